@@ -1,0 +1,93 @@
+"""What a database is to the rest of the factory: an id, a dialect, a place and a content hash."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+Dialect = Literal["sqlite", "duckdb"]
+Layout = Literal["sqlite", "duckdb", "files"]
+Status = Literal["ok", "error", "timeout", "too_large", "crashed"]
+
+
+@dataclass(frozen=True)
+class Database:
+    """One database of a catalog.
+
+    `content_hash` is the SHA-256 (hex) of the content: the file's bytes for SQLite and DuckDB, the sorted
+    (name, bytes) pairs for a folder of Parquet/CSV files. `layout` says how `path` is opened: a SQLite file,
+    a DuckDB file, or a folder whose Parquet/CSV files are each one table read through DuckDB.
+    """
+
+    db_id: str
+    dialect: Dialect
+    layout: Layout
+    path: Path
+    content_hash: str
+    relative_path: str
+    spider_tables: Path | None = None  # a Spider `tables.json` that names this database's tables and columns
+    descriptions: Path | None = None  # a BIRD `database_description/` folder
+    semantics: Path | None = None  # a `semantics.yml` beside the database
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that was left out, in words for the person who gave the input."""
+
+    path: str
+    reason: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}" + (f" ({self.remedy})" if self.remedy else "")
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The databases found under one path, sorted by `db_id`, and what was left out."""
+
+    root: Path
+    databases: tuple[Database, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on one statement. A statement that meets one is stopped, and says which."""
+
+    seconds: float = 5.0
+    rows: int = 10_000
+    bytes: int = 16 * 2**20
+    memory: int = 2 * 2**30  # address space of a worker, bytes, on top of what its imports take
+    sql_length: int = 100_000
+
+
+Cell = None | int | float | str | bytes
+
+
+@dataclass(frozen=True)
+class Result:
+    """Outcome of one statement.
+
+    `rows` is empty when only the digest was asked for; `digest`, `row_count` and `column_count` are always set
+    when `status` is "ok". `ordered_digest` keeps the order of rows, `digest` does not (DESIGN section 5).
+    `bytes` cells are blobs or text that is not UTF-8. DuckDB values without an SQLite counterpart are converted
+    to these cells: Decimal and HUGEINT to int or float, dates and times to ISO text, lists and structs to JSON text.
+    """
+
+    status: Status
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Cell, ...], ...] = ()
+    row_count: int = 0
+    column_count: int = 0
+    digest: str = ""
+    ordered_digest: str = ""
+    all_null: bool = False
+    seconds: float = 0.0
+    error: str = ""
+    tags: tuple[str, ...] = field(default=())
+
+    @property
+    def ok(self) -> bool:
+        return self.status == "ok"

@@ -1,0 +1,130 @@
+"""The profile of a database: all that the factory knows of it without reading it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from agro_data.databases.types import Cell, Dialect
+
+Role = Literal[
+    "identifier",  # key or code that names a row; never summed or averaged
+    "category",  # few distinct values that group rows
+    "measure",  # a quantity: may be summed, averaged, compared
+    "year",  # a year as a number: compared and grouped, never summed
+    "date",  # a date or timestamp, also one stored as text (see `date_format`)
+    "boolean",
+    "text",  # short text that names things (names, titles)
+    "free_text",  # sentences; only LIKE and IS NULL make sense
+    "other",  # blobs, mixed types: projected at most
+]
+Kind = Literal["integer", "real", "text", "date", "datetime", "time", "boolean", "blob", "other"]
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """One column. Counts and quantiles are of the sample when `TableProfile.sampled`."""
+
+    name: str
+    declared_type: str
+    kind: Kind  # of the values that are stored, not of the declaration
+    role: Role
+    phrase: str  # natural singular noun phrase, without the table's noun: "birth date", "budget"
+    nullable: bool = True  # as declared
+    null_share: float = 0.0
+    distinct: int = 0  # distinct non-NULL values
+    unique: bool = False  # no non-NULL value twice
+    minimum: Cell = None
+    maximum: Cell = None
+    quantiles: tuple[Cell, ...] = ()  # 0, 10, ..., 100 % for numbers, dates and years; else ()
+    common: tuple[tuple[Cell, int], ...] = ()  # up to 50 most common non-NULL values with counts
+    date_format: str = ""  # "iso" ("YYYY-MM-DD[ HH:MM:SS]": engine date functions work) or another name, or ""
+    integral: bool = False  # every number is whole
+    description: str = ""
+    synonyms: tuple[str, ...] = ()
+    codes: tuple[tuple[str, str], ...] = ()  # (value as text, meaning)
+    unit: str = ""
+    hidden: bool = False
+
+    @property
+    def has_values(self) -> bool:
+        return self.distinct > 0
+
+
+@dataclass(frozen=True)
+class ForeignKey:
+    """`table.columns` refers to `ref_table.ref_columns`. Inferred ones carry a confidence below 1."""
+
+    table: str
+    columns: tuple[str, ...]
+    ref_table: str
+    ref_columns: tuple[str, ...]
+    declared: bool = True
+    confidence: float = 1.0
+    orphan_share: float = 0.0  # share of non-NULL child rows without a parent
+    verb: str = ""  # optional relation phrase from semantics.yml
+
+
+@dataclass(frozen=True)
+class TableProfile:
+    name: str
+    rows: int
+    columns: tuple[ColumnProfile, ...]
+    singular: str  # natural noun: "order item"
+    plural: str
+    primary_key: tuple[str, ...] = ()
+    unique_keys: tuple[tuple[str, ...], ...] = ()
+    label_columns: tuple[str, ...] = ()  # what a person calls a row by: ("name",), ("first_name", "last_name"), or ()
+    kind: Literal["entity", "event", "bridge", "lookup"] = "entity"
+    sampled: bool = False
+    sample_rows: tuple[tuple[Cell, ...], ...] = ()  # up to 300 whole rows, in column order, seeded
+    description: str = ""
+    synonyms: tuple[str, ...] = ()
+    is_view: bool = False
+    hidden: bool = False
+
+    @cached_property
+    def by_name(self) -> dict[str, ColumnProfile]:
+        return {column.name: column for column in self.columns}
+
+    def column(self, name: str) -> ColumnProfile:
+        return self.by_name[name]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A named quantity of semantics.yml, e.g. revenue = SUM(quantity * unit_price) over order_items."""
+
+    name: str
+    table: str
+    sql: str  # an aggregate expression over columns of `table`, unqualified
+    definition: str = ""  # becomes `evidence`
+    synonyms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DatabaseProfile:
+    """Everything visible of one database. Hidden tables and columns are already left out."""
+
+    db_id: str
+    dialect: Dialect
+    content_hash: str
+    tables: tuple[TableProfile, ...]
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+    problems: tuple[str, ...] = ()
+    domain: str = ""
+    construct_prior: tuple[tuple[str, float], ...] = field(default=())  # shape -> weight, from semantics.yml
+
+    @cached_property
+    def by_name(self) -> dict[str, TableProfile]:
+        return {table.name: table for table in self.tables}
+
+    def table(self, name: str) -> TableProfile:
+        return self.by_name[name]
+
+    @cached_property
+    def schema(self) -> dict[str, dict[str, str]]:
+        """`{table: {column: declared type}}`, what sqlglot's `qualify` takes."""
+        return {t.name: {c.name: c.declared_type or "TEXT" for c in t.columns} for t in self.tables}

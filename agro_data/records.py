@@ -1,0 +1,130 @@
+"""The rows that stages hand to each other: one Polars schema for each, and nothing else.
+
+Every frame that crosses a stage boundary is cast to one of these by `conform`, so a column that is missing, extra
+or of the wrong type is found where it is made. DESIGN: the corpus columns are a contract with users.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+STEP = pl.Struct(
+    {"name": pl.String, "intent": pl.String, "sql": pl.String, "inputs": pl.List(pl.String), "columns": pl.List(pl.String)}
+)
+
+CANDIDATE = pl.Schema(
+    {
+        "candidate_id": pl.String,  # 16 hex of SHA-256 over database content hash, dialect and SQL
+        "db_id": pl.String,
+        "dialect": pl.String,
+        "intent": pl.String,  # JSON of the tree; empty for SQL that no intent gave
+        "shape": pl.String,
+        "sql": pl.String,
+        "skeleton": pl.String,
+        "template": pl.String,  # skeleton with table and column names masked too
+        "hardness": pl.String,
+        "complexity": pl.String,
+        "constructs": pl.List(pl.String),
+        "tables": pl.List(pl.String),
+        "columns": pl.List(pl.String),
+        "steps": pl.List(STEP),
+        "order_matters": pl.Boolean,
+        "tie_policy": pl.String,
+        "plausibility": pl.Float64,
+        "generator": pl.String,
+        "seed": pl.Int64,
+    }
+)
+
+VERIFIED = pl.Schema(
+    {
+        **CANDIDATE,
+        "result_digest": pl.String,
+        "result_rows": pl.Int64,
+        "result_columns": pl.Int64,
+        "alternatives": pl.List(pl.String),
+        "instances": pl.List(pl.String),
+        "mutants_total": pl.Int64,
+        "mutants_killed": pl.Int64,
+        "mutants_equivalent": pl.Int64,
+        "mutants_undecided": pl.Int64,
+        "checks": pl.List(pl.String),  # names of the checks it passed, in order
+    }
+)
+
+QUESTION = pl.Schema(
+    {
+        **VERIFIED,
+        "question": pl.String,
+        "style": pl.String,
+        "evidence": pl.String,
+        "alignment_method": pl.String,
+        "alignment_score": pl.Float64,
+    }
+)
+
+REJECTED = pl.Schema(
+    {
+        "candidate_id": pl.String,
+        "db_id": pl.String,
+        "stage": pl.String,
+        "reason": pl.String,  # a class: "empty", "tie", "timeout", "unknown_column", ...
+        "detail": pl.String,  # one sentence for a person
+        "sql": pl.String,
+        "question": pl.String,
+        "shape": pl.String,
+    }
+)
+
+EXAMPLE = pl.Schema(
+    {
+        "example_id": pl.String,
+        "db_id": pl.String,
+        "dialect": pl.String,
+        "split": pl.String,
+        "question": pl.String,
+        "style": pl.String,
+        "evidence": pl.String,
+        "sql": pl.String,
+        "skeleton": pl.String,
+        "hardness": pl.String,
+        "complexity": pl.String,
+        "constructs": pl.List(pl.String),
+        "tables": pl.List(pl.String),
+        "columns": pl.List(pl.String),
+        "steps": pl.List(STEP),
+        "order_matters": pl.Boolean,
+        "tie_policy": pl.String,
+        "alternatives": pl.List(pl.String),
+        "result_digest": pl.String,
+        "result_rows": pl.Int64,
+        "result_columns": pl.Int64,
+        "instances": pl.List(pl.String),
+        "mutants_total": pl.Int64,
+        "mutants_killed": pl.Int64,
+        "mutants_equivalent": pl.Int64,
+        "mutants_undecided": pl.Int64,
+        "alignment_method": pl.String,
+        "alignment_score": pl.Float64,
+        "plausibility": pl.Float64,
+        "generator": pl.String,
+        "seed": pl.Int64,
+    }
+)
+
+
+def conform(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
+    """`frame` with exactly the columns of `schema`, in its order, cast strictly.
+
+    Raises `ValueError` that names missing or unexpected columns.
+    """
+    missing = [name for name in schema if name not in frame.columns]
+    extra = [name for name in frame.columns if name not in schema]
+    if missing or extra:
+        raise ValueError(f"stage frame does not fit its schema: missing {missing}, unexpected {extra}")
+    return frame.select(pl.col(name).cast(kind, strict=True) for name, kind in schema.items())
+
+
+def rows(records: list[dict[str, object]], schema: pl.Schema) -> pl.DataFrame:
+    """Frame of `schema` from row dictionaries; an empty list gives an empty frame of the right types."""
+    return pl.DataFrame(records, schema=schema, orient="row", strict=True)
