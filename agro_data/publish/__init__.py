@@ -1,0 +1,1 @@
+"""Corpus versions: written whole, read back, described, drawn and explained."""

@@ -1,0 +1,97 @@
+"""The dataset card: what a version is, how it was made, what it is not good for; from its manifest alone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from agro_data.publish.summary import SPLITS, funnel_stages
+from agro_data.records import EXAMPLE
+
+SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+
+COLUMNS = {
+    "example_id": "16 hex of SHA-256 over database content hash, dialect, SQL, question and evidence",
+    "db_id": "the database it is asked of",
+    "dialect": "`sqlite` or `duckdb`: the engine that ran the SQL",
+    "split": "`train`, `validation` or `test`",
+    "question": "the question, in English",
+    "style": "how it is phrased: interrogative, imperative, formal, colloquial, concise, descriptive",
+    "evidence": "knowledge the question needs beyond the schema, or null",
+    "sql": "the gold SQL, as executed",
+    "skeleton": "the SQL with literals masked",
+    "hardness": "Spider's easy, medium, hard, extra",
+    "complexity": "simple, moderate, complex, highly_complex",
+    "constructs": "SQL constructs it uses",
+    "tables": "tables it reads",
+    "columns": "columns it reads, as `table.column`",
+    "steps": "the decomposition: named executable steps, each with its intent, SQL, inputs and columns",
+    "order_matters": "whether the question asks for an order",
+    "tie_policy": "`none`, `total_order` (no ties in this database) or `include_ties`",
+    "alternatives": "other SQL known to be right",
+    "result_digest": "SHA-256 of the result on the source database",
+    "result_rows": "rows of the result",
+    "result_columns": "columns of the result",
+    "instances": "augmented databases on which a prediction must agree too",
+    "mutants_total": "mutants of the gold SQL that were tried",
+    "mutants_killed": "mutants whose result differs on some instance",
+    "mutants_equivalent": "mutants proved to mean the same",
+    "mutants_undecided": "mutants that are neither; they count as surviving",
+    "alignment_method": "`construction`: both come from one tree; `verified`: an independent solver agreed",
+    "alignment_score": "share of the independent solvers that agreed, or null",
+    "plausibility": "how likely a person asks this, 0 to 1",
+    "generator": "what wrote the SQL and the question",
+    "seed": "seed of this example",
+}  # fmt: skip
+
+
+def render_card(manifest: dict[str, Any]) -> str:
+    """Dataset card (Markdown with a YAML head that `datasets.load_dataset` follows) of a version's manifest.
+
+    `manifest` is that of `version.write_version`; its optional `license`, `pretty_name` and `description` are
+    shown only when given. Raises `jinja2.UndefinedError` when a key the card needs is absent.
+    """
+    counts = manifest["counts"]
+    methods = counts["alignment_methods"]
+    return _TEMPLATES.get_template("card.md.j2").render(
+        m=manifest,
+        counts=counts,
+        splits=[split for split in SPLITS if counts["splits"].get(split)],
+        size_category=next((label for bound, label in SIZES if counts["examples"] < bound), "n>1M"),
+        funnel=funnel_stages(manifest),
+        columns=[(name, _type_name(kind), COLUMNS[name]) for name, kind in EXAMPLE.items()],
+        shareable=sum(bool(database.get("shareable")) for database in manifest["databases"]),
+        verified=methods.get("verified", 0),
+        top_constructs=list(counts["constructs"].items()),
+        reasons=list(counts["rejected_reasons"].items())[:12],
+        config=json.dumps(manifest["config"], indent=1, sort_keys=True, ensure_ascii=False),
+    )
+
+
+def _type_name(kind: Any) -> str:
+    names = {"String": "string", "Int64": "int", "Float64": "float", "Boolean": "bool"}
+    text = str(kind)
+    if text.startswith("List(Struct"):
+        return "list of struct"
+    return "list of string" if text.startswith("List") else names[text]
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "–"
+
+
+def _cell(text: object) -> str:
+    return str(text).replace("|", "\\|").replace("\n", " ")
+
+
+_TEMPLATES = Environment(
+    loader=PackageLoader("agro_data.publish"),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    autoescape=False,
+    keep_trailing_newline=True,
+)
+_TEMPLATES.filters |= {"percent": _percent, "cell": _cell, "number": lambda value: f"{value:,}"}

@@ -1,0 +1,135 @@
+"""Reading a corpus version: its manifest, its rows, and whether they are still what was written."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from agro_data.publish.storage import sha256_file
+
+VERSION_NAME = re.compile(r"v(?P<number>\d{4,})-(?P<fingerprint>[0-9a-f]{8})")
+
+
+class NoVersion(LookupError):
+    """There is no corpus version where one was expected; the message says what is there."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """One corpus version on disk. `manifest` is read; rows are scanned when asked for."""
+
+    path: Path
+    manifest: dict[str, Any]
+
+    @property
+    def corpus(self) -> str:
+        return str(self.manifest["corpus"])
+
+    @property
+    def name(self) -> str:
+        return str(self.manifest["version"])
+
+    @property
+    def fingerprint(self) -> str:
+        return str(self.manifest["fingerprint"])
+
+    def examples(self, split: str | None = None) -> pl.LazyFrame:
+        """Rows of `records.EXAMPLE`, all splits or one. Raises `NoVersion` for a split that has no rows."""
+        files = sorted((self.path / "data").glob(f"{split or '*'}-*.parquet"))
+        if not files:
+            present = ", ".join(
+                sorted({p.name.split("-")[0] for p in (self.path / "data").glob("*.parquet")})
+            )
+            raise NoVersion(f"{self.path}: no rows in split {split!r}; splits with rows: {present or 'none'}")
+        return pl.scan_parquet(files)
+
+    def rejected(self) -> pl.LazyFrame:
+        """Rows of `records.REJECTED`."""
+        return pl.scan_parquet(sorted((self.path / "rejected").glob("*.parquet")))
+
+    def instances(self) -> pl.LazyFrame:
+        """The instance index: db_id, example_id, file (below `instances/`), gold_digest."""
+        return pl.scan_parquet(self.path / "instances" / "index.parquet")
+
+    def example(self, example_id: str) -> dict[str, Any]:
+        """The one row with this id, or with this beginning of an id if only one row has it.
+
+        Raises `NoVersion` when none or several have.
+        """
+        if not re.fullmatch(r"[0-9a-f]{4,16}", example_id):
+            raise NoVersion(
+                f"{example_id!r} is no example id: expected 16 hex digits (or the first 4 or more)"
+            )
+        found = self.examples().filter(pl.col("example_id").str.starts_with(example_id)).collect()
+        if found.height == 1:
+            return found.row(0, named=True)
+        if found.is_empty():
+            raise NoVersion(
+                f"{self.path}: no example {example_id}; it holds {self.manifest['counts']['examples']} others"
+            )
+        raise NoVersion(f"{self.path}: {found.height} examples begin with {example_id}; give more digits")
+
+    def verify_hashes(self) -> list[str]:
+        """Differences between the files and the manifest, one line each; empty when all is as written."""
+        expected: dict[str, dict[str, Any]] = self.manifest["files"]
+        present = {p.relative_to(self.path).as_posix() for p in self.path.rglob("*") if p.is_file()}
+        problems = [f"{name}: missing" for name in sorted(set(expected) - present)]
+        problems += [
+            f"{name}: not in the manifest" for name in sorted(present - set(expected) - {"manifest.json"})
+        ]
+        for name in sorted(present & set(expected)):
+            size = (self.path / name).stat().st_size
+            if size != expected[name]["bytes"]:
+                problems.append(f"{name}: {size} bytes, expected {expected[name]['bytes']}")
+            elif sha256_file(self.path / name) != expected[name]["sha256"]:
+                problems.append(f"{name}: content differs from what was written")
+        return problems
+
+
+def list_versions(root: Path, name: str) -> list[Path]:
+    """Folders of the versions of corpus `name` under `root`, oldest first."""
+    folder = root / name
+    if not folder.is_dir():
+        return []
+    found = [(m, p) for p in folder.iterdir() if (m := VERSION_NAME.fullmatch(p.name)) and p.is_dir()]
+    return [path for _, path in sorted(found, key=lambda pair: (int(pair[0]["number"]), pair[1].name))]
+
+
+def latest(root: Path, name: str) -> Path:
+    """Folder of the latest version: what `latest` names, else the newest (a writer killed before it said so).
+
+    Raises `NoVersion` when there is none.
+    """
+    versions = list_versions(root, name)
+    if not versions:
+        raise NoVersion(f"{root}: corpus {name!r} has no version; build one first")
+    pointer = root / name / "latest"
+    named = pointer.read_text(encoding="utf-8").strip() if pointer.is_file() else ""
+    return next((path for path in versions if path.name == named), versions[-1])
+
+
+def open_version(path: Path) -> Version:
+    """The version at `path`, or the latest one when `path` is a corpus folder.
+
+    Raises `NoVersion` when it is neither.
+    """
+    if (path / "manifest.json").is_file():
+        return Version(path, read_manifest(path))
+    if list_versions(path.parent, path.name):
+        found = latest(path.parent, path.name)
+        return Version(found, read_manifest(found))
+    raise NoVersion(f"{path}: not a corpus version (no manifest.json) and not a corpus (no v0001-... folder)")
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """The manifest of the version folder `path`. Raises `NoVersion` when it cannot be read as one."""
+    try:
+        manifest: dict[str, Any] = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError) as error:
+        raise NoVersion(f"{path}/manifest.json: cannot be read as a manifest: {error}") from error
+    return manifest

@@ -1,0 +1,274 @@
+"""The version writer: a corpus version appears whole or not at all, and never changes afterwards.
+
+Everything is written to a hidden folder beside the versions, synced, and renamed into place; a writer that is
+killed leaves only the hidden folder, which the next writer, holding the lock, removes.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import platform
+import re
+import shutil
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import polars as pl
+
+from agro_data.publish.card import render_card
+from agro_data.publish.parquet import write_parquet, write_shards
+from agro_data.publish.read import VERSION_NAME, list_versions, read_manifest
+from agro_data.publish.storage import (
+    NO_SPACE,
+    exclusive,
+    free_bytes,
+    replace_text,
+    sha256_file,
+    sync_folder,
+    sync_tree,
+)
+from agro_data.publish.summary import SPLITS, summarise
+from agro_data.records import EXAMPLE, REJECTED, conform
+
+log = logging.getLogger(__name__)
+
+SCHEMA_VERSION = 1
+DRAFT = ".writing-"
+REQUIRED = ("config", "databases", "funnel", "seeds")
+LIBRARIES = (
+    *("agro-sql", "polars", "pyarrow", "duckdb", "sqlglot", "numpy"),
+    *("faiss-cpu", "faker", "sentence-transformers", "torch"),
+)
+INSTANCE_INDEX = pl.Schema(
+    {"db_id": pl.String, "example_id": pl.String, "file": pl.String, "gold_digest": pl.String}
+)
+
+
+class NotWritten(RuntimeError):
+    """The version could not be written; nothing of it is visible."""
+
+
+@dataclass(frozen=True)
+class Instances:
+    """Augmented databases to ship: `files` maps "<db_id>/<name>" to what to copy, `index` says for which gold."""
+
+    files: Mapping[str, Path] = field(default_factory=dict)
+    index: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=INSTANCE_INDEX))
+
+
+def write_version(
+    root: Path,
+    name: str,
+    *,
+    fingerprint: str,
+    examples: pl.DataFrame,
+    rejected: pl.DataFrame,
+    manifest: Mapping[str, Any],
+    card: str | None = None,
+    instances: Instances | None = None,
+    wait_seconds: float = 60.0,
+) -> Path:
+    """Write a version of corpus `name`; return its folder `root/name/v<NNNN>-<fingerprint 8 hex>`.
+
+    `examples` has the columns of `records.EXAMPLE`, `rejected` of `records.REJECTED`. `manifest` gives at
+    least `config` (repeats the build), `databases` (a list of `{"db_id", "relative_path", "content_hash",
+    "shareable"}`, with `tables` and `columns` for coverage), `funnel` (a list of `{"stage", "rows"}`) and
+    `seeds`; counts, files, library versions, parent and names are added here. `card` None renders the dataset
+    card from the manifest.
+
+    A version with this fingerprint that is already there is returned unchanged. `latest` names the newest.
+    Raises `ValueError` for input that does not fit, `storage.Locked` when another writer holds the corpus for
+    longer than `wait_seconds`, and `NotWritten` when the disk is full.
+    """
+    _check_names(name, fingerprint)
+    missing = [key for key in REQUIRED if key not in manifest]
+    if missing:
+        raise ValueError(f"corpus {name}: the manifest lacks {', '.join(missing)}")
+    examples = _checked_examples(examples, name)
+    rejected = conform(rejected, REJECTED)
+    rejected = rejected.sort(list(REJECTED), nulls_last=True)
+    instances = instances or Instances()
+    folder = root / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with exclusive(folder / ".lock", wait_seconds=wait_seconds):
+            _remove_leftovers(folder)
+            existing = list_versions(root, name)
+            for path in existing:
+                same_name = path.name.endswith(f"-{fingerprint[:8]}")
+                if same_name and read_manifest(path)["fingerprint"] == fingerprint:
+                    log.info("%s: this build is already there as %s", name, path.name)
+                    _point_latest(folder, existing[-1])
+                    return path
+            final = folder / _next_name(existing, fingerprint)
+            full = _complete_manifest(
+                manifest,
+                name=name,
+                version=final.name,
+                fingerprint=fingerprint,
+                existing=existing,
+                examples=examples,
+                rejected=rejected,
+            )
+            draft = folder / f"{DRAFT}{os.getpid()}"
+            try:
+                _write_files(draft, examples, rejected, manifest=full, card=card, instances=instances)
+                sync_tree(draft)
+                draft.rename(final)
+            except BaseException:
+                shutil.rmtree(draft, ignore_errors=True)
+                raise
+            sync_folder(folder)
+            _point_latest(folder, final)
+            return final
+    except OSError as error:
+        if error.errno not in NO_SPACE:
+            raise
+        raise NotWritten(
+            f"corpus {name}: no room to write a version below {root} "
+            f"({free_bytes(root) / 2**20:.0f} MiB free): {error.strerror}. "
+            "Nothing half-written is left; free some space or raise the quota, then run the build again"
+        ) from error
+
+
+def library_versions() -> dict[str, str]:
+    """Versions of Python, SQLite and the libraries that shape the output, as far as they are installed."""
+    found = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version}
+    for library in LIBRARIES:
+        try:
+            found[library] = metadata.version(library)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _check_names(name: str, fingerprint: str) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
+        raise ValueError(
+            f"corpus name {name!r}: use letters, digits, '.', '_' and '-', a letter or digit first"
+        )
+    if not re.fullmatch(r"[0-9a-f]{8,64}", fingerprint):
+        raise ValueError(f"corpus {name}: fingerprint {fingerprint!r} is not 8 to 64 lower-case hex digits")
+
+
+def _checked_examples(examples: pl.DataFrame, name: str) -> pl.DataFrame:
+    examples = conform(examples, EXAMPLE).sort("example_id")
+    if examples.is_empty():
+        raise ValueError(
+            f"corpus {name}: there is no example to publish; see the rejected rows and their reasons"
+        )
+    ids = examples["example_id"]
+    wrong = ids.filter(ids.is_null() | ~ids.str.contains(r"^[0-9a-f]{16}$").fill_null(False))
+    if len(wrong):
+        raise ValueError(
+            f"corpus {name}: example_id {wrong[0]!r} is not 16 hex digits ({len(wrong)} such rows)"
+        )
+    twice = ids.filter(ids.is_duplicated())
+    if len(twice):
+        raise ValueError(
+            f"corpus {name}: example_id {twice[0]} stands more than once ({len(twice)} such rows)"
+        )
+    strange = examples.filter(~pl.col("split").is_in(SPLITS).fill_null(False))
+    if strange.height:
+        row = strange.row(0, named=True)
+        raise ValueError(
+            f"corpus {name}: example {row['example_id']} has split {row['split']!r}; "
+            f"expected {', '.join(SPLITS)}"
+        )
+    return examples
+
+
+def _next_name(existing: list[Path], fingerprint: str) -> str:
+    numbers = [int(match["number"]) for path in existing if (match := VERSION_NAME.fullmatch(path.name))]
+    return f"v{max(numbers, default=0) + 1:04d}-{fingerprint[:8]}"
+
+
+def _complete_manifest(
+    given: Mapping[str, Any],
+    *,
+    name: str,
+    version: str,
+    fingerprint: str,
+    existing: list[Path],
+    examples: pl.DataFrame,
+    rejected: pl.DataFrame,
+) -> dict[str, Any]:
+    return {
+        "library_versions": library_versions(),
+        "parent": existing[-1].name if existing else None,
+        **given,
+        "schema_version": SCHEMA_VERSION,
+        "corpus": name,
+        "version": version,
+        "fingerprint": fingerprint,
+        "counts": summarise(examples, rejected),
+    }
+
+
+def _write_files(
+    draft: Path,
+    examples: pl.DataFrame,
+    rejected: pl.DataFrame,
+    *,
+    manifest: dict[str, Any],
+    card: str | None,
+    instances: Instances,
+) -> None:
+    draft.mkdir()
+    for split in SPLITS:
+        rows = examples.filter(pl.col("split") == split)
+        if rows.height:  # `load_dataset` cannot build a split without rows
+            write_shards(rows, draft / "data", split)
+    write_shards(rejected, draft / "rejected", "rejected")
+    _write_instances(instances, draft / "instances")
+    text = render_card(manifest) if card is None else card
+    (draft / "README.md").write_text(text, encoding="utf-8")
+    manifest = {**manifest, "files": _file_facts(draft)}
+    body = json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
+    (draft / "manifest.json").write_text(body + "\n", encoding="utf-8")
+    for path in draft.rglob("*"):
+        if path.is_file():
+            path.chmod(0o444)
+
+
+def _write_instances(instances: Instances, folder: Path) -> None:
+    folder.mkdir()
+    for relative, source in sorted(instances.files.items()):
+        inner = PurePosixPath(relative)
+        if inner.is_absolute() or ".." in inner.parts or len(inner.parts) != 2:
+            raise ValueError(f'instance file {relative!r}: expected "<db_id>/<name>"')
+        target = folder / inner
+        target.parent.mkdir(exist_ok=True)
+        shutil.copyfile(source, target)
+    index = conform(instances.index, INSTANCE_INDEX).sort(list(INSTANCE_INDEX))
+    unknown = sorted(set(index["file"]) - set(instances.files))
+    if unknown:
+        raise ValueError(f"instance index names {unknown[0]!r}, which is not among the files given")
+    write_parquet(index, folder / "index.parquet")
+
+
+def _file_facts(draft: Path) -> dict[str, dict[str, Any]]:
+    return {
+        path.relative_to(draft).as_posix(): {"bytes": path.stat().st_size, "sha256": sha256_file(path)}
+        for path in sorted(draft.rglob("*"))
+        if path.is_file()
+    }
+
+
+def _remove_leftovers(folder: Path) -> None:
+    for path in sorted(folder.glob(f"{DRAFT}*")):
+        log.warning("%s: removing what an interrupted writer left (%s)", folder, path.name)
+        shutil.rmtree(path)
+
+
+def _point_latest(folder: Path, newest: Path) -> None:
+    pointer = folder / "latest"
+    text = newest.name + "\n"
+    if not pointer.is_file() or pointer.read_text(encoding="utf-8") != text:
+        replace_text(pointer, text)
