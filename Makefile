@@ -1,0 +1,47 @@
+# Two commands for a newcomer: `make corpus` and `make test`. Needs Python 3.11+ (with venv) and make.
+PYTHON ?= python3
+VENV := .venv
+PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
+PIP_ARGS ?=
+SHELL := /bin/bash
+ENV := source ./env.sh &&
+
+.PHONY: corpus test test-all ui bench check format clean
+
+corpus: $(VENV)/.embed  ## build the sample corpus and show where it is, three rows, counts and funnel
+	@$(ENV) dagster job execute -j build_corpus
+	@$(ENV) agro versions datasets --show latest
+
+test: $(VENV)/.dev  ## fast tests, under 10 minutes on two cores
+	$(ENV) pytest -n 2 --dist loadfile
+
+test-all: $(VENV)/.dev  ## the slow ones too
+	$(ENV) pytest -n 2 --dist loadfile -m ''
+
+ui: $(VENV)/.embed  ## the Dagster UI on this machine only
+	$(ENV) dg dev --host 127.0.0.1 --port $${PORT:-3000}
+
+bench: $(VENV)/.dev  ## measure, as ratios to the engine's own limit in the same run
+	$(ENV) python -m bench
+
+check: $(VENV)/.dev  ## lint, format, types, definitions
+	$(ENV) ruff check . && ruff format --check . && mypy && dg check defs
+
+format: $(VENV)/.dev
+	$(ENV) ruff check --fix . && ruff format .
+
+clean:
+	rm -rf $(VENV) .agro-cache
+
+# One virtual environment; a stamp for each extra, renewed when what it is made from changes.
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --upgrade pip
+
+$(VENV)/.embed: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install --quiet $(PIP_ARGS) -c constraints.txt -e '.[embed]'
+	touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install --quiet $(PIP_ARGS) -c constraints.txt -e '.[dev]'
+	touch $@ $(VENV)/.embed

@@ -1,0 +1,196 @@
+"""The pipeline: databases in, a corpus version out, one stage after the other.
+
+`prepare` finds and identifies the databases and opens the work folder; `run_stage` does one stage in it; `build` does
+them all. The command line and the Dagster assets call these and nothing else. Every stage reads what the one before
+it stored and stores its own shards, so a build that was stopped, however, goes on where it was.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from agro_data.config import BuildConfig, ConfigError, RunConfig
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.types import Catalog
+from agro_data.fingerprint import fingerprint
+from agro_data.progress import Reporter, silent
+from agro_data.publish.read import Version, open_version
+from agro_data.stages import finish, shards
+from agro_data.stages.context import Context, store_catalog
+from agro_data.stages.surrogates import surrogates
+from agro_data.work import Work
+
+
+@dataclass(frozen=True)
+class StageReport:
+    """What a stage did: rows in and out, why rows were dropped, and figures worth a plot over builds."""
+
+    stage: str
+    rows_in: int
+    rows_out: int
+    seconds: float
+    reasons: dict[str, int] = field(default_factory=dict)
+    figures: dict[str, float] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+    @property
+    def rate(self) -> float:
+        """Rows out a second."""
+        return self.rows_out / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Build:
+    """A finished build: the version, what each stage did, and everything that was left out."""
+
+    version: Version
+    reports: tuple[StageReport, ...]
+    problems: tuple[str, ...]
+    complete: bool  # as many examples as asked for, from every database
+
+
+Stage = Callable[[Context, int, Reporter], shards.Outcome]
+
+STAGES: dict[str, Stage] = {
+    "profiles": shards.run_profiles,
+    "candidates": shards.run_candidates,
+    "verified": shards.run_verified,
+    "questions": shards.run_questions,
+    "distinct": finish.run_distinct,
+    "embeddings": shards.run_embeddings,
+    "selection": finish.run_selection,
+}
+
+
+def prepare(config: BuildConfig, run: RunConfig) -> Context:
+    """Find the databases, name the build by its fingerprint, and open its work folder.
+
+    Raises `ConfigError` when no database can be used.
+    """
+    source = Path(config.databases).expanduser()
+    if not source.exists():
+        raise ConfigError(f"{source}: no such file or folder; --databases names a database or a folder of them")
+    found = _only(find_databases(source), config.only)
+    if not found.databases:
+        reasons = "".join(f"\n  {problem}" for problem in found.problems)
+        raise ConfigError(f"{source}: no database that can be used{reasons}")
+    identity = fingerprint(config, found)
+    cache = cache_folder(run)
+    work = Work(cache / "work" / identity[:16])
+    context = Context(work, config, cache, run.seconds)
+    work.write_json("build.json", {"fingerprint": identity, "config": config.to_dict()})
+    problems = [str(problem) for problem in found.problems]
+    if config.values == "synthetic":
+        made, failed = surrogates(found.databases, work.root / "surrogates", config.seed)
+        store_catalog(work, made, problems + failed)
+    else:
+        store_catalog(work, list(found.databases), problems)
+    work.write_json("sources.json", [_source(database, config) for database in found.databases])
+    return context
+
+
+def open_work(root: Path, cache: Path, seconds: float = 5.0) -> Context:
+    """The context of a work folder that `prepare` made."""
+    work = Work(root)
+    return Context(work, BuildConfig.from_dict(work.read_json("build.json")["config"]), cache, seconds)
+
+
+def run_stage(name: str, context: Context, workers: int = 2, progress: Reporter = silent) -> StageReport:
+    """Do what is left of one stage, and say what the whole stage did."""
+    start = time.monotonic()
+    outcome = STAGES[name](context, workers, progress)
+    report = StageReport(
+        stage=name,
+        rows_in=outcome.rows_in,
+        rows_out=outcome.rows_out,
+        seconds=time.monotonic() - start,
+        reasons=outcome.reasons,
+        figures=outcome.figures,
+        problems=tuple(outcome.problems),
+    )
+    context.work.write_json(
+        f"{name}.json",
+        {"in": report.rows_in, "out": report.rows_out, "reasons": report.reasons}
+        | {"figures": report.figures, "problems": list(report.problems)},
+    )
+    return report
+
+
+def write_corpus(context: Context, out: Path) -> Version:
+    """Write the selected examples as a version, or return the one that this build wrote before."""
+    return open_version(finish.write_corpus(context, out))
+
+
+def build(
+    databases: str | Path | None = None,
+    *,
+    config: BuildConfig | None = None,
+    run: RunConfig | None = None,
+    progress: Reporter = silent,
+    **settings: Any,
+) -> Build:
+    """Build a corpus and return its version with what each stage did.
+
+    Give a path and settings (`build("my.sqlite", size=500, seed=1)`), or a whole `BuildConfig`.
+
+    Raises `ConfigError` when it cannot start. A database, query or question that fails is listed in `problems` or
+    in the version's `rejected/`, and stops nothing.
+    """
+    if config is None:
+        if databases is None:
+            raise ConfigError("give a path to databases, or a BuildConfig")
+        config = BuildConfig(databases=str(databases), **settings)
+    elif settings or databases is not None:
+        config = replace(config, **settings, **({"databases": str(databases)} if databases is not None else {}))
+    run = run or RunConfig()
+    context = prepare(config, run)
+    reports = tuple(run_stage(name, context, run.workers, progress) for name in STAGES)
+    version = write_corpus(context, run.out)
+    problems = tuple(context.work.read_json("catalog.json")["problems"]) + tuple(
+        problem for report in reports for problem in report.problems
+    )
+    return Build(version, reports, problems, complete=version.examples().height >= config.size)
+
+
+def cache_folder(run: RunConfig) -> Path:
+    """`RunConfig.cache`, else `$AGRO_CACHE`, else `.agro-cache` beside the output folder; absolute."""
+    named = run.cache or (Path(os.environ["AGRO_CACHE"]) if os.environ.get("AGRO_CACHE") else None)
+    return (named or run.out.parent / ".agro-cache").expanduser().resolve()
+
+
+def _only(catalog: Catalog, wanted: tuple[str, ...]) -> Catalog:
+    if not wanted:
+        return catalog
+    known = {database.db_id for database in catalog.databases}
+    missing = sorted(set(wanted) - known)
+    if missing:
+        raise ConfigError(f"{catalog.root}: no database named {', '.join(missing)}; there are {', '.join(sorted(known))}")
+    return replace(catalog, databases=tuple(d for d in catalog.databases if d.db_id in set(wanted)))
+
+
+def _source(database: Any, config: BuildConfig) -> dict[str, Any]:
+    return {
+        "db_id": database.db_id,
+        "dialect": database.dialect,
+        "path": database.relative_path,
+        "content_hash": database.content_hash,
+        "shareable": False,  # nobody has said so; publishing asks (DESIGN section 5)
+        "values": config.values,
+    }
+
+
+def funnel(reports: tuple[StageReport, ...]) -> pl.DataFrame:
+    """One row a stage: rows in, rows out, seconds, rate."""
+    return pl.DataFrame(
+        [
+            {"stage": r.stage, "in": r.rows_in, "out": r.rows_out, "seconds": round(r.seconds, 2), "per_second": round(r.rate, 1)}
+            for r in reports
+        ]
+    )

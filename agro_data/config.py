@@ -1,0 +1,96 @@
+"""What decides a corpus (`BuildConfig`) and what only decides how it is made (`RunConfig`).
+
+Only the first enters the fingerprint: more workers or another folder never invalidate work.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+STRUCTURAL = "structural"  # embeddings of the SQL's structure alone: needs no model and no torch
+
+Values = Literal["source", "synthetic"]
+SplitBy = Literal["auto", "database", "skeleton"]
+
+
+class ConfigError(ValueError):
+    """A setting that cannot be used, in words for the person who gave it."""
+
+
+@dataclass(frozen=True)
+class BuildConfig:
+    """Everything that, with the databases' content and the code, decides a corpus byte for byte.
+
+    `databases` and `exclude` are paths: what enters the fingerprint is what they hold, not where they are.
+    """
+
+    databases: str
+    name: str = "corpus"
+    size: int = 2_000
+    seed: int = 0
+    only: tuple[str, ...] = ()
+    styles_per_sql: int = 1
+    values: Values = "source"
+    split_by: SplitBy = "auto"
+    exclude: tuple[str, ...] = ()
+    query_log: str = ""
+    embedding_model: str = DEFAULT_MODEL
+    oversample: float = 1.8
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise ConfigError(f"size is {self.size}: ask for at least 1 example")
+        if not 1.0 <= self.oversample <= 20.0:
+            raise ConfigError(f"oversample is {self.oversample}: candidates per example must be between 1 and 20")
+        if not 1 <= self.styles_per_sql <= 6:
+            raise ConfigError(f"styles_per_sql is {self.styles_per_sql}: there are 6 styles, ask for 1 to 6")
+        if self.values not in ("source", "synthetic"):
+            raise ConfigError(f"values is {self.values!r}: use 'source' or 'synthetic'")
+        if self.split_by not in ("auto", "database", "skeleton"):
+            raise ConfigError(f"split_by is {self.split_by!r}: use 'auto', 'database' or 'skeleton'")
+        if not self.name.replace("-", "").replace("_", "").isalnum():
+            raise ConfigError(f"name is {self.name!r}: use letters, digits, '-' and '_' (it names a folder)")
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, in field order."""
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> BuildConfig:
+        """The configuration of a mapping. Raises `ConfigError` that names an unknown or missing key."""
+        known = {field.name for field in fields(cls)}
+        unknown = sorted(set(values) - known)
+        if unknown:
+            raise ConfigError(f"unknown setting {', '.join(unknown)}; known are {', '.join(sorted(known))}")
+        if "databases" not in values:
+            raise ConfigError("the setting 'databases' (a path) is missing")
+        return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
+
+    @classmethod
+    def from_file(cls, path: Path) -> BuildConfig:
+        """From a JSON file: a plain configuration, or a version's `manifest.json`, which repeats that build."""
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{path}: cannot be read as JSON ({error})") from error
+        if not isinstance(content, dict):
+            raise ConfigError(f"{path}: expected a mapping of settings")
+        return cls.from_dict(content.get("config", content))
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """How a build runs; none of it changes a byte of the result."""
+
+    out: Path = Path("datasets")
+    cache: Path | None = None  # default: $AGRO_CACHE, else .agro-cache beside `out`
+    workers: int = 2
+    seconds: float = 5.0  # per statement in the sandbox
+
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise ConfigError(f"workers is {self.workers}: at least 1 is needed")

@@ -1,0 +1,15 @@
+"""What Dagster loads of the factory. Imports no torch and no model library."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from agro_data.defs.assets import ASSETS
+from agro_data.defs.checks import CHECKS
+from agro_data.defs.jobs import JOBS
+from agro_data.defs.place import Place
+
+
+def definitions() -> dg.Definitions:
+    """Assets, checks, the job and the place they work in."""
+    return dg.Definitions(assets=ASSETS, asset_checks=CHECKS, jobs=JOBS, resources={"place": Place()})

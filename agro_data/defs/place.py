@@ -1,0 +1,38 @@
+"""Where things go and with how many workers: what a machine decides, not a corpus."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import dagster as dg
+
+
+def project_root() -> Path:
+    """`$AGRO_ROOT`, which env.sh sets, else the current folder."""
+    return Path(os.environ.get("AGRO_ROOT", ".")).resolve()
+
+
+class Place(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """Folders and workers of this machine. Empty means: the project's own."""
+
+    datasets: str = ""
+    cache_folder: str = ""
+    workers: int = 2
+
+    @property
+    def out(self) -> Path:
+        return Path(self.datasets) if self.datasets else project_root() / "datasets"
+
+    @property
+    def samples(self) -> Path:
+        return self.out / "samples"
+
+    @property
+    def reports(self) -> Path:
+        return self.cache / "reports"
+
+    @property
+    def cache(self) -> Path:
+        named = self.cache_folder or os.environ.get("AGRO_CACHE", "")
+        return Path(named).resolve() if named else self.out.resolve().parent / ".agro-cache"

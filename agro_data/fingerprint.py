@@ -1,0 +1,101 @@
+"""The identity of a build: one hash over everything that decides its bytes.
+
+| part | why |
+| --- | --- |
+| `BuildConfig` without its paths | settings |
+| content hash of each database and of its side files | inputs |
+| bytes of files named by `exclude` and `query_log` | inputs |
+| every source and data file of `agro_data` | code version |
+| versions of the libraries and engines below | they decide SQL text, plurals, Parquet bytes |
+
+Left out on purpose: `RunConfig`, paths, the clock, the machine. The scheme's version is part of the text that is
+hashed and is stored beside the hash, so that a later scheme is seen as another identity and not as a mismatch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import sqlite3
+from collections.abc import Iterable
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from agro_data.config import STRUCTURAL, BuildConfig
+from agro_data.databases.types import Catalog, Database
+
+SCHEME = 1
+LIBRARIES = ("polars", "duckdb", "sqlglot", "faiss-cpu", "numpy", "inflect", "lemminflect", "wordninja", "faker")
+EMBEDDING_LIBRARIES = ("torch", "transformers", "sentence-transformers")
+SOURCE_SUFFIXES = {".py", ".sql", ".yml", ".json", ".txt", ".j2", ".html"}
+
+
+def stable_hash(value: Any) -> str:
+    """SHA-256 (hex) of a JSON value. No `default=`: a value that JSON does not know is an error, not a repr."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 (hex) of a file's bytes, read in blocks."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def seed_of(*parts: object) -> int:
+    """A 63-bit seed from stable parts; the same on every machine and run."""
+    text = "\x1f".join(str(part) for part in parts)
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest()[:8], "big") >> 1
+
+
+@cache
+def code_version() -> str:
+    """Hash of every source file of the package: a change of code is a change of identity."""
+    root = Path(__file__).parent
+    files = sorted(p for p in root.rglob("*") if p.suffix in SOURCE_SUFFIXES and "__pycache__" not in p.parts)
+    return stable_hash([[p.relative_to(root).as_posix(), file_hash(p)] for p in files])[:16]
+
+
+def library_versions(config: BuildConfig) -> dict[str, str]:
+    """Versions that decide bytes: libraries, engines, Python."""
+    names = LIBRARIES + (() if config.embedding_model == STRUCTURAL else EMBEDDING_LIBRARIES)
+    found = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version}
+    for name in names:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "absent"
+    return found
+
+
+def fingerprint(config: BuildConfig, catalog: Catalog) -> str:
+    """64 hex digits that name this build."""
+    settings = {k: v for k, v in config.to_dict().items() if k not in ("databases", "exclude", "query_log")}
+    settings["exclude"] = [input_hash(Path(path)) for path in config.exclude]
+    settings["query_log"] = input_hash(Path(config.query_log)) if config.query_log else ""
+    return stable_hash(
+        {
+            "scheme": SCHEME,
+            "settings": settings,
+            "databases": [_identity(database) for database in catalog.databases],
+            "code": code_version(),
+            "libraries": library_versions(config),
+        }
+    )
+
+
+def input_hash(path: Path) -> str:
+    """Hash of a file, or of all files below a folder with their names."""
+    if path.is_dir():
+        files = sorted(p for p in path.rglob("*") if p.is_file())
+        return stable_hash([[p.relative_to(path).as_posix(), file_hash(p)] for p in files])
+    return file_hash(path)
+
+
+def _identity(database: Database) -> list[str]:
+    side: Iterable[Path | None] = (database.spider_tables, database.descriptions, database.semantics)
+    hashes = [input_hash(p) if p is not None and p.exists() else "" for p in side]
+    return [database.db_id, database.dialect, database.content_hash, *hashes]

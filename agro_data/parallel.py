@@ -1,0 +1,88 @@
+"""Run shards in worker processes, and let one bad shard cost only itself.
+
+Shards are independent and write their own files, so a shard that raises, or takes its process with it, is reported
+by name and the others go on. With one worker everything runs in this process (tests, previews).
+"""
+
+from __future__ import annotations
+
+import errno
+import multiprocessing
+import traceback
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[Task, Answer]):
+    """What became of a task: its answer, or one line that says what went wrong."""
+
+    task: Task
+    answer: Answer | None
+    error: str = ""
+
+
+def run_shards(
+    function: Callable[[Task], Answer],
+    tasks: Sequence[Task],
+    workers: int,
+    on_done: Callable[[Outcome[Task, Answer]], None],
+) -> list[Outcome[Task, Answer]]:
+    """Outcomes in the order of `tasks`. `function` and the tasks must be picklable when `workers` > 1.
+
+    A task whose process died is tried once more, alone, so that a neighbour's crash is not blamed on it.
+    """
+    outcomes: dict[int, Outcome[Task, Answer]] = {}
+
+    def settle(index: int, outcome: Outcome[Task, Answer]) -> None:
+        outcomes[index] = outcome
+        on_done(outcome)
+
+    if workers == 1 or len(tasks) == 1:
+        for index, task in enumerate(tasks):
+            settle(index, _attempt(function, task))
+    else:
+        lost = _run_pool(function, dict(enumerate(tasks)), workers, settle)
+        for index in lost:
+            if _run_pool(function, {index: tasks[index]}, 1, settle):
+                settle(index, Outcome(tasks[index], None, "its worker process died (killed, or out of memory)"))
+    return [outcomes[index] for index in range(len(tasks))]
+
+
+def _run_pool(
+    function: Callable[[Task], Answer],
+    tasks: dict[int, Task],
+    workers: int,
+    settle: Callable[[int, Outcome[Task, Answer]], None],
+) -> list[int]:
+    """Run tasks in a fresh pool; the indices whose process died before they ended."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max_workers=min(workers, len(tasks)), mp_context=context) as pool:
+        futures: dict[Future[Outcome[Task, Answer]], int] = {
+            pool.submit(_attempt, function, task): index for index, task in tasks.items()
+        }
+        lost: list[int] = []
+        for future in as_completed(futures):
+            try:
+                settle(futures[future], future.result())
+            except BrokenProcessPool:
+                lost.append(futures[future])
+    return sorted(lost)
+
+
+def _attempt(function: Callable[[Any], Any], task: Any) -> Outcome[Any, Any]:
+    try:
+        return Outcome(task, function(task))
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in DISK_FULL:
+            raise  # no shard can be written any more: stop the build, which resumes once there is room
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return Outcome(task, None, f"{type(error).__name__}: {error} (at {place.name}, line {place.lineno})")

@@ -1,0 +1,91 @@
+"""How long work says where it stands: one small callback, rendered at the edge.
+
+The library calls `progress(stage, done, total, unit)` as shards finish. The terminal draws a bar, Dagster writes a
+line every few seconds, tests pass `silent`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+
+class Reporter(Protocol):
+    """Receives `done` of `total` units of a stage; `done == total` ends it."""
+
+    def __call__(self, stage: str, done: int, total: int, unit: str) -> None: ...
+
+
+def silent(stage: str, done: int, total: int, unit: str) -> None:
+    """Report nothing."""
+
+
+class Lines:
+    """One line every `every` seconds, with rate and time left, to a function such as a logger's."""
+
+    def __init__(self, write: Callable[[str], object], every: float = 5.0) -> None:
+        self.write = write
+        self.every = every
+        self.started: dict[str, float] = {}
+        self.last: dict[str, float] = {}
+
+    def __call__(self, stage: str, done: int, total: int, unit: str) -> None:
+        now = time.monotonic()
+        start = self.started.setdefault(stage, now)
+        due = now - self.last.get(stage, start) >= self.every
+        if not due and done < total:
+            return
+        self.last[stage] = now
+        elapsed = max(now - start, 1e-9)
+        rate = done / elapsed
+        left = (total - done) / rate if rate > 0 else float("inf")
+        tail = f"{_clock(left)} left" if done < total else f"done in {_clock(elapsed)}"
+        self.write(f"{stage}: {done:,} of {total:,} {unit}, {rate:,.0f} {unit}/s, {tail}")
+
+
+class Bars:
+    """A bar per stage on a terminal; plain lines where there is none. Use as a context manager."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or Console(stderr=True)
+        self.tasks: dict[str, TaskID] = {}
+        self.lines = Lines(self.console.print, every=10.0)
+        self.progress = Progress(
+            TextColumn("{task.description:<12}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[unit]} {task.fields[rate]}"),
+            TimeRemainingColumn(),
+            console=self.console,
+            transient=False,
+        )
+
+    def __enter__(self) -> Bars:
+        if self.console.is_terminal:
+            self.progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.console.is_terminal:
+            self.progress.stop()
+
+    def __call__(self, stage: str, done: int, total: int, unit: str) -> None:
+        if not self.console.is_terminal:
+            self.lines(stage, done, total, unit)
+            return
+        if stage not in self.tasks:
+            self.tasks[stage] = self.progress.add_task(stage, total=total, unit=unit, rate="")
+        task = self.progress.tasks[self.tasks[stage]]
+        rate = f"{done / task.elapsed:,.0f}/s" if task.elapsed else ""
+        self.progress.update(task.id, completed=done, total=total, rate=rate)
+
+
+def _clock(seconds: float) -> str:
+    if seconds == float("inf"):
+        return "unknown time"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,81 @@
+"""Candidates: intents sampled from a profile, as SQL with the facts that selection needs. Nothing is executed."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import polars as pl
+
+from agro_data.fingerprint import stable_hash
+from agro_data.intent.prior import Prior
+from agro_data.intent.sample import sample_intents
+from agro_data.intent.to_sql import render_sql
+from agro_data.intent.tree import Intent, to_json
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.records import CANDIDATE, REJECTED, rows
+from agro_data.sql.facts import sql_facts
+
+GENERATOR = "grammar"
+
+
+def candidates(
+    profile: DatabaseProfile, *, count: int, seed: int, prior: Prior | None = None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Up to `count` candidates of one database with distinct SQL, and the intents that gave none.
+
+    Each shard draws from a stream of its own, so that a restart redoes one shard only; SQL that two shards share is
+    dropped later, by `candidate_id`. Fewer than `count` rows mean that the database has nothing new to ask.
+    """
+    stream = sample_intents(profile, seed=seed, prior=prior)
+    accepted: dict[str, dict[str, object]] = {}
+    refused: list[dict[str, object]] = []
+    for intent in islice(stream, 2 * count):
+        try:
+            row = candidate(intent, profile)
+        except Exception as error:  # a renderer's fault costs one intent, and is listed
+            refused.append(_refusal(intent, error))
+            continue
+        accepted.setdefault(str(row["candidate_id"]), row)
+        if len(accepted) == count:
+            break
+    return rows(list(accepted.values()), CANDIDATE), rows(refused, REJECTED)
+
+
+def candidate(intent: Intent, profile: DatabaseProfile) -> dict[str, object]:
+    """One CANDIDATE row. `steps` are filled once the SQL is verified."""
+    sql = render_sql(intent, profile)
+    facts = sql_facts(sql, profile.dialect, profile.schema)
+    return {
+        "candidate_id": stable_hash([profile.content_hash, profile.dialect, facts.canonical])[:16],
+        "db_id": profile.db_id,
+        "dialect": profile.dialect,
+        "intent": to_json(intent),
+        "shape": intent.shape,
+        "sql": sql,
+        "skeleton": facts.skeleton,
+        "template": facts.template,
+        "hardness": facts.hardness,
+        "complexity": facts.complexity,
+        "constructs": list(facts.constructs),
+        "tables": list(facts.tables),
+        "columns": list(facts.columns),
+        "steps": [],
+        "order_matters": facts.order_matters,
+        "tie_policy": intent.tie_policy,
+        "plausibility": intent.plausibility,
+        "generator": GENERATOR,
+        "seed": intent.seed,
+    }
+
+
+def _refusal(intent: Intent, error: Exception) -> dict[str, object]:
+    return {
+        "candidate_id": stable_hash(to_json(intent))[:16],
+        "db_id": intent.db_id,
+        "stage": "candidates",
+        "reason": "not_rendered",
+        "detail": f"{type(error).__name__}: {error}",
+        "sql": None,
+        "question": None,
+        "shape": intent.shape,
+    }

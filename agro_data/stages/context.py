@@ -1,0 +1,74 @@
+"""What every stage function is given: the work folder, the settings, and the databases by id."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from agro_data.config import BuildConfig
+from agro_data.databases.types import Database
+from agro_data.intent.prior import Prior, default_prior
+from agro_data.intent.query_log import prior_from_log, statements
+from agro_data.profiling.cache import cached_profile
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.work import Work
+
+CATALOG = "catalog.json"
+
+
+@dataclass(frozen=True)
+class Context:
+    """One build as its stages see it. Small and picklable: worker processes get it with each task."""
+
+    work: Work
+    config: BuildConfig
+    cache: Path
+    seconds: float = 5.0  # limit per statement
+
+    def databases(self) -> list[Database]:
+        """The databases the examples are made on, sorted by id: the sources, or their surrogates."""
+        return list(_databases(self.work.root))
+
+    def database(self, db_id: str) -> Database:
+        return next(d for d in _databases(self.work.root) if d.db_id == db_id)
+
+    def profile(self, db_id: str) -> DatabaseProfile:
+        return _profile(self.work.root, self.cache, db_id)
+
+    def prior(self, db_id: str) -> Prior:
+        """What is asked of this database: the shipped prior, moved by `semantics.yml` and by a query log."""
+        profile = self.profile(db_id)
+        prior = default_prior().for_profile(profile)
+        if not self.config.query_log:
+            return prior
+        return prior_from_log(statements(Path(self.config.query_log)), profile.dialect, prior)
+
+
+def store_catalog(work: Work, databases: list[Database], problems: list[str]) -> None:
+    """Write the databases of this build, so that later stages neither search nor hash again."""
+    work.write_json(CATALOG, {"databases": [_encode(d) for d in databases], "problems": problems})
+
+
+@lru_cache(maxsize=4)
+def _databases(root: Path) -> tuple[Database, ...]:
+    return tuple(_decode(row) for row in Work(root).read_json(CATALOG)["databases"])
+
+
+@lru_cache(maxsize=8)
+def _profile(root: Path, cache: Path, db_id: str) -> DatabaseProfile:
+    database = next(d for d in _databases(root) if d.db_id == db_id)
+    return cached_profile(database, cache / "profiles")
+
+
+PATHS = ("path", "spider_tables", "descriptions", "semantics")
+
+
+def _encode(database: Database) -> dict[str, Any]:
+    row = asdict(database)
+    return row | {key: str(row[key]) if row[key] is not None else None for key in PATHS}
+
+
+def _decode(row: dict[str, Any]) -> Database:
+    return Database(**row | {key: Path(row[key]) if row[key] is not None else None for key in PATHS})

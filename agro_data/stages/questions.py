@@ -1,0 +1,55 @@
+"""Questions: each verified intent said in English, one style each."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import polars as pl
+
+from agro_data.fingerprint import seed_of
+from agro_data.intent.questions import STYLES, render_question
+from agro_data.intent.tree import from_json
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.records import QUESTION, REJECTED, rows
+
+ALIGNMENT = "construction"  # a claim, not a proof, until an independent solver agrees (DESIGN section 3)
+
+
+def questions(verified: pl.DataFrame, profile: DatabaseProfile, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """QUESTION rows of one shard, one style per intent, and the intents that could not be said."""
+    said: list[dict[str, Any]] = []
+    refused: list[dict[str, Any]] = []
+    for record in verified.to_dicts():
+        own = seed_of(seed, record["candidate_id"])
+        style = random.Random(own).choice(STYLES)
+        try:
+            said.append(record | in_style(record, profile, style, own))
+        except Exception as error:  # a renderer's fault costs one question, and is listed
+            refused.append(_refusal(record, error))
+    return rows(said, QUESTION), rows(refused, REJECTED)
+
+
+def in_style(record: dict[str, Any], profile: DatabaseProfile, style: str, seed: int) -> dict[str, Any]:
+    """The question's columns for one record and style."""
+    question = render_question(from_json(record["intent"]), profile, style, seed)
+    return {
+        "question": question.text,
+        "style": question.style,
+        "evidence": question.evidence,
+        "alignment_method": ALIGNMENT,
+        "alignment_score": 1.0,
+    }
+
+
+def _refusal(record: dict[str, Any], error: Exception) -> dict[str, Any]:
+    return {
+        "candidate_id": record["candidate_id"],
+        "db_id": record["db_id"],
+        "stage": "questions",
+        "reason": "not_said",
+        "detail": f"{type(error).__name__}: {error}",
+        "sql": record["sql"],
+        "question": None,
+        "shape": record["shape"],
+    }

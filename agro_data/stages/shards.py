@@ -1,0 +1,283 @@
+"""The stages that work shard by shard in worker processes: profiles, candidates, verified, questions, embeddings.
+
+`verified` decides how many candidates are needed: it tops up, round after round, the databases that have not yet
+given their share, until the sum suffices or nothing new is found.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from math import ceil
+from pathlib import Path
+
+import polars as pl
+
+from agro_data import parallel
+from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Limits
+from agro_data.fingerprint import seed_of
+from agro_data.progress import Reporter
+from agro_data.stages.candidates import candidates
+from agro_data.stages.context import Context
+from agro_data.stages.questions import questions
+from agro_data.stages.verified import verified
+from agro_data.verify.determinism import shuffled_copy
+
+SHARD = 1_000  # candidates; a worker holds one shard in memory
+ACCEPTANCE = 0.7  # expected before anything is known
+ROUNDS = 12
+WORTHWHILE = 0.05  # a round that adds less than this share of what it tried has found the end of a database
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Counts of a whole stage, over this run and the ones it continues."""
+
+    rows_in: int
+    rows_out: int
+    reasons: dict[str, int] = field(default_factory=dict)
+    figures: dict[str, float] = field(default_factory=dict)
+    problems: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Task:
+    """One shard of one stage: `<db_id>.<round>.<number>`; `count` candidates are asked of it."""
+
+    context: Context
+    db_id: str
+    shard: str = ""
+    count: int = 0
+
+
+def wanted(context: Context) -> int:
+    """Verified queries to aim for, so that selection has a choice."""
+    return ceil(context.config.size / context.config.styles_per_sql * context.config.oversample)
+
+
+# --- profiles ----------------------------------------------------------------------------------------------------
+
+
+def run_profiles(context: Context, workers: int, progress: Reporter) -> Outcome:
+    """Profile every database; one that cannot be profiled is left out with its reason."""
+    tasks = [Task(context, database.db_id) for database in context.databases()]
+    outcomes = _run(_profile, tasks, workers, "profiles", "databases", progress)
+    problems = [f"{o.task.db_id}: cannot be profiled, left out: {o.error}" for o in outcomes if o.error]
+    usable = [o.task.db_id for o in outcomes if o.answer]
+    for outcome in outcomes:
+        if outcome.answer == 0:
+            problems.append(f"{outcome.task.db_id}: no table with rows, left out")
+        problems += [f"{outcome.task.db_id}: {note}" for note in _notes(context, outcome.task.db_id, outcome.error)]
+    context.work.write_json("usable.json", usable)
+    tables = sum(o.answer or 0 for o in outcomes)
+    return Outcome(len(tasks), len(usable), figures={"tables": tables}, problems=problems)
+
+
+def _profile(task: Task) -> int:
+    """Number of tables with rows."""
+    return sum(table.rows > 0 for table in task.context.profile(task.db_id).tables)
+
+
+def _notes(context: Context, db_id: str, error: str) -> tuple[str, ...]:
+    return () if error else context.profile(db_id).problems
+
+
+def usable(context: Context) -> list[str]:
+    """Ids of the databases that have a profile and rows."""
+    return [str(db_id) for db_id in context.work.read_json("usable.json")]
+
+
+# --- candidates and verified -------------------------------------------------------------------------------------
+
+
+def run_candidates(context: Context, workers: int, progress: Reporter) -> Outcome:
+    """First round: every database is asked for an equal share."""
+    databases = usable(context)
+    share = ceil(wanted(context) / max(len(databases), 1) / ACCEPTANCE)
+    problems = _make([task for db_id in databases for task in _split(context, db_id, 0, share)], workers, progress)
+    return Outcome(
+        share * len(databases), _height(context, "candidates"), _reasons(context, "candidates"), problems=problems
+    )
+
+
+def run_verified(context: Context, workers: int, progress: Reporter) -> Outcome:
+    """Verify what there is, then top up databases that lack, while that finds anything new."""
+    problems: list[str] = []
+    for _ in range(ROUNDS):
+        waiting = [
+            Task(context, _database_of(shard), shard)
+            for shard in context.work.shards("candidates")
+            if not context.work.finished("verified", shard)
+        ]
+        problems += _failures(_run(_verify, waiting, workers, "verified", "shards", progress))
+        more = _top_up(context)
+        if not more:
+            break
+        problems += _make(more, workers, progress)
+    given = [len(_ids(context, "verified", db_id)) for db_id in usable(context)]
+    return Outcome(
+        _height(context, "candidates"),
+        sum(given),
+        _reasons(context, "verified"),
+        {"databases": float(sum(n > 0 for n in given))},
+        problems,
+    )
+
+
+def fair_shares(available: dict[str, int], total: int) -> dict[str, int]:
+    """Share `total` evenly among databases, none above what it has; what one cannot give the others do."""
+    shares: dict[str, int] = {}
+    left = total
+    for position, (db_id, most) in enumerate(sorted(available.items(), key=lambda item: (item[1], item[0]))):
+        shares[db_id] = min(most, ceil(left / (len(available) - position)))
+        left -= shares[db_id]
+    return shares
+
+
+def _top_up(context: Context) -> list[Task]:
+    """Shards of the next round for the databases that lack and can still give."""
+    accepted = {db_id: len(_ids(context, "verified", db_id)) for db_id in usable(context)}
+    ceiling = wanted(context)
+    open_ended = {db_id: n if _exhausted(context, db_id) else ceiling for db_id, n in accepted.items()}
+    tasks: list[Task] = []
+    for db_id, share in fair_shares(open_ended, ceiling).items():
+        missing = share - accepted[db_id]
+        if missing > 0 and open_ended[db_id] == ceiling:
+            rate = max(accepted[db_id] / max(len(_ids(context, "candidates", db_id)), 1), 0.1)
+            tasks += _split(context, db_id, _last_round(context, db_id) + 1, ceil(missing / rate))
+    return tasks
+
+
+def _exhausted(context: Context, db_id: str) -> bool:
+    """Whether the last round of a database gave next to nothing new."""
+    last = _last_round(context, db_id)
+    before = {i for r in range(last) for i in _ids(context, "verified", db_id, r)}
+    tried = len(_ids(context, "candidates", db_id, last))
+    return len(_ids(context, "verified", db_id, last) - before) < max(WORTHWHILE * tried, 1)
+
+
+def _split(context: Context, db_id: str, round_: int, count: int) -> list[Task]:
+    """Tasks of at most `SHARD` candidates each."""
+    parts = max(ceil(count / SHARD), 1)
+    return [Task(context, db_id, f"{db_id}.{round_:02d}.{n:03d}", ceil(count / parts)) for n in range(parts)]
+
+
+def _make(tasks: Sequence[Task], workers: int, progress: Reporter) -> list[str]:
+    waiting = [t for t in tasks if not t.context.work.finished("candidates", t.shard)]
+    return _failures(_run(_sample, waiting, workers, "candidates", "shards", progress))
+
+
+def _sample(task: Task) -> int:
+    context = task.context
+    own = seed_of(context.config.seed, task.shard)
+    frame, refused = candidates(
+        context.profile(task.db_id), count=task.count, seed=own, prior=context.prior(task.db_id)
+    )
+    context.work.write("candidates", task.shard, frame, refused)
+    return frame.height
+
+
+def _verify(task: Task) -> int:
+    context = task.context
+    database = context.database(task.db_id)
+    earlier = {i for r in range(_round_of(task.shard)) for i in _ids(context, "candidates", task.db_id, r)}
+    new = context.work.read("candidates", task.shard).filter(~pl.col("candidate_id").is_in(sorted(earlier)))
+    shuffled = shuffled_copy(database, context.cache / "shuffled", seed=context.config.seed)
+    frame, refused = verified(new, database, context.profile(task.db_id), _sandbox(context.seconds), shuffled)
+    context.work.write("verified", task.shard, frame, refused)
+    return frame.height
+
+
+@cache
+def _sandbox(seconds: float) -> Sandbox:
+    """One sandbox for each worker process, shared by its shards; it ends with the process."""
+    return Sandbox(workers=1, limits=Limits(seconds=seconds))
+
+
+# --- questions and embeddings ------------------------------------------------------------------------------------
+
+
+def run_questions(context: Context, workers: int, progress: Reporter) -> Outcome:
+    """Say every verified intent in one style."""
+    waiting = _waiting(context, "verified", "questions")
+    problems = _failures(_run(_ask, waiting, workers, "questions", "shards", progress))
+    return Outcome(
+        _height(context, "verified"),
+        _height(context, "questions"),
+        _reasons(context, "questions"),
+        problems=problems,
+    )
+
+
+def _ask(task: Task) -> int:
+    context = task.context
+    shard = context.work.read("verified", task.shard)
+    frame, refused = questions(shard, context.profile(task.db_id), context.config.seed)
+    context.work.write("questions", task.shard, frame, refused)
+    return frame.height
+
+
+# --- shared ------------------------------------------------------------------------------------------------------
+
+
+def _run(
+    function: Callable[[Task], int], tasks: Sequence[Task], workers: int, stage: str, unit: str, progress: Reporter
+) -> list[parallel.Outcome[Task, int]]:
+    done = 0
+
+    def on_done(_: parallel.Outcome[Task, int]) -> None:
+        nonlocal done
+        done += 1
+        progress(stage, done, len(tasks), unit)
+
+    return parallel.run_shards(function, tasks, workers, on_done)
+
+
+def _waiting(context: Context, source: str, target: str) -> list[Task]:
+    work = context.work
+    return [Task(context, _database_of(s), s) for s in work.shards(source) if not work.finished(target, s)]
+
+
+def _failures(outcomes: Sequence[parallel.Outcome[Task, int]]) -> list[str]:
+    return [f"{o.task.db_id}, shard {o.task.shard}: {o.error}" for o in outcomes if o.error]
+
+
+def _database_of(shard: str) -> str:
+    return shard.rsplit(".", 2)[0]
+
+
+def _round_of(shard: str) -> int:
+    return int(shard.rsplit(".", 2)[1])
+
+
+def _last_round(context: Context, db_id: str) -> int:
+    return max((_round_of(s) for s in context.work.shards("candidates") if _database_of(s) == db_id), default=0)
+
+
+def _ids(context: Context, stage: str, db_id: str, round_: int | None = None) -> set[str]:
+    """Candidate ids of a database's finished shards, of one round or of all."""
+    return {
+        i
+        for shard in context.work.shards(stage)
+        if _database_of(shard) == db_id and round_ in (None, _round_of(shard))
+        for i in _shard_ids(context.work.path(stage, f"{shard}.parquet"))
+    }
+
+
+@cache
+def _shard_ids(path: Path) -> frozenset[str]:
+    """A finished shard never changes, so that its ids are read once."""
+    return frozenset(pl.read_parquet(path, columns=["candidate_id"], glob=False)["candidate_id"])
+
+
+def _height(context: Context, stage: str) -> int:
+    work = context.work
+    return sum(len(_shard_ids(work.path(stage, f"{shard}.parquet"))) for shard in work.shards(stage))
+
+
+def _reasons(context: Context, stage: str) -> dict[str, int]:
+    """How often each reason was given, most frequent first."""
+    return dict(Counter(context.work.read_rejected(stage)["reason"].to_list()).most_common())

@@ -1,0 +1,40 @@
+"""Privacy mode: each source database is replaced by a synthetic one of the same schema, before anything is written.
+
+Profiles are taken without values, so nothing after this module has ever seen one. Error texts of engines may quote
+values, so only the class of a failure is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from agro_data.databases.types import Database
+from agro_data.fingerprint import file_hash, seed_of
+from agro_data.populate.surrogate import build_surrogate
+from agro_data.profiling.profiler import profile_database
+
+SUFFIX = {"sqlite": ".sqlite", "duckdb": ".duckdb"}
+
+
+def surrogates(sources: Sequence[Database], folder: Path, seed: int) -> tuple[list[Database], list[str]]:
+    """The surrogate of each source, and a line for each source that has none."""
+    made: list[Database] = []
+    failed: list[str] = []
+    for source in sources:
+        target = folder / f"{source.db_id}{SUFFIX[source.dialect]}"
+        try:
+            if not target.exists():
+                structure = profile_database(source, values=False)
+                build_surrogate(structure, target, seed_of(seed, source.db_id))
+        except Exception as error:  # one schema that cannot be populated costs that database only
+            failed.append(f"{source.relative_path}: no synthetic copy could be made ({type(error).__name__})")
+            continue
+        made.append(_stand_in(source, target))
+    return made, failed
+
+
+def _stand_in(source: Database, target: Path) -> Database:
+    layout = "sqlite" if source.dialect == "sqlite" else "duckdb"
+    return replace(source, layout=layout, path=target, content_hash=file_hash(target))

@@ -1,0 +1,94 @@
+"""The work folder of one build: what is finished, shard by shard, so that an interrupted build goes on.
+
+`<cache>/work/<fingerprint 16>/<stage>/<shard>.parquet` holds a finished shard, `<shard>.rejected.parquet` what it
+dropped. A shard is finished when its file has been renamed into place; there is no other marker to disagree with.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from agro_data.records import REJECTED, conform
+
+REJECTED_SUFFIX = ".rejected.parquet"
+
+
+@dataclass(frozen=True)
+class Work:
+    """One build's folder. All names of shards are `<db_id>` or `<db_id>.<number>`."""
+
+    root: Path
+
+    def path(self, stage: str, name: str) -> Path:
+        return self.root / stage / name
+
+    def finished(self, stage: str, shard: str) -> bool:
+        return self.path(stage, f"{shard}.parquet").exists()
+
+    def write(self, stage: str, shard: str, frame: pl.DataFrame, rejected: pl.DataFrame | None = None) -> None:
+        """Store a shard; what it rejected goes first, so that a finished shard is complete."""
+        if rejected is not None and rejected.height:
+            target = self.path(stage, f"{shard}{REJECTED_SUFFIX}")
+            with atomic_path(target) as temporary:
+                conform(rejected, REJECTED).write_parquet(temporary, compression="zstd")
+        with atomic_path(self.path(stage, f"{shard}.parquet")) as temporary:
+            frame.write_parquet(temporary, compression="zstd")
+
+    def read(self, stage: str, shard: str) -> pl.DataFrame:
+        return pl.read_parquet(self.path(stage, f"{shard}.parquet"), glob=False)
+
+    def shards(self, stage: str) -> list[str]:
+        """Finished shards of a stage, sorted."""
+        folder = self.root / stage
+        names = (p.name for p in folder.glob("*.parquet") if not p.name.endswith(REJECTED_SUFFIX))
+        return sorted(name.removesuffix(".parquet") for name in names if not name.startswith("."))
+
+    def read_all(self, stage: str, schema: pl.Schema) -> pl.DataFrame:
+        """All shards of a stage in one frame, in order of shard names."""
+        frames = [self.read(stage, shard) for shard in self.shards(stage)]
+        return pl.concat(frames) if frames else pl.DataFrame(schema=schema)
+
+    def read_rejected(self, stage: str = "*") -> pl.DataFrame:
+        """Everything that a stage, or any, dropped, in a stable order."""
+        files = sorted(self.root.glob(f"{stage}/*{REJECTED_SUFFIX}"))
+        frames = [pl.read_parquet(path, glob=False) for path in files if not path.name.startswith(".")]
+        frame = pl.concat(frames) if frames else pl.DataFrame(schema=REJECTED)
+        return frame.sort("db_id", "stage", "candidate_id", "reason", "detail", "sql", nulls_last=True)
+
+    def write_json(self, name: str, value: Any) -> None:
+        write_json(self.root / name, value)
+
+    def read_json(self, name: str) -> Any:
+        return json.loads((self.root / name).read_text(encoding="utf-8"))
+
+
+@contextmanager
+def atomic_path(target: Path) -> Iterator[Path]:
+    """A temporary path beside `target` that becomes it when the block ends without an error, and vanishes else."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=".", suffix=".part", dir=target.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        with temporary.open("rb") as stream:
+            os.fsync(stream.fileno())
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Indented JSON with sorted keys, written atomically."""
+    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

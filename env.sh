@@ -1,0 +1,9 @@
+# Source this (`source env.sh`): the virtual environment, and what makes the bare `dagster job execute -j JOB` work.
+# `dagster job execute` reads neither pyproject.toml nor .env, so the module's name must be in the environment.
+_agro_root="$(cd "$(dirname "${BASH_SOURCE[0]:-${(%):-%x}}")" && pwd)"
+# shellcheck disable=SC1091
+[ -f "$_agro_root/.venv/bin/activate" ] && . "$_agro_root/.venv/bin/activate"
+export DAGSTER_HOME="${DAGSTER_HOME:-$_agro_root/dagster_home}"
+export DAGSTER_MODULE_NAME="${DAGSTER_MODULE_NAME:-agro_train.definitions}"
+export AGRO_ROOT="$_agro_root"
+unset _agro_root

@@ -1,0 +1,73 @@
+"""Settings: wrong ones are refused in words, and what cannot matter does not change a fingerprint."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agro_data.config import BuildConfig, ConfigError
+from agro_data.databases.types import Catalog, Database
+from agro_data.fingerprint import fingerprint, seed_of, stable_hash
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"size": 0}, "at least 1"),
+        ({"oversample": 0.5}, "between 1 and 20"),
+        ({"values": "none"}, "source"),
+        ({"split_by": "rows"}, "skeleton"),
+        ({"name": "a/b"}, "letters"),
+        ({"styles_per_sql": 9}, "6 styles"),
+    ],
+)
+def test_a_wrong_setting_says_what_to_do(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        BuildConfig.from_dict({"databases": "x"} | settings)
+
+
+def test_an_unknown_setting_names_the_known() -> None:
+    with pytest.raises(ConfigError, match=r"sizes.*known are.*size"):
+        BuildConfig.from_dict({"databases": "x", "sizes": 3})
+
+
+def test_a_manifest_is_a_configuration(tmp_path: Path) -> None:
+    config = BuildConfig(databases="x", size=7, only=("a", "b"))
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text(json.dumps({"fingerprint": "f", "config": config.to_dict()}))
+    assert BuildConfig.from_file(manifest) == config
+
+
+def catalog(content: str = "c") -> Catalog:
+    return Catalog(Path("x"), (Database("d", "sqlite", "sqlite", Path("x/d.sqlite"), content, "d.sqlite"),))
+
+
+def test_fingerprint_sees_content_and_settings_and_no_paths() -> None:
+    config = BuildConfig(databases="x", size=10)
+    same = fingerprint(config, catalog())
+    assert fingerprint(replace(config, databases="elsewhere"), catalog()) == same
+    assert fingerprint(replace(config, size=11), catalog()) != same
+    assert fingerprint(replace(config, seed=1), catalog()) != same
+    assert fingerprint(config, catalog("other")) != same
+
+
+def test_excluded_files_count_by_content(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.json", tmp_path / "b.json"
+    first.write_text("[]")
+    second.write_text("[]")
+    config = BuildConfig(databases="x", exclude=(str(first),))
+    moved = replace(config, exclude=(str(second),))
+    assert fingerprint(config, catalog()) == fingerprint(moved, catalog())
+    second.write_text("[1]")
+    assert fingerprint(config, catalog()) != fingerprint(moved, catalog())
+
+
+def test_hashes_are_stable() -> None:
+    assert stable_hash({"b": 1, "a": [1, "é"]}) == stable_hash({"a": [1, "é"], "b": 1})
+    assert seed_of("a", 1) == seed_of("a", 1) != seed_of("a", 2)
+    assert 0 <= seed_of("a") < 2**63
+    with pytest.raises(TypeError):
+        stable_hash({"path": Path("x")})

@@ -1,0 +1,71 @@
+"""Shards are finished when renamed; a failing write leaves nothing; a crash costs one shard."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from agro_data import parallel
+from agro_data.records import REJECTED, rows
+from agro_data.work import Work, atomic_path
+
+
+def test_a_written_shard_reads_back(tmp_path: Path) -> None:
+    work = Work(tmp_path)
+    frame = pl.DataFrame({"a": [1, 2]})
+    refused = rows([{name: "x" for name in REJECTED}], REJECTED)
+    work.write("stage", "db.00.000", frame, refused)
+    assert work.shards("stage") == ["db.00.000"]
+    assert work.read("stage", "db.00.000").equals(frame)
+    assert work.read_rejected("stage").height == 1
+    assert work.read_rejected("other").is_empty()
+
+
+def test_a_failing_write_is_invisible(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="full"), atomic_path(tmp_path / "x.parquet") as temporary:
+        temporary.write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "full")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_brackets_in_a_folder_are_no_pattern(tmp_path: Path) -> None:
+    work = Work(tmp_path / "odd [name]")
+    work.write("stage", "db.00.000", pl.DataFrame({"a": [1]}))
+    assert work.read("stage", "db.00.000").height == 1
+
+
+def _square(n: int) -> int:
+    if n == 3:
+        raise ValueError("three is refused")
+    if n == 5:
+        os._exit(9)
+    return n * n
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_raising_task_is_reported_and_the_others_go_on(workers: int) -> None:
+    seen: list[int] = []
+    outcomes = parallel.run_shards(_square, [1, 2, 3, 4], workers, lambda o: seen.append(o.task))
+    assert [o.answer for o in outcomes] == [1, 4, None, 16]
+    assert "three is refused" in outcomes[2].error
+    assert sorted(seen) == [1, 2, 3, 4]
+
+
+def test_a_dying_worker_costs_one_task() -> None:
+    outcomes = parallel.run_shards(_square, [1, 2, 5, 4, 6], 2, lambda o: None)
+    assert [o.answer for o in outcomes] == [1, 4, None, 16, 36]
+    assert "died" in outcomes[2].error
+
+
+def _full(_: int) -> int:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_full_disk_stops_the_build(workers: int) -> None:
+    with pytest.raises(OSError, match="No space"):
+        parallel.run_shards(_full, [1, 2], workers, lambda o: None)
