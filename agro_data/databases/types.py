@@ -33,11 +33,15 @@ class Database:
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that was left out, in words for the person who gave the input."""
+    """Something that was left out, in words for the person who gave the input.
+
+    With `left_out` False it is only a note: the database is used, but a person should know.
+    """
 
     path: str
     reason: str
     remedy: str = ""
+    left_out: bool = True
 
     def __str__(self) -> str:
         return f"{self.path}: {self.reason}" + (f" ({self.remedy})" if self.remedy else "")

@@ -1,0 +1,319 @@
+"""Trusted read-only connections, for the statements this project writes itself: profiles and samples.
+
+SQL that was generated, or written by anyone else, runs in `agro_data.databases.sandbox` only.
+
+The seam. All that the rest asks of an engine is what `Connection` has: `dialect`, `execute` with positional
+parameters that gives rows of `Cell`s, `objects` that lists tables and views with their keys, and `problems`. A server
+such as PostgreSQL needs, besides, a content hash that does not read everything (a snapshot's identity), a role that
+may only read, `statement_timeout`, `default_transaction_read_only`, and a guarded session like those in `guards`.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import duckdb
+
+from agro_data.databases.opening import (
+    DatabaseError,
+    data_files,
+    decode_text,
+    first_line,
+    is_undecodable,
+    literal,
+    open_duckdb,
+    open_sqlite,
+    plain_rows,
+    quoted,
+    settled,
+    table_name,
+)
+from agro_data.databases.types import Cell, Database, Dialect
+
+Row = tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class ColumnInfo:
+    """`primary_key_position` counts from 1; 0 is no part of the primary key."""
+
+    name: str
+    declared_type: str
+    not_null: bool = False
+    primary_key_position: int = 0
+
+
+@dataclass(frozen=True)
+class ForeignKeyInfo:
+    """`columns` refer to `ref_columns` of `ref_table`, pair by pair, all named as their tables name them."""
+
+    columns: tuple[str, ...]
+    ref_table: str
+    ref_columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TableInfo:
+    """A table or view as the engine declares it. `unique_keys` leaves out the primary key and partial indexes."""
+
+    name: str
+    is_view: bool
+    columns: tuple[ColumnInfo, ...]
+    primary_key: tuple[str, ...] = ()
+    unique_keys: tuple[tuple[str, ...], ...] = ()
+    foreign_keys: tuple[ForeignKeyInfo, ...] = ()
+
+
+class Connection(Protocol):
+    """What every engine offers. `problems` grows as something of the database turns out not to be usable."""
+
+    dialect: Dialect
+    problems: list[str]
+
+    def execute(self, sql: str, parameters: Sequence[Cell] = (), limit: int | None = None) -> list[Row]:
+        """All rows, or the first `limit`. Raises `DatabaseError` that names the database."""
+
+    def objects(self) -> list[TableInfo]:
+        """Tables, then views, each by name; engine-internal ones and those that cannot be read left out."""
+
+
+@contextmanager
+def open_database(database: Database) -> Iterator[Connection]:
+    """Open for reading; nothing is written at or beside the source, whatever its journal mode.
+
+    Raises `DatabaseError` that names the database when it cannot be opened.
+    """
+    with tempfile.TemporaryDirectory(prefix="agro-read-") as folder:
+        try:
+            path = settled(database.path.absolute(), database.layout, Path(folder))
+            connection = _open(replace(database, path=path))
+        except (OSError, sqlite3.Error, duckdb.Error, DatabaseError) as error:
+            raise DatabaseError(f"{database.db_id}: cannot be opened: {first_line(error)}") from error
+        with closing(connection):
+            yield connection
+
+
+def _open(database: Database) -> SqliteConnection | DuckdbConnection:
+    if database.dialect == "sqlite":
+        return SqliteConnection(database)
+    return DuckdbConnection(database)
+
+
+class SqliteConnection:
+    """A SQLite file."""
+
+    dialect: Dialect = "sqlite"
+
+    def __init__(self, database: Database) -> None:
+        self.problems: list[str] = []
+        self._db_id = database.db_id
+        self._connection = open_sqlite(database.path)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def execute(self, sql: str, parameters: Sequence[Cell] = (), limit: int | None = None) -> list[Row]:
+        try:
+            try:
+                return self._fetch(sql, parameters, limit)
+            except sqlite3.Error as error:
+                if not is_undecodable(error):
+                    raise
+                self._connection.text_factory = decode_text
+                return self._fetch(sql, parameters, limit)
+        except sqlite3.Error as error:
+            raise DatabaseError(f"{self._db_id}: {first_line(error)}") from error
+
+    def _fetch(self, sql: str, parameters: Sequence[Cell], limit: int | None) -> list[Row]:
+        with closing(self._connection.execute(sql, tuple(parameters))) as cursor:
+            return cursor.fetchall() if limit is None else cursor.fetchmany(limit)
+
+    def objects(self) -> list[TableInfo]:
+        listed = self.execute(
+            "SELECT name, type FROM pragma_table_list WHERE schema = 'main' ORDER BY type = 'view', name"
+        )
+        tables: list[TableInfo] = []
+        for name, kind in listed:
+            if isinstance(name, bytes):
+                self.problems.append(f"{kind} {name!r}: its name is not valid UTF-8; left out")
+            elif not str(name).startswith("sqlite_") and kind != "shadow":
+                try:
+                    tables.append(self._table(str(name), kind == "view"))
+                except DatabaseError as error:
+                    self.problems.append(f"{kind} {name!r}: cannot be read, left out: {error}")
+        return [replace(table, foreign_keys=self._foreign_keys(table, tables)) for table in tables]
+
+    def _table(self, name: str, is_view: bool) -> TableInfo:
+        at = literal(name)
+        listed = self.execute(
+            f'SELECT name, type, "notnull", pk FROM pragma_table_xinfo({at}) WHERE hidden <> 1'
+        )
+        if not listed:  # the table-valued form says nothing of a broken view; the view itself does
+            self.execute(f"SELECT 1 FROM {quoted(name)}", limit=1)
+            raise DatabaseError(f"{self._db_id}: no columns")
+        if unreadable := [column for column, *_ in listed if isinstance(column, bytes)]:
+            raise DatabaseError(f"{self._db_id}: a column name is not valid UTF-8: {unreadable[0]!r}")
+        columns = tuple(
+            ColumnInfo(str(column), _text(declared), bool(not_null), int(position or 0))
+            for column, declared, not_null, position in listed
+        )
+        self.execute(f"SELECT 1 FROM {quoted(name)}", limit=1)
+        return TableInfo(
+            name, is_view, columns, _primary_key(columns), () if is_view else self._unique_keys(at)
+        )
+
+    def _unique_keys(self, at: str) -> tuple[tuple[str, ...], ...]:
+        indexes = self.execute(
+            f"""SELECT name FROM pragma_index_list({at})
+                WHERE "unique" AND NOT partial AND origin <> 'pk' ORDER BY name"""
+        )
+        keys = (
+            self.execute(f"SELECT name FROM pragma_index_info({literal(index)}) ORDER BY seqno")
+            for (index,) in indexes
+        )
+        return tuple(  # an index on an expression has columns without a name
+            tuple(str(column) for (column,) in key)
+            for key in keys
+            if all(column is not None for (column,) in key)
+        )
+
+    def _foreign_keys(self, table: TableInfo, tables: list[TableInfo]) -> tuple[ForeignKeyInfo, ...]:
+        by_name = {other.name.lower(): other for other in tables}
+        listed = self.execute(
+            f'SELECT id, "table", "from", "to" FROM pragma_foreign_key_list({literal(table.name)}) ORDER BY id DESC, seq'
+        )
+        grouped: dict[Cell, list[Row]] = {}
+        for key, *rest in listed:
+            grouped.setdefault(key, []).append(tuple(rest))
+        found: list[ForeignKeyInfo] = []
+        for pairs in grouped.values():
+            parent_name = _text(pairs[0][0])
+            parent = by_name.get(parent_name.lower())
+            if parent is None:
+                self._ignore(table, f"refers to table {parent_name!r}, which does not exist")
+                continue
+            columns = _named(table, [_text(column) for _, column, _ in pairs])
+            written = [column for _, _, column in pairs]
+            ref_columns = (
+                parent.primary_key
+                if None in written
+                else _named(parent, [_text(column) for column in written])
+            )
+            if columns is None or not ref_columns or len(columns) != len(ref_columns):
+                self._ignore(table, f"refers to columns of {parent.name!r} that do not exist or are no key")
+                continue
+            found.append(ForeignKeyInfo(columns, parent.name, ref_columns))
+        return tuple(found)
+
+    def _ignore(self, table: TableInfo, why: str) -> None:
+        self.problems.append(f"table {table.name!r}: a foreign key {why}; the key is ignored")
+
+
+class DuckdbConnection:
+    """A DuckDB file, or a folder of Parquet and CSV files. Only the schema `main` is used."""
+
+    dialect: Dialect = "duckdb"
+
+    def __init__(self, database: Database) -> None:
+        self._db_id = database.db_id
+        self._files = (
+            {table_name(file) for file in data_files(database.path)} if database.layout == "files" else set()
+        )
+        self._connection, self.problems = open_duckdb(
+            database.path, database.layout, {"memory_limit": "1GiB"}
+        )
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def execute(self, sql: str, parameters: Sequence[Cell] = (), limit: int | None = None) -> list[Row]:
+        try:
+            cursor = self._connection.execute(sql, list(parameters))
+            return plain_rows(cursor.fetchall() if limit is None else cursor.fetchmany(limit))
+        except duckdb.Error as error:
+            raise DatabaseError(f"{self._db_id}: {first_line(error)}") from error
+
+    def objects(self) -> list[TableInfo]:
+        listed = self.execute(
+            """SELECT table_name AS name, false AS is_view, schema_name FROM duckdb_tables() WHERE NOT internal
+               UNION ALL SELECT view_name, true, schema_name FROM duckdb_views() WHERE NOT internal
+               ORDER BY is_view, name"""
+        )
+        tables: list[TableInfo] = []
+        for name, is_view, schema in listed:
+            if schema != "main":
+                self.problems.append(f"{schema}.{name}: only the schema main is read; left out")
+                continue
+            try:
+                tables.append(self._table(str(name), bool(is_view) and name not in self._files))
+            except DatabaseError as error:
+                self.problems.append(
+                    f"{'view' if is_view else 'table'} {name!r}: cannot be read, left out: {error}"
+                )
+        return sorted(tables, key=lambda table: (table.is_view, table.name))
+
+    def _table(self, name: str, is_view: bool) -> TableInfo:
+        self.execute(f"SELECT 1 FROM {quoted(name)}", limit=1)
+        constraints = self.execute(
+            """SELECT constraint_type, to_json(constraint_column_names), referenced_table,
+                      to_json(referenced_column_names)
+               FROM duckdb_constraints() WHERE schema_name = 'main' AND table_name = ? ORDER BY constraint_index""",
+            (name,),
+        )
+        keys = [(kind, _names(columns), parent, _names(ref)) for kind, columns, parent, ref in constraints]
+        primary = next((columns for kind, columns, _, _ in keys if kind == "PRIMARY KEY"), ())
+        described = self.execute(
+            """SELECT column_name, data_type, is_nullable FROM duckdb_columns()
+               WHERE schema_name = 'main' AND table_name = ? ORDER BY column_index""",
+            (name,),
+        )
+        return TableInfo(
+            name,
+            is_view,
+            tuple(
+                ColumnInfo(
+                    str(column),
+                    _text(declared),
+                    not nullable,
+                    primary.index(str(column)) + 1 if str(column) in primary else 0,
+                )
+                for column, declared, nullable in described
+            ),
+            primary,
+            tuple(columns for kind, columns, _, _ in keys if kind == "UNIQUE"),
+            tuple(
+                ForeignKeyInfo(columns, str(parent), ref)
+                for kind, columns, parent, ref in keys
+                if kind == "FOREIGN KEY"
+            ),
+        )
+
+
+def _names(listed: Cell) -> tuple[str, ...]:
+    """Column names of a list that the engine gave as JSON."""
+    return tuple(json.loads(str(listed))) if listed is not None else ()
+
+
+def _text(value: Cell) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value or "")
+
+
+def _primary_key(columns: Sequence[ColumnInfo]) -> tuple[str, ...]:
+    key = sorted(
+        (column for column in columns if column.primary_key_position), key=lambda c: c.primary_key_position
+    )
+    return tuple(column.name for column in key)
+
+
+def _named(table: TableInfo, names: Sequence[str]) -> tuple[str, ...] | None:
+    """The names as the table writes them (SQLite ignores ASCII case), or None if it lacks one."""
+    written = {column.name.lower(): column.name for column in table.columns}
+    found = [written.get(name.lower()) for name in names]
+    return None if None in found else tuple(name for name in found if name is not None)

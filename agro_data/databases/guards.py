@@ -1,0 +1,243 @@
+"""Inner guards: one hostile statement, on one database, within limits. Runs only inside a worker process.
+
+What these cannot stop (one operation of an engine that runs or allocates without end) is stopped from outside:
+by the address-space limit of the worker and by `sandbox.Sandbox`, which kills it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from time import monotonic, perf_counter
+from typing import Any, Protocol
+
+from agro_data.databases.digest import encode_rows, encoded_digest
+from agro_data.databases.opening import (
+    decode_text,
+    first_line,
+    is_undecodable,
+    open_duckdb,
+    open_sqlite,
+    plain_rows,
+)
+from agro_data.databases.types import Cell, Layout, Limits, Status
+
+CHUNK = 1000  # rows fetched at a time
+PROGRESS_STEPS = 10_000  # SQLite operations between two looks at the clock: well under a millisecond
+DENIED_FUNCTIONS = frozenset(
+    ("load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "sqlite_log")
+)
+SQLITE_LIMITS = {
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 2_000,
+    sqlite3.SQLITE_LIMIT_VDBE_OP: 2_000_000,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 200,
+}
+
+Rows = list[tuple[Cell, ...]]
+Fields = tuple[Status, tuple[str, ...], tuple[tuple[Cell, ...], ...], int, int, str, str, bool, float, str]
+
+
+class Session(Protocol):
+    """A guarded connection of one engine."""
+
+    def execute(self, sql: str) -> tuple[str, ...]:
+        """Start a statement; the names of its columns."""
+
+    def fetch(self, count: int) -> Rows: ...
+
+    def finish(self) -> None:
+        """Leave the statement, so that the next one can run. Never raises."""
+
+    def retry(self, error: Exception) -> bool:
+        """Whether the statement deserves a second run, in another reading of its text."""
+
+    def judge(self, error: Exception) -> Status: ...
+
+    def close(self) -> None: ...
+
+
+def open_session(path: Path, layout: Layout, limits: Limits) -> Session:
+    return SqliteSession(path, limits) if layout == "sqlite" else DuckdbSession(path, layout, limits)
+
+
+def run_statement(session: Session, sql: str, limits: Limits, keep_rows: bool) -> Fields:
+    """The fields of the statement's `Result`, in their order."""
+    started = perf_counter()
+    try:
+        if len(sql) > limits.sql_length:
+            return _failure(
+                "too_large", f"SQL of {len(sql)} characters, at most {limits.sql_length}", started
+            )
+        try:
+            return _collect(session, sql, limits, keep_rows, started)
+        except Exception as error:
+            if not session.retry(error):
+                raise
+            return _collect(session, sql, limits, keep_rows, started)
+    except MemoryError:
+        return _failure("too_large", f"needs more than {limits.memory} bytes of memory", started)
+    except Exception as error:
+        status = session.judge(error)
+        message = f"over {limits.seconds:g} s" if status == "timeout" else first_line(error)
+        return _failure(status, message, started)
+    finally:
+        session.finish()
+
+
+def _collect(session: Session, sql: str, limits: Limits, keep_rows: bool, started: float) -> Fields:
+    columns = session.execute(sql)
+    rows: Rows = []
+    encoded: list[str] = []
+    size = count = 0
+    while True:
+        chunk = session.fetch(CHUNK)
+        lines = encode_rows(chunk)
+        count += len(chunk)
+        size += sum(map(len, lines))
+        if count > limits.rows:
+            return _failure("too_large", f"more than {limits.rows} rows", started)
+        if size > limits.bytes:
+            return _failure("too_large", f"a result of more than {limits.bytes} bytes", started)
+        encoded += lines
+        if keep_rows:
+            rows += chunk
+        if len(chunk) < CHUNK:
+            break
+    seconds = perf_counter() - started
+    width = len(columns)
+    ordered = encoded_digest(width, encoded)
+    digest = ordered
+    if count > 1:
+        encoded.sort()
+        digest = encoded_digest(width, encoded)
+    nothing = ",".join("n" * width)
+    all_null = count > 0 and encoded[0] == nothing and encoded[-1] == nothing  # sorted: all between are equal
+    return "ok", columns, tuple(rows), count, width, digest, ordered, all_null, seconds, ""
+
+
+def _failure(status: Status, message: str, started: float) -> Fields:
+    return status, (), (), 0, 0, "", "", False, perf_counter() - started, message[:500]
+
+
+class SqliteSession:
+    """SQLite: authorizer, engine limits, heap limit, and a clock looked at every few thousand operations."""
+
+    def __init__(self, path: Path, limits: Limits) -> None:
+        self._seconds = limits.seconds
+        self._deadline = 0.0
+        connection = self._connection = open_sqlite(path)
+        connection.execute(
+            f"PRAGMA hard_heap_limit={limits.memory // 2}"
+        )  # of the process, never raised again
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(limits.bytes, limits.sql_length))
+        connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, limits.sql_length * 4)  # bytes, of characters
+        for category, most in SQLITE_LIMITS.items():
+            connection.setlimit(category, most)
+        connection.execute(
+            "SELECT count(*) FROM sqlite_master"
+        ).fetchone()  # reads the schema, or says it is broken
+        connection.set_authorizer(authorize)
+        connection.set_progress_handler(self._late, PROGRESS_STEPS)
+        self._cursor = connection.cursor()
+
+    def _late(self) -> bool:
+        return monotonic() > self._deadline
+
+    def execute(self, sql: str) -> tuple[str, ...]:
+        self._deadline = monotonic() + self._seconds
+        self._cursor.execute(sql)
+        description = self._cursor.description
+        if description is None:  # only comments or nothing: not even a SELECT
+            raise sqlite3.ProgrammingError("not a SELECT statement")
+        return tuple([column[0] for column in description])
+
+    def fetch(self, count: int) -> Rows:
+        return self._cursor.fetchmany(count)
+
+    def finish(self) -> None:
+        self._cursor.close()
+        self._cursor = self._connection.cursor()
+
+    def retry(self, error: Exception) -> bool:
+        if not (isinstance(error, sqlite3.Error) and is_undecodable(error)):
+            return False
+        self._connection.text_factory = decode_text
+        return True
+
+    def judge(self, error: Exception) -> Status:
+        if isinstance(error, sqlite3.OperationalError) and str(error) == "interrupted":
+            return "timeout"
+        if isinstance(error, sqlite3.DataError) and "too big" in str(error):
+            return "too_large"
+        return "error"
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def authorize(action: int, first: str | None, second: str | None, _: str | None, __: str | None) -> int:
+    """SQLite's authorizer: reading and computing only. Called while a statement is prepared, also by views."""
+    if action in (sqlite3.SQLITE_READ, sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
+        return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_FUNCTION:
+        return sqlite3.SQLITE_DENY if second and second.lower() in DENIED_FUNCTIONS else sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_PRAGMA and first == "data_version" and second is None:
+        return sqlite3.SQLITE_OK  # what full-text tables ask before they read
+    return sqlite3.SQLITE_DENY
+
+
+class DuckdbSession:
+    """DuckDB: read-only, no access to the outside, locked configuration, limits of memory and time.
+
+    Each statement runs in a read-only transaction: a WITH clause may hold an INSERT and is still a SELECT to the
+    parser, and a folder's database in memory is not read-only by itself.
+    """
+
+    def __init__(self, path: Path, layout: Layout, limits: Limits) -> None:
+        settings = {
+            "memory_limit": f"{limits.memory // 2}B",
+            "max_execution_time": str(max(1, int(limits.seconds * 1000))),
+        }
+        self._connection, _ = open_duckdb(path, layout, settings)
+
+    def execute(self, sql: str) -> tuple[str, ...]:
+        import duckdb  # noqa: PLC0415
+
+        statements = self._connection.extract_statements(sql)
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            kinds = ", ".join(statement.type.name for statement in statements) or "nothing"
+            raise duckdb.InvalidInputException(f"one SELECT statement is allowed, found: {kinds}")
+        self._connection.execute("BEGIN TRANSACTION READ ONLY")
+        self._connection.execute(statements[0])
+        return tuple([column[0] for column in self._connection.description or ()])
+
+    def fetch(self, count: int) -> Rows:
+        return plain_rows(self._connection.fetchmany(count))
+
+    def finish(self) -> None:
+        import duckdb  # noqa: PLC0415
+
+        try:
+            self._connection.execute("ROLLBACK")
+        except duckdb.Error:  # no transaction was begun: the statement did not get that far
+            return
+
+    def retry(self, error: Exception) -> bool:
+        return False
+
+    def judge(self, error: Exception) -> Status:
+        import duckdb  # noqa: PLC0415
+
+        if isinstance(error, duckdb.InterruptException):
+            return "timeout"
+        return "too_large" if isinstance(error, duckdb.OutOfMemoryException) else "error"
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def is_memory_error(fields: Fields | tuple[Any, ...]) -> bool:
+    """Whether the statement met the memory limit; the worker then starts afresh, with an empty heap."""
+    return fields[0] == "too_large" and "memory" in fields[9].lower()

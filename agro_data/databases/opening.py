@@ -1,0 +1,227 @@
+"""How a database is opened so that not a byte of it, nor of its folder, changes.
+
+Shared by trusted connections and by the sandbox's workers, so it imports the standard library only; duckdb is
+imported when a DuckDB database is first opened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+from uuid import UUID
+
+from agro_data.databases.types import Cell, Layout
+
+if TYPE_CHECKING:
+    import duckdb
+
+SQLITE_SIDES = ("-wal", "-journal")
+DUCKDB_SIDES = (".wal",)
+DATA_SUFFIXES = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
+CSV_LOADED = (
+    256 * 2**20
+)  # a CSV up to this size is read once into memory; a larger one is a view over the file
+
+DUCKDB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "autoload_known_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "python_enable_replacements": "false",  # else `FROM x` could read a Python variable x
+    "temp_directory": "",  # no spilling: nothing is written anywhere
+    "threads": "1",
+}
+
+
+class DatabaseError(Exception):
+    """A database cannot be opened or read; the message names it and says what to do."""
+
+
+def with_sides(path: Path, layout: Layout) -> list[Path]:
+    """The file and those non-empty files beside it that hold a part of its content (write-ahead log, journal)."""
+    suffixes = {"sqlite": SQLITE_SIDES, "duckdb": DUCKDB_SIDES, "files": ()}[layout]
+    sides = [path.with_name(path.name + suffix) for suffix in suffixes]
+    return [path, *(side for side in sides if side.is_file() and side.stat().st_size > 0)]
+
+
+def settled(path: Path, layout: Layout, folder: Path) -> Path:
+    """`path` if it is complete in itself, else a copy in `folder` with log or journal worked in.
+
+    Opening such a database where it stands would write beside it, even with `mode=ro`. Raises `DatabaseError` when
+    it keeps changing while it is copied.
+    """
+    if len(with_sides(path, layout)) == 1:
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    copy = folder / path.name
+    for _ in range(3):
+        files = with_sides(path, layout)
+        before = [_stamp(file) for file in files]
+        for file in files:
+            shutil.copyfile(file, folder / file.name)
+        if files == with_sides(path, layout) and before == [_stamp(file) for file in files]:
+            break
+    else:
+        raise DatabaseError(f"{path}: is being written to all the time; give a copy of it")
+    if layout == "sqlite":
+        with closing(
+            sqlite3.connect(copy)
+        ) as connection:  # recovers: replays the log, rolls back the journal
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            connection.execute("PRAGMA journal_mode=DELETE")
+    else:
+        import duckdb  # noqa: PLC0415
+
+        with duckdb.connect(copy, config={**DUCKDB_SETTINGS, "enable_external_access": "false"}) as duck:
+            duck.execute("CHECKPOINT")
+    return copy
+
+
+def stamp(path: Path, layout: Layout) -> tuple[tuple[str, int, int, int], ...]:
+    """What changes when the content does, without reading it: name, size, time and inode of each file."""
+    files = data_files(path) if layout == "files" else with_sides(path, layout)
+    return tuple((file.name, *_stamp(file)) for file in files)
+
+
+def _stamp(file: Path) -> tuple[int, int, int]:
+    status = file.stat()
+    return status.st_size, status.st_mtime_ns, status.st_ino
+
+
+def open_sqlite(path: Path) -> sqlite3.Connection:
+    """Read-only connection to a settled file. `immutable` takes no lock and makes no file."""
+    uri = "file:" + quote(os.fsencode(path.absolute())) + "?mode=ro&immutable=1"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    for pragma in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON", "temp_store=MEMORY"):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+def open_duckdb(
+    path: Path, layout: Layout, settings: Mapping[str, str]
+) -> tuple[duckdb.DuckDBPyConnection, list[str]]:
+    """Locked connection without access to anything outside, and what of the database could not be read.
+
+    A folder becomes a database in memory: Parquet files as views, CSV files as tables (views if large).
+    """
+    import duckdb  # noqa: PLC0415
+
+    if layout == "duckdb":
+        locked = {"enable_external_access": "false", "lock_configuration": "true"}
+        config = {**DUCKDB_SETTINGS, **settings, **locked}
+        return duckdb.connect(path, read_only=True, config=config), []
+    connection = duckdb.connect(":memory:", config=DUCKDB_SETTINGS)
+    problems: list[str] = []
+    allowed: list[str] = []
+    names: dict[str, str] = {}
+    for file in data_files(path):
+        name = table_name(file)
+        if name.lower() in names:
+            problems.append(
+                f"{file.name}: is table {name!r} already, from {names[name.lower()]}; rename one of them"
+            )
+            continue
+        parquet = file.suffix == ".parquet"
+        loaded = not parquet and file.stat().st_size <= CSV_LOADED
+        source = f"read_parquet({literal(file)})" if parquet else f"read_csv({literal(file)}, sample_size=-1)"
+        try:
+            connection.execute(
+                f"CREATE {'TABLE' if loaded else 'VIEW'} {quoted(name)} AS SELECT * FROM {source}"
+            )
+        except duckdb.Error as error:
+            problems.append(f"{file.name}: cannot be read as a table: {first_line(error)}")
+            continue
+        names[name.lower()] = file.name
+        if not loaded:
+            allowed.append(literal(file))
+    connection.execute(f"SET allowed_paths = [{', '.join(allowed)}]")
+    for setting, value in settings.items():
+        connection.execute(f"SET {setting} = '{value}'")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return connection, problems
+
+
+def data_files(folder: Path) -> list[Path]:
+    """Parquet and CSV files of a folder; Parquet first, else by name."""
+    files = [file for file in folder.iterdir() if is_data_file(file) and file.is_file()]
+    return sorted(files, key=lambda file: (file.suffix != ".parquet", file.name))
+
+
+def is_data_file(file: Path) -> bool:
+    return file.name.lower().endswith(DATA_SUFFIXES) and not file.name.startswith(".")
+
+
+def table_name(file: Path) -> str:
+    """`orders` for `orders.csv.gz`."""
+    suffix = max((s for s in DATA_SUFFIXES if file.name.lower().endswith(s)), key=len)
+    return file.name[: -len(suffix)]
+
+
+def quoted(identifier: str) -> str:
+    """An identifier as both engines take it."""
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+def literal(value: object) -> str:
+    """A text literal as both engines take it."""
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def decode_text(raw: bytes) -> str | bytes:
+    """Text of a cell; its bytes when they are not UTF-8."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
+
+
+def is_undecodable(error: sqlite3.Error) -> bool:
+    """Whether `sqlite3` met text that is not UTF-8: the statement then runs again with `decode_text`.
+
+    The retry costs once; calling `decode_text` for every text of every database would cost always.
+    """
+    return isinstance(error, sqlite3.OperationalError) and str(error).startswith("Could not decode to UTF-8")
+
+
+_CELLS = frozenset((type(None), int, float, str, bytes))
+
+
+def plain_rows(rows: Sequence[tuple[Any, ...]]) -> list[tuple[Cell, ...]]:
+    """DuckDB's rows with every value as a `Cell`."""
+    return [
+        row if all(type(value) in _CELLS for value in row) else tuple([plain(value) for value in row])
+        for row in rows
+    ]
+
+
+def plain(value: Any) -> Cell:
+    """One DuckDB value as a `Cell`: see `Result`."""
+    kind = type(value)
+    if kind in _CELLS:
+        return value  # type: ignore[no-any-return]
+    if kind is bool:
+        return int(value)
+    if kind is Decimal:
+        return int(value) if value == value.to_integral_value() else float(value)
+    if kind in (bytearray, memoryview):
+        return bytes(value)
+    if kind in (date, datetime, time, timedelta, UUID):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False, default=_json)
+
+
+def _json(value: object) -> object:
+    return value.hex() if isinstance(value, bytes | bytearray | memoryview) else str(value)

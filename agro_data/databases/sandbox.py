@@ -1,0 +1,305 @@
+"""The one place where generated SQL runs: worker processes that can be killed, fed in batches."""
+
+from __future__ import annotations
+
+import marshal
+import mmap
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass, field
+from hashlib import sha256
+from multiprocessing import Pipe
+from multiprocessing.connection import wait
+from pathlib import Path
+from time import monotonic
+from types import TracebackType
+from typing import Any, Literal
+
+import agro_data
+from agro_data.databases.opening import DatabaseError, settled, stamp
+from agro_data.databases.types import Database, Layout, Limits, Result
+from agro_data.databases.worker import IDLE, OPENING, PAGE, PAGE_SIZE, STARTING
+
+Want = Literal["digest", "rows"]
+
+BATCH = 128  # statements a message
+OPEN_SECONDS = 120.0  # to open a database (a folder of CSV files is read then), or to start a worker
+KILL_SLACK = 0.25  # seconds above twice the limit before a worker is killed
+FRUITLESS_STARTS = 3  # workers that may end in a row without an answer before a batch is given up
+COMMAND = "from agro_data.databases.worker import main; main()"
+
+
+class SandboxError(Exception):
+    """No worker can be started."""
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Statements on one database, with the places of their results."""
+
+    layout: Layout
+    path: str
+    stamp: tuple[Any, ...]
+    places: list[int]
+    statements: list[str]
+    fruitless: int = 0  # workers that ended on it without an answer
+
+
+@dataclass
+class _Worker:
+    """A child process; between messages it has no batch."""
+
+    process: subprocess.Popen[bytes]
+    connection: Any
+    page: mmap.mmap
+    batch: _Batch | None = None
+    answered: int = 0  # statements of the batch whose results have come
+
+    def state(self) -> tuple[int, float]:
+        index, since = PAGE.unpack_from(self.page, 0)
+        return index, since
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.connection.close()
+        self.page.close()
+
+
+@dataclass
+class Sandbox:
+    """Runs untrusted SQL on databases, read-only and within `limits`, in `workers` child processes.
+
+    Use as a context manager; workers start when first needed and end with this process, however it ends. A
+    statement that outlives its limit twice over, or takes its worker down, has status "timeout" or "crashed"; the
+    others of its batch run again elsewhere. Results do not depend on the number of workers. A database with a
+    write-ahead log or journal is copied once into a private folder; nothing appears beside a source.
+    """
+
+    workers: int = 1
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        self._pool: list[_Worker] = []
+        self._lock = threading.Lock()
+        self._folder = tempfile.TemporaryDirectory(prefix="agro-sandbox-")
+        self._settled: dict[tuple[Any, ...], Path] = {}
+        self._closed = False
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the workers and remove private copies."""
+        self._closed = True
+        while self._pool:
+            self._pool.pop().end()
+        self._folder.cleanup()
+
+    def run(self, database: Database, statements: Sequence[str], want: Want = "digest") -> list[Result]:
+        """One result for each statement, in order. See `run_many`."""
+        return self.run_many([(database, sql) for sql in statements], want)
+
+    def run_many(self, pairs: Iterable[tuple[Database, str]], want: Want = "digest") -> list[Result]:
+        """One result for each (database, SQL), in order; rows are kept when `want` is "rows".
+
+        Raises `SandboxError` when no worker can be started; nothing a statement or a database does raises.
+        """
+        if self._closed:
+            raise SandboxError("this sandbox is closed")
+        with self._lock:
+            try:
+                return self._run(list(pairs), want == "rows")
+            except BaseException:  # also Ctrl-C: workers amid a batch cannot be used again
+                while self._pool:
+                    self._pool.pop().end()
+                raise
+
+    def _run(self, pairs: list[tuple[Database, str]], keep_rows: bool) -> list[Result]:
+        results: dict[int, Result] = {}
+        queue = self._batches(pairs, results)
+        while queue or any(worker.batch for worker in self._pool):
+            self._feed(queue, keep_rows)
+            busy = {worker.connection: worker for worker in self._pool if worker.batch}
+            for connection in wait(list(busy), timeout=min(0.1, self.limits.seconds)):
+                self._receive(busy[connection], queue, results)
+            for worker in busy.values():
+                if worker.batch and self._overrun(worker):
+                    self._bury(worker, queue, results, killed=True)
+        return [results[place] for place in range(len(pairs))]
+
+    def _batches(self, pairs: list[tuple[Database, str]], results: dict[int, Result]) -> deque[_Batch]:
+        """Statements grouped by database, in batches; those on a database that cannot be read fail here."""
+        by_database: dict[tuple[str, Path], list[int]] = {}
+        for place, (database, _) in enumerate(pairs):
+            by_database.setdefault((database.layout, database.path), []).append(place)
+        queue: deque[_Batch] = deque()
+        for places in by_database.values():
+            database = pairs[places[0]][0]
+            try:
+                path = self._settle(database)
+                mark = stamp(path, database.layout)
+            except (OSError, DatabaseError) as error:
+                failure = Result("error", error=f"{database.db_id}: cannot be read: {error}")
+                results.update(dict.fromkeys(places, failure))
+                continue
+            size = max(1, min(BATCH, -(-len(places) // self.workers)))
+            for start in range(0, len(places), size):
+                part = places[start : start + size]
+                queue.append(
+                    _Batch(database.layout, str(path), mark, part, [pairs[place][1] for place in part])
+                )
+        return queue
+
+    def _settle(self, database: Database) -> Path:
+        """A path that can be opened without a trace: the database's own, or that of a private copy."""
+        path = database.path.absolute()
+        key = (database.layout, path, stamp(path, database.layout))
+        if key not in self._settled:
+            name = sha256(repr(key).encode()).hexdigest()[:16]
+            self._settled[key] = settled(path, database.layout, Path(self._folder.name) / name)
+        return self._settled[key]
+
+    def _feed(self, queue: deque[_Batch], keep_rows: bool) -> None:
+        """Give every idle worker a batch, and start workers while there is work for them."""
+        while queue:
+            worker = next((worker for worker in self._pool if worker.batch is None), None)
+            if worker is None:
+                if len(self._pool) >= self.workers:
+                    return
+                worker = self._start()
+                self._pool.append(worker)
+            batch = queue.popleft()
+            worker.batch, worker.answered = batch, 0
+            message = (batch.layout, batch.path, batch.stamp, keep_rows, batch.statements)
+            PAGE.pack_into(worker.page, 0, *_waiting(worker))
+            try:
+                worker.connection.send_bytes(marshal.dumps(message))
+            except (BrokenPipeError, ConnectionResetError):
+                continue  # it has ended: found when its answer is waited for
+
+    def _start(self) -> _Worker:
+        ours, theirs = Pipe()
+        with tempfile.TemporaryFile() as file, theirs:
+            file.truncate(PAGE_SIZE)
+            page = mmap.mmap(file.fileno(), PAGE_SIZE)
+            PAGE.pack_into(page, 0, STARTING, monotonic())
+            arguments = [str(theirs.fileno()), str(file.fileno()), str(os.getpid())]
+            process = subprocess.Popen(
+                [sys.executable, "-c", COMMAND, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(), file.fileno()),
+                start_new_session=True,  # Ctrl-C at the terminal is the parent's to handle
+                env=_environment(),
+            )
+        worker = _Worker(process, ours, page)
+        worker.connection.send_bytes(marshal.dumps(astuple(self.limits)))
+        return worker
+
+    def _receive(self, worker: _Worker, queue: deque[_Batch], results: dict[int, Result]) -> None:
+        try:
+            self._take(worker, results)
+        except (EOFError, OSError):
+            self._bury(worker, queue, results, killed=False)
+
+    def _take(self, worker: _Worker, results: dict[int, Result]) -> None:
+        """Read one message of results."""
+        first, batch_results, done = marshal.loads(worker.connection.recv_bytes())
+        if worker.batch is None:
+            raise SandboxError("a worker answered without having been asked")
+        for place, fields in zip(worker.batch.places[first:], batch_results, strict=False):
+            results[place] = Result(*fields)
+        worker.answered = first + len(batch_results)
+        if done:
+            worker.batch = None
+
+    def _overrun(self, worker: _Worker) -> bool:
+        index, since = worker.state()
+        allowed = 2 * self.limits.seconds + KILL_SLACK if index >= 0 else OPEN_SECONDS
+        return monotonic() - since > allowed
+
+    def _bury(self, worker: _Worker, queue: deque[_Batch], results: dict[int, Result], killed: bool) -> None:
+        """Settle what an ended or overrunning worker leaves: its answers, its victim, and the rest to run again."""
+        index, _ = worker.state()
+        worker.process.kill()
+        code = worker.process.wait()
+        try:
+            while worker.batch and worker.connection.poll():
+                self._take(worker, results)
+        except (EOFError, OSError):
+            pass  # all that had been sent is read
+        batch, answered = worker.batch, worker.answered
+        worker.end()
+        self._pool.remove(worker)
+        if batch is None:
+            return
+        if index == STARTING and not killed and batch.fruitless + 1 >= FRUITLESS_STARTS:
+            raise SandboxError(f"worker processes end at once (exit status {code}); see their messages above")
+        rest = range(answered, len(batch.places))
+        fruitless = 0 if answered else batch.fruitless + 1
+        if index >= answered:
+            what = _overrun_result(self.limits) if killed else Result("crashed", error=_cause(code))
+            results[batch.places[index]] = what
+            rest_indices = [i for i in rest if i != index]
+            fruitless = 0
+        elif index == OPENING and (killed or fruitless >= FRUITLESS_STARTS):
+            why = f"took over {OPEN_SECONDS:g} s" if killed else _cause(code)
+            results.update(
+                {batch.places[i]: Result("crashed", error=f"opening {batch.path}: {why}") for i in rest}
+            )
+            return
+        elif fruitless >= FRUITLESS_STARTS:
+            results.update({batch.places[i]: Result("crashed", error=_cause(code)) for i in rest})
+            return
+        else:
+            rest_indices = list(rest)
+        if rest_indices:
+            queue.appendleft(
+                _Batch(
+                    batch.layout,
+                    batch.path,
+                    batch.stamp,
+                    [batch.places[i] for i in rest_indices],
+                    [batch.statements[i] for i in rest_indices],
+                    fruitless,
+                )
+            )
+
+
+def _waiting(worker: _Worker) -> tuple[int, float]:
+    """State to show until the worker shows its own: it is starting or idle, counted from now."""
+    index, _ = worker.state()
+    return (STARTING if index == STARTING else IDLE), monotonic()
+
+
+def _overrun_result(limits: Limits) -> Result:
+    return Result(
+        "timeout", error=f"over {limits.seconds:g} s and not to be interrupted: its process was ended"
+    )
+
+
+def _cause(code: int) -> str:
+    return (
+        f"its process ended by signal {-code}" if code < 0 else f"its process ended with exit status {code}"
+    )
+
+
+def _environment() -> dict[str, str]:
+    """What a worker needs of the environment; secrets of this process are none of its business."""
+    kept = {
+        name: os.environ[name] for name in ("PATH", "LANG", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ
+    }
+    root = str(Path(agro_data.__file__).parents[1])
+    # One malloc arena: each further one takes 64 MiB of the address space that is limited.
+    return {**kept, "PYTHONPATH": root, "PYTHONUTF8": "1", "MALLOC_ARENA_MAX": "1"}
