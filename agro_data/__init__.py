@@ -1,0 +1,37 @@
+"""agro-sql's factory: databases in, trusted text-to-SQL examples out.
+
+`build` is the whole pipeline; the packages below it are its stages and work by themselves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agro_data.build import Build as Build
+    from agro_data.build import build as build
+    from agro_data.config import BuildConfig as BuildConfig
+    from agro_data.config import ConfigError as ConfigError
+    from agro_data.config import RunConfig as RunConfig
+    from agro_data.publish.read import Version as Version
+    from agro_data.publish.read import open_version as open_version
+
+_HOMES = {
+    "Build": "agro_data.build",
+    "BuildConfig": "agro_data.config",
+    "ConfigError": "agro_data.config",
+    "RunConfig": "agro_data.config",
+    "Version": "agro_data.publish.read",
+    "build": "agro_data.build",
+    "open_version": "agro_data.publish.read",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded when asked for: the sandbox's workers import this package and must start quickly.
+    if name not in _HOMES:
+        raise AttributeError(f"module 'agro_data' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415
+
+    return getattr(import_module(_HOMES[name]), name)

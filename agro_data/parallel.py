@@ -35,10 +35,13 @@ def run_shards(
     tasks: Sequence[Task],
     workers: int,
     on_done: Callable[[Outcome[Task, Answer]], None],
+    *,
+    isolate: bool = False,
 ) -> list[Outcome[Task, Answer]]:
     """Outcomes in the order of `tasks`. `function` and the tasks must be picklable when `workers` > 1.
 
-    A task whose process died is tried once more, alone, so that a neighbour's crash is not blamed on it.
+    `isolate` keeps even a single worker out of this process: what it loads, such as torch, goes when it ends. A task
+    whose process died is tried once more, alone, so that a neighbour's crash is not blamed on it.
     """
     outcomes: dict[int, Outcome[Task, Answer]] = {}
 
@@ -46,10 +49,10 @@ def run_shards(
         outcomes[index] = outcome
         on_done(outcome)
 
-    if workers == 1 or len(tasks) == 1:
+    if not isolate and (workers == 1 or len(tasks) == 1):
         for index, task in enumerate(tasks):
             settle(index, _attempt(function, task))
-    else:
+    elif tasks:
         lost = _run_pool(function, dict(enumerate(tasks)), workers, settle)
         for index in lost:
             if _run_pool(function, {index: tasks[index]}, 1, settle):

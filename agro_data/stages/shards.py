@@ -16,17 +16,23 @@ from pathlib import Path
 import polars as pl
 
 from agro_data import parallel
+from agro_data.config import STRUCTURAL
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Limits
+from agro_data.diversity.embeddings import Encoder, embed, load_encoder
 from agro_data.fingerprint import seed_of
 from agro_data.progress import Reporter
+from agro_data.records import QUESTION
 from agro_data.stages.candidates import candidates
 from agro_data.stages.context import Context
+from agro_data.stages.distinct import distinct
 from agro_data.stages.questions import questions
+from agro_data.stages.vectors import stored
 from agro_data.stages.verified import verified
 from agro_data.verify.determinism import shuffled_copy
 
 SHARD = 1_000  # candidates; a worker holds one shard in memory
+CHUNK = 4_096  # rows that are embedded together
 ACCEPTANCE = 0.7  # expected before anything is known
 ROUNDS = 12
 WORTHWHILE = 0.05  # a round that adds less than this share of what it tried has found the end of a database
@@ -220,11 +226,87 @@ def _ask(task: Task) -> int:
     return frame.height
 
 
+def run_distinct(context: Context, workers: int, progress: Reporter) -> Outcome:
+    """Drop, database by database, what another row already says, and what the excluded files hold."""
+    tasks = [
+        Task(context, db_id, db_id) for db_id in usable(context) if not context.work.finished("distinct", db_id)
+    ]
+    problems = _failures(_run(_sift, tasks, workers, "distinct", "databases", progress))
+    return Outcome(
+        _height(context, "questions"),
+        _height(context, "distinct"),
+        _reasons(context, "distinct"),
+        problems=problems,
+    )
+
+
+def _sift(task: Task) -> int:
+    context = task.context
+    mine = [s for s in context.work.shards("questions") if _database_of(s) == task.db_id]
+    frame = pl.concat([pl.DataFrame(schema=QUESTION), *(context.work.read("questions", s) for s in mine)])
+    kept, refused = distinct(frame, context.config, rows_per_database=wanted(context) // len(usable(context)))
+    context.work.write("distinct", task.db_id, kept, refused)
+    return kept.height
+
+
+def run_embeddings(context: Context, workers: int, progress: Reporter) -> Outcome:
+    """One vector a row, in a process of its own: the model's memory goes with it."""
+    chunks = _chunks(context)
+    tasks = [
+        Task(context, ",".join(ids), shard)
+        for shard, ids in chunks.items()
+        if not context.work.finished("embeddings", shard)
+    ]
+    structural = context.config.embedding_model == STRUCTURAL
+    problems = _failures(
+        _run(_embed, tasks, 1, "embeddings", "chunks", progress, isolate=not structural and bool(tasks))
+    )
+    rows_in = _height(context, "distinct")
+    done = sum(_height_of(context, "distinct", ids) for s, ids in chunks.items() if context.work.finished("embeddings", s))
+    return Outcome(rows_in, done, problems=problems)
+
+
+def _chunks(context: Context) -> dict[str, list[str]]:
+    """Databases grouped into chunks of about `CHUNK` rows, by content alone, so that resuming changes nothing."""
+    chunks: dict[str, list[str]] = {}
+    current: list[str] = []
+    size = 0
+    for db_id in context.work.shards("distinct"):
+        current.append(db_id)
+        size += _height_of(context, "distinct", [db_id])
+        if size >= CHUNK:
+            chunks[f"chunk.{len(chunks):04d}"] = current
+            current, size = [], 0
+    if current:
+        chunks[f"chunk.{len(chunks):04d}"] = current
+    return chunks
+
+
+def _embed(task: Task) -> int:
+    work = task.context.work
+    frame = pl.concat([work.read("distinct", db_id) for db_id in task.db_id.split(",")])
+    vectors = embed(frame, _encoder(task.context.config.embedding_model))
+    work.write("embeddings", task.shard, stored(frame, vectors))
+    return frame.height
+
+
+@cache
+def _encoder(model: str) -> Encoder | None:
+    return None if model == STRUCTURAL else load_encoder(model)
+
+
 # --- shared ------------------------------------------------------------------------------------------------------
 
 
 def _run(
-    function: Callable[[Task], int], tasks: Sequence[Task], workers: int, stage: str, unit: str, progress: Reporter
+    function: Callable[[Task], int],
+    tasks: Sequence[Task],
+    workers: int,
+    stage: str,
+    unit: str,
+    progress: Reporter,
+    *,
+    isolate: bool = False,
 ) -> list[parallel.Outcome[Task, int]]:
     done = 0
 
@@ -233,7 +315,7 @@ def _run(
         done += 1
         progress(stage, done, len(tasks), unit)
 
-    return parallel.run_shards(function, tasks, workers, on_done)
+    return parallel.run_shards(function, tasks, workers, on_done, isolate=isolate)
 
 
 def _waiting(context: Context, source: str, target: str) -> list[Task]:
@@ -274,8 +356,11 @@ def _shard_ids(path: Path) -> frozenset[str]:
 
 
 def _height(context: Context, stage: str) -> int:
-    work = context.work
-    return sum(len(_shard_ids(work.path(stage, f"{shard}.parquet"))) for shard in work.shards(stage))
+    return _height_of(context, stage, context.work.shards(stage))
+
+
+def _height_of(context: Context, stage: str, shards: Sequence[str]) -> int:
+    return sum(len(_shard_ids(context.work.path(stage, f"{shard}.parquet"))) for shard in shards)
 
 
 def _reasons(context: Context, stage: str) -> dict[str, int]:

@@ -1,0 +1,127 @@
+"""The stages that look at everything at once: the diverse selection, its splits, and the version."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from agro_data.diversity.neighbours import drop_near_duplicates
+from agro_data.diversity.selection import SelectionReport, select
+from agro_data.diversity.splits import SplitReport, assign_splits, sketch
+from agro_data.fingerprint import library_versions, seed_of, stable_hash
+from agro_data.intent.questions import STYLES
+from agro_data.progress import Reporter
+from agro_data.publish.version import write_version
+from agro_data.records import EXAMPLE, QUESTION, REJECTED, rows
+from agro_data.stages import vectors
+from agro_data.stages.context import Context
+from agro_data.stages.questions import in_style
+from agro_data.stages.shards import Outcome, usable
+
+SELECTION = "all"  # the one shard of the stage
+STAGES = ("candidates", "verified", "questions", "distinct", "selection")
+SPARE = 1.05  # rows chosen per row asked for, where making splits that do not leak costs rows
+
+
+def run_selection(context: Context, workers: int, progress: Reporter) -> Outcome:
+    """Near duplicates out, a diverse sample under the quotas, further styles, splits."""
+    work = context.work
+    if not work.finished("selection", SELECTION):
+        _select(context)
+    progress("selection", 1, 1, "selection")
+    figures = work.read_json("selection/figures.json")
+    kept = work.read("selection", SELECTION)
+    reasons = dict(Counter(work.read_rejected("selection")["reason"].to_list()).most_common())
+    asked = sum(work.read("distinct", shard).height for shard in work.shards("distinct"))
+    return Outcome(asked, kept.height, reasons, figures["numbers"])
+
+
+def _select(context: Context) -> None:
+    config, work = context.config, context.work
+    frame, embeddings = vectors.read(work)
+    near = drop_near_duplicates(frame, embeddings)
+    order = frame.with_row_index("_row").select("_row", *vectors.KEY)
+    kept = near.kept.join(order, on=vectors.KEY, how="left", maintain_order="left")
+    numbers = kept["_row"].to_list()
+    pool = kept.drop("_row")
+    statements = ceil(config.size / config.styles_per_sql)
+    chosen, report = select(pool, embeddings.take(numbers), statements, config.seed)
+    said = _further_styles(context, chosen)
+    sketches = [sketch(context.profile(db_id)) for db_id in usable(context)]
+    split = assign_splits(said, sketches, config.seed, config.split_by)
+    work.write_json("selection/figures.json", _figures(report, split.report))
+    rejected = pl.concat([pl.DataFrame(schema=REJECTED), near.rejected, split.rejected])
+    work.write("selection", SELECTION, split.kept.head(config.size), rejected.with_columns(stage=pl.lit("selection")))
+
+
+def _further_styles(context: Context, chosen: pl.DataFrame) -> pl.DataFrame:
+    """`styles_per_sql` questions for each row: its own, and the styles that follow it."""
+    more = context.config.styles_per_sql - 1
+    if not more:
+        return chosen
+    said: list[dict[str, Any]] = []
+    for row in chosen.to_dicts():
+        first = STYLES.index(row["style"])
+        taken = {row["question"]}
+        for step in range(1, len(STYLES)):
+            style = STYLES[(first + step) % len(STYLES)]
+            own = seed_of(context.config.seed, row["candidate_id"], style)
+            other = row | in_style(row, context.profile(row["db_id"]), style, own)
+            if other["question"] not in taken and len(taken) <= more:
+                taken.add(other["question"])
+                said.append(other)
+    return pl.concat([chosen, rows(said, QUESTION)]).sort("candidate_id", "style")
+
+
+def write_corpus(context: Context, out: Path) -> Path:
+    """Write the version of this build, or find the one that was written before."""
+    work = context.work
+    build = work.read_json("build.json")
+    chosen = work.read("selection", SELECTION)
+    hashes = {d.db_id: d.content_hash for d in context.databases()}
+    ids = [
+        stable_hash([hashes[r["db_id"]], r["dialect"], r["sql"], r["question"], r["evidence"]])[:16]
+        for r in chosen.select("db_id", "dialect", "sql", "question", "evidence").iter_rows(named=True)
+    ]
+    examples = chosen.with_columns(pl.Series("example_id", ids, dtype=pl.String)).select(list(EXAMPLE))
+    return write_version(
+        out,
+        context.config.name,
+        fingerprint=build["fingerprint"],
+        examples=examples,
+        rejected=work.read_rejected(),
+        manifest=_manifest(context, build["config"]),
+    )
+
+
+def _manifest(context: Context, config: dict[str, Any]) -> dict[str, Any]:
+    work = context.work
+    figures = work.read_json("selection/figures.json")
+    return {
+        "config": config,
+        "databases": _database_facts(context),
+        "funnel": [{"stage": stage, "rows": work.read_json(f"{stage}.json")["out"]} for stage in STAGES],
+        "seeds": {"build": config["seed"]},
+        "library_versions": library_versions(context.config),
+        "selection": figures["selection"],
+        "split": figures["split"],
+        "problems": work.read_json("catalog.json")["problems"],
+    }
+
+
+def _database_facts(context: Context) -> list[dict[str, Any]]:
+    """What the manifest says of each database: where, which content, and how much of it can be used."""
+    profiles = {db_id: context.profile(db_id) for db_id in usable(context)}
+    facts = []
+    for source in context.work.read_json("sources.json"):
+        profile = profiles.get(source["db_id"])
+        if profile is not None:
+            tables = [table for table in profile.tables if table.rows]
+            columns = sum(column.has_values for table in tables for column in table.columns)
+            facts.append(source | {"tables": len(tables), "columns": columns})
+    return facts

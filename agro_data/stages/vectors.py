@@ -1,0 +1,34 @@
+"""Embeddings as stored shards: int8 vectors beside the identity of the row they belong to."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from agro_data.diversity.embeddings import Embeddings
+from agro_data.work import Work
+
+KEY = ("candidate_id", "style")
+
+
+def stored(frame: pl.DataFrame, embeddings: Embeddings) -> pl.DataFrame:
+    """`candidate_id`, `style`, `structure` and, where there is one, `question`: fixed-size arrays of int8."""
+    columns = [_series("structure", embeddings.structure)]
+    if embeddings.question is not None:
+        columns.append(_series("question", embeddings.question))
+    return frame.select(KEY).with_columns(columns)
+
+
+def read(work: Work) -> tuple[pl.DataFrame, Embeddings]:
+    """All rows of the stage `distinct` that have vectors, and the vectors in the same order."""
+    vectors = pl.concat([work.read("embeddings", shard) for shard in work.shards("embeddings")])
+    rows = pl.concat([work.read("distinct", shard) for shard in work.shards("distinct")])
+    joined = rows.join(vectors.select(KEY).with_row_index("_row"), on=KEY, how="inner", maintain_order="left")
+    order = joined["_row"].to_numpy().astype(np.int64)
+    question = vectors["question"].to_numpy() if "question" in vectors.columns else None
+    embeddings = Embeddings(vectors["structure"].to_numpy(), question)
+    return joined.drop("_row"), embeddings.take(order)
+
+
+def _series(name: str, vectors: np.ndarray) -> pl.Series:
+    return pl.Series(name, vectors, dtype=pl.Array(pl.Int8, vectors.shape[1]))
