@@ -1,0 +1,205 @@
+"""What a profile offers to ask about: columns by use, joins along foreign keys, and linked sample rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from agro_data.databases.types import Cell
+from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
+
+CONFIDENT = 0.8  # an inferred foreign key below this is not joined along
+FEW = 60  # a text column of at most this many values can group rows
+Row = dict[str, Cell]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A foreign key to join along: each row of `child` has at most one row of `parent`."""
+
+    child: str
+    child_columns: tuple[str, ...]
+    parent: str
+    parent_columns: tuple[str, ...]
+
+    @property
+    def pairs_up(self) -> tuple[tuple[str, str], ...]:
+        return tuple(zip(self.child_columns, self.parent_columns, strict=True))
+
+    @property
+    def pairs_down(self) -> tuple[tuple[str, str], ...]:
+        return tuple(zip(self.parent_columns, self.child_columns, strict=True))
+
+
+class Atlas:
+    """Read-only view of one profile. Tables without rows and columns without values are left out."""
+
+    def __init__(self, profile: DatabaseProfile) -> None:
+        self.profile = profile
+        self.tables = tuple(
+            t for t in profile.tables if t.rows > 0 and not t.hidden and any(usable(c) for c in t.columns)
+        )
+        self.by_name = {t.name: t for t in self.tables}
+        self.edges = tuple(dict.fromkeys(edge for key in profile.foreign_keys if (edge := self._edge(key))))
+        self.up = {t.name: tuple(e for e in self.edges if e.child == t.name) for t in self.tables}
+        self.down = {t.name: tuple(e for e in self.edges if e.parent == t.name) for t in self.tables}
+        self.references = {(e.child, c) for e in self.edges for c in e.child_columns}
+        self._rows: dict[str, tuple[Row, ...]] = {}
+        self._index: dict[tuple[str, tuple[str, ...]], dict[tuple[Cell, ...], list[Row]]] = {}
+
+    def _edge(self, key: ForeignKey) -> Edge | None:
+        child, parent = self.by_name.get(key.table), self.by_name.get(key.ref_table)
+        if child is None or parent is None or (not key.declared and key.confidence < CONFIDENT):
+            return None
+        if key.orphan_share >= 0.5 or not key.ref_columns or len(key.columns) != len(key.ref_columns):
+            return None
+        known = set(key.columns) <= set(child.by_name) and set(key.ref_columns) <= set(parent.by_name)
+        if not known or not all(usable(child.column(c)) for c in key.columns):
+            return None
+        if len(key.ref_columns) == 1 and not is_key(parent, key.ref_columns):
+            return None
+        return Edge(child.name, key.columns, parent.name, key.ref_columns)
+
+    # --- columns ---
+
+    @cached_property
+    def targets(self) -> tuple[tuple[str, str], ...]:
+        """Every (table, column) that holds a value."""
+        return tuple((t.name, c.name) for t in self.tables for c in t.columns if usable(c))
+
+    def columns(self, table: str) -> tuple[ColumnProfile, ...]:
+        return tuple(c for c in self.by_name[table].columns if usable(c))
+
+    def is_reference(self, table: str, column: str) -> bool:
+        return (table, column) in self.references
+
+    def labels(self, table: str) -> tuple[ColumnProfile, ...]:
+        """What a person calls a row by; empty when rows have no name."""
+        own = self.by_name[table]
+        found = tuple(
+            own.by_name[n] for n in own.label_columns if n in own.by_name and usable(own.by_name[n])
+        )
+        return tuple(
+            c for c in found if c.role in ("text", "category", "identifier", "free_text") or len(found) > 1
+        )
+
+    def key(self, table: str) -> tuple[str, ...]:
+        """Columns that tell rows apart: the primary key, else a unique column without NULLs, else ()."""
+        own = self.by_name[table]
+        if own.primary_key and all(usable(own.by_name[c]) for c in own.primary_key if c in own.by_name):
+            return own.primary_key
+        return next(((c.name,) for c in own.columns if c.unique and c.null_share == 0 and usable(c)), ())
+
+    def measures(self, table: str) -> tuple[ColumnProfile, ...]:
+        return tuple(
+            c
+            for c in self.columns(table)
+            if c.role == "measure"
+            and is_number(c)
+            and c.distinct > 1
+            and not self.is_reference(table, c.name)
+        )
+
+    def dates(self, table: str) -> tuple[ColumnProfile, ...]:
+        """Dates on which the engine's date functions work."""
+        return tuple(c for c in self.columns(table) if is_iso_date(c) and c.distinct > 1)
+
+    def ordered(self, table: str) -> tuple[ColumnProfile, ...]:
+        """Columns whose order means something: quantities, years, dates."""
+        years = (c for c in self.columns(table) if c.role == "year" and c.distinct > 1 and is_number(c))
+        return (*self.measures(table), *self.dates(table), *years)
+
+    def categories(self, table: str) -> tuple[ColumnProfile, ...]:
+        """Columns that group rows: at least two values, and values that repeat."""
+        rows = self.by_name[table].rows
+        return tuple(
+            c
+            for c in self.columns(table)
+            if c.distinct >= 2
+            and c.distinct < rows
+            and not self.is_reference(table, c.name)
+            and (
+                c.role in ("category", "boolean")
+                or (c.role == "year" and c.distinct <= FEW)
+                or (
+                    c.role == "text"
+                    and c.distinct <= min(FEW, rows * 0.7)
+                    and c.name not in self._sole_label(table)
+                )
+            )
+        )
+
+    def _sole_label(self, table: str) -> tuple[str, ...]:
+        return tuple(c.name for c in self.labels(table))
+
+    # --- sample rows ---
+
+    def rows(self, table: str) -> tuple[Row, ...]:
+        if table not in self._rows:
+            own = self.by_name[table]
+            names = [c.name for c in own.columns]
+            self._rows[table] = tuple(dict(zip(names, row, strict=True)) for row in own.sample_rows)
+        return self._rows[table]
+
+    def matching(self, table: str, columns: tuple[str, ...], values: tuple[Cell, ...]) -> list[Row]:
+        """Sample rows of `table` whose `columns` hold `values`."""
+        if None in values:
+            return []
+        if (table, columns) not in self._index:
+            index: dict[tuple[Cell, ...], list[Row]] = {}
+            for row in self.rows(table):
+                index.setdefault(tuple(row[c] for c in columns), []).append(row)
+            self._index[table, columns] = index
+        return self._index[table, columns].get(values, [])
+
+    def parent_row(self, edge: Edge, row: Row | None) -> Row | None:
+        if row is None:
+            return None
+        found = self.matching(edge.parent, edge.parent_columns, tuple(row[c] for c in edge.child_columns))
+        return found[0] if found else None
+
+
+def usable(column: ColumnProfile) -> bool:
+    return column.has_values and not column.hidden
+
+
+def is_number(column: ColumnProfile) -> bool:
+    return column.kind in ("integer", "real")
+
+
+def is_iso_date(column: ColumnProfile) -> bool:
+    return column.role == "date" and (column.date_format == "iso" or column.kind in ("date", "datetime"))
+
+
+def is_key(table: TableProfile, columns: Iterable[str]) -> bool:
+    """Whether `columns` hold no combination twice, as far as the profile knows."""
+    wanted = set(columns)
+    keys = [table.primary_key, *table.unique_keys, *((c.name,) for c in table.columns if c.unique)]
+    return any(key and set(key) <= wanted for key in keys)
+
+
+def near_unique(table: TableProfile, column: ColumnProfile) -> bool:
+    return column.unique or column.distinct >= 0.95 * table.rows * (1 - column.null_share)
+
+
+def extreme_is_tied(column: ColumnProfile, descending: bool) -> bool:
+    """Whether more than one row is known to hold the largest (smallest) value."""
+    if column.unique:
+        return False
+    edge = column.maximum if descending else column.minimum
+    return any(count > 1 for value, count in column.common if value == edge)
+
+
+def sayable(value: Cell) -> bool:
+    """Whether a person could type this value in a question."""
+    if isinstance(value, bool | int):
+        return abs(value) < 10**15
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, str):
+        return (
+            0 < len(value) <= 60 and value == value.strip() and value.isprintable() and "\ufffd" not in value
+        )
+    return False

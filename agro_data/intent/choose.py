@@ -1,0 +1,148 @@
+"""What an answer shows: columns of a subject, groups, aggregates and order keys, as people choose them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from agro_data.intent.atlas import extreme_is_tied, near_unique
+from agro_data.intent.scene import Frame
+from agro_data.intent.tree import (
+    Aggregate,
+    AggregateFunction,
+    And,
+    Column,
+    Comparison,
+    Expression,
+    OrderKey,
+    Output,
+    Predicate,
+    Value,
+)
+from agro_data.profiling.profile import ColumnProfile
+
+
+def outputs(expressions: Iterable[Expression]) -> tuple[Output, ...]:
+    """One unnamed output an expression, none twice."""
+    return tuple(Output(e) for e in dict.fromkeys(expressions))
+
+
+def fixed(where: Predicate | None) -> set[Column]:
+    """Columns that an equality holds to one value: to show them says nothing."""
+    parts = where.parts if isinstance(where, And) else (where,)
+    return {
+        p.left
+        for p in parts
+        if isinstance(p, Comparison) and p.operator == "=" and isinstance(p.left, Column)
+    }
+
+
+def details(frame: Frame, alias: str, count: int, skip: Iterable[Column] = ()) -> list[Column]:
+    """Up to `count` columns of `alias` by what people ask to see, beside those of `skip`; the target comes first."""
+    scene, table = frame.scene, frame.table(alias)
+    taken = set(skip)
+    pool: list[Column] = []
+    weights: list[float] = []
+    for column in frame.atlas.columns(table.name):
+        if Column(alias, column.name) in taken:
+            continue
+        weight = scene.prior.shown_roles[column.role]
+        if frame.atlas.is_reference(table.name, column.name):
+            weight = 0.05
+        if scene.target == (table.name, column.name):
+            weight *= 200
+        pool.append(Column(alias, column.name))
+        weights.append(weight)
+    chosen: list[Column] = []
+    while pool and len(chosen) < count:
+        column_ = scene.pick(pool, weights)
+        at = pool.index(column_)
+        del pool[at], weights[at]
+        chosen.append(column_)
+    return chosen
+
+
+def answer(frame: Frame, alias: str, skip: Iterable[Column] = ()) -> list[Column]:
+    """The columns a person asks of a row of `alias`: mostly its name, perhaps with details, at times one detail."""
+    scene = frame.scene
+    count = scene.number(scene.prior.projections, 1)
+    taken = set(skip)
+    named = bool(frame.atlas.labels(frame.table(alias).name))
+    label = [c for c in frame.labels(alias) if c not in taken]
+    if not label or not scene.chance(0.75 if named else 0.4):
+        return details(frame, alias, count, taken) or label
+    wants_target = scene.target is not None and scene.target[0] == frame.table(alias).name
+    extra = max(count - 1, 1 if wants_target and scene.chance(0.5) else 0)
+    return label + details(frame, alias, extra, [*taken, *label])
+
+
+def summary(frame: Frame, alias: str, column: ColumnProfile) -> Aggregate:
+    """An aggregate that makes sense of `column`: averages and sums of quantities, first and last of dates."""
+    functions: dict[AggregateFunction, float] = {"min": 1.0, "max": 1.3}
+    if column.role == "measure":
+        functions |= {"avg": 2.5, "sum": 1.2 if adds_up(column) else 0.0}
+    function = frame.scene.pick(list(functions), functions.values())
+    return Aggregate(function, Column(alias, column.name))
+
+
+_RATES = ("rate", "ratio", "percent", "pct", "share", "age", "score", "rating", "rank", "height", "latitude", "longitude",
+          "temperature", "index", "grade", "gpa", "speed", "average", "avg", "mean", "level", "position", "per")  # fmt: skip
+
+
+def adds_up(column: ColumnProfile) -> bool:
+    """Whether a sum over rows means something: not for rates, ages, scores, places and the like."""
+    words = f"{column.phrase} {column.name.replace('_', ' ')}".lower().split()
+    return column.role == "measure" and not any(word in _RATES for word in words)
+
+
+def settled(frame: Frame, keys: Sequence[OrderKey], shown: Sequence[Expression]) -> bool:
+    """Whether the order asked for leaves nothing to chance: a key is unique, or all that is shown is a key."""
+    expressions = [key.expression for key in keys]
+    if all(e in expressions for e in shown):
+        return True
+    root = frame.root
+    return any(
+        isinstance(e, Column)
+        and e.source == root
+        and frame.profile(e).unique
+        and frame.profile(e).null_share == 0
+        for e in expressions
+    )
+
+
+def order_of(frame: Frame, shown: Sequence[Column]) -> tuple[OrderKey, ...]:
+    """An order for a list that leaves nothing to chance, or () when there is none worth asking for."""
+    scene, root = frame.scene, frame.root
+    table = frame.table(root)
+    keys = [Column(root, c.name) for c in frame.atlas.ordered(table.name) if c.null_share == 0]
+    keys += [c for c in shown if c.source == root and frame.profile(c).null_share == 0]
+    if not keys:
+        return ()
+    key = scene.pick(keys)
+    numeric = frame.profile(key).role in ("measure", "year", "date")
+    order = (OrderKey(key, scene.chance(0.6 if numeric else 0.15)),)
+    if settled(frame, order, shown):
+        return order
+    seconds = [c for c in shown if c != key and frame.profile(c).null_share == 0]
+    for second in seconds:
+        longer = (*order, OrderKey(second))
+        if settled(frame, longer, shown):
+            return longer
+    return ()
+
+
+def rankable(frame: Frame, alias: str) -> list[ColumnProfile]:
+    """Columns whose largest or smallest value picks out rows with few ties and no NULLs in between."""
+    table = frame.table(alias)
+    return [
+        c
+        for c in frame.atlas.ordered(table.name)
+        if c.null_share == 0 and (near_unique(table, c) or c.distinct >= 0.5 * table.rows)
+    ]
+
+
+def clear_extreme(column: ColumnProfile, descending: bool) -> bool:
+    return not extreme_is_tied(column, descending)
+
+
+def literal(value: int | float) -> Value:
+    return Value(value)

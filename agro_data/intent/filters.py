@@ -1,0 +1,236 @@
+"""Conditions on one column, with literals from real values at a chosen selectivity."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+
+from agro_data.databases.types import Cell
+from agro_data.intent.atlas import is_iso_date, is_number, sayable
+from agro_data.intent.scene import Frame
+from agro_data.intent.tree import (
+    Between,
+    Column,
+    Comparator,
+    Comparison,
+    DatePart,
+    Expression,
+    InList,
+    IsNull,
+    Like,
+    Or,
+    Predicate,
+    Value,
+)
+from agro_data.profiling.profile import ColumnProfile
+
+
+def conditions(
+    frame: Frame, count: int, aliases: Sequence[str], skip: Iterable[Column] = ()
+) -> list[Predicate]:
+    """Up to `count` conditions on different columns of `aliases`, all true of the frame's sample row where known.
+
+    The draw's target comes first when it is among the columns.
+    """
+    scene = frame.scene
+    taken = set(skip)
+    pool: list[tuple[Column, float]] = []
+    for alias in aliases:
+        table = frame.table(alias)
+        for profile in frame.atlas.columns(table.name):
+            column = Column(alias, profile.name)
+            weight = scene.prior.filter_roles[profile.role]
+            if column in taken or (profile.distinct < 2 and profile.null_share == 0):
+                continue
+            if frame.atlas.is_reference(table.name, profile.name):
+                weight = min(weight, 0.05)
+            if scene.target == (table.name, profile.name):
+                weight *= 50
+            pool.append((column, weight))
+    found: list[Predicate] = []
+    for _ in range(count * 3):
+        if len(found) == count or not pool:
+            break
+        column = scene.pick([c for c, _ in pool], [w for _, w in pool])
+        pool = [(c, w) for c, w in pool if c != column]
+        predicate = condition(frame, column)
+        if predicate is not None:
+            found.append(predicate)
+    return found
+
+
+def condition(frame: Frame, column: Column, plain: bool = False) -> Predicate | None:
+    """One condition on `column` that keeps the frame's sample row; `plain` allows only what is shortest to say."""
+    scene, profile = frame.scene, frame.profile(column)
+    table = frame.table(column.source)
+    row = frame.rows.get(column.source)
+    here = row[column.name] if row is not None else None
+    if 0.02 < profile.null_share < 0.98 and not plain and (scene.chance(0.07) or profile.distinct < 2):
+        return IsNull(column, negated=here is not None)
+    if profile.distinct < 2:
+        return None
+    maker = Maker(frame, column, profile, (table.name, column.name), here, plain)
+    if is_iso_date(profile):
+        return maker.date()
+    if profile.role in ("measure", "year") and is_number(profile):
+        return maker.number()
+    if profile.role == "free_text":
+        return maker.like()
+    if profile.role == "other":
+        return None
+    if profile.role == "text" and not plain and scene.chance(0.25):
+        return maker.like() or maker.same()
+    return maker.same()
+
+
+class Maker:
+    """Conditions on one column of a frame. `here` is the value to keep, or None when it is not known."""
+
+    def __init__(
+        self,
+        frame: Frame,
+        column: Column,
+        profile: ColumnProfile,
+        origin: tuple[str, str],
+        here: Cell,
+        plain: bool,
+    ) -> None:
+        self.scene = frame.scene
+        self.column = column
+        self.profile = profile
+        self.origin = origin
+        self.here = here
+        self.plain = plain
+
+    def value(self, cell: Cell) -> Value:
+        if isinstance(cell, bytes):
+            raise ValueError(f"a blob of {self.origin[0]}.{self.origin[1]} cannot be a literal")
+        return Value(cell, self.origin)
+
+    def same(self) -> Predicate | None:
+        """Equality with a real value, sometimes its opposite or a choice of two."""
+        known = [v for v, _ in self.profile.common if sayable(v)]
+        here = self.here if sayable(self.here) else (self.scene.pick(known) if known else None)
+        if here is None:
+            return None
+        others = [v for v in known if v != here]
+        groups = self.profile.role in ("category", "boolean", "text", "year")
+        if others and groups and not self.plain:
+            lot = self.scene.rng.random()
+            if lot < 0.07 and self.profile.distinct <= 30:
+                return Comparison("!=", self.column, self.value(self.scene.pick(others)))
+            if lot < 0.13 and self.profile.distinct > 2:
+                chosen = sorted([here, self.scene.pick(others)], key=str)
+                return Or(tuple(Comparison("=", self.column, self.value(v)) for v in chosen))
+            if lot < 0.18 and self.profile.distinct > 4 and len(others) > 2:
+                chosen = sorted([here, *self.scene.rng.sample(others, self.scene.pick((1, 2)))], key=str)
+                return InList(self.column, tuple(self.value(v) for v in chosen))
+            if lot < 0.2 and self.profile.distinct > 4 and len(others) > 3:
+                chosen = sorted(self.scene.rng.sample(others, 2), key=str)
+                return InList(self.column, tuple(self.value(v) for v in chosen), negated=True)
+        return Comparison("=", self.column, self.value(here))
+
+    def like(self) -> Predicate | None:
+        """A word or first letters of a real value."""
+        text = self.here
+        if not isinstance(text, str):
+            texts = [v for v, _ in self.profile.common if isinstance(v, str)]
+            text = self.scene.pick(texts) if texts else None
+        if not isinstance(text, str):
+            return None
+        words = [w for w in re.findall(r"[A-Za-z]+", text) if len(w) >= 3]
+        if not words:
+            return None
+        free = self.profile.role == "free_text"
+        if free or (len(words) > 1 and self.scene.chance(0.5)):
+            return Like(
+                self.column, "contains", self.value(max(words, key=len) if free else self.scene.pick(words))
+            )
+        if text.startswith(words[0]) and self.scene.chance(0.7):
+            size = 1 if self.scene.chance(0.6) else min(3, len(words[0]))
+            return Like(self.column, "starts", self.value(text[:size]))
+        if text.endswith(words[-1]) and len(words[-1]) > 3 and self.scene.chance(0.5):
+            return Like(self.column, "ends", self.value(text[-2:]))
+        return Like(self.column, "contains", self.value(words[0][: self.scene.pick((2, 3, 4))]))
+
+    def number(self) -> Predicate | None:
+        """A bound at some decile, said as a round number where that keeps the meaning."""
+        whole = [v for v in self.profile.quantiles if isinstance(v, int | float) and math.isfinite(v)]
+        here = self.here if isinstance(self.here, int | float) and math.isfinite(self.here) else None
+        year = self.profile.role == "year"
+        exact = 0.45 if year else (0.3 if self.profile.integral and self.profile.distinct <= 12 else 0.04)
+        if len(whole) < 3 or self.scene.chance(exact):
+            return self.same() if year or self.profile.integral else (self._bound(whole, here) or self.same())
+        if not self.plain and self.scene.chance(0.16):
+            between = self._between(whole, here)
+            if between is not None:
+                return between
+        return self._bound(whole, here) or (self.same() if self.profile.integral else None)
+
+    def _bound(self, deciles: Sequence[float], here: float | None) -> Predicate | None:
+        low, high = deciles[0], deciles[-1]
+        inner = sorted({self._round(v, low, high) for v in deciles[1:-1]})
+        ways: list[tuple[Comparator, float]] = []
+        for value in inner:
+            if low <= value < high and (here is None or here > value):
+                ways.append((">", value))
+            if low < value <= high and (here is None or here < value):
+                ways.append(("<", value))
+        if not ways:
+            return None
+        operator, value = self.scene.pick(ways, [1.5 if o == ">" else 1 for o, _ in ways])
+        if not self.plain and self.scene.chance(0.15) and low < value < high:
+            operator = ">=" if operator == ">" else "<="
+        return Comparison(operator, self.column, self.value(value))
+
+    def _between(self, deciles: Sequence[float], here: float | None) -> Predicate | None:
+        low, high = deciles[0], deciles[-1]
+        inner = sorted({self._round(v, low, high) for v in deciles[1:-1]})
+        below = [v for v in inner if here is None or v <= here]
+        above = [v for v in inner if here is None or v >= here]
+        if not below or not above:
+            return None
+        first, last = self.scene.pick(below), self.scene.pick(above)
+        return Between(self.column, self.value(first), self.value(last)) if first < last else None
+
+    def _round(self, value: float, low: float, high: float) -> float:
+        if self.profile.role == "year" or value == 0:
+            return value
+        digits = 2 - 1 - math.floor(math.log10(abs(value)))
+        rounded: float = round(value, digits)
+        if self.profile.integral:
+            rounded = int(rounded) if digits < 0 else int(value)
+        return rounded if low < rounded < high else value
+
+    def date(self) -> Predicate | None:
+        """Before, after, between, or in a year."""
+        cells = [v for v in self.profile.quantiles if isinstance(v, str)]
+        days = sorted({v[:10] for v in cells if re.match(r"\d{4}-\d\d-\d\d", v)})
+        here = (
+            self.here[:10] if isinstance(self.here, str) and re.match(r"\d{4}-\d\d-\d\d", self.here) else None
+        )
+        if not days:
+            return self.same() if self.profile.kind == "date" else None
+        several = days[0][:4] != days[-1][:4]
+        if several and self.scene.chance(0.45):
+            year = int((here or self.scene.pick(days))[:4])
+            part: Expression = DatePart("year", self.column)
+            if self.plain or self.scene.chance(0.6) or not days[0][:4] < str(year) < days[-1][:4]:
+                return Comparison("=", part, Value(year))
+            operator: Comparator = ">=" if self.scene.chance(0.5) else "<="
+            return Comparison(operator, part, Value(year))
+        inner = days[1:-1]
+        after = [d for d in inner if here is None or d < here]
+        before = [d for d in inner if here is None or d > here]
+        if after and before and not self.plain and self.scene.chance(0.15) and self.profile.kind == "date":
+            return Between(
+                self.column, self.value(self.scene.pick(after)), self.value(self.scene.pick(before))
+            )
+        if after and (not before or self.scene.chance(0.55)):
+            # On timestamps "after the day" would need the next midnight: from the day on is what is asked then.
+            later: Comparator = ">" if self.profile.kind == "date" else ">="
+            return Comparison(later, self.column, self.value(self.scene.pick(after)))
+        if before:
+            return Comparison("<", self.column, self.value(self.scene.pick(before)))
+        return self.same() if self.profile.kind == "date" else None

@@ -1,0 +1,58 @@
+"""What people ask: the weights that steer sampling. Numbers only, tuned to the questions of Spider's training part."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+
+from agro_data.profiling.profile import DatabaseProfile
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Relative weights; they need not sum to one.
+
+    `hops`, `filters` and `projections` are the weights of 0, 1, 2, ... joins and conditions and of 1, 2, 3 columns;
+    `limits` are (k, weight) of the first k; `coverage` is the share of draws that go to the least used column.
+    """
+
+    shapes: Mapping[str, float]
+    hops: tuple[float, ...]
+    filters: tuple[float, ...]
+    projections: tuple[float, ...]
+    limits: tuple[tuple[int, float], ...]
+    filter_roles: Mapping[str, float]
+    shown_roles: Mapping[str, float]
+    coverage: float = 0.35
+
+    def with_shapes(self, weights: Mapping[str, float]) -> Prior:
+        """This prior with some shapes' weights replaced. Raises `ValueError` on a shape that does not exist."""
+        unknown = sorted(set(weights) - set(self.shapes))
+        if unknown:
+            raise ValueError(
+                f"no such shape: {', '.join(unknown)}; there are {', '.join(sorted(self.shapes))}"
+            )
+        return replace(self, shapes={**self.shapes, **weights})
+
+    def for_profile(self, profile: DatabaseProfile) -> Prior:
+        """This prior with the shape weights that the database's `semantics.yml` asks for."""
+        return self.with_shapes(dict(profile.construct_prior)) if profile.construct_prior else self
+
+
+@cache
+def default_prior() -> Prior:
+    """The shipped prior (`prior.json`)."""
+    body = json.loads(files("agro_data.intent").joinpath("prior.json").read_text(encoding="utf-8"))
+    return Prior(
+        shapes=body["shapes"],
+        hops=tuple(body["hops"]),
+        filters=tuple(body["filters"]),
+        projections=tuple(body["projections"]),
+        limits=tuple((k, weight) for k, weight in body["limits"]),
+        filter_roles=body["filter_roles"],
+        shown_roles=body["shown_roles"],
+        coverage=body["coverage"],
+    )

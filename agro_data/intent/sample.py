@@ -1,0 +1,139 @@
+"""An endless stream of distinct intents over one database, steered by a prior and a coverage floor."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+
+from agro_data.intent.atlas import Atlas
+from agro_data.intent.filters import conditions
+from agro_data.intent.plausibility import plausibility
+from agro_data.intent.prior import Prior, default_prior
+from agro_data.intent.rename import rename_sources
+from agro_data.intent.renderings import renderings
+from agro_data.intent.scene import Draft, Scene, conjunction
+from agro_data.intent.shapes import GENERATORS
+from agro_data.intent.tree import Column, Intent, Output, Query, SetOperation, Shape, Source, walk
+from agro_data.profiling.profile import DatabaseProfile
+
+PATIENCE = 2000  # draws without a new intent after which a database has given all it holds
+LEAST_PLAUSIBLE = 0.2
+
+# What a column of a role is good for when its turn comes.
+_USES: dict[str, tuple[Shape, ...]] = {
+    "identifier": ("list", "list", "count"),
+    "category": ("list", "group", "count", "superlative_group", "having", "list", "buckets"),
+    "measure": (
+        "aggregate",
+        "superlative",
+        "list",
+        "compare_average",
+        "extreme",
+        "group",
+        "arithmetic",
+        "buckets",
+    ),
+    "year": ("list", "aggregate", "superlative", "count", "group"),
+    "date": ("list", "date_group", "superlative", "count"),
+    "boolean": ("list", "count", "group", "share"),
+    "text": ("list", "list", "count", "text_function"),
+    "free_text": ("list", "list", "count"),
+    "other": ("list",),
+}
+
+
+def sample_intents(
+    profile: DatabaseProfile, seed: int, prior: Prior | None = None, coverage: float | None = None
+) -> Iterator[Intent]:
+    """Distinct intents over the database of `profile`, the same for the same arguments.
+
+    Distinct means: no two have equal trees. `prior` defaults to the shipped one with the shape weights of
+    `semantics.yml`; `coverage` is the share of draws, in [0, 1], that must use the column used least so far
+    (default: the prior's). The stream ends when `PATIENCE` draws in a row gave nothing new, so a small database
+    gives few. Intents below `LEAST_PLAUSIBLE` are left out unless they serve coverage.
+    """
+    atlas = Atlas(profile)
+    if not atlas.tables:
+        return
+    chosen = prior if prior is not None else default_prior().for_profile(profile)
+    floor = chosen.coverage if coverage is None else coverage
+    shapes = [s for s in GENERATORS if chosen.shapes.get(s, 0) > 0]
+    weights = [chosen.shapes[s] for s in shapes]
+    rng = Random(
+        int.from_bytes(hashlib.sha256(f"{profile.content_hash}\0{seed}".encode()).digest()[:8], "big")
+    )
+    uses: Counter[tuple[str, str]] = Counter()
+    seen: set[Query | SetOperation] = set()
+    idle = number = 0
+    while idle < PATIENCE:
+        number += 1
+        idle += 1
+        target = _least_used(atlas, uses, rng) if rng.random() < floor else None
+        shape = _shape_for(atlas, target, rng) if target else rng.choices(shapes, weights)[0]
+        scene = Scene(atlas, chosen, rng, target)
+        draft = GENERATORS[shape](scene)
+        if target and (draft is None or target not in touched(draft.query)):
+            shape, draft = "list", plain_list(Scene(atlas, chosen, rng, target))
+        if target:
+            # Asked for even when nothing came of it, so that one hopeless column does not hold the floor.
+            uses[target] += 1
+        if draft is None:
+            continue
+        query = canonical(draft.query)
+        if query in seen:
+            continue
+        score = plausibility(query, profile)
+        if score < LEAST_PLAUSIBLE and target is None:
+            continue
+        seen.add(query)
+        uses.update(touched(query))
+        idle = 0
+        own = int.from_bytes(hashlib.sha256(f"{seed}\0{number}".encode()).digest()[:6], "big")
+        options = renderings(query, profile)
+        yield Intent(profile.db_id, shape, query, own, draft.tie_policy, score, options[own % len(options)])
+
+
+def _least_used(atlas: Atlas, uses: Counter[tuple[str, str]], rng: Random) -> tuple[str, str]:
+    least = min(uses[t] for t in atlas.targets)
+    return rng.choice([t for t in atlas.targets if uses[t] == least])
+
+
+def _shape_for(atlas: Atlas, target: tuple[str, str], rng: Random) -> Shape:
+    return rng.choice(_USES[atlas.by_name[target[0]].column(target[1]).role])
+
+
+def plain_list(scene: Scene) -> Draft | None:
+    """The target column shown, beside the row's name, perhaps under a condition."""
+    if scene.target is None:
+        return None
+    table, name = scene.target
+    frame = scene.frame(table)
+    target = Column(frame.root, name)
+    labels = [c for c in frame.labels(frame.root) if c != target] if scene.chance(0.6) else []
+    where = conjunction(conditions(frame, 1, [frame.root], [target])) if scene.chance(0.6) else None
+    profile = frame.profile(target)
+    distinct = not labels and not profile.unique and scene.chance(0.6)
+    return Draft(
+        frame.query(select=tuple(Output(c) for c in (*labels, target)), where=where, distinct=distinct)
+    )
+
+
+def touched(query: Query | SetOperation) -> set[tuple[str, str]]:
+    """The (table, column) pairs that `query` names, joins apart."""
+    tables = {n.alias: n.table for n in walk(query) if isinstance(n, Source)}
+    return {(tables[n.source], n.name) for n in walk(query) if isinstance(n, Column)}
+
+
+def canonical(query: Query | SetOperation) -> Query | SetOperation:
+    """The same tree with aliases t1, t2, ... in the order of its sources, so that equal meanings are equal trees."""
+    names = {n.alias: f"t{i}" for i, n in enumerate((n for n in walk(query) if isinstance(n, Source)), 1)}
+    if all(a == b for a, b in names.items()):
+        return query
+    if isinstance(query, SetOperation):
+        return replace(
+            query, left=rename_sources(query.left, names), right=rename_sources(query.right, names)
+        )
+    return rename_sources(query, names)

@@ -1,0 +1,323 @@
+"""Shapes over groups of rows: group, having, superlative_group, date_group, compare_groups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from agro_data.databases.types import Cell
+from agro_data.intent.atlas import Edge, is_number
+from agro_data.intent.choose import adds_up, outputs, summary
+from agro_data.intent.filters import conditions
+from agro_data.intent.scene import Draft, Frame, Scene, conjunction
+from agro_data.intent.tree import (
+    Aggregate,
+    Column,
+    Comparator,
+    Comparison,
+    Cte,
+    DateField,
+    DatePart,
+    Expression,
+    IsNull,
+    OrderKey,
+    Output,
+    Predicate,
+    Query,
+    Scalar,
+    Source,
+    Value,
+)
+from agro_data.profiling.profile import TableProfile
+
+
+@dataclass
+class Grouping:
+    """Rows of `frame` by `keys`; `shown` are those of the keys that name a group. `sizes` are known group sizes."""
+
+    frame: Frame
+    keys: tuple[Expression, ...]
+    shown: tuple[Column, ...]
+    sizes: tuple[int, ...]
+    rows: str  # alias of the rows that are grouped
+
+    @property
+    def table(self) -> TableProfile:
+        return self.frame.table(self.rows)
+
+
+def grouping(scene: Scene, empty_too: bool = False) -> Grouping | None:
+    """Rows by a category of their own, by their parent, or by a category of their parent.
+
+    With `empty_too` parents without rows may be kept (left join); the parent is then the subject.
+    """
+    table = scene.subject(lambda t: t.rows > 3 and (scene.atlas.categories(t.name) or _parents(scene, t)))
+    if table is None:
+        return None
+    categories, parents = scene.atlas.categories(table.name), _parents(scene, table)
+    targeted = scene.target is not None and any(scene.target == (table.name, c.name) for c in categories)
+    if categories and (targeted or not parents or scene.chance(0.55)):
+        frame = scene.frame(table)
+        column = scene.column(table.name, [c for c in categories if c.distinct <= max(200, table.rows // 2)])
+        if column is None:
+            return None
+        key = Column(frame.root, column.name)
+        return Grouping(frame, (key,), (key,), tuple(n for _, n in column.common), frame.root)
+    if not parents:
+        return None
+    edge = scene.pick(parents)
+    sizes = _sizes(scene, table, edge.child_columns)
+    if empty_too and scene.chance(0.3):
+        frame = scene.frame(edge.parent)
+        rows = frame.down(frame.root, edge, left=True)
+        keys, shown = _parent_keys(scene, frame, frame.root)
+        return Grouping(frame, keys, shown, sizes, rows)
+    frame = scene.frame(table)
+    parent = frame.up(frame.root, edge)
+    own = [c for c in scene.atlas.categories(edge.parent) if c.distinct <= 200]
+    if own and scene.chance(0.3):
+        key = Column(parent, scene.pick(own).name)
+        return Grouping(frame, (key,), (key,), (), frame.root)
+    keys, shown = _parent_keys(scene, frame, parent)
+    return Grouping(frame, keys, shown, sizes, frame.root)
+
+
+def _parents(scene: Scene, table: TableProfile) -> list[Edge]:
+    return [e for e in scene.atlas.up[table.name] if scene.atlas.labels(e.parent) and e.parent != e.child]
+
+
+def _parent_keys(
+    scene: Scene, frame: Frame, parent: str
+) -> tuple[tuple[Expression, ...], tuple[Column, ...]]:
+    """Grouping by a parent: its label when that is unique, else its key and label."""
+    shown = tuple(frame.labels(parent))
+    if any(frame.profile(c).unique and frame.profile(c).null_share == 0 for c in shown):
+        return shown, shown
+    key = tuple(Column(parent, c) for c in scene.atlas.key(frame.table(parent).name))
+    return tuple(dict.fromkeys((*key, *shown))), shown
+
+
+def _sizes(scene: Scene, table: TableProfile, columns: tuple[str, ...]) -> tuple[int, ...]:
+    """Group sizes by a foreign key: exact from common values, else scaled from the sample rows."""
+    if len(columns) == 1:
+        return tuple(n for _, n in table.column(columns[0]).common)
+    counts: Counter[tuple[Cell, ...]] = Counter(
+        tuple(r[c] for c in columns) for r in scene.atlas.rows(table.name)
+    )
+    return tuple(sorted(counts.values(), reverse=True))
+
+
+def figure(scene: Scene, group: Grouping) -> Aggregate:
+    """What is asked of each group: how many rows, or a summary of a quantity."""
+    frame = group.frame
+    left = any(j.kind == "left" for j in frame.joins)
+    used = {k for k in group.keys if isinstance(k, Column)}
+    columns = [c for c in scene.atlas.ordered(group.table.name) if Column(group.rows, c.name) not in used]
+    if columns and not left and scene.chance(0.45):
+        column = scene.column(group.table.name, columns)
+        if column is not None:
+            return summary(frame, group.rows, column)
+    if left:
+        key = scene.atlas.key(group.table.name) or next(
+            j.columns[0][1] for j in frame.joins if j.right == group.rows
+        )
+        return Aggregate("count", Column(group.rows, key if isinstance(key, str) else key[0]))
+    if scene.chance(0.08):
+        several = [
+            c for c in scene.atlas.categories(group.table.name) if Column(group.rows, c.name) not in used
+        ]
+        if several:
+            return Aggregate("count", Column(group.rows, scene.pick(several).name), distinct=True)
+    return Aggregate("count")
+
+
+def _narrow(scene: Scene, group: Grouping, share: float) -> Predicate | None:
+    if not scene.chance(share) or any(j.kind == "left" for j in group.frame.joins):
+        return None
+    used = [k for k in group.keys if isinstance(k, Column)]
+    return conjunction(conditions(group.frame, 1, [group.rows], used))
+
+
+def group(scene: Scene) -> Draft | None:
+    found = grouping(scene, empty_too=True)
+    if found is None:
+        return None
+    where = _narrow(scene, found, 0.2)
+    value = figure(scene, found)
+    shown: list[Expression] = [*found.shown, value]
+    if scene.chance(0.14):
+        other = figure(scene, found)
+        shown.append(other)
+    order: tuple[OrderKey, ...] = ()
+    if scene.chance(0.16):
+        first = scene.chance(0.6)
+        order = (
+            (OrderKey(value, True), *(OrderKey(c) for c in found.keys))
+            if first
+            else tuple(OrderKey(c) for c in found.keys)
+        )
+        if any(k not in found.shown for k in found.keys):
+            order = ()
+    query = found.frame.query(select=outputs(shown), where=where, group_by=found.keys, order_by=order)
+    return Draft(query, "total_order" if order else "none")
+
+
+def having(scene: Scene) -> Draft | None:
+    found = grouping(scene)
+    if found is None:
+        return None
+    where = _narrow(scene, found, 0.12)
+    value = figure(scene, found)
+    bound = _bound(scene, found, value)
+    if bound is None:
+        return None
+    shown: list[Expression] = [*found.shown]
+    if scene.chance(0.25):
+        shown.append(value)
+    return Draft(found.frame.query(select=outputs(shown), where=where, group_by=found.keys, having=bound))
+
+
+def _bound(scene: Scene, found: Grouping, value: Aggregate) -> Comparison | None:
+    if value.function == "count":
+        if value.distinct or len(found.sizes) < 2 or max(found.sizes) < 2:
+            size = scene.pick((1, 2)) if not found.sizes or max(found.sizes) > 2 else None
+            return Comparison(">", value, Value(size)) if size else None
+        size = scene.pick(sorted(set(found.sizes)))
+        size = min(size, 100)
+        operator: Comparator = scene.pick((">", ">=", "<", "=", "<="), (4, 3, 1.5, 1.5, 0.5))
+        if operator == ">":
+            size = max(1, size - 1) if size > 1 else 1
+        elif operator == ">=" or operator == "<":
+            size = max(2, size)
+        return Comparison(operator, value, Value(size))
+    if not isinstance(value.argument, Column) or value.function == "sum":
+        return None
+    profile = found.frame.profile(value.argument)
+    middle = [q for q in profile.quantiles[3:8] if isinstance(q, int | float) and not isinstance(q, bool)]
+    if not middle or not is_number(profile) or profile.role == "year":
+        return None
+    number = scene.pick(middle)
+    rounded = round(number) if abs(number) >= 10 else round(number, 1)
+    return Comparison(scene.pick((">", "<")), value, Value(rounded))
+
+
+def superlative_group(scene: Scene) -> Draft | None:
+    found = grouping(scene)
+    if found is None:
+        return None
+    where = _narrow(scene, found, 0.1)
+    value = figure(scene, found)
+    descending = scene.chance(0.8)
+    k = scene.pick((1, 3, 5), (0.85, 0.1, 0.05))
+    sizes = sorted(found.sizes, reverse=descending)
+    if len(sizes) <= k and found.sizes:
+        return None
+    if value == Aggregate("count") and where is None and sizes and sizes[k - 1] == sizes[k]:
+        return None
+    shown: list[Expression] = [*found.shown]
+    if scene.chance(0.3):
+        shown.append(value)
+    query = found.frame.query(
+        select=outputs(shown),
+        where=where,
+        group_by=found.keys,
+        order_by=(OrderKey(value, descending),),
+        limit=k,
+    )
+    return Draft(query, "total_order")
+
+
+def date_group(scene: Scene) -> Draft | None:
+    table = scene.subject(lambda t: t.rows > 3 and scene.atlas.dates(t.name))
+    if table is None:
+        return None
+    column = scene.column(table.name, scene.atlas.dates(table.name))
+    if column is None:
+        return None
+    low, high = str(column.minimum), str(column.maximum)
+    parts: list[tuple[DateField, float]] = []
+    if low[:4] != high[:4]:
+        parts.append(("year", 4))
+    if low[:7] != high[:7]:
+        parts += [("year_month", 2 if low[:4] == high[:4] else 1), ("month", 1)]
+    if low[:10] != high[:10]:
+        parts.append(("weekday", 1))
+    if not parts:
+        return None
+    frame = scene.frame(table)
+    part = DatePart(scene.pick([p for p, _ in parts], [w for _, w in parts]), Column(frame.root, column.name))
+    known: list[Predicate] = []
+    if column.null_share > 0:
+        known.append(IsNull(part.argument, negated=True))
+    if scene.chance(0.2):
+        known += conditions(frame, 1, [frame.root], [Column(frame.root, column.name)])
+    value: Expression = Aggregate("count")
+    sums = [c for c in scene.atlas.measures(table.name)]
+    if sums and scene.chance(0.4):
+        chosen = scene.pick(sums)
+        value = Aggregate(
+            "sum" if adds_up(chosen) and scene.chance(0.6) else "avg", Column(frame.root, chosen.name)
+        )
+    order: tuple[OrderKey, ...] = (OrderKey(part),) if part.part != "weekday" and scene.chance(0.35) else ()
+    query = frame.query(
+        select=outputs([part, value]), where=conjunction(known), group_by=(part,), order_by=order
+    )
+    return Draft(query, "total_order" if order else "none")
+
+
+def compare_groups(scene: Scene) -> Draft | None:
+    found = grouping(scene)
+    if found is None or not found.keys:
+        return None
+    value = figure(scene, found)
+    if value.function in ("min", "max"):
+        return None
+    names = _names(found)
+    inner_outputs = (
+        *(Output(k, n) for k, n in zip(found.keys, names, strict=True)),
+        Output(value, _figure_name(value)),
+    )
+    cte = Cte(_cte_name(scene, found), found.frame.query(select=inner_outputs, group_by=found.keys))
+    outer, again = scene.alias(), scene.alias()
+    name = _figure_name(value)
+    average = Query((Source(again, cte.name),), (Output(Aggregate("avg", Column(again, name))),))
+    select = [Output(Column(outer, n)) for k, n in zip(found.keys, names, strict=True) if k in found.shown]
+    if scene.chance(0.4):
+        select.append(Output(Column(outer, name)))
+    query = Query(
+        (Source(outer, cte.name),),
+        tuple(select),
+        where=Comparison(scene.pick((">", "<"), (3, 1)), Column(outer, name), Scalar(average)),
+        ctes=(cte,),
+    )
+    return Draft(query)
+
+
+def _names(found: Grouping) -> list[str]:
+    """A name for each key of the CTE, none twice."""
+    names: list[str] = []
+    for key in found.keys:
+        name = key.name if isinstance(key, Column) else "value"
+        while name.lower() in {n.lower() for n in names}:
+            name += "_2"
+        names.append(name)
+    return names
+
+
+def _figure_name(value: Aggregate) -> str:
+    if value.function == "count":
+        return "total_count"
+    column = value.argument.name if isinstance(value.argument, Column) else "value"
+    return f"{'average' if value.function == 'avg' else 'total'}_{_snake(column)}"
+
+
+def _cte_name(scene: Scene, found: Grouping) -> str:
+    name = f"{_snake(found.table.singular)}_groups"
+    while name in {t.lower() for t in scene.atlas.profile.by_name}:
+        name += "_all"
+    return name
+
+
+def _snake(text: str) -> str:
+    kept = "".join(c if c.isascii() and c.isalnum() else "_" for c in text.lower()).strip("_")
+    return kept or "value"

@@ -1,0 +1,175 @@
+"""Shapes that set rows against each other: set_operation, self_join."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from agro_data.intent.atlas import near_unique
+from agro_data.intent.choose import outputs
+from agro_data.intent.filters import condition, conditions
+from agro_data.intent.rename import rename_sources
+from agro_data.intent.scene import Draft, Frame, Scene
+from agro_data.intent.tree import Column, Comparison, Join, Predicate, Query, SetOperation, walk
+from agro_data.profiling.profile import ColumnProfile, TableProfile
+
+Operator = Literal["union", "intersect", "except"]
+
+
+def set_operation(scene: Scene) -> Draft | None:
+    """Two lists of the same thing, of one table under two conditions or of two tables."""
+    operator: Operator = scene.pick(("intersect", "except", "union"), (0.42, 0.36, 0.22))
+    if scene.chance(0.2):
+        across = _across_tables(scene, operator)
+        if across is not None:
+            return across
+    return _two_conditions(scene, operator)
+
+
+def _two_conditions(scene: Scene, operator: Operator) -> Draft | None:
+    """Values of a category (or names of parents) whose rows meet one condition and, or, but not another."""
+    table = scene.subject(lambda t: t.rows > 3 and (_kinds(scene, t) or scene.atlas.up[t.name]))
+    if table is None:
+        return None
+    parents = [
+        e for e in scene.atlas.up[table.name] if e.parent != e.child and _unique_label(scene, e.parent)
+    ]
+    own = _kinds(scene, table)
+    frame = scene.frame(table)
+    if parents and (not own or scene.chance(0.5)):
+        edge = scene.pick(parents)
+        label = _unique_label(scene, edge.parent)
+        if label is None:
+            return None
+        shown = Column(frame.up(frame.root, edge), label.name)
+        skip = [Column(frame.root, c) for c in edge.child_columns]
+    elif own:
+        column = scene.column(table.name, own)
+        if column is None:
+            return None
+        shown = Column(frame.root, column.name)
+        skip = [shown]
+    else:
+        return None
+    first = conditions(frame, 1, [frame.root], skip)
+    if not first:
+        return None
+    second = _other(scene, frame, first[0], skip)
+    if second is None or second == first[0]:
+        return None
+    left = frame.query(select=outputs([shown]), where=first[0])
+    right = _again(scene, replace(left, where=second))
+    return Draft(SetOperation(operator, left, right))
+
+
+def _other(scene: Scene, frame: Frame, first: Predicate, skip: list[Column]) -> Predicate | None:
+    """A second condition, mostly on the same column: people contrast one thing with its like."""
+    used = next((n for n in walk(first) if isinstance(n, Column)), None)
+    if used is None:
+        return None
+    if scene.chance(0.75):
+        own = frame.rows[frame.root]
+        sample = scene.atlas.rows(frame.table(frame.root).name)
+        if sample:
+            frame.rows[frame.root] = scene.pick(sample)
+        second = condition(frame, used, plain=True)
+        frame.rows[frame.root] = own
+        return second
+    found = conditions(frame, 1, [frame.root], [*skip, used])
+    return found[0] if found else None
+
+
+def _again(scene: Scene, query: Query) -> Query:
+    """A copy of `query` with aliases of its own."""
+    return rename_sources(query, {s.alias: scene.alias() for s in query.sources})
+
+
+def _kinds(scene: Scene, table: TableProfile) -> tuple[ColumnProfile, ...]:
+    """Categories with enough values that two conditions can part them."""
+    return tuple(
+        c for c in scene.atlas.categories(table.name) if c.distinct >= 3 and c.role in ("category", "text")
+    )
+
+
+def _unique_label(scene: Scene, table: str) -> ColumnProfile | None:
+    labels = scene.atlas.labels(table)
+    own = scene.atlas.by_name[table]
+    return labels[0] if len(labels) == 1 and near_unique(own, labels[0]) else None
+
+
+def _across_tables(scene: Scene, operator: Operator) -> Draft | None:
+    """The same kind of value held by two tables: cities of customers and of suppliers."""
+    pairs: list[tuple[TableProfile, ColumnProfile, TableProfile, ColumnProfile]] = []
+    for i, one in enumerate(scene.atlas.tables):
+        for other in scene.atlas.tables[i + 1 :]:
+            for a in scene.atlas.columns(one.name):
+                b = other.by_name.get(a.name)
+                if b is None or not b.has_values or a.role not in ("category", "text") or b.role != a.role:
+                    continue
+                if a.kind != b.kind or a.name.lower() in ("name", "description", "type", "status", "title"):
+                    continue
+                pairs.append((one, a, other, b))
+    if not pairs:
+        return None
+    one, a, other, b = scene.pick(pairs)
+    if scene.chance(0.5):
+        one, a, other, b = other, b, one, a
+    left, right = scene.frame(one), scene.frame(other)
+    return Draft(
+        SetOperation(
+            operator,
+            left.query(select=outputs([Column(left.root, a.name)])),
+            right.query(select=outputs([Column(right.root, b.name)])),
+        )
+    )
+
+
+def self_join(scene: Scene) -> Draft | None:
+    """Rows beside their parent row of the same table, or pairs that share a category."""
+    own = [e for e in scene.atlas.edges if e.child == e.parent]
+    if own and scene.chance(0.7):
+        edge = scene.pick(own)
+        frame = scene.frame(edge.child)
+        parent = _self_up(frame, edge.pairs_up)
+        shown = [frame.labels(frame.root)[0], frame.labels(parent)[0]]
+        where: Predicate | None = None
+        measures = [
+            c for c in scene.atlas.ordered(edge.child) if not scene.atlas.is_reference(edge.child, c.name)
+        ]
+        if measures and scene.chance(0.35):
+            column = scene.pick(measures).name
+            where = Comparison(
+                scene.pick((">", "<"), (2, 1)), Column(frame.root, column), Column(parent, column)
+            )
+        elif scene.chance(0.3):
+            found = conditions(frame, 1, [frame.root], [Column(frame.root, c) for c in edge.child_columns])
+            where = found[0] if found else None
+        return Draft(frame.query(select=outputs(shown), where=where))
+    table = scene.subject(lambda t: 3 < t.rows <= 400 and scene.atlas.labels(t.name) and _pairable(scene, t))
+    if table is None:
+        return None
+    column_ = scene.pick(_pairable(scene, table))
+    labels = scene.atlas.labels(table.name)
+    frame = scene.frame(table)
+    less = labels[0].name
+    if not (labels[0].unique and labels[0].null_share == 0 and len(labels) == 1):
+        return None
+    peer = frame._add(table.name, None)
+    frame.joins.append(Join(frame.root, peer, ((column_.name, column_.name),), "inner", "peer", less))
+    shown = [Column(frame.root, less), Column(peer, less)]
+    if scene.chance(0.3):
+        shown.append(Column(frame.root, column_.name))
+    return Draft(frame.query(select=outputs(shown)))
+
+
+def _self_up(frame: Frame, pairs: tuple[tuple[str, str], ...]) -> str:
+    parent = frame._add(frame.table(frame.root).name, None)
+    frame.joins.append(Join(frame.root, parent, pairs, "inner", "up"))
+    return parent
+
+
+def _pairable(scene: Scene, table: TableProfile) -> list[ColumnProfile]:
+    """Categories in which a row meets few others, so that pairs are worth listing."""
+    return [
+        c for c in scene.atlas.categories(table.name) if c.role != "boolean" and table.rows / c.distinct <= 12
+    ]

@@ -1,0 +1,127 @@
+"""Short English for the lines of a decomposition: plain and literal, not a question."""
+
+from __future__ import annotations
+
+from agro_data.intent.tree import (
+    Aggregate,
+    And,
+    Arithmetic,
+    Between,
+    Case,
+    Column,
+    Comparison,
+    DatePart,
+    Exists,
+    Expression,
+    InList,
+    InQuery,
+    IsNull,
+    Like,
+    MetricCall,
+    Not,
+    Or,
+    Predicate,
+    Query,
+    Scalar,
+    SetOperation,
+    Share,
+    Source,
+    TextFunction,
+    Value,
+    Window,
+    walk,
+)
+from agro_data.profiling.profile import DatabaseProfile
+
+_COMPARED = {"=": "is", "!=": "is not", "<": "is below", "<=": "is at most", ">": "is above", ">=": "is at least"}
+_AGGREGATES = {"count": "number", "sum": "total", "avg": "average", "min": "smallest", "max": "largest"}
+_ARITHMETIC = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
+_LIKES = {"contains": "contains", "starts": "starts with", "ends": "ends with"}
+
+
+class StepWords:
+    """Phrases for the nodes of one tree. Never raises on a tree that renders to SQL."""
+
+    def __init__(self, query: Query | SetOperation, profile: DatabaseProfile) -> None:
+        self.profile = profile
+        self.tables = {n.alias: n.table for n in walk(query) if isinstance(n, Source)}
+
+    def rows(self, source: Source) -> str:
+        table = self.profile.by_name.get(source.table)
+        return table.plural if table else source.table.replace("_", " ")
+
+    def row(self, source: Source) -> str:
+        table = self.profile.by_name.get(source.table)
+        return table.singular if table else "row"
+
+    def expression(self, node: Expression) -> str:
+        match node:
+            case Column():
+                table = self.profile.by_name.get(self.tables[node.source])
+                if table is None:
+                    return node.name.replace("_", " ")
+                return f"{table.singular} {table.column(node.name).phrase}"
+            case Value():
+                return repr(node.value) if isinstance(node.value, str) else str(node.value)
+            case Aggregate():
+                if node.argument is None:
+                    return "number of rows" if node.where is None else f"number where {self.predicate(node.where)}"
+                kind = "different " if node.distinct else ""
+                of = "of " if node.function in ("count", "sum") else ""
+                return f"{_AGGREGATES[node.function]} {of}{kind}{self.expression(node.argument)}"
+            case Arithmetic():
+                return f"{self.expression(node.left)} {_ARITHMETIC[node.operator]} {self.expression(node.right)}"
+            case DatePart():
+                return f"{node.part.replace('year_month', 'year and month')} of {self.expression(node.argument)}"
+            case TextFunction():
+                inner = " and ".join(self.expression(a) for a in node.arguments)
+                return {
+                    "upper": f"{inner} in upper case",
+                    "lower": f"{inner} in lower case",
+                    "length": f"length of {inner}",
+                    "prefix": f"first {node.size} characters of {inner}",
+                    "join_words": f"{inner} as one text",
+                }[node.function]
+            case Case():
+                return "band"
+            case Share():
+                return f"percentage of rows where {self.predicate(node.where)}"
+            case Window():
+                inner = f" of {self.expression(node.argument)}" if node.argument is not None else ""
+                words = {"row_number": "row number", "dense_rank": "dense rank", "lag": "previous value",
+                         "sum": "running total" if node.order else "total", "avg": "average"}  # fmt: skip
+                return words.get(node.function, node.function) + inner
+            case Scalar():
+                return f"the {self.expression(node.query.select[0].expression)}"
+            case MetricCall():
+                return node.name
+
+    def predicate(self, node: Predicate) -> str:
+        match node:
+            case Comparison():
+                return f"{self.expression(node.left)} {_COMPARED[node.operator]} {self.expression(node.right)}"
+            case Between():
+                low, high = self.expression(node.low), self.expression(node.high)
+                return f"{self.expression(node.argument)} is between {low} and {high}"
+            case Like():
+                negation = "not " if node.negated else ""
+                return f"{self.expression(node.argument)} {negation}{_LIKES[node.kind]} {self.expression(node.text)}"
+            case InList():
+                values = ", ".join(self.expression(v) for v in node.values)
+                return f"{self.expression(node.argument)} is {'none' if node.negated else 'one'} of {values}"
+            case IsNull():
+                return f"{self.expression(node.argument)} is {'known' if node.negated else 'missing'}"
+            case InQuery():
+                return f"{self.expression(node.argument)} is {'not ' if node.negated else ''}among those found"
+            case Exists():
+                return f"there is {'no' if node.negated else 'a'} related {self.row(node.query.subject)}"
+            case And():
+                return " and ".join(self.predicate(p) for p in node.parts)
+            case Or():
+                return " or ".join(self.predicate(p) for p in node.parts)
+            case Not():
+                return f"it is not so that {self.predicate(node.part)}"
+
+    def listed(self, nodes: tuple[Expression, ...]) -> str:
+        words = list(dict.fromkeys(self.expression(n) for n in nodes))
+        return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,142 @@
+"""The stream of intents: every shape comes, every SQL and step runs, and the same seed gives the same stream."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections import Counter
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agro_data.intent.plausibility import plausibility
+from agro_data.intent.prior import default_prior
+from agro_data.intent.renderings import renderings, rewrite
+from agro_data.intent.sample import canonical, sample_intents, touched
+from agro_data.intent.steps import MOST, decompose
+from agro_data.intent.to_sql import render_sql
+from agro_data.intent.tree import Intent, Shape, from_json, to_json
+
+sys.path.insert(0, str(Path(__file__).parent))
+import shop
+
+
+def fetcher(dialect: str, folder: Path) -> Callable[[str], list[tuple[Any, ...]]]:
+    if dialect == "sqlite":
+        shop.build_sqlite(folder / "shop.sqlite").close()
+        connection = sqlite3.connect(f"file:{folder / 'shop.sqlite'}?mode=ro", uri=True)
+        return lambda sql: connection.execute(sql).fetchall()
+    duck = shop.build_duckdb()
+    return lambda sql: duck.execute(sql).fetchall()
+
+
+@pytest.fixture(scope="module")
+def intents() -> list[Intent]:
+    return list(islice(sample_intents(shop.profile(), seed=1), 1500))
+
+
+def test_every_shape_is_sampled(intents: list[Intent]) -> None:
+    assert {i.shape for i in intents} == set(get_args(Shape))
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_every_sql_and_step_runs_on_its_engine(dialect: str, intents: list[Intent], tmp_path: Path) -> None:
+    fetch = fetcher(dialect, tmp_path)
+    profile = shop.profile("sqlite" if dialect == "sqlite" else "duckdb")
+    empty = 0
+    for intent in intents:
+        steps = decompose(intent, profile)
+        assert 1 <= len(steps) <= MOST
+        assert steps[-1].sql == render_sql(intent, profile)
+        known: set[str] = set()
+        for step in steps:
+            assert set(step.inputs) <= known, intent
+            known.add(step.name)
+            fetch(step.sql)
+        empty += not fetch(steps[-1].sql)
+    assert empty < 0.05 * len(intents)
+
+
+def test_both_engines_give_the_same_rows(intents: list[Intent], tmp_path: Path) -> None:
+    """Meaning does not depend on the dialect."""
+    lite, duck = fetcher("sqlite", tmp_path), fetcher("duckdb", tmp_path)
+
+    def rows(found: list[tuple[Any, ...]]) -> Counter[tuple[str, ...]]:
+        def cell(value: Any) -> str:
+            if isinstance(value, bool):
+                return str(int(value))
+            return f"{float(value):.6g}" if isinstance(value, int | float) else str(value)
+
+        return Counter(tuple(cell(v) for v in row) for row in found)
+
+    for intent in intents:
+        a, b = render_sql(intent, shop.profile("sqlite")), render_sql(intent, shop.profile("duckdb"))
+        if "UPPER(" in a or "LOWER(" in a:
+            continue  # SQLite changes the case of ASCII letters only
+        if intent.tie_policy != "total_order":
+            assert rows(lite(a)) == rows(duck(b)), f"{a}\n{b}"
+
+
+def test_renderings_of_one_intent_agree(intents: list[Intent], tmp_path: Path) -> None:
+    fetch, profile = fetcher("sqlite", tmp_path), shop.profile()
+    compared: Counter[str] = Counter()
+    for intent in intents:
+        options = dict.fromkeys(renderings(intent.query, profile))
+        results = []
+        for name in options:
+            found = fetch(render_sql(Intent(**{**vars(intent), "rendering": name}), profile))
+            results.append(sorted(found, key=repr))
+            compared[name] += 1
+        assert all(r == results[0] for r in results), intent
+    assert {"in", "exists", "left_join", "join_distinct", "cte", "subquery", "bounds"} <= set(compared)
+
+
+def test_same_seed_same_stream_and_other_seed_another() -> None:
+    first, again = (list(islice(sample_intents(shop.profile(), seed=3), 200)) for _ in range(2))
+    other = list(islice(sample_intents(shop.profile(), seed=4), 200))
+    assert first == again
+    assert {i.query for i in first} != {i.query for i in other}
+
+
+def test_no_tree_twice_and_round_trip_through_json(intents: list[Intent]) -> None:
+    assert len({i.query for i in intents}) == len(intents)
+    for intent in intents[:300]:
+        assert from_json(to_json(intent)) == intent
+        assert canonical(intent.query) == intent.query
+        assert rewrite(intent.query, "no such rendering", shop.profile()) == intent.query
+
+
+def test_coverage_reaches_every_column_within_two_hundred() -> None:
+    profile = shop.profile()
+    used = set().union(*(touched(i.query) for i in islice(sample_intents(profile, seed=5), 200)))
+    wanted = {(t.name, c.name) for t in profile.tables for c in t.columns}
+    assert not wanted - used
+
+
+def test_a_tiny_database_ends_the_stream() -> None:
+    profile = shop.profile()
+    lone = type(profile)("tiny", "sqlite", "1" * 64, (profile.tables[0],))
+    found = list(sample_intents(lone, seed=1))
+    assert 10 < len(found) < 5000
+
+
+def test_prior_can_switch_shapes_off_and_names_unknown_ones() -> None:
+    only = default_prior().with_shapes({s: 0 for s in get_args(Shape) if s != "having"})
+    found = list(islice(sample_intents(shop.profile(), 1, only, coverage=0), 50))
+    assert {i.shape for i in found} == {"having"}
+    with pytest.raises(ValueError, match="no such shape: jion"):
+        default_prior().with_shapes({"jion": 1})
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(0, 2**31))
+def test_plausibility_is_a_share_and_never_depends_on_aliases(seed: int) -> None:
+    profile = shop.profile()
+    for intent in islice(sample_intents(profile, seed), 20):
+        assert 0 < intent.plausibility <= 1
+        assert plausibility(intent.query, profile) == intent.plausibility
