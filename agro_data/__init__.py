@@ -8,13 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agro_data.build import Build as Build
-    from agro_data.build import build as build
-    from agro_data.config import BuildConfig as BuildConfig
-    from agro_data.config import ConfigError as ConfigError
-    from agro_data.config import RunConfig as RunConfig
-    from agro_data.publish.read import Version as Version
-    from agro_data.publish.read import open_version as open_version
+    from agro_data.build import Build, build
+    from agro_data.config import BuildConfig, ConfigError, RunConfig
+    from agro_data.publish.read import Version, open_version
 
 _HOMES = {
     "Build": "agro_data.build",
@@ -25,7 +21,7 @@ _HOMES = {
     "build": "agro_data.build",
     "open_version": "agro_data.publish.read",
 }
-__all__ = sorted(_HOMES)
+__all__ = ["Build", "BuildConfig", "ConfigError", "RunConfig", "Version", "build", "open_version"]
 
 
 def __getattr__(name: str) -> Any:

@@ -156,7 +156,7 @@ def build(
     problems = tuple(context.work.read_json("catalog.json")["problems"]) + tuple(
         problem for report in reports for problem in report.problems
     )
-    return Build(version, reports, problems, complete=version.examples().height >= config.size)
+    return Build(version, reports, problems, complete=int(version.manifest["counts"]["examples"]) >= config.size)
 
 
 def cache_folder(run: RunConfig) -> Path:
@@ -171,7 +171,9 @@ def _only(catalog: Catalog, wanted: tuple[str, ...]) -> Catalog:
     known = {database.db_id for database in catalog.databases}
     missing = sorted(set(wanted) - known)
     if missing:
-        raise ConfigError(f"{catalog.root}: no database named {', '.join(missing)}; there are {', '.join(sorted(known))}")
+        raise ConfigError(
+            f"{catalog.root}: no database named {', '.join(missing)}; there are {', '.join(sorted(known))}"
+        )
     return replace(catalog, databases=tuple(d for d in catalog.databases if d.db_id in set(wanted)))
 
 
@@ -190,7 +192,13 @@ def funnel(reports: tuple[StageReport, ...]) -> pl.DataFrame:
     """One row a stage: rows in, rows out, seconds, rate."""
     return pl.DataFrame(
         [
-            {"stage": r.stage, "in": r.rows_in, "out": r.rows_out, "seconds": round(r.seconds, 2), "per_second": round(r.rate, 1)}
+            {
+                "stage": r.stage,
+                "in": r.rows_in,
+                "out": r.rows_out,
+                "seconds": round(r.seconds, 2),
+                "per_second": round(r.rate, 1),
+            }
             for r in reports
         ]
     )

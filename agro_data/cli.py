@@ -18,7 +18,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from agro_data.build import Build, build, cache_folder, funnel, prepare
+from agro_data.build import Build, build, cache_folder, funnel
 from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, RunConfig
 from agro_data.databases.catalog import find_databases
 from agro_data.estimate import estimate
@@ -26,8 +26,10 @@ from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.semantics import draft_semantics
 from agro_data.progress import Bars
 from agro_data.publish.explain import explain
-from agro_data.publish.read import Version, list_versions, open_version
+from agro_data.publish.read import NoVersion, Version, list_versions, open_version
 from agro_data.publish.report import render_report
+from agro_data.publish.storage import Locked
+from agro_data.publish.version import NotWritten
 from agro_data.work import atomic_path
 
 FAILED_SOME = 1
@@ -48,14 +50,26 @@ def data() -> None:
 @click.option("--name", default=None, help="Name of the corpus; its folder under --out.  [default: corpus]")
 @click.option("--size", type=int, default=None, help="Rows over all splits.  [default: 2000]")
 @click.option("--seed", type=int, default=None, help="Same seed, same bytes.  [default: 0]")
-@click.option("--only", multiple=True, metavar="DB_ID", help="Use only these databases (repeatable; @FILE: one a line).")
+@click.option(
+    "--only", multiple=True, metavar="DB_ID", help="Use only these databases (repeatable; @FILE: one a line)."
+)
 @click.option("--styles-per-sql", type=int, default=None, help="Questions for each SQL.  [default: 1]")
-@click.option("--values", type=click.Choice(["source", "synthetic"]), default=None, help="synthetic: no value of the source is written anywhere.")
+@click.option(
+    "--values",
+    type=click.Choice(["source", "synthetic"]),
+    default=None,
+    help="synthetic: no value of the source is written anywhere.",
+)
 @click.option("--split-by", type=click.Choice(["auto", "database", "skeleton"]), default=None)
 @click.option("--exclude", multiple=True, metavar="FILE", help="Drop what these question/SQL files hold (repeatable).")
 @click.option("--query-log", type=click.Path(), default=None, help="A file of SQL: what is asked there is asked more.")
 @click.option("--embedding-model", default=None, help="Hub id or path; 'structural' needs no model.")
-@click.option("--config", "config_file", type=click.Path(path_type=Path), help="Settings as JSON, or a manifest.json to repeat.")
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path),
+    help="Settings as JSON, or a manifest.json to repeat.",
+)
 @click.option("--workers", type=int, default=2, show_default=True)
 @click.option("--preview", type=int, default=0, metavar="N", help="Show N finished rows in seconds; write nothing.")
 @click.option("--dry-run", is_flag=True, help="Say time, disk and what limits the size; build nothing.")
@@ -146,7 +160,12 @@ def databases_command(path: Path, draft: bool, as_json: bool) -> None:
 
 @data.command(name="explain")
 @click.argument("example_id")
-@click.option("--version", "version_path", type=click.Path(path_type=Path), help="A version's folder.  [default: the latest under --out]")
+@click.option(
+    "--version",
+    "version_path",
+    type=click.Path(path_type=Path),
+    help="A version's folder.  [default: the latest under --out]",
+)
 @click.option("--out", type=click.Path(path_type=Path), default=Path("datasets"), show_default=True)
 @click.option("--name", default=None, help="Corpus name, when --out holds several.")
 @click.option("--json", "as_json", is_flag=True)
@@ -194,7 +213,7 @@ def versions_command(out: Path, name: str | None, show: str | None, as_json: boo
         else:
             show_version(version)
         return
-    found = [v for corpus in _corpora(out, name) for v in list_versions(out, corpus)]
+    found = [open_version(p) for corpus in _corpora(out, name) for p in list_versions(out, corpus)]
     listing = [
         {
             "corpus": v.path.parent.name,
@@ -213,7 +232,7 @@ def versions_command(out: Path, name: str | None, show: str | None, as_json: boo
 def show_version(version: Version) -> None:
     """Where a version is, three of its rows, its counts and its funnel."""
     screen.print(f"\n[bold]{version.path}[/bold]")
-    for row in version.examples().head(3).iter_rows(named=True):
+    for row in version.examples().head(3).collect().iter_rows(named=True):
         screen.print()
         screen.print(row["question"], style="bold", markup=False, highlight=False)
         screen.print(f"  {row['sql']}", markup=False, highlight=False)
@@ -233,7 +252,7 @@ def _preview(config: BuildConfig, count: int, as_json: bool) -> None:
         place = Path(folder)
         small = replace(config, size=count, embedding_model=STRUCTURAL, only=_few(config), oversample=2.0)
         result = build(config=small, run=RunConfig(out=place / "out", cache=place / "cache", workers=1))
-        rows = result.version.examples().head(count).to_dicts()
+        rows = result.version.examples().head(count).collect().to_dicts()
     if as_json:
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
@@ -300,7 +319,7 @@ def _print_build(result: Build, config: BuildConfig, as_json: bool) -> None:
     show_version(result.version)
     _table(funnel(result.reports).to_dicts())
     if not result.complete:
-        limit = result.version.manifest["counts"].get("limited_by", "the databases")
+        limit = result.version.manifest["selection"]["limiting"]
         notes.print(f"fewer than the {config.size:,} asked for: limited by {limit}", style="yellow", markup=False)
 
 
@@ -328,7 +347,7 @@ def run(group: click.Group) -> None:
     """Entry point: a `ConfigError` is one line and exit status 2."""
     try:
         group(standalone_mode=False)
-    except ConfigError as error:
+    except (ConfigError, NoVersion, NotWritten, Locked) as error:
         notes.print(str(error), style="red", markup=False, highlight=False)
         sys.exit(CANNOT_START)
     except click.exceptions.Abort:

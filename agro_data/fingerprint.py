@@ -28,7 +28,17 @@ from agro_data.config import STRUCTURAL, BuildConfig
 from agro_data.databases.types import Catalog, Database
 
 SCHEME = 1
-LIBRARIES = ("polars", "duckdb", "sqlglot", "faiss-cpu", "numpy", "inflect", "lemminflect", "wordninja", "faker")
+LIBRARIES = (
+    "polars",
+    "duckdb",
+    "sqlglot",
+    "faiss-cpu",
+    "numpy",
+    "inflect",
+    "lemminflect",
+    "wordninja",
+    "faker",
+)
 EMBEDDING_LIBRARIES = ("torch", "transformers", "sentence-transformers")
 SOURCE_SUFFIXES = {".py", ".sql", ".yml", ".json", ".txt", ".j2", ".html"}
 

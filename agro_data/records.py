@@ -9,7 +9,13 @@ from __future__ import annotations
 import polars as pl
 
 STEP = pl.Struct(
-    {"name": pl.String, "intent": pl.String, "sql": pl.String, "inputs": pl.List(pl.String), "columns": pl.List(pl.String)}
+    {
+        "name": pl.String,
+        "intent": pl.String,
+        "sql": pl.String,
+        "inputs": pl.List(pl.String),
+        "columns": pl.List(pl.String),
+    }
 )
 
 CANDIDATE = pl.Schema(

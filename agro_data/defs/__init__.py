@@ -1,0 +1,1 @@
+"""Dagster: assets, checks and jobs; thin, over `agro_data.build`."""

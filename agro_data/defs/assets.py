@@ -118,7 +118,18 @@ def corpus_report(corpus: str, place: Place) -> Result:
     return dg.MaterializeResult(value=str(page), metadata={"report": dg.MetadataValue.url(page.as_uri())})
 
 
-ASSETS = [databases, profiles, candidates, verified, questions, distinct, embeddings, selection, corpus, corpus_report]
+ASSETS = [
+    databases,
+    profiles,
+    candidates,
+    verified,
+    questions,
+    distinct,
+    embeddings,
+    selection,
+    corpus,
+    corpus_report,
+]
 
 
 def _stage(context: dg.AssetExecutionContext, name: str, root: str, place: Place) -> Result:

@@ -54,7 +54,7 @@ def corpus_is_whole(corpus: str) -> dg.AssetCheckResult:
     """Files have the hashes of the manifest, and every column is of the contract's type."""
     version = open_version(Path(corpus))
     wrong = version.verify_hashes()
-    schema = version.examples().schema
+    schema = version.examples().collect_schema()
     misfits = [name for name, kind in EXAMPLE.items() if schema.get(name) != kind]
     return _result(not wrong and not misfits, changed_files=len(wrong), wrong_columns=len(misfits))
 
@@ -62,7 +62,7 @@ def corpus_is_whole(corpus: str) -> dg.AssetCheckResult:
 @dg.asset_check(asset="corpus", blocking=True)
 def stored_digests_replay(corpus: str, selection: str, place: Place) -> dg.AssetCheckResult:
     """A sample of stored SQL gives its stored digest when run again."""
-    examples = open_version(Path(corpus)).examples()
+    examples = open_version(Path(corpus)).examples().collect()
     sample = examples.sample(min(REPLAYED, examples.height), seed=0)
     differing = replay(sample, open_work(Path(selection), place.cache).databases())
     return _result(not differing, replayed=sample.height, differing=len(differing))

@@ -66,7 +66,7 @@ def of_stage(context: Context, report: StageReport) -> dict[str, Any]:
 
 def of_version(version: Version) -> dict[str, Any]:
     """Where a version is, its counts, its plots, and what its columns are."""
-    examples = version.examples()
+    examples = version.examples().collect()
     manifest = version.manifest
     return {
         "dagster/row_count": examples.height,
@@ -77,7 +77,8 @@ def of_version(version: Version) -> dict[str, Any]:
         "counts": dg.MetadataValue.json(manifest["counts"]),
         "funnel": _table(manifest["funnel"]),
         "sample": _rows(
-            examples.sample(min(ROWS, examples.height), seed=0), ("db_id", "split", "hardness", "question", "sql")
+            examples.sample(min(ROWS, examples.height), seed=0),
+            ("db_id", "split", "hardness", "question", "sql"),
         ),
         **{
             name: dg.MetadataValue.md(plots.as_markdown_image(image))

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, Literal as OneOf
+from typing import Any
+from typing import Literal as OneOf
 
 Shape = OneOf[
     "list",  # columns of a subject, filtered, perhaps ordered
@@ -76,6 +77,8 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Arithmetic:
+    """Two expressions joined by an operator."""
+
     operator: OneOf["+", "-", "*", "/"]  # "/" is true division and NULL when the divisor is 0
     left: Expression
     right: Expression
@@ -144,17 +147,7 @@ class MetricCall:
 
 
 Expression = (
-    Column
-    | Value
-    | Aggregate
-    | Arithmetic
-    | DatePart
-    | TextFunction
-    | Case
-    | Share
-    | Window
-    | Scalar
-    | MetricCall
+    Column | Value | Aggregate | Arithmetic | DatePart | TextFunction | Case | Share | Window | Scalar | MetricCall
 )
 
 # --- predicates --------------------------------------------------------------------------------------------------
@@ -162,6 +155,8 @@ Expression = (
 
 @dataclass(frozen=True)
 class Comparison:
+    """`left operator right`."""
+
     operator: Comparator
     left: Expression
     right: Expression
@@ -188,6 +183,8 @@ class Like:
 
 @dataclass(frozen=True)
 class InList:
+    """`argument [NOT] IN (values)`."""
+
     argument: Expression
     values: tuple[Value, ...]
     negated: bool = False
@@ -195,6 +192,8 @@ class InList:
 
 @dataclass(frozen=True)
 class IsNull:
+    """`argument IS [NOT] NULL`."""
+
     argument: Expression
     negated: bool = False
 
@@ -219,16 +218,22 @@ class Exists:
 
 @dataclass(frozen=True)
 class And:
+    """All parts hold."""
+
     parts: tuple[Predicate, ...]
 
 
 @dataclass(frozen=True)
 class Or:
+    """At least one part holds."""
+
     parts: tuple[Predicate, ...]
 
 
 @dataclass(frozen=True)
 class Not:
+    """The part does not hold."""
+
     part: Predicate
 
 
@@ -272,6 +277,8 @@ class Output:
 
 @dataclass(frozen=True)
 class OrderKey:
+    """One key of an order; ascending unless `descending`."""
+
     expression: Expression
     descending: bool = False
 
@@ -317,6 +324,8 @@ class Query:
 
 @dataclass(frozen=True)
 class SetOperation:
+    """Two queries with the same kinds of output columns."""
+
     operator: OneOf["union", "union_all", "intersect", "except"]
     left: Query
     right: Query

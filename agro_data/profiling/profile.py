@@ -68,6 +68,8 @@ class ForeignKey:
 
 @dataclass(frozen=True)
 class TableProfile:
+    """One table or view: its columns, keys and how people call it."""
+
     name: str
     rows: int
     columns: tuple[ColumnProfile, ...]

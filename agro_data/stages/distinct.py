@@ -14,9 +14,7 @@ from agro_data.records import REJECTED
 LEAST_CAP = 4  # SQL of one skeleton that a database may always keep
 
 
-def distinct(
-    frame: pl.DataFrame, config: BuildConfig, rows_per_database: int
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+def distinct(frame: pl.DataFrame, config: BuildConfig, rows_per_database: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Rows that say something no other row says, and the others with the reason.
 
     The cap on one skeleton grows with what is asked of a database, so that a single large one can still deliver.

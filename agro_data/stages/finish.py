@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -125,3 +125,25 @@ def _database_facts(context: Context) -> list[dict[str, Any]]:
             columns = sum(column.has_values for table in tables for column in table.columns)
             facts.append(source | {"tables": len(tables), "columns": columns})
     return facts
+
+
+def _figures(report: SelectionReport, split: SplitReport) -> dict[str, Any]:
+    """The selection in numbers: for the manifest, and the few that make a plot over builds."""
+    numbers = {
+        "radius_95": report.radius.percentile_95,
+        "radius_95_random": report.random_radius.percentile_95,
+        "radius_mean": report.radius.mean,
+        "radius_mean_random": report.random_radius.mean,
+    }
+    return {
+        "numbers": numbers,
+        "selection": {
+            "asked": report.asked,
+            "available": report.available,
+            "given": report.given,
+            "limiting": report.limiting,
+            "numbers": numbers,
+            "quotas": [asdict(quota) for quota in report.quotas],
+        },
+        "split": asdict(split),
+    }

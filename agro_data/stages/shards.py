@@ -105,7 +105,10 @@ def run_candidates(context: Context, workers: int, progress: Reporter) -> Outcom
     share = ceil(wanted(context) / max(len(databases), 1) / ACCEPTANCE)
     problems = _make([task for db_id in databases for task in _split(context, db_id, 0, share)], workers, progress)
     return Outcome(
-        share * len(databases), _height(context, "candidates"), _reasons(context, "candidates"), problems=problems
+        share * len(databases),
+        _height(context, "candidates"),
+        _reasons(context, "candidates"),
+        problems=problems,
     )
 
 
@@ -228,9 +231,7 @@ def _ask(task: Task) -> int:
 
 def run_distinct(context: Context, workers: int, progress: Reporter) -> Outcome:
     """Drop, database by database, what another row already says, and what the excluded files hold."""
-    tasks = [
-        Task(context, db_id, db_id) for db_id in usable(context) if not context.work.finished("distinct", db_id)
-    ]
+    tasks = [Task(context, db_id, db_id) for db_id in usable(context) if not context.work.finished("distinct", db_id)]
     problems = _failures(_run(_sift, tasks, workers, "distinct", "databases", progress))
     return Outcome(
         _height(context, "questions"),
@@ -262,7 +263,9 @@ def run_embeddings(context: Context, workers: int, progress: Reporter) -> Outcom
         _run(_embed, tasks, 1, "embeddings", "chunks", progress, isolate=not structural and bool(tasks))
     )
     rows_in = _height(context, "distinct")
-    done = sum(_height_of(context, "distinct", ids) for s, ids in chunks.items() if context.work.finished("embeddings", s))
+    done = sum(
+        _height_of(context, "distinct", ids) for s, ids in chunks.items() if context.work.finished("embeddings", s)
+    )
     return Outcome(rows_in, done, problems=problems)
 
 

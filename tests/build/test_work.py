@@ -17,7 +17,7 @@ from agro_data.work import Work, atomic_path
 def test_a_written_shard_reads_back(tmp_path: Path) -> None:
     work = Work(tmp_path)
     frame = pl.DataFrame({"a": [1, 2]})
-    refused = rows([{name: "x" for name in REJECTED}], REJECTED)
+    refused = rows([dict.fromkeys(REJECTED, "x")], REJECTED)
     work.write("stage", "db.00.000", frame, refused)
     assert work.shards("stage") == ["db.00.000"]
     assert work.read("stage", "db.00.000").equals(frame)
@@ -26,9 +26,13 @@ def test_a_written_shard_reads_back(tmp_path: Path) -> None:
 
 
 def test_a_failing_write_is_invisible(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="full"), atomic_path(tmp_path / "x.parquet") as temporary:
-        temporary.write_bytes(b"half")
-        raise OSError(errno.ENOSPC, "full")
+    def write_half() -> None:
+        with atomic_path(tmp_path / "x.parquet") as temporary:
+            temporary.write_bytes(b"half")
+            raise OSError(errno.ENOSPC, "full")
+
+    with pytest.raises(OSError, match="full"):
+        write_half()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,0 +1,212 @@
+"""The whole pipeline on real engines: what comes out, that it repeats, and that bad input costs only itself."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from making import make_school
+
+import agro_data
+from agro_data.config import STRUCTURAL
+from agro_data.records import EXAMPLE
+
+
+def build_at(folder: Path, databases: Path, **settings: object) -> agro_data.Build:
+    config = agro_data.BuildConfig.from_dict(
+        {"databases": str(databases), "size": 60, "embedding_model": STRUCTURAL} | settings
+    )
+    run = agro_data.RunConfig(out=folder / "out", cache=folder / "cache", workers=1)
+    return agro_data.build(config=config, run=run)
+
+
+def tree(folder: Path) -> dict[str, str]:
+    return {
+        p.relative_to(folder).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest()
+        for p in sorted(folder.rglob("*"))
+        if p.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def school(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("databases")
+    return make_school(folder / "school.sqlite")
+
+
+@pytest.fixture(scope="module")
+def built(school: Path, tmp_path_factory: pytest.TempPathFactory) -> agro_data.Build:
+    return build_at(tmp_path_factory.mktemp("built"), school)
+
+
+def test_a_version_keeps_the_contract(built: agro_data.Build) -> None:
+    examples = built.version.examples().collect()
+    assert built.complete
+    assert not built.problems
+    assert examples.height == 60
+    assert examples.schema == EXAMPLE
+    assert examples["example_id"].is_sorted()
+    assert set(examples["split"]) == {"train", "validation", "test"}
+    assert examples.filter(pl.col("question").str.contains("_")).is_empty()
+    assert built.version.verify_hashes() == []
+    assert built.version.path.name.startswith("v0001-")
+    assert (built.version.path.parent / "latest").read_text().strip() == built.version.path.name
+
+
+def test_every_digest_replays_with_nothing_of_ours(built: agro_data.Build, school: Path) -> None:
+    connection = sqlite3.connect(f"file:{school}?mode=ro", uri=True)
+    for row in built.version.examples().collect().iter_rows(named=True):
+        answer = connection.execute(row["sql"]).fetchall()
+        assert len(answer) == row["result_rows"], row["sql"]
+        assert digest_by_the_book(answer, row["result_columns"], row["order_matters"]) == row["result_digest"]
+
+
+def digest_by_the_book(answer: list[tuple[object, ...]], columns: int, ordered: bool) -> str:
+    """As the docstring of `agro_data.databases.digest` tells a third party."""
+    from agro_data.databases.digest import result_digest
+
+    return result_digest(columns, answer, ordered)
+
+
+def test_no_row_is_in_two_splits(built: agro_data.Build) -> None:
+    examples = built.version.examples().collect()
+    for key in ("skeleton", "question"):
+        splits = examples.group_by(key).agg(pl.col("split").n_unique())
+        assert splits["split"].max() == 1
+
+
+def test_what_was_dropped_keeps_its_reason(built: agro_data.Build) -> None:
+    rejected = built.version.rejected().collect()
+    assert rejected.height > 0
+    assert rejected["reason"].null_count() == 0
+    assert rejected["detail"].str.len_chars().min() > 0
+
+
+def test_the_same_build_is_returned_and_repeats_from_its_manifest(
+    built: agro_data.Build, school: Path, tmp_path: Path
+) -> None:
+    manifest = agro_data.BuildConfig.from_file(built.version.path / "manifest.json")
+    run = agro_data.RunConfig(out=tmp_path / "out", cache=tmp_path / "cache", workers=2)
+    again = agro_data.build(config=manifest, run=run)
+    assert tree(again.version.path) == tree(built.version.path)
+    once_more = agro_data.build(config=manifest, run=run)
+    assert once_more.version.path == again.version.path
+
+
+def test_sources_are_not_touched(built: agro_data.Build, school: Path) -> None:
+    assert [p.name for p in school.parent.iterdir()] == [school.name]
+
+
+def test_readers_of_others_load_it(built: agro_data.Build, tmp_path: Path) -> None:
+    import duckdb
+
+    path = built.version.path
+    query = f"SELECT split, count(*) FROM read_parquet('{path}/data/*.parquet') GROUP BY 1 ORDER BY 1"
+    assert sum(n for _, n in duckdb.sql(query).fetchall()) == 60
+    datasets = pytest.importorskip("datasets")
+    loaded = datasets.load_dataset(str(path), cache_dir=str(tmp_path))
+    assert sum(part.num_rows for part in loaded.values()) == 60
+    assert set(loaded["train"].column_names) == set(EXAMPLE)
+
+
+def test_bad_databases_cost_only_themselves(school: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mixed"
+    folder.mkdir()
+    make_school(folder / "good.sqlite", tag="x")
+    (folder / "noise.sqlite").write_bytes(os.urandom(5_000))
+    (folder / "cut.sqlite").write_bytes(school.read_bytes()[:5_000])
+    sqlite3.connect(folder / "bare.sqlite").close()
+    empty = sqlite3.connect(folder / "rowless.sqlite")
+    empty.execute("CREATE TABLE t (a INTEGER, b TEXT)")
+    empty.commit()
+    empty.close()
+    result = build_at(tmp_path, folder, size=20)
+    assert result.version.examples().collect()["db_id"].unique().to_list() == ["good"]
+    text = "\n".join(result.problems)
+    for name in ("noise", "cut", "rowless"):
+        assert name in text, text
+
+
+def test_fewer_than_asked_says_what_limits(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.sqlite"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE pet (name TEXT, age INTEGER)")
+    connection.executemany("INSERT INTO pet VALUES (?,?)", [("Rex", 3), ("Tom", 5), ("Kit", 8)])
+    connection.commit()
+    connection.close()
+    result = build_at(tmp_path, path, size=5_000)
+    count = result.version.examples().collect().height
+    assert not result.complete
+    assert 0 < count < 5_000
+    assert "tiny" in result.version.manifest["selection"]["limiting"]
+
+
+def test_several_styles_share_one_sql(school: Path, tmp_path: Path) -> None:
+    result = build_at(tmp_path, school, size=40, styles_per_sql=2)
+    examples = result.version.examples().collect()
+    assert examples.height <= 40
+    assert examples["question"].n_unique() == examples.height
+    assert examples["sql"].n_unique() <= 21
+    assert examples.group_by("sql").agg(pl.col("split").n_unique())["split"].max() == 1
+
+
+def test_nothing_to_use_is_an_error_in_words(tmp_path: Path) -> None:
+    with pytest.raises(agro_data.ConfigError, match="no such file"):
+        build_at(tmp_path, tmp_path / "absent")
+    (tmp_path / "notes.txt").write_text("hello")
+    with pytest.raises(agro_data.ConfigError, match="no database"):
+        build_at(tmp_path, tmp_path / "notes.txt")
+
+
+BUILD = """
+import sys, agro_data
+from pathlib import Path
+config = agro_data.BuildConfig(databases=sys.argv[1], size=60, embedding_model="structural")
+run = agro_data.RunConfig(out=Path(sys.argv[2]) / "out", cache=Path(sys.argv[2]) / "cache", workers=1)
+agro_data.build(config=config, run=run)
+"""
+
+
+@pytest.mark.slow
+def test_kill_at_any_moment_then_resume_gives_the_same_bytes(
+    built: agro_data.Build, school: Path, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-c", BUILD, str(school), str(tmp_path)]
+    for delay in (0.8, 1.2, 1.6, 2.0, 2.5, 3.0, 4.0):
+        child = subprocess.Popen(command, start_new_session=True)
+        time.sleep(delay)
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        visible = [p for p in (tmp_path / "out").glob("*/v*") if not p.name.startswith(".")]
+        for version in visible:
+            assert agro_data.open_version(version).verify_hashes() == []
+    subprocess.run(command, check=True)
+    (version,) = (tmp_path / "out" / "corpus").glob("v*")
+    assert tree(version) == tree(built.version.path)
+
+
+def test_manifest_is_plain_json(built: agro_data.Build) -> None:
+    manifest = json.loads((built.version.path / "manifest.json").read_text())
+    for key in (
+        "schema_version",
+        "fingerprint",
+        "config",
+        "counts",
+        "funnel",
+        "files",
+        "seeds",
+        "library_versions",
+    ):
+        assert key in manifest
+    (database,) = manifest["databases"]
+    assert database["db_id"] == "school"
+    assert database["tables"] == 3

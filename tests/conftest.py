@@ -1,0 +1,18 @@
+"""What several packages' tests share: where real databases are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Real benchmark databases and questions, which the repository does not hold."""
+    if not SHARED.is_dir():
+        pytest.skip("needs ../shared/data (real databases under their own licences, not in the repository)")
+    return SHARED

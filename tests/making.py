@@ -1,0 +1,49 @@
+"""Databases that tests make for themselves."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+
+def make_school(path: Path, tag: str = "") -> Path:
+    """A small SQLite school with three tables, two foreign keys and no ties in its measures."""
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        """
+        CREATE TABLE school (school_id INTEGER PRIMARY KEY, name TEXT NOT NULL, city TEXT NOT NULL, founded INTEGER);
+        CREATE TABLE teacher (
+            teacher_id INTEGER PRIMARY KEY, name TEXT NOT NULL, subject TEXT NOT NULL, salary REAL NOT NULL,
+            school_id INTEGER NOT NULL REFERENCES school(school_id));
+        CREATE TABLE lesson (
+            lesson_id INTEGER PRIMARY KEY, teacher_id INTEGER NOT NULL REFERENCES teacher(teacher_id),
+            room TEXT, day TEXT NOT NULL, pupils INTEGER NOT NULL);
+        """
+    )
+    cities = ["Oslo", "Lyon", "Graz"]
+    subjects = ["History", "Physics", "Music", "Biology"]
+    names = ["Ana", "Bela", "Cato", "Dora", "Emil", "Fay", "Gus", "Hana", "Ivo", "Jana", "Kurt", "Lena"]
+    connection.executemany(
+        "INSERT INTO school VALUES (?,?,?,?)",
+        [(n, f"School {n}{tag}", cities[n % 3], 1900 + 7 * n) for n in range(1, 7)],
+    )
+    connection.executemany(
+        "INSERT INTO teacher VALUES (?,?,?,?,?)",
+        [(n, f"{names[n % 12]} {chr(65 + n)}", subjects[n % 4], 2000 + 137.5 * n, 1 + n % 5) for n in range(1, 25)],
+    )
+    connection.executemany(
+        "INSERT INTO lesson VALUES (?,?,?,?,?)",
+        [
+            (
+                n,
+                1 + (n * n) % 20,
+                None if n % 9 == 0 else f"R{n % 6}",
+                f"2024-{1 + n % 12:02d}-{1 + n % 28:02d}",
+                10 + n,
+            )
+            for n in range(1, 61)
+        ],
+    )
+    connection.commit()
+    connection.close()
+    return path
