@@ -1,0 +1,123 @@
+"""Rows to a database file: written beside its place, checked, synced and renamed, so that no half file is ever seen."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from agro_data.databases.types import Cell
+from agro_data.populate.schema import Columns, PopulateError, Rows, Schema
+
+PAGE_SIZE = 4096
+BLOCK_SIZE = 16_384  # the smallest that DuckDB has: small tables, small files
+
+
+def quote(name: str) -> str:
+    """`name` as a quoted SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def write_sqlite(schema: Schema, rows: Rows, path: Path) -> Path:
+    """Write a SQLite file at `path`; the same schema and rows give the same bytes on one SQLite version.
+
+    Dates are ISO text, booleans 0 and 1. Raises `PopulateError` with table and row where a constraint of the DDL or a
+    foreign key does not hold.
+    """
+
+    def make(temporary: Path) -> None:
+        con = sqlite3.connect(temporary, isolation_level=None)
+        try:
+            con.execute(f"PRAGMA page_size = {PAGE_SIZE}")
+            con.execute("PRAGMA journal_mode = OFF")
+            con.execute("PRAGMA synchronous = OFF")
+            con.executescript(schema.ddl)
+            con.execute("BEGIN")
+            for table, columns in rows.items():
+                _insert_sqlite(con, schema.name, table, columns)
+            con.execute("COMMIT")
+            broken = con.execute("PRAGMA foreign_key_check").fetchone()
+            if broken:
+                raise PopulateError(
+                    f"{schema.name}: row {broken[1]} of {broken[0]} has no parent in {broken[2]}"
+                )
+            con.execute("VACUUM")
+        finally:
+            con.close()
+
+    return _replace(path, make)
+
+
+def write_duckdb(schema: Schema, rows: Rows, path: Path) -> Path:
+    """Write a DuckDB file at `path`; the same schema and rows give the same content (not the same bytes).
+
+    Values are cast to the declared types: ISO text to DATE and TIMESTAMP, numbers to DECIMAL, 0 and 1 to BOOLEAN.
+    """
+
+    def make(temporary: Path) -> None:
+        con = duckdb.connect(str(temporary), config={"threads": 1, "default_block_size": BLOCK_SIZE})
+        try:
+            con.execute(schema.ddl)
+            for table, columns in rows.items():
+                _insert_duckdb(con, schema, table, columns)
+            con.execute("CHECKPOINT")
+        finally:
+            con.close()
+
+    return _replace(path, make)
+
+
+def _insert_sqlite(con: sqlite3.Connection, name: str, table: str, columns: Columns) -> None:
+    marks = ", ".join("?" for _ in columns)
+    statement = f"INSERT INTO {quote(table)} ({', '.join(map(quote, columns))}) VALUES ({marks})"
+    lines = list(zip(*columns.values(), strict=True))
+    done = con.total_changes
+    try:
+        con.executemany(statement, lines)
+    except sqlite3.Error as error:
+        row = con.total_changes - done
+        raise PopulateError(f"{name}: row {row + 1} of {table} {lines[row]!r}: {error}") from error
+
+
+def _insert_duckdb(con: duckdb.DuckDBPyConnection, schema: Schema, table: str, columns: Columns) -> None:
+    spec = schema.by_name[table]
+    frame = pl.DataFrame([_series(name, values) for name, values in columns.items()])
+    target = quote(table)
+    source = ", ".join(f"CAST({quote(n)} AS {spec.by_name[n].declared_type or 'VARCHAR'})" for n in columns)
+    con.register("incoming", frame.to_arrow())
+    try:
+        con.execute(f"INSERT INTO {target} ({', '.join(map(quote, columns))}) SELECT {source} FROM incoming")
+    except duckdb.Error as error:
+        raise PopulateError(f"{schema.name}: {table}: {error}") from error
+    finally:
+        con.unregister("incoming")
+
+
+def _series(name: str, values: Sequence[Cell]) -> pl.Series:
+    """A column as Arrow can carry it: whole numbers, reals, or text."""
+    known = [value for value in values if value is not None]
+    if all(isinstance(value, int) for value in known) and known:
+        return pl.Series(name, values, dtype=pl.Int64)
+    if all(isinstance(value, int | float) for value in known) and known:
+        return pl.Series(name, values, dtype=pl.Float64)
+    return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
+
+
+def _replace(path: Path, make: Callable[[Path], None]) -> Path:
+    """`make` writes a temporary file beside `path`, which then takes the name in one step."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.unlink(missing_ok=True)
+    try:
+        make(temporary)
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+        temporary.with_name(temporary.name + ".wal").unlink(missing_ok=True)
+    return path
