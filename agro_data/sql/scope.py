@@ -1,0 +1,301 @@
+"""Names in a query resolved against a schema, by the engines' own rules.
+
+sqlglot's `qualify` follows the standard; SQLite does not: an alias of the select list may stand in WHERE, and a
+double-quoted token that names nothing is a string. Spider's gold SQL lives on both. One recursive pass here
+serves the gate (what is unknown), the facts (what is used) and the probes (what a key means).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Literal
+
+from sqlglot import exp
+
+from agro_data.databases.types import Dialect
+
+Schema = Mapping[str, Mapping[str, str]]  # {table: {column: declared type}}
+
+
+@dataclass(frozen=True)
+class Source:
+    """One item of a FROM clause. `table` is the schema's spelling, or "" for a CTE or a derived table."""
+
+    alias: str  # lower case
+    table: str
+    columns: Mapping[str, str]  # lower-case name -> spelling
+    node: exp.Expr
+
+
+@dataclass(frozen=True)
+class Binding:
+    """What a column reference means.
+
+    `column`: `name` of `source`; `alias`: the output `expression` of the same SELECT; `output`: a column of a set
+    operation; `string`: an SQLite double-quoted token that names nothing.
+    """
+
+    kind: Literal["column", "alias", "output", "string"]
+    name: str
+    source: Source | None = None
+    expression: exp.Expr | None = None
+
+
+@dataclass
+class Scope:
+    """One SELECT: what its FROM offers, and the SELECT around it."""
+
+    select: exp.Select
+    outer: Scope | None
+    sources: list[Source] = field(default_factory=list)
+    merged: set[str] = field(default_factory=set)  # columns that USING or NATURAL made one
+    aliases: dict[str, exp.Expr] = field(default_factory=dict)
+    outputs: list[str] = field(default_factory=list)  # lower case; "" where the engine makes up the name
+    correlated: bool = False  # refers to a SELECT around it
+
+
+@dataclass
+class Resolution:
+    """All names of one tree. `bindings` is keyed by `id(node)` and holds as long as the tree lives."""
+
+    tree: exp.Query
+    scopes: list[Scope] = field(default_factory=list)
+    bindings: dict[int, Binding] = field(default_factory=dict)
+    problems: list[tuple[str, str]] = field(default_factory=list)  # (reason, detail)
+    tables: set[str] = field(default_factory=set)
+    columns: set[tuple[str, str]] = field(default_factory=set)
+
+    def scope_of(self, select: exp.Expr) -> Scope:
+        return next(scope for scope in self.scopes if scope.select is select)
+
+    def binding(self, column: exp.Expr) -> Binding | None:
+        return self.bindings.get(id(column))
+
+
+def resolve(tree: exp.Query, dialect: Dialect, schema: Schema) -> Resolution:
+    """Every table and column reference of `tree` bound to `schema`; what cannot be bound is a problem."""
+    resolver = _Resolver(tree, dialect, schema)
+    resolver.query(tree, {}, None)
+    return resolver.found
+
+
+def leftmost(query: exp.Expr) -> exp.Select:
+    """The first SELECT of a query, through parentheses and set operations: it names the output columns."""
+    while not isinstance(query, exp.Select):
+        query = query.this
+    return query
+
+
+def local_nodes(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The nodes of an expression or clause, without those of the subqueries in it (the subquery node itself is)."""
+    yield node
+    if isinstance(node, exp.Query):
+        return
+    for child in node.iter_expressions():
+        yield from local_nodes(child)
+
+
+class _Resolver:
+    def __init__(self, tree: exp.Query, dialect: Dialect, schema: Schema) -> None:
+        self.found = Resolution(tree)
+        self.dialect = dialect
+        self.schema = {table.lower(): (table, {c.lower(): c for c in columns}) for table, columns in schema.items()}
+
+    def query(self, node: exp.Expr, ctes: Mapping[str, list[str]], outer: Scope | None) -> tuple[Scope, list[str]]:
+        """Resolve a query; gives the scope of its first SELECT and the names of its outputs."""
+        ctes = self._with(node, ctes, outer)
+        if isinstance(node, exp.Select):
+            scope = self._select(node, ctes, outer)
+            return scope, scope.outputs
+        if isinstance(node, exp.Subquery):
+            scope, outputs = self.query(node.this, ctes, outer)
+            self._trailing(node, scope, outputs, ctes)
+            return scope, outputs
+        scope, outputs = self.query(node.this, ctes, outer)
+        _, others = self.query(node.expression, ctes, outer)
+        self._trailing(node, scope, [*outputs, *others], ctes)
+        return scope, outputs
+
+    def _with(self, node: exp.Expr, ctes: Mapping[str, list[str]], outer: Scope | None) -> Mapping[str, list[str]]:
+        clause = node.args.get("with_")
+        if clause is None:
+            return ctes
+        known = dict(ctes)
+        for cte in clause.expressions:
+            name = cte.alias.lower()
+            alias = cte.args.get("alias")
+            declared = [column.name.lower() for column in alias.args.get("columns") or ()] if alias else []
+            if clause.args.get("recursive"):
+                known[name] = declared or [item.alias_or_name.lower() for item in leftmost(cte.this).selects]
+            _, outputs = self.query(cte.this, known, outer)
+            known[name] = declared or outputs
+        return known
+
+    def _select(self, node: exp.Select, ctes: Mapping[str, list[str]], outer: Scope | None) -> Scope:
+        scope = Scope(node, outer)
+        self.found.scopes.append(scope)
+        start = node.args.get("from_")
+        if start is not None:
+            self._source(start.this, scope, ctes)
+        joins = node.args.get("joins") or []
+        for join in joins:
+            self._source(join.this, scope, ctes)
+            self._merge(join, scope)
+        for item in node.expressions:
+            self._output(item, scope)
+        for item in node.expressions:
+            self._visit(item, scope, ctes, aliases=self.dialect == "duckdb")
+        for join in joins:
+            if join.args.get("on") is not None:
+                self._visit(join.args["on"], scope, ctes, aliases=True)
+        for clause in ("distinct", "where", "group", "having", "windows", "qualify", "limit", "offset"):
+            value = node.args.get(clause)
+            for part in value if isinstance(value, list) else [value]:
+                if isinstance(part, exp.Expr):
+                    self._visit(part, scope, ctes, aliases=True)
+        if node.args.get("order") is not None:
+            for key in node.args["order"].expressions:
+                self._visit(key, scope, ctes, aliases=True, alias_first=isinstance(key.this, exp.Column))
+        return scope
+
+    def _trailing(self, node: exp.Expr, scope: Scope, outputs: Sequence[str], ctes: Mapping[str, list[str]]) -> None:
+        """ORDER BY of a set operation: its keys are output columns, or expressions over the first SELECT."""
+        order = node.args.get("order")
+        for key in order.expressions if order is not None else ():
+            term = key.this
+            if isinstance(term, exp.Column) and not term.table and term.name.lower() in outputs:
+                self.found.bindings[id(term)] = Binding("output", term.name.lower())
+            else:
+                self._visit(key, scope, ctes, aliases=True)
+
+    def _source(self, node: exp.Expr, scope: Scope, ctes: Mapping[str, list[str]]) -> None:
+        alias = node.alias_or_name.lower()
+        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):  # FROM (a JOIN b ON ...)
+            self._source(node.this, scope, ctes)
+        elif isinstance(node, exp.Subquery):
+            _, outputs = self.query(node, ctes, scope.outer)
+            alias_node = node.args.get("alias")
+            renamed = [c.name.lower() for c in alias_node.args.get("columns") or ()] if alias_node else []
+            scope.sources.append(Source(alias, "", {name: name for name in renamed or outputs if name}, node))
+        elif isinstance(node, exp.Table):
+            self._table(node, alias, scope, ctes)
+            for join in node.args.get("joins") or ():
+                self._source(join.this, scope, ctes)
+                self._merge(join, scope)
+                if join.args.get("on") is not None:
+                    self._visit(join.args["on"], scope, ctes, aliases=True)
+        else:
+            self._problem("unknown_table", f"{node.sql(dialect=self.dialect)} is not a table")
+
+    def _table(self, node: exp.Table, alias: str, scope: Scope, ctes: Mapping[str, list[str]]) -> None:
+        name = node.name.lower()
+        if not isinstance(node.this, exp.Identifier):
+            self._problem("forbidden_function", f"table function {node.this.sql(dialect=self.dialect)}")
+            scope.sources.append(Source(alias, "", {}, node))
+        elif not node.db and name in ctes:
+            scope.sources.append(Source(alias, "", {column: column for column in ctes[name] if column}, node))
+        elif name in self.schema:
+            table, columns = self.schema[name]
+            self.found.tables.add(table)
+            scope.sources.append(Source(alias, table, columns, node))
+        else:
+            self._problem("unknown_table", f"no table {node.name}" + self._nearest(name, list(self.schema)))
+            scope.sources.append(Source(alias, "", {}, node))
+
+    def _merge(self, join: exp.Expr, scope: Scope) -> None:
+        right, left = scope.sources[-1], scope.sources[:-1]
+        names = [column.name.lower() for column in join.args.get("using") or ()]
+        if (join.args.get("method") or "").upper() == "NATURAL":
+            names = [name for name in right.columns if any(name in source.columns for source in left)]
+        for name in names:
+            for source in (right, *left):
+                if name in source.columns:
+                    self._use(source, name)
+            if name not in right.columns:
+                self._problem("unknown_column", f"USING ({name}): no such column in {right.table or right.alias}")
+        scope.merged.update(names)
+
+    def _output(self, item: exp.Expr, scope: Scope) -> None:
+        if isinstance(item, exp.Alias):
+            scope.aliases.setdefault(item.alias.lower(), item.this)
+        star = isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
+        if not star:
+            scope.outputs.append(item.alias_or_name.lower())
+            return
+        qualifier = item.table.lower() if isinstance(item, exp.Column) else ""
+        for source in scope.sources:
+            if not qualifier or source.alias == qualifier:
+                scope.outputs.extend(source.columns)
+                for name in source.columns:
+                    self._use(source, name)
+
+    def _visit(
+        self, node: exp.Expr, scope: Scope, ctes: Mapping[str, list[str]], *, aliases: bool, alias_first: bool = False
+    ) -> None:
+        if isinstance(node, exp.Column):
+            if not isinstance(node.this, exp.Star):
+                self._column(node, scope, aliases, alias_first)
+        elif isinstance(node, exp.Query):
+            self.query(node, ctes, scope)
+        else:
+            for child in node.iter_expressions():
+                self._visit(child, scope, ctes, aliases=aliases, alias_first=alias_first)
+
+    def _column(self, node: exp.Column, scope: Scope, aliases: bool, alias_first: bool) -> None:
+        name, qualifier = node.name.lower(), node.table.lower()
+        binding: Binding | None = None
+        level: Scope | None = scope
+        seen_qualifier = False
+        while level is not None and binding is None:
+            if not qualifier and alias_first and name in level.aliases:
+                binding = Binding("alias", name, expression=level.aliases[name])
+                break
+            matches = [s for s in level.sources if name in s.columns and qualifier in ("", s.alias)]
+            seen_qualifier = seen_qualifier or any(s.alias == qualifier for s in level.sources)
+            if len(matches) > 1 and name not in level.merged and not qualifier:
+                owners = ", ".join(source.alias for source in matches)
+                self._problem("ambiguous_column", f"{node.name} stands in several tables: {owners}")
+            if matches:
+                binding = Binding("column", name, source=matches[0])
+                self._use(matches[0], name)
+                self._mark_correlated(scope, level)
+            elif aliases and not qualifier and name in level.aliases:
+                binding = Binding("alias", name, expression=level.aliases[name])
+            if seen_qualifier:
+                break
+            level, aliases, alias_first = level.outer, True, False
+        if binding is None and not qualifier and node.this.args.get("quoted") and self.dialect == "sqlite":
+            binding = Binding("string", node.name)
+        if binding is not None:
+            self.found.bindings[id(node)] = binding
+        elif qualifier and not seen_qualifier and not self._struct_field(qualifier, scope):
+            self._problem("unknown_table", f"{node.sql(dialect=self.dialect)}: no table or alias {node.table} here")
+        elif not qualifier or seen_qualifier:
+            candidates = [c for s in scope.sources if qualifier in ("", s.alias) for c in s.columns.values()]
+            owner = qualifier or ", ".join(source.table or source.alias for source in scope.sources)
+            self._problem("unknown_column", f"no column {node.name} in {owner}" + self._nearest(name, candidates))
+
+    def _struct_field(self, qualifier: str, scope: Scope) -> bool:
+        """DuckDB: `a.b` may be field b of struct column a."""
+        return self.dialect == "duckdb" and any(qualifier in source.columns for source in scope.sources)
+
+    def _use(self, source: Source, name: str) -> None:
+        if source.table:
+            self.found.columns.add((source.table, source.columns[name]))
+
+    @staticmethod
+    def _mark_correlated(scope: Scope, level: Scope) -> None:
+        inner: Scope | None = scope
+        while inner is not None and inner is not level:
+            inner.correlated = True
+            inner = inner.outer
+
+    def _problem(self, reason: str, detail: str) -> None:
+        self.found.problems.append((reason, detail))
+
+    @staticmethod
+    def _nearest(name: str, candidates: Sequence[str]) -> str:
+        near = get_close_matches(name, candidates, n=1)
+        return f" (did you mean {near[0]}?)" if near else ""
