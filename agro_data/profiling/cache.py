@@ -1,0 +1,126 @@
+"""Profiles kept on disk: by what the database holds, what is written beside it, and what this code would say of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from agro_data.databases.types import Database
+from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Metric, TableProfile
+from agro_data.profiling.profiler import SAMPLE_ROWS, profile_database
+from agro_data.profiling.sources import side_bytes
+
+_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+
+def cached_profile(
+    database: Database,
+    cache_folder: Path,
+    *,
+    seed: int = 0,
+    values: bool = True,
+    sample_rows: int = SAMPLE_ROWS,
+) -> DatabaseProfile:
+    """The profile of `database`, from `cache_folder` when nothing that it depends on has changed.
+
+    An entry that cannot be read is made anew. With `values=False` neither the profile nor the cache holds a value
+    of the source. Raises `DatabaseError` when the database has to be read and cannot be opened.
+    """
+    options = {"seed": seed, "values": values, "sample_rows": sample_rows}
+    path = cache_folder / f"{profile_key(database, options)}.json"
+    try:
+        return decode(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError, KeyError, TypeError):
+        path.unlink(missing_ok=True)  # half-written by another program, or of a format this version does not know
+    profile = profile_database(database, seed=seed, values=values, sample_rows=sample_rows)
+    _write(path, encode(profile))
+    return profile
+
+
+def profile_key(database: Database, options: Mapping[str, object]) -> str:
+    """64 hex digits of SHA-256 over all that the profile depends on."""
+    digest = hashlib.sha256()
+    identity = [code_version(), database.db_id, database.dialect, database.layout, database.content_hash]
+    digest.update(json.dumps([*identity, dict(options)], sort_keys=True).encode())
+    for name, content in side_bytes(database):
+        digest.update(b"\0" + name.encode() + b"\0" + hashlib.sha256(content).digest())
+    return digest.hexdigest()
+
+
+@cache
+def code_version() -> str:
+    """SHA-256 (hex) of this package's sources and word lists: another code may say another thing of the same data."""
+    digest = hashlib.sha256()
+    for file in sorted(files("agro_data.profiling").iterdir(), key=lambda file: file.name):
+        if file.name.endswith((".py", ".yml")):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".profile-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+# --- JSON ----------------------------------------------------------------------------------------------------------
+
+_TYPES: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (ColumnProfile, ForeignKey, Metric, TableProfile, DatabaseProfile)
+}
+
+
+def encode(profile: DatabaseProfile) -> str:
+    """The profile as one line of standard JSON; bytes and non-finite floats are wrapped in objects."""
+    return json.dumps(_encode(profile), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def decode(text: str) -> DatabaseProfile:
+    """The profile that `encode` wrote. Raises `ValueError`, `KeyError` or `TypeError` for anything else."""
+    profile = _decode(json.loads(text))
+    if not isinstance(profile, DatabaseProfile):
+        raise TypeError(f"expected a profile, found {type(profile).__name__}")
+    return profile
+
+
+def _encode(value: Any) -> Any:
+    if type(value).__name__ in _TYPES:
+        body = {field.name: _encode(getattr(value, field.name)) for field in fields(value)}
+        return {"_": type(value).__name__, **body}
+    if isinstance(value, tuple):
+        return [_encode(item) for item in value]
+    if isinstance(value, bytes):
+        return {"_": "bytes", "hex": value.hex()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"_": "float", "value": str(value)}
+    return value
+
+
+def _decode(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_decode(item) for item in value)
+    if not isinstance(value, dict):
+        return value
+    kind = value["_"]
+    if kind == "bytes":
+        return bytes.fromhex(value["hex"])
+    if kind == "float":
+        return _FLOATS[value["value"]]
+    return _TYPES[kind](**{name: _decode(item) for name, item in value.items() if name != "_"})

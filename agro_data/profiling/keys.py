@@ -1,0 +1,157 @@
+"""Foreign keys: declared ones made whole, undeclared ones inferred from names, types and values.
+
+Names alone propose, values dispose: small integers are contained in every other id column, so containment
+without a matching name proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from agro_data.profiling.profile import ForeignKey
+from agro_data.profiling.words import starts_with
+
+_GENERIC = frozenset(
+    {("id",), ("name",), ("code",), ("number",), ("key",), ("title",), ("type",), ("year",), ("date",)}
+)
+_SELF = frozenset(
+    {
+        "manager",
+        "parent",
+        "supervisor",
+        "boss",
+        "reports",
+        "mentor",
+        "previous",
+        "next",
+        "super",
+        "leader",
+        "advisor",
+    }
+)
+_NO_VALUES = 0.7  # factor on a name's score when there are no values to confirm it
+_LEAST = 0.6  # confidence below which nothing is inferred
+_ORPHANS = 0.05  # largest share of orphans an inferred key may have
+
+
+@dataclass(frozen=True)
+class KeyTable:
+    """What key inference needs of a table: its words, columns as words, and its keys of one column."""
+
+    name: str
+    words: list[str]  # singular noun: ["order", "item"]
+    columns: Mapping[str, list[str]]  # expanded words of each column, as spelled in the database
+    primary_key: tuple[str, ...]
+    unique: tuple[str, ...]  # columns that are a key alone, the primary key first
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A possible reference, `score` in (0, 1] from names alone."""
+
+    table: str
+    column: str
+    ref_table: str
+    ref_column: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Containment:
+    """How well a parent column holds a child's values: distinct ones compared, share of rows without a parent."""
+
+    distinct: int
+    orphan_share: float
+
+
+def propose(tables: list[KeyTable], taken: frozenset[tuple[str, str]]) -> list[Proposal]:
+    """References that names suggest, best first; `taken` holds (table, column) pairs that already refer."""
+    proposals = [
+        Proposal(child.name, column, parent.name, key, score)
+        for child in tables
+        for column, words in child.columns.items()
+        if (child.name, column) not in taken
+        for parent in tables
+        for key in parent.unique
+        if not (parent is child and key == column) and (score := name_score(child, column, words, parent, key)) > 0
+    ]
+    return sorted(proposals, key=lambda p: (-p.score, p.table, p.column, p.ref_table, p.ref_column))
+
+
+def name_score(child: KeyTable, column: str, words: list[str], parent: KeyTable, key: str) -> float:
+    """How strongly the names say that `child.column` refers to `parent.key`; 0 when they do not."""
+    target = parent.columns[key]
+    primary = parent.primary_key == (key,)
+    own_key = child.primary_key == (column,)
+    if child is parent:
+        marked = bool(_SELF & set(words))
+        return 0.7 if marked and primary and not own_key and _ends(words, target[-1:]) else 0.0
+    generic = tuple(target) in _GENERIC
+    full = target if starts_with(target, parent.words) else [*parent.words, *target]
+    head = target if starts_with(target, parent.words[-1:]) else [*parent.words[-1:], *target]
+    if own_key and not (starts_with(words, parent.words) and not starts_with(words, child.words)):
+        return 0.0  # a table's own key refers only when it is named after the other table
+    named = target[-1] in ("id", "code", "number", "key", "ssn")
+    if words == full:
+        return 0.95 if primary else 0.8
+    if words == target and not generic:
+        after_parent = starts_with(target, parent.words) or starts_with(target, parent.words[-1:])
+        return (0.9 if after_parent else 0.65) if primary else 0.6
+    if words == head and named:
+        return 0.8 if primary else 0.65
+    if _ends(words, full) and named:
+        return 0.85 if primary else 0.65
+    if words == parent.words and primary:
+        return 0.75
+    if _ends(words, target) and not generic and named and primary:
+        return 0.75
+    if _ends(words, parent.words) and primary and len(words) <= len(parent.words) + 1:
+        return 0.65
+    return 0.0
+
+
+def infer(
+    proposals: list[Proposal],
+    kinds: Mapping[tuple[str, str], str],
+    contain: Callable[[Proposal], Containment],
+) -> list[ForeignKey]:
+    """At most one reference for each child column: the best that types allow and values confirm."""
+    found: dict[tuple[str, str], ForeignKey] = {}
+    for proposal in proposals:
+        child, parent = (proposal.table, proposal.column), (proposal.ref_table, proposal.ref_column)
+        known = found.get(child)
+        if known is not None and known.confidence >= proposal.score:
+            continue
+        if kinds[child] != kinds[parent] or kinds[child] in ("blob", "other", "boolean", "real"):
+            continue
+        values = contain(proposal)
+        if values.distinct and values.orphan_share > _ORPHANS:
+            continue
+        confidence = proposal.score * (1 - values.orphan_share) if values.distinct else proposal.score * _NO_VALUES
+        if confidence >= _LEAST and (known is None or confidence > known.confidence):
+            found[child] = ForeignKey(
+                table=proposal.table,
+                columns=(proposal.column,),
+                ref_table=proposal.ref_table,
+                ref_columns=(proposal.ref_column,),
+                declared=False,
+                confidence=round(min(confidence, 0.99), 3),
+                orphan_share=round(values.orphan_share, 4),
+            )
+    return _without_circles(sorted(found.values(), key=lambda key: (key.table, key.columns)))
+
+
+def _without_circles(keys: list[ForeignKey]) -> list[ForeignKey]:
+    """Of two inferred keys that point at each other's columns, the surer one."""
+    by_ends = {(key.table, key.columns, key.ref_table, key.ref_columns): key for key in keys}
+    return [
+        key
+        for key in keys
+        if (back := by_ends.get((key.ref_table, key.ref_columns, key.table, key.columns))) is None
+        or (key.confidence, back.table) > (back.confidence, key.table)
+    ]
+
+
+def _ends(words: list[str], suffix: list[str]) -> bool:
+    return len(words) > len(suffix) > 0 and starts_with(words[len(words) - len(suffix) :], suffix)

@@ -1,0 +1,84 @@
+"""What kind of thing a table is, and what a person calls one of its rows by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from agro_data.profiling.profile import ColumnProfile, ForeignKey
+from agro_data.profiling.knowledge import TableKind
+
+_FULL_NAMES = (
+    ("first name", "last name"),
+    ("personal name", "family name"),
+    ("given name", "family name"),
+    ("given name", "last name"),
+)
+_LABELS = ("name", "full name", "title", "official name", "common name", "short name", "label", "headline")
+
+
+def table_kind(
+    rows: int,
+    columns: Sequence[ColumnProfile],
+    primary_key: Sequence[str],
+    outgoing: Sequence[ForeignKey],
+    incoming: int,
+) -> TableKind:
+    """Bridge: rows only connect. Lookup: a few codes and their meaning. Event: dated and hanging on others."""
+    linking = {column for key in outgoing for column in key.columns}
+    own = [column for column in columns if column.name not in linking and column.name not in primary_key]
+    if len({key.ref_table for key in outgoing}) >= 1 and len(outgoing) >= 2:
+        content = [column for column in own if column.role not in ("identifier", "date", "other")]
+        keyed = bool(primary_key) and set(primary_key) <= linking
+        if not content and (keyed or len(own) <= 1):
+            return "bridge"
+    if not outgoing and incoming and rows <= 200 and len(columns) <= 4:
+        texts = [column for column in columns if column.kind == "text"]
+        if len(texts) >= len(columns) - 1 and not any(column.role in ("measure", "date") for column in columns):
+            return "lookup"
+    if outgoing and any(column.role == "date" for column in columns):
+        return "event"
+    return "entity"
+
+
+def label_columns(
+    columns: Sequence[ColumnProfile], names: Mapping[str, str], singular: str, outgoing: Sequence[ForeignKey]
+) -> tuple[str, ...]:
+    """The column or columns that name a row, or (). `names` gives each phrase's column.
+
+    >>> label_columns((), {}, "track", ())
+    ()
+    """
+    by_name = {column.name: column for column in columns}
+    refers = {column for key in outgoing for column in key.columns}
+
+    def usable(phrase: str) -> str | None:
+        column = by_name.get(names.get(phrase, ""))
+        if column is None or column.name in refers or column.kind not in ("text", "other"):
+            return None
+        return column.name if column.role in ("text", "category", "other", "identifier") else None
+
+    for first, last in _FULL_NAMES:
+        pair = usable(first), usable(last)
+        if pair[0] and pair[1]:
+            return (pair[0], pair[1])
+    for phrase in (*_LABELS, singular, f"{singular} name", f"{singular} title"):
+        found = usable(phrase)
+        if found:
+            return (found,)
+    named = [
+        column.name
+        for column in columns
+        if column.name not in refers
+        and column.role == "text"
+        and column.kind == "text"
+        and column.phrase.endswith((" name", " title"))
+        and (column.unique or column.distinct > 1)
+    ]
+    if named:
+        return (named[0],)
+    described = [
+        column.name
+        for column in columns
+        if column.phrase in ("description", "type description") and column.role == "text" and column.unique
+    ]
+    return tuple(described[:1])

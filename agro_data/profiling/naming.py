@@ -1,0 +1,302 @@
+"""Natural names: what a person calls a table's rows and a column's values.
+
+A name comes from the best source there is: words that a person wrote (semantics.yml, a Spider `tables.json`, BIRD
+descriptions), else the identifier itself, split, expanded and put into singular and plural. Within a database no
+two tables share a noun, and within a table no two columns share a phrase.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agro_data.profiling.words import (
+    expand,
+    is_participle,
+    is_word,
+    lexicon,
+    noun_forms,
+    singular_word,
+    spell,
+    split_identifier,
+    starts_with,
+    stem,
+    word_set,
+)
+
+# A name that ends in one of these is said in full: "flight number", never "the number of the flight".
+_NEEDS_NOUN = word_set("number count order group class field part")
+_TIGHT_PREPOSITIONS = word_set("of in for to by with from per on at is was")
+_PERSON = {"f": "first", "l": "last", "m": "middle"}
+_LENGTHS = word_set("meters metres feet inches km cm mm miles m") - {"m"}
+_OTHER_UNITS = word_set("kg lbs mph mib usd dollars euros")
+_NO_UNIT_AFTER = _TIGHT_PREPOSITIONS | word_set("total square number max min us")
+_FLAG_ENDINGS = (["yes", "or", "no"], ["y", "n"], ["yn"], ["t", "f"], ["tf"], ["flag"], ["ind"], ["bool"])
+_GENDER_ENDINGS = (["mf"], ["mfu"], ["m", "f"], ["m", "f", "u"])
+_CONTEXT_SUFFIX = re.compile(r"([a-z]{1,5})(id|name|no|num|nr|code|type|date|number|title)")
+
+
+@dataclass(frozen=True)
+class Hints:
+    """Words that somebody gave. `noun` and `phrases` are used as they are; `words` still go through the rules."""
+
+    noun: str = ""
+    plural: str = ""
+    words: str = ""
+    column_words: Mapping[str, str] = field(default_factory=dict)
+    phrases: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Names:
+    """One table's names. `words` and `columns` are the full expanded words, from which roles and keys are judged."""
+
+    singular: str
+    plural: str
+    words: list[str]
+    columns: dict[str, list[str]]
+    phrases: dict[str, str]
+
+
+def name_database(tables: Mapping[str, Sequence[str]], hints: Mapping[str, Hints]) -> dict[str, Names]:
+    """Names for every table of `tables` (table to its columns, as the database spells them)."""
+    nouns = _distinct_nouns({name: _table_words(name, hints.get(name, Hints())) for name in tables})
+    every = {name: stem(words) for name, words in nouns.items()}
+    result: dict[str, Names] = {}
+    for name, columns in tables.items():
+        hint = hints.get(name, Hints())
+        single, plural = noun_forms(nouns[name])
+        others = [words for other, words in every.items() if other != name]
+        full = {column: _column_words(column, hint, every[name], others) for column in columns}
+        phrases = _phrases(full, every[name], plural, others)
+        phrases.update({column: phrase for column, phrase in hint.phrases.items() if column in full})
+        singular = hint.noun or spell(single)
+        result[name] = Names(
+            singular=singular,
+            plural=hint.plural or (spell(noun_forms(hint.noun.split())[1]) if hint.noun else spell(plural)),
+            words=every[name],
+            columns=full,
+            phrases=_distinct_phrases(phrases, full),
+        )
+    return _settle(result)
+
+
+def _settle(names: dict[str, Names]) -> dict[str, Names]:
+    """The same, with a number after the nouns that hints made equal."""
+    seen: Counter[str] = Counter()
+    settled: dict[str, Names] = {}
+    for table, value in names.items():
+        seen[value.singular] += 1
+        nth = seen[value.singular]
+        settled[table] = (
+            value
+            if nth == 1
+            else Names(f"{value.singular} {nth}", f"{value.plural} {nth}", value.words, value.columns, value.phrases)
+        )
+    return settled
+
+
+# --- tables --------------------------------------------------------------------------------------------------------
+
+
+def _table_words(name: str, hint: Hints) -> tuple[list[str], list[str]]:
+    """(words without the prefixes that say what a table is for, all words)."""
+    words = split_identifier(hint.noun) if hint.noun else _better_split(hint.words, name)
+    raw = split_identifier(name)
+    core = list(words)
+    known = lexicon()
+    while len(core) > 1 and (core[0] in known.prefixes or core[0] == "all") and (raw[:1] != [name]):
+        core = core[1:]
+    while len(core) > 1 and core[-1] in known.suffixes:
+        core = core[:-1]
+    core, words = expand(core), expand(words)
+    return _participle_first(_verb_to_noun(core)) or [name.lower()], words or [name.lower()]
+
+
+def _participle_first(words: list[str]) -> list[str]:
+    """ "documents mailed" as "mailed documents"."""
+    movable = len(words) == 2 and words[1].endswith("ed") and is_participle(words[1])
+    return words[::-1] if movable else words
+
+
+def _verb_to_noun(words: list[str]) -> list[str]:
+    """["has", "pet"] becomes ["pet", "record"]; ["faculty", "participates", "in"] ["faculty", "participation"]."""
+    verbs = lexicon().verbs
+    place = next((i for i, word in enumerate(words) if word in verbs), None)
+    if place is None or (place > 0 and place < len(words) - 1 and words[-1] not in _TIGHT_PREPOSITIONS):
+        return words
+    others = [word for word in (*words[:place], *words[place + 1 :]) if word not in _TIGHT_PREPOSITIONS]
+    return [*map(singular_word, others), *verbs[words[place]].split()]
+
+
+def _distinct_nouns(candidates: Mapping[str, tuple[list[str], list[str]]]) -> dict[str, list[str]]:
+    """Short words where they are nobody else's, else all words, else words and an ordinal."""
+    short = Counter(spell(noun_forms(core)[0]) for core, _ in candidates.values())
+    chosen: dict[str, list[str]] = {}
+    taken: set[str] = set()
+    for name, (core, words) in candidates.items():
+        options = [core] if short[spell(noun_forms(core)[0])] == 1 else [words, core]
+        pick = next((option for option in options if spell(noun_forms(option)[0]) not in taken), None)
+        ordinal = 2
+        while pick is None:
+            numbered = [*core, str(ordinal)]
+            pick = numbered if spell(noun_forms(numbered)[0]) not in taken else None
+            ordinal += 1
+        chosen[name] = pick
+        taken.add(spell(noun_forms(pick)[0]))
+    return chosen
+
+
+# --- columns -------------------------------------------------------------------------------------------------------
+
+
+def _column_words(column: str, hint: Hints, table: list[str], others: list[list[str]]) -> list[str]:
+    words = _flag(_better_split(hint.column_words.get(column, ""), column))
+    resolved: list[str] = []
+    for place, word in enumerate(words):
+        following = words[place + 1] if place + 1 < len(words) else ""
+        resolved.extend(_in_context(word, following, table, others))
+    expanded = expand(resolved) or [column.lower()]
+    return _unit(_count_noun(_gender(expanded)))
+
+
+def _better_split(given: str, identifier: str) -> list[str]:
+    """Words of `given`, unless the identifier has the same letters in fewer, known words ("play list" of PlaylistId)."""
+    own = split_identifier(identifier)
+    words = split_identifier(given)
+    if not words:
+        return own
+    same = "".join(words) == "".join(own)
+    return own if same and len(own) < len(words) and all(map(is_word, own)) else words
+
+
+def _unit(words: list[str]) -> list[str]:
+    """ "length meters" as "length in meters", "area km 2" as "area in square km"."""
+    if len(words) > 2 and words[-1] == "2" and words[-2] in _LENGTHS:
+        words = [*words[:-2], "square", words[-2]]
+    place = len(words) - (2 if words[-2:-1] == ["square"] else 1)
+    if place < 1 or words[-1] not in _LENGTHS | _OTHER_UNITS or words[place - 1] in _NO_UNIT_AFTER:
+        return words
+    return [*words[:place], "in", *words[place:]]
+
+
+def _in_context(word: str, following: str, table: list[str], others: list[list[str]]) -> list[str]:
+    """A fragment such as "stu", "dname" or "p" (before "id") that abbreviates the noun of this or another table."""
+    known = lexicon()
+    if word in known.expansions or word in known.acronyms or word.isdigit() or not word.isascii():
+        return [word]
+    if word in _PERSON and following == "name":
+        return [_PERSON[word]]
+    glued = _CONTEXT_SUFFIX.fullmatch(word)
+    if glued and not is_word(word):
+        noun = _noun_of(glued[1], table, others)
+        return [*noun, glued[2]] if noun else [word]
+    fragment = len(word) <= 2 or (len(word) <= 4 and not is_word(word))
+    if fragment and following in ("id", "name", "no", "code", "type", "date", "number"):
+        return _noun_of(word, table, others) or [word]
+    return [word]
+
+
+def _noun_of(fragment: str, table: list[str], others: list[list[str]]) -> list[str]:
+    if fragment in lexicon().expansions:
+        return lexicon().expansions[fragment].split()
+    if _abbreviates(fragment, table):
+        return table
+    matches = [words for words in others if _abbreviates(fragment, words)]
+    return matches[0] if len(matches) == 1 or (matches and len(fragment) >= 3) else []
+
+
+def _abbreviates(fragment: str, words: list[str]) -> bool:
+    initials = "".join(word[0] for word in words)
+    return "".join(words).startswith(fragment) or (len(words) > 1 and fragment == initials)
+
+
+def _gender(words: list[str]) -> list[str]:
+    for ending in _GENDER_ENDINGS:
+        if (
+            len(words) > len(ending)
+            and words[-len(ending) :] == ending
+            and words[-len(ending) - 1] in ("gender", "sex")
+        ):
+            return words[: -len(ending)]
+    return words
+
+
+def _flag(words: list[str]) -> list[str]:
+    for ending in _FLAG_ENDINGS:
+        if len(words) > len(ending) and words[-len(ending) :] == ending:
+            return [*words[: -len(ending)], "flag"]
+    if len(words) > 1 and words[0] in ("is", "if"):
+        return [*words[1:], "flag"]
+    return words
+
+
+def _count_noun(words: list[str]) -> list[str]:
+    """ "number deaths" becomes "number of deaths"; "number in season" and "number" alone stay."""
+    if words[:1] != ["number"] or len(words) < 2 or words[1].isdigit():
+        return words
+    rest = words[2:] if words[1] == "of" else words[1:]
+    if not rest or (words[1] != "of" and rest[0] in _TIGHT_PREPOSITIONS):
+        return words
+    return ["number", "of", *noun_forms(rest)[1]]
+
+
+def _phrases(
+    full: Mapping[str, list[str]], single: list[str], plural: list[str], others: list[list[str]]
+) -> dict[str, str]:
+    """Phrases without the table's noun, which the noun gets back where two columns would be called the same."""
+    tidy = {column: _singular_before_key(words, [*others, single]) for column, words in full.items()}
+    short = {column: _without_noun(words, single, plural, others) for column, words in tidy.items()}
+    counts = Counter(spell(words) for words in short.values())
+    return {
+        column: spell(words if counts[spell(words)] == 1 or words == tidy[column] else tidy[column])
+        for column, words in short.items()
+    }
+
+
+def _without_noun(words: list[str], single: list[str], plural: list[str], others: list[list[str]]) -> list[str]:
+    if words[0] == "other" and len(words) > 2:
+        # "other company details" of a company are its other details.
+        return ["other", *_without_noun(words[1:], single, plural, others)]
+    own = [prefix for prefix in (single, plural) if starts_with(words, prefix)]
+    prefix = own[0] if own else single[-1:]
+    rest = words[len(prefix) :]
+    if (
+        not starts_with(words, prefix)
+        or not rest
+        or rest[0] in _TIGHT_PREPOSITIONS
+        or rest[0].isdigit()
+        or rest[-1] in _NEEDS_NOUN
+        or rest == ["flag"]
+        # The words name another table: "address id" in "customer address", "document type code" in "document".
+        or any(len(other) >= len(prefix) and starts_with(words, other) and other != single for other in others)
+    ):
+        return words
+    return rest
+
+
+def _singular_before_key(words: list[str], nouns: list[list[str]]) -> list[str]:
+    """ "people id" becomes "person id" where "person" is a table of the database."""
+    if len(words) < 2 or words[-1] not in ("id", "code", "name", "number", "key"):
+        return words
+    candidate = [*words[:-2], singular_word(words[-2]), words[-1]]
+    return candidate if any(starts_with(candidate, noun) and candidate[:-1] == noun for noun in nouns) else words
+
+
+def _distinct_phrases(phrases: Mapping[str, str], full: Mapping[str, list[str]]) -> dict[str, str]:
+    """Unique phrases: the full words where the short ones collide, then an ordinal."""
+    result: dict[str, str] = {}
+    taken: set[str] = set()
+    for column, phrase in phrases.items():
+        pick = phrase
+        if pick in taken:
+            pick = spell(full[column])
+        ordinal = 2
+        while pick in taken:
+            pick = f"{phrase} {ordinal}"
+            ordinal += 1
+        result[column] = pick
+        taken.add(pick)
+    return result

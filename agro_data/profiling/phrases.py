@@ -1,0 +1,48 @@
+"""Phrases that depend on what a column holds: "killed" that is a number is "number killed"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agro_data.profiling.profile import ColumnProfile
+from agro_data.profiling.words import is_participle
+
+_NOUNS = {
+    "directed by": "director",
+    "written by": "writer",
+    "created by": "creator",
+    "created at": "creation time",
+    "updated at": "update time",
+    "made by": "maker",
+    "reports to": "supervisor",
+    "from": "origin",
+    "to": "destination",
+}
+_STRONG = frozenset(["built", "won", "lost", "sold", "born", "left"])
+
+
+def with_role(columns: Sequence[ColumnProfile]) -> tuple[ColumnProfile, ...]:
+    """The columns, phrases that are no nouns made into nouns where that makes no two equal."""
+    taken = {column.phrase for column in columns}
+    result: list[ColumnProfile] = []
+    for column in columns:
+        phrase = _noun(column)
+        if phrase != column.phrase and phrase not in taken:
+            taken.add(phrase)
+            column = replace(column, phrase=phrase)  # noqa: PLW2901
+        result.append(column)
+    return tuple(result)
+
+
+def _noun(column: ColumnProfile) -> str:
+    phrase = column.phrase
+    if phrase in _NOUNS:
+        return _NOUNS[phrase]
+    if " " in phrase or not (is_participle(phrase) or phrase in _STRONG):
+        return phrase
+    if column.role == "year":
+        return f"year {phrase}"
+    if column.role == "date":
+        return f"date {phrase}"
+    return f"number {phrase}" if column.role == "measure" and column.integral else phrase

@@ -1,0 +1,407 @@
+"""From a database to its profile: one reading of each table, then names, keys, roles and kinds."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from agro_data.databases.connections import Connection, TableInfo, open_database
+from agro_data.databases.opening import DatabaseError, quoted
+from agro_data.databases.types import Cell, Database
+from agro_data.profiling.keys import Containment, KeyTable, Proposal, infer, propose
+from agro_data.profiling.kinds import label_columns, table_kind
+from agro_data.profiling.naming import Hints, Names, name_database
+from agro_data.profiling.phrases import with_role
+from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
+from agro_data.profiling.roles import Place, role_of, unit_of
+from agro_data.profiling.sampling import Reading, Row, read_table
+from agro_data.profiling.knowledge import Semantics
+from agro_data.profiling.sources import read_semantics
+from agro_data.profiling.statistics import Statistics, describe
+
+SAMPLE_ROWS = 300
+_LONG = 4096  # characters or bytes of a cell that a sample row keeps
+_ASKED = 200  # child values that are looked up in a parent too large to hold
+
+Group = tuple[str, ...]
+Tuples = Counter[tuple[Cell, ...]]
+
+
+@dataclass(frozen=True)
+class _Read:
+    """One table after its reading: statistics by column, values of the key columns, the sample."""
+
+    info: TableInfo
+    statistics: dict[str, Statistics]
+    groups: dict[Group, Tuples]
+    sample: tuple[Row, ...]
+    total: int
+    sampled: bool
+
+
+def profile_database(
+    database: Database, *, seed: int = 0, values: bool = True, sample_rows: int = SAMPLE_ROWS
+) -> DatabaseProfile:
+    """All that can be known of `database`: its schema, its values, and what is written beside it.
+
+    With `values=False` everything structural is computed, but the profile holds no value of the source: no ranges,
+    quantiles, common values, sample rows or codes. A table that cannot be read is left out and named in `problems`.
+    Raises `DatabaseError` when the database cannot be opened.
+    """
+    with open_database(database) as connection:
+        listed = connection.objects()
+        schema = {table.name: [column.name for column in table.columns] for table in listed}
+        semantics = read_semantics(database, schema, values=values)
+        tables = [visible for table in listed if (visible := _visible(table, semantics)) is not None]
+        names = name_database(
+            {table.name: [column.name for column in table.columns] for table in tables},
+            {table.name: _hints(table, semantics) for table in tables},
+        )
+        declared = _declared_keys(tables)
+        stated = _stated_keys(tables, semantics, declared)
+        avoided = frozenset(join.ends for join in semantics.joins if join.avoid)
+        taken = frozenset((key.table, key.columns[0]) for key in (*declared, *stated) if len(key.columns) == 1)
+        proposals = [
+            proposal
+            for proposal in propose([_key_table(table, names[table.name], semantics) for table in tables], taken)
+            if (proposal.table, (proposal.column,), proposal.ref_table, (proposal.ref_column,)) not in avoided
+        ]
+        needed = _needed_groups(declared + stated, proposals)
+        problems = [*semantics.problems]
+        reads: dict[str, _Read] = {}
+        for table in tables:
+            try:
+                rng_seed = _stable_seed(seed, database.content_hash, table.name)
+                reads[table.name] = _read(connection, table, needed.get(table.name, ()), rng_seed, sample_rows)
+            except DatabaseError as error:
+                problems.append(f"table {table.name!r}: cannot be read, left out: {error}")
+        keys = _all_keys(connection, reads, declared + stated, proposals)
+        problems = [*connection.problems, *problems]
+    profiles = tuple(_table_profile(reads[name], names[name], keys, semantics) for name in reads)
+    profile = DatabaseProfile(
+        db_id=database.db_id,
+        dialect=database.dialect,
+        content_hash=database.content_hash,
+        tables=profiles,
+        foreign_keys=tuple(keys),
+        metrics=tuple(metric for metric in semantics.metrics if metric.table in reads),
+        problems=tuple(problems),
+        domain=semantics.domain,
+        construct_prior=semantics.prior,
+    )
+    return profile if values else without_values(profile)
+
+
+def without_values(profile: DatabaseProfile) -> DatabaseProfile:
+    """The profile without anything that was read from the source's cells, counts and shares apart."""
+    return replace(
+        profile,
+        tables=tuple(
+            replace(
+                table,
+                sample_rows=(),
+                columns=tuple(
+                    replace(column, minimum=None, maximum=None, quantiles=(), common=(), codes=())
+                    for column in table.columns
+                ),
+            )
+            for table in profile.tables
+        ),
+    )
+
+
+# --- before reading ------------------------------------------------------------------------------------------------
+
+
+def _visible(table: TableInfo, semantics: Semantics) -> TableInfo | None:
+    """`table` without its hidden columns and the keys that need them; None when nothing is left to see."""
+    known = semantics.table(table.name)
+    columns = tuple(column for column in table.columns if not semantics.column(table.name, column.name).hidden)
+    if known.hidden or not columns:
+        return None
+    names = {column.name for column in columns}
+    return replace(
+        table,
+        columns=columns,
+        primary_key=table.primary_key if names.issuperset(table.primary_key) else (),
+        unique_keys=tuple(key for key in table.unique_keys if names.issuperset(key)),
+        foreign_keys=tuple(key for key in table.foreign_keys if names.issuperset(key.columns)),
+    )
+
+
+def _hints(table: TableInfo, semantics: Semantics) -> Hints:
+    known = semantics.table(table.name)
+    columns = [(column.name, semantics.column(table.name, column.name)) for column in table.columns]
+    return Hints(
+        noun=known.name,
+        plural=known.plural,
+        words=known.words,
+        column_words={name: column.words for name, column in columns if column.words},
+        phrases={name: column.name for name, column in columns if column.name},
+    )
+
+
+def _declared_keys(tables: Sequence[TableInfo]) -> list[ForeignKey]:
+    names = {table.name: {column.name for column in table.columns} for table in tables}
+    return [
+        ForeignKey(table.name, key.columns, key.ref_table, key.ref_columns)
+        for table in tables
+        for key in table.foreign_keys
+        if names.get(key.ref_table, set()).issuperset(key.ref_columns)
+    ]
+
+
+def _stated_keys(tables: Sequence[TableInfo], semantics: Semantics, declared: Sequence[ForeignKey]) -> list[ForeignKey]:
+    """Joins of the side files between visible columns that the database does not declare itself."""
+    names = {table.name: {column.name for column in table.columns} for table in tables}
+    known = {(key.table, key.columns, key.ref_table, key.ref_columns) for key in declared}
+    return [
+        ForeignKey(*join.ends, declared=False, confidence=join.confidence, verb=join.verb)
+        for join in semantics.joins
+        if not join.avoid
+        and join.ends not in known
+        and names.get(join.table, set()).issuperset(join.columns)
+        and names.get(join.ref_table, set()).issuperset(join.ref_columns)
+    ]
+
+
+def _key_table(table: TableInfo, names: Names, semantics: Semantics) -> KeyTable:
+    primary = table.primary_key or semantics.table(table.name).primary_key
+    single = [key[0] for key in (primary, *table.unique_keys) if len(key) == 1]
+    if not primary:
+        single += [
+            column
+            for column, words in names.columns.items()
+            if words in (["id"], ["code"], [*names.words, "id"], [*names.words, "code"])
+        ]
+    unique = tuple(name for name in dict.fromkeys(single) if name in names.columns)
+    return KeyTable(table.name, names.words, names.columns, primary or unique[:1], unique)
+
+
+def _needed_groups(keys: Sequence[ForeignKey], proposals: Sequence[Proposal]) -> dict[str, tuple[Group, ...]]:
+    groups: dict[str, dict[Group, None]] = {}
+    for key in keys:
+        groups.setdefault(key.table, {})[key.columns] = None
+        groups.setdefault(key.ref_table, {})[key.ref_columns] = None
+    for proposal in proposals:
+        groups.setdefault(proposal.table, {})[(proposal.column,)] = None
+        groups.setdefault(proposal.ref_table, {})[(proposal.ref_column,)] = None
+    return {table: tuple(named) for table, named in groups.items()}
+
+
+# --- reading -------------------------------------------------------------------------------------------------------
+
+
+def _stable_seed(seed: int, *parts: str) -> int:
+    return int.from_bytes(hashlib.sha256("\0".join((str(seed), *parts)).encode()).digest()[:8], "big")
+
+
+def _read(connection: Connection, table: TableInfo, groups: Sequence[Group], seed: int, sample_rows: int) -> _Read:
+    names = [column.name for column in table.columns]
+    reading = read_table(connection, connection.dialect, table.name, names, is_view=table.is_view, seed=seed)
+    places = {name: place for place, name in enumerate(names)}
+    columns: Sequence[Sequence[Cell]] = list(zip(*reading.rows, strict=True)) or [()] * len(names)
+    statistics = {
+        column.name: describe(cells, column.declared_type) for column, cells in zip(table.columns, columns, strict=True)
+    }
+    return _Read(
+        info=table,
+        statistics=statistics,
+        groups={group: _tuples([columns[places[name]] for name in group]) for group in groups},
+        sample=_sample(reading, seed, sample_rows),
+        total=reading.total,
+        sampled=reading.sampled,
+    )
+
+
+def _tuples(columns: Sequence[Sequence[Cell]]) -> Tuples:
+    """Counts of the rows of a key that have no NULL in it."""
+    counts = Counter(zip(*columns, strict=True))
+    return Counter({key: count for key, count in counts.items() if None not in key})
+
+
+def _sample(reading: Reading, seed: int, size: int) -> tuple[Row, ...]:
+    if len(reading.rows) > size:
+        places = sorted(random.Random(seed).sample(range(len(reading.rows)), size))
+        rows = [reading.rows[place] for place in places]
+    else:
+        rows = reading.rows
+    return tuple(tuple(cell[:_LONG] if isinstance(cell, str | bytes) else cell for cell in row) for row in rows)
+
+
+# --- keys ----------------------------------------------------------------------------------------------------------
+
+
+def _all_keys(
+    connection: Connection,
+    reads: Mapping[str, _Read],
+    known: Sequence[ForeignKey],
+    proposals: Sequence[Proposal],
+) -> list[ForeignKey]:
+    """Declared keys, then stated ones, then inferred ones, each with its share of orphans."""
+    contain = partial(_containment, connection, reads)
+    kept: list[ForeignKey] = []
+    for key in known:
+        if key.table not in reads or key.ref_table not in reads:
+            continue
+        values = contain(key.table, key.columns, key.ref_table, key.ref_columns)
+        # A schema file that values contradict is no evidence; what a person states in semantics.yml stands.
+        if key.declared or key.confidence == 1.0 or values.orphan_share <= 0.5:
+            kept.append(replace(key, orphan_share=round(values.orphan_share, 4)))
+    possible = [
+        proposal
+        for proposal in proposals
+        if proposal.table in reads and proposal.ref_table in reads and _is_key(reads, proposal)
+    ]
+    kinds = {(name, column): s.kind for name, read in reads.items() for column, s in read.statistics.items()}
+    linked = {(key.table, key.columns) for key in kept}
+    inferred = infer(possible, kinds, lambda p: contain(p.table, (p.column,), p.ref_table, (p.ref_column,)))
+    return kept + [key for key in inferred if (key.table, key.columns) not in linked]
+
+
+def _is_key(reads: Mapping[str, _Read], proposal: Proposal) -> bool:
+    """Whether the parent column really is a key: declared as one, or without a double in the data."""
+    parent = reads[proposal.ref_table]
+    column = (proposal.ref_column,)
+    statistics = parent.statistics[proposal.ref_column]
+    return column in (parent.info.primary_key, *parent.info.unique_keys) or statistics.unique or not statistics.rows
+
+
+def _containment(
+    connection: Connection,
+    reads: Mapping[str, _Read],
+    table: str,
+    columns: Group,
+    ref_table: str,
+    ref_columns: Group,
+) -> Containment:
+    child = reads[table].groups[columns]
+    parent = reads[ref_table]
+    held: frozenset[tuple[Cell, ...]] | Tuples = parent.groups[ref_columns]
+    if parent.sampled:
+        child, held = _looked_up(connection, child, ref_table, ref_columns)
+    missing = sum(count for key, count in child.items() if key not in held)
+    return Containment(len(child), missing / child.total() if child else 0.0)
+
+
+def _looked_up(
+    connection: Connection, child: Tuples, ref_table: str, ref_columns: Group
+) -> tuple[Tuples, frozenset[tuple[Cell, ...]]]:
+    """Some of the child's values, and those of them that the parent has, asked of the engine."""
+    if len(ref_columns) > 1:
+        return Counter(), frozenset()
+    asked: Tuples = Counter(dict(child.most_common(_ASKED)))
+    if not asked:
+        return asked, frozenset()
+    column = quoted(ref_columns[0])
+    marks = ", ".join("?" * len(asked))
+    found = connection.execute(
+        f"SELECT DISTINCT {column} FROM {quoted(ref_table)} WHERE {column} IN ({marks})",
+        [key[0] for key in asked],
+    )
+    return asked, frozenset(found)
+
+
+# --- after reading -------------------------------------------------------------------------------------------------
+
+
+def _table_profile(read: _Read, names: Names, keys: Sequence[ForeignKey], semantics: Semantics) -> TableProfile:
+    table = read.info
+    known = semantics.table(table.name)
+    outgoing = [key for key in keys if key.table == table.name]
+    incoming = sum(key.ref_table == table.name for key in keys)
+    primary = _primary_key(read, names, semantics)
+    uniques = _unique_keys(read, semantics)
+    columns = tuple(
+        _column_profile(read, column.name, names, primary, uniques, outgoing, semantics) for column in table.columns
+    )
+    columns = with_role(columns)
+    by_phrase = {column.phrase: column.name for column in columns}
+    return TableProfile(
+        name=table.name,
+        rows=read.total,
+        columns=columns,
+        singular=names.singular,
+        plural=names.plural,
+        primary_key=primary,
+        unique_keys=uniques,
+        label_columns=known.label or label_columns(columns, by_phrase, names.singular, outgoing),
+        kind=known.kind or table_kind(read.total, columns, primary, outgoing, incoming),
+        sampled=read.sampled,
+        sample_rows=read.sample,
+        description=known.description,
+        synonyms=known.synonyms,
+        is_view=table.is_view,
+    )
+
+
+def _primary_key(read: _Read, names: Names, semantics: Semantics) -> Group:
+    """The declared key; else the one that a side file states or a name suggests, if the data bear it out."""
+    table = read.info
+    if table.primary_key or table.is_view or read.sampled or not read.total:
+        return table.primary_key
+    stated = semantics.table(table.name).primary_key
+    by_name = [
+        (column,)
+        for column, words in names.columns.items()
+        if words in (["id"], [*names.words, "id"], [*names.words, "code"])
+    ]
+    for group in (stated, *by_name):
+        whole = [read.statistics.get(column) for column in group]
+        if len(group) == 1 and whole[0] is not None and whole[0].unique and not whole[0].nulls:
+            return group
+    return ()
+
+
+def _unique_keys(read: _Read, semantics: Semantics) -> tuple[Group, ...]:
+    stated = [
+        key
+        for key in semantics.table(read.info.name).unique_keys
+        if len(key) == 1 and (statistics := read.statistics.get(key[0])) and statistics.unique
+    ]
+    return tuple(dict.fromkeys((*read.info.unique_keys, *stated)))
+
+
+def _column_profile(
+    read: _Read,
+    name: str,
+    names: Names,
+    primary: Group,
+    uniques: Sequence[Group],
+    outgoing: Sequence[ForeignKey],
+    semantics: Semantics,
+) -> ColumnProfile:
+    info = next(column for column in read.info.columns if column.name == name)
+    statistics = read.statistics[name]
+    known = semantics.column(read.info.name, name)
+    words = names.columns[name]
+    place = Place(
+        sole_key=(name,) == primary or (name,) in uniques,
+        part_of_key=name in primary,
+        refers=any(name in key.columns for key in outgoing),
+    )
+    return ColumnProfile(
+        name=name,
+        declared_type=info.declared_type,
+        kind=statistics.kind,
+        role=known.role or role_of(words, statistics, place),
+        phrase=names.phrases[name],
+        nullable=not info.not_null and name not in read.info.primary_key,
+        null_share=round(statistics.null_share, 4),
+        distinct=statistics.distinct,
+        unique=place.sole_key or (statistics.unique and not read.sampled),
+        minimum=statistics.minimum,
+        maximum=statistics.maximum,
+        quantiles=statistics.quantiles,
+        common=statistics.common,
+        date_format=statistics.date_format,
+        integral=statistics.integral,
+        description=known.description,
+        synonyms=known.synonyms,
+        codes=known.codes,
+        unit=known.unit or unit_of(words),
+    )

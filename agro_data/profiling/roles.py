@@ -1,0 +1,150 @@
+"""What a column is for: its role, judged from its words, its keys and its values together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agro_data.profiling.profile import Role
+from agro_data.profiling.statistics import Statistics
+from agro_data.profiling.words import word_set
+
+_YES_NO = tuple(
+    frozenset(pair)
+    for pair in (
+        ("y", "n"), ("yes", "no"), ("t", "f"), ("true", "false"), ("0", "1"), ("on", "off"), ("good", "bad"),
+    )
+)  # fmt: skip
+_IDENTIFYING = word_set(
+    "id ids code codes phone telephone mobile fax zip postcode postal ssn isbn issn iban sku ean upc vin uuid guid key "
+    "email mail url uri website password login hash token index serial barcode ip icao iata imdb cik extension"
+)
+_NUMBERING = word_set("number order rank ranking position sequence round place line lap stop grid seed")
+_GROUPING = word_set(
+    "type class category group level grade season status quarter month weekday day week gender sex floor gate platform "
+    "cylinder cylinders star stars tier division semester term version decade priority"
+)
+_NAMING = word_set("name title label")
+_CLASSIFYING = word_set(
+    "type class category status gender sex country nationality city state color colour party position level grade "
+    "language genre brand currency region continent department major industry role result method"
+)
+_QUANTITY = word_set(
+    "amount price cost salary total count quantity balance age weight height length width capacity population score "
+    "points rating revenue budget profit sales area distance duration speed temperature percentage share rate votes "
+    "attendance hours days weeks months years minutes seconds milliseconds bytes size latitude longitude altitude "
+    "elevation units"
+)
+_UNITS = {
+    ("dollars",): "dollars", ("usd",): "US dollars", ("euros",): "euros", ("pounds",): "pounds", ("eur",): "euros",
+    ("percentage",): "%", ("km",): "km", ("kg",): "kg", ("cm",): "cm", ("mm",): "mm", ("meters",): "m",
+    ("metres",): "m", ("feet",): "feet", ("miles",): "miles", ("inches",): "inches", ("mph",): "mph",
+    ("milliseconds",): "ms", ("seconds",): "s", ("minutes",): "minutes", ("hours",): "hours",
+    ("latitude",): "degrees", ("longitude",): "degrees", ("kwh",): "kWh", ("billion",): "billion",
+    ("billions",): "billion", ("million",): "million", ("millions",): "million", ("mib",): "MiB", ("mb",): "MB",
+    ("kb",): "kB", ("gb",): "GB",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a column stands in the keys of its table."""
+
+    sole_key: bool = False  # the whole primary key or a one-column unique key
+    part_of_key: bool = False
+    refers: bool = False  # the child side of a foreign key
+
+
+def role_of(words: list[str], statistics: Statistics, place: Place) -> Role:
+    """The role of a column whose expanded name is `words`.
+
+    Numbers are measures unless their name, key or values say otherwise: doing arithmetic on an identifier is the
+    fault that a reader notices first. Empty columns are judged by name and declaration.
+    """
+    kind = statistics.kind
+    if kind in ("blob", "other"):
+        return "other"
+    if kind == "boolean" or _two_valued(words, statistics):
+        return "boolean"
+    if kind in ("date", "datetime"):
+        return "date"
+    if kind in ("integer", "real"):
+        return _number_role(words, statistics, place)
+    return _text_role(words, statistics, place)
+
+
+def unit_of(words: list[str]) -> str:
+    """The unit that the words of a name state, or ""."""
+    return next((unit for mark, unit in _UNITS.items() if mark[0] in words[-2:]), "")
+
+
+def _number_role(words: list[str], statistics: Statistics, place: Place) -> Role:
+    last = words[-1] if words else ""
+    counted = words[:2] == ["number", "of"] or last == "count" or last.endswith("count")
+    if counted:
+        return "measure"
+    if place.refers or (place.sole_key and not statistics.years) or _identifies(words):
+        return "identifier"
+    if statistics.years and ("year" in words or (statistics.kind == "integer" and last not in _QUANTITY)):
+        return "year"
+    if "year" in words and last == "year" and not statistics.distinct:
+        return "year"
+    if last in _NUMBERING:
+        return "category" if _repeats(statistics, 60) else "identifier"
+    if last in _GROUPING and statistics.integral and _repeats(statistics, 40):
+        return "category"
+    if place.part_of_key and not _QUANTITY & set(words):
+        return "identifier"
+    return "measure"
+
+
+def _text_role(words: list[str], statistics: Statistics, place: Place) -> Role:
+    last = words[-1] if words else ""
+    if statistics.years:
+        return "year"
+    if statistics.mean_words >= 9 or statistics.mean_length > 100:
+        return "free_text"
+    if _identifies(words):
+        grouping = last == "code" and not place.sole_key and _repeats(statistics, 50)
+        return "category" if grouping else "identifier"
+    if last in _NAMING and not _repeats(statistics, 30):
+        return "text"
+    if statistics.kind == "text" and last in _NUMBERING and statistics.digits:
+        return "category" if _repeats(statistics, 50) else "identifier"
+    if not statistics.distinct:
+        return "text"
+    if _repeats(statistics, 50):
+        return "category"
+    if last in _CLASSIFYING and statistics.distinct < statistics.filled and statistics.distinct <= 200:
+        return "category"
+    return "text"
+
+
+def _identifies(words: list[str]) -> bool:
+    if not words:
+        return False
+    last = words[-1]
+    if last in _IDENTIFYING:
+        return True
+    if last in ("number", "address") and len(words) > 1 and words[-2] in _IDENTIFYING | {"account", "card", "license"}:
+        return True
+    # A number at the end of a name names things ("flight number"); "number of ..." counts them.
+    return last == "number" or (words[0] in ("id", "zip") and len(words) == 2)
+
+
+def _repeats(statistics: Statistics, most: int) -> bool:
+    """Few values, each held by two rows or more on average."""
+    return 0 < statistics.distinct <= most and statistics.filled >= 2 * statistics.distinct
+
+
+def _two_valued(words: list[str], statistics: Statistics) -> bool:
+    if not 1 <= statistics.distinct <= 2 or statistics.filled < 2:
+        return False
+    if "gender" in words or "sex" in words:
+        return False
+    numeric = statistics.kind in ("integer", "real")
+    if numeric and ({"count", "amount", "quantity", "number"} & set(words) or _identifies(words)):
+        return False
+    if statistics.distinct == 2:
+        return statistics.few in _YES_NO
+    # One value alone proves a flag only when the name says so.
+    return any(statistics.few <= pair for pair in _YES_NO) and bool({"is", "has", "flag"} & set(words))

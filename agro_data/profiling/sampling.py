@@ -1,0 +1,149 @@
+"""Reading enough of a table to know it: all of a small one, a seeded spread of a huge one, in one pass.
+
+What is read is bounded by rows, cells and bytes, so a table of 2 GB costs seconds: SQLite is entered at random
+places of its rowid order, DuckDB samples by itself, and rows are never counted one by one where that can be avoided.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from agro_data.databases.types import Cell, Dialect
+
+Row = tuple[Cell, ...]
+
+ROWS = 100_000  # most rows that are read of one table
+CELLS = 1_500_000
+BYTES = 48 * 2**20
+_FEWEST = 1_000  # rows that even the widest table gives
+_PROBES = 50  # places at which a huge SQLite table is entered
+_WIDTH_ROWS = 50  # rows from which the width of a row is judged
+
+
+class Session(Protocol):
+    """The part of an open database that profiling uses."""
+
+    def execute(self, sql: str, parameters: Sequence[Cell] = ()) -> list[Row]:
+        """Rows of one statement."""
+        ...
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Rows of a table in column order; `total` is an estimate when `sampled`."""
+
+    rows: list[Row]
+    total: int
+    sampled: bool
+
+
+def quote(identifier: str) -> str:
+    """`identifier` as both engines quote it."""
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+def read_table(
+    session: Session,
+    dialect: Dialect,
+    table: str,
+    columns: Sequence[str],
+    *,
+    is_view: bool = False,
+    seed: int = 0,
+) -> Reading:
+    """The whole table when it is small, else a sample. Raises what the engine raises."""
+    chosen, source = ", ".join(map(quote, columns)), quote(table)
+    first = session.execute(f"SELECT {chosen} FROM {source} LIMIT {_WIDTH_ROWS}")
+    if len(first) < _WIDTH_ROWS:
+        return Reading(first, len(first), sampled=False)
+    limit = _row_limit(first, len(columns))
+    if dialect == "duckdb":
+        return _read_duckdb(session, chosen, source, limit, seed)
+    rowid = None if is_view else _rowid_name(session, source, columns)
+    rows = (
+        session.execute(f"SELECT {chosen} FROM {source} LIMIT {limit + 1}")
+        if _may_fit(session, source, rowid, limit)
+        else []
+    )
+    if rows and len(rows) <= limit:
+        return Reading(rows, len(rows), sampled=False)
+    if rowid is None:
+        [(total,)] = session.execute(f"SELECT count(*) FROM {source}")
+        return Reading(rows[:limit], int(total or 0), sampled=True)
+    return _read_rowids(session, chosen, source, rowid, limit, seed)
+
+
+def _row_limit(first: list[Row], columns: int) -> int:
+    width = max(1, sum(_bytes(cell) for row in first for cell in row) // len(first))
+    return max(min(_FEWEST, BYTES // width), min(ROWS, CELLS // columns, BYTES // width), _WIDTH_ROWS)
+
+
+def _bytes(cell: Cell) -> int:
+    return len(cell) if isinstance(cell, str | bytes) else 8
+
+
+def _read_duckdb(session: Session, chosen: str, source: str, limit: int, seed: int) -> Reading:
+    [(counted,)] = session.execute(f"SELECT count(*) FROM {source}")
+    total = int(counted or 0)
+    if total <= limit:
+        return Reading(session.execute(f"SELECT {chosen} FROM {source}"), total, sampled=False)
+    sample = f"USING SAMPLE reservoir({limit} ROWS) REPEATABLE ({seed % 2**31})"
+    return Reading(session.execute(f"SELECT {chosen} FROM {source} {sample}"), total, sampled=True)
+
+
+def _rowid_name(session: Session, source: str, columns: Sequence[str]) -> str | None:
+    """The name by which this table's rowid can be reached; None for WITHOUT ROWID tables."""
+    named = {column.lower() for column in columns}
+    free = next((name for name in ("rowid", "_rowid_", "oid") if name not in named), None)
+    if free is None:
+        return None
+    # A missing rowid is an error of the statement, so the schema is asked instead.
+    [(without,)] = session.execute(
+        "SELECT count(*) FROM pragma_table_list WHERE wr = 1 AND schema = 'main' AND '\"' || replace(name, '\"', '\"\"') || '\"' = ?",
+        (source,),
+    )
+    return None if without else free
+
+
+def _may_fit(session: Session, source: str, rowid: str | None, limit: int) -> bool:
+    """False when the last rowids lie so far apart that the table surely is huge and dense; True when in doubt."""
+    if rowid is None:
+        return True
+    low, high = _span(session, source, rowid)
+    if high - low < limit:
+        return True
+    middle = low + (high - low) // 2
+    dense = session.execute(
+        f"SELECT count(*) FROM (SELECT 1 FROM {source} WHERE {rowid} >= ? LIMIT {limit})", (middle,)
+    )
+    return dense != [(limit,)]
+
+
+def _span(session: Session, source: str, rowid: str) -> tuple[int, int]:
+    [(low,)] = session.execute(f"SELECT min({rowid}) FROM {source}")
+    [(high,)] = session.execute(f"SELECT max({rowid}) FROM {source}")
+    return int(low or 0), int(high or 0)
+
+
+def _read_rowids(session: Session, chosen: str, source: str, rowid: str, limit: int, seed: int) -> Reading:
+    """`limit` rows from seeded places of the rowid order; the density at those places estimates the total."""
+    low, high = _span(session, source, rowid)
+    rng = random.Random(seed)
+    each = max(1, limit // _PROBES)
+    starts = sorted(low + int((high - low) * (probe + rng.random()) / _PROBES) for probe in range(_PROBES))
+    seen: dict[int, Row] = {}
+    rows_met = span_met = 0
+    for start in starts:
+        block = session.execute(
+            f"SELECT {rowid}, {chosen} FROM {source} WHERE {rowid} >= ? ORDER BY {rowid} LIMIT {each}",
+            (start,),
+        )
+        if block:
+            seen.update((int(row[0] or 0), row[1:]) for row in block)
+            rows_met += len(block)
+            span_met += int(block[-1][0] or 0) - start + 1
+    total = round((high - low + 1) * rows_met / max(1, span_met))
+    return Reading([seen[key] for key in sorted(seen)], max(total, len(seen)), sampled=True)

@@ -1,0 +1,169 @@
+"""Statistics of one column from its values: one pass, any mixture of types, no engine."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import accumulate, islice
+from typing import Any
+
+from agro_data.databases.types import Cell
+from agro_data.profiling.dates import all_times, all_year_texts, all_years, date_format
+from agro_data.profiling.profile import Kind
+
+_COMMON = 50
+_LONG_TEXT = 300  # longer values are no literals anybody types
+_PURE = 0.9  # share of texts among texts and undecodable bytes above which the column is still text
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What the values of one column are. Counts of values themselves are not kept."""
+
+    rows: int
+    nulls: int
+    distinct: int
+    kind: Kind
+    date_format: str = ""
+    integral: bool = False
+    years: bool = False  # numbers or texts that are all years
+    digits: bool = False  # texts that are all whole numbers
+    minimum: Cell = None
+    maximum: Cell = None
+    quantiles: tuple[Cell, ...] = ()
+    common: tuple[tuple[Cell, int], ...] = ()  # up to 50, ties in the order in which the values were met
+    mean_words: float = 0.0  # of texts
+    mean_length: float = 0.0
+    few: frozenset[str] = frozenset()  # the values as lower-case text when there are one or two
+
+    @property
+    def filled(self) -> int:
+        return self.rows - self.nulls
+
+    @property
+    def null_share(self) -> float:
+        return self.nulls / self.rows if self.rows else 0.0
+
+    @property
+    def unique(self) -> bool:
+        return self.distinct > 0 and self.distinct == self.filled
+
+
+def describe(values: Iterable[Cell], declared_type: str = "") -> Statistics:
+    """Statistics of `values`. Infinite and NaN floats count as distinct values but not towards the range."""
+    counts: Counter[Cell] = Counter(values)
+    nulls = counts.pop(None, 0)
+    rows = counts.total() + nulls
+    _merge_nan(counts)
+    kind = _kind(counts, declared_type)
+    written, years = "", False
+    if kind in ("text", "date", "datetime"):
+        texts = [value for value in counts if isinstance(value, str)]
+        written, clock = date_format(texts)
+        if written:
+            kind = "datetime" if clock else "date"
+        elif all_times(texts):
+            kind = "time"
+        years = kind == "text" and all_year_texts(texts)
+    elif kind in ("integer", "real"):
+        years = all_years(counts)
+    ordered = kind in ("integer", "real", "boolean") or written == "iso" or years
+    finite = _sorted(counts) if ordered or kind in ("text", "time") else []
+    words = [value for value in counts if isinstance(value, str)]
+    return Statistics(
+        rows=rows,
+        nulls=nulls,
+        distinct=len(counts),
+        kind=kind,
+        date_format=written,
+        integral=kind in ("integer", "boolean") or (kind == "real" and _whole(counts)),
+        years=years,
+        digits=bool(words) and len(words) == len(counts) and all(map(_whole_text, words)),
+        minimum=finite[0] if finite else None,
+        maximum=finite[-1] if finite else None,
+        quantiles=_deciles(finite, counts) if ordered and finite else (),
+        mean_words=sum(len(text.split()) for text in words) / len(words) if words else 0.0,
+        mean_length=sum(map(len, words)) / len(words) if words else 0.0,
+        common=_common(counts),
+        few=frozenset(map(_plain, counts)) if len(counts) <= 2 else frozenset(),
+    )
+
+
+def _common(counts: Counter[Cell]) -> tuple[tuple[Cell, int], ...]:
+    sayable = (pair for pair in counts.most_common(4 * _COMMON) if _sayable(pair[0]))
+    return tuple(islice(sayable, _COMMON))
+
+
+def _plain(value: Cell) -> str:
+    if isinstance(value, float) and math.isfinite(value) and value == int(value):
+        return str(int(value))
+    return str(value).strip().lower()
+
+
+def _whole_text(text: str) -> bool:
+    return text.strip().lstrip("+-").isdigit()
+
+
+def _merge_nan(counts: Counter[Cell]) -> None:
+    # NaN differs from itself, so each one is a key of its own.
+    nans = [value for value in counts if isinstance(value, float) and math.isnan(value)]
+    if len(nans) > 1:
+        total = sum(counts.pop(value) for value in nans)
+        counts[math.nan] = total
+
+
+def _kind(counts: Counter[Cell], declared_type: str) -> Kind:
+    types = Counter(type(value) for value in counts)
+    if not types:
+        return declared_kind(declared_type)
+    if set(types) <= {int, bool}:
+        return "boolean" if declared_type.upper() in ("BOOLEAN", "BOOL") and set(counts) <= {0, 1} else "integer"
+    if set(types) <= {int, float, bool}:
+        return "real"
+    if types[str] >= _PURE * len(counts) and set(types) <= {str, bytes}:
+        return "text"
+    return "blob" if set(types) == {bytes} else "other"
+
+
+def declared_kind(declared_type: str) -> Kind:
+    """What a declared type promises; used only for columns without a value."""
+    name = declared_type.upper()
+    families: tuple[tuple[tuple[str, ...], Kind], ...] = (
+        (("BOOL",), "boolean"),
+        (("DATETIME", "TIMESTAMP"), "datetime"),
+        (("DATE",), "date"),
+        (("TIME",), "time"),
+        (("CHAR", "TEXT", "CLOB", "STRING", "ENUM", "UUID"), "text"),
+        (("INT", "SERIAL"), "integer"),
+        (("REAL", "FLOA", "DOUB", "DEC", "NUM", "MONEY"), "real"),
+        (("BLOB", "BINARY", "BYTE"), "blob"),
+    )
+    return next((kind for marks, kind in families if any(mark in name for mark in marks)), "other")
+
+
+def _sorted(counts: Counter[Cell]) -> list[Cell]:
+    values: list[Any] = [value for value in counts if _finite(value)]
+    return sorted(values)
+
+
+def _finite(value: Cell) -> bool:
+    return isinstance(value, str) or (isinstance(value, int | float) and math.isfinite(value))
+
+
+def _whole(counts: Counter[Cell]) -> bool:
+    return all(isinstance(value, int | float) and math.isfinite(value) and value == int(value) for value in counts)
+
+
+def _deciles(ordered: list[Cell], counts: Counter[Cell]) -> tuple[Cell, ...]:
+    """Nearest-rank quantiles at 0, 10, ..., 100 %: each is a value that occurs."""
+    ends = list(accumulate(counts[value] for value in ordered))
+    return tuple(ordered[bisect_left(ends, max(1, math.ceil(ends[-1] * tenth / 10)))] for tenth in range(11))
+
+
+def _sayable(value: Cell) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return not isinstance(value, bytes) and not (isinstance(value, str) and len(value) > _LONG_TEXT)

@@ -1,0 +1,220 @@
+"""Identifiers as English words: splitting, expanding, spelling, singular and plural.
+
+Nothing here knows of tables or columns; `agro_data.profiling.naming` decides which words are said.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any, cast
+
+import inflect
+import lemminflect
+import wordninja
+import yaml
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text, as a set."""
+    return frozenset(text.split())
+
+
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2,})")
+_DIGITS = re.compile(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
+_ORDINAL = re.compile(r"[0-9]*(1st|2nd|3rd|[0-9]th)", re.IGNORECASE)
+_COMMON_RANK = 60_000  # words rarer than this in wordninja's list are often names and fragments
+_GLUE = word_set("of in to by at on no id is or and for yn")
+_PREPOSITIONS = word_set("of in for to by with from per on at under over between")
+_PLURAL_MODIFIERS = word_set("sports sales goods news savings arts series species systems operations")
+_STRONG_PARTICIPLES = word_set("taken sold held given bought paid made sent won lost written")
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """The shipped word lists of `abbreviations.yml`."""
+
+    expansions: dict[str, str]
+    acronyms: frozenset[str]
+    spellings: dict[str, str]
+    whole: frozenset[str]
+    prefixes: frozenset[str]
+    suffixes: frozenset[str]
+    verbs: dict[str, str]
+    numbers: dict[str, tuple[str, str]]
+
+
+@cache
+def lexicon() -> Lexicon:
+    """The word lists, read once."""
+    text = files("agro_data.profiling").joinpath("abbreviations.yml").read_text(encoding="utf-8")
+    raw = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return Lexicon(
+        expansions=raw["expansions"],
+        acronyms=frozenset(map(str, raw["acronyms"])),
+        spellings=raw["spellings"],
+        whole=frozenset(raw["whole"]),
+        prefixes=frozenset(raw["prefixes"]),
+        suffixes=frozenset(raw["suffixes"]),
+        verbs=raw["verbs"],
+        numbers={word: (forms[0], forms[1]) for word, forms in raw["numbers"].items()},
+    )
+
+
+@cache
+def _rank() -> dict[str, int]:
+    # wordninja keeps its words by rising cost, that is by falling frequency.
+    return {word: place for place, word in enumerate(wordninja.DEFAULT_LANGUAGE_MODEL._wordcost)}
+
+
+@cache
+def is_word(word: str) -> bool:
+    """Whether `word` (lower case) is an English word common enough to be meant as one."""
+    known = lexicon()
+    return (
+        word in known.whole
+        or word in known.expansions
+        or word in known.acronyms
+        or word in known.spellings
+        or word in known.numbers
+        or _rank().get(word, _COMMON_RANK) < _COMMON_RANK
+    )
+
+
+def split_identifier(identifier: str) -> list[str]:
+    """The lower-case words of an identifier: snake, kebab, camel, digits, and glued lower case.
+
+    >>> split_identifier("customerName2"), split_identifier("HTTPStatus"), split_identifier("petowner")
+    (['customer', 'name', '2'], ['http', 'status'], ['pet', 'owner'])
+    """
+    words: list[str] = []
+    for chunk in re.split(r"[\W_]+", identifier):
+        for hump in _HUMP.split(chunk):
+            pieces = [hump] if _ORDINAL.fullmatch(hump) else _DIGITS.split(hump)
+            for piece in pieces:
+                words.extend(_unglue(piece.lower()))
+    return [word for word in words if word]
+
+
+@cache
+def _unglue(token: str) -> tuple[str, ...]:
+    """Parts of a token that is several words written as one; the token itself when in doubt."""
+    if len(token) < 5 or not token.isascii() or not token.isalpha() or is_word(token):
+        return (token,)
+    if token.endswith("id") and is_word(token[:-2]):
+        return token[:-2], "id"
+    parts = tuple(wordninja.split(token))
+    sound = all(part in _GLUE or (len(part) >= 3 and is_word(part)) for part in parts)
+    return parts if 1 < len(parts) <= 4 and sound and "".join(parts) == token else (token,)
+
+
+def expand(words: list[str]) -> list[str]:
+    """`words` with abbreviations written out.
+
+    >>> expand(["emp", "fname"]), expand(["no", "of", "pages"]), expand(["dept", "no"])
+    (['employee', 'first', 'name'], ['number', 'of', 'pages'], ['department', 'number'])
+    """
+    table = lexicon().expansions
+    result: list[str] = []
+    for place, word in enumerate(words):
+        if word == "no" and (place == len(words) - 1 or words[place + 1] == "of" or place == 0):
+            result.append("number")
+        else:
+            result.extend(table.get(word, word).split())
+    # "code code" and the like come of expanding both halves of a doubled abbreviation.
+    return [word for place, word in enumerate(result) if place == 0 or word != result[place - 1]]
+
+
+def spell(words: list[str]) -> str:
+    """Words joined as a person writes them: lower case, acronyms and proper names in capitals."""
+    known = lexicon()
+    return " ".join(word.upper() if word in known.acronyms else known.spellings.get(word, word) for word in words)
+
+
+@cache
+def _inflector() -> inflect.engine:
+    return inflect.engine()
+
+
+@cache
+def number_forms(word: str) -> tuple[str, str]:
+    """(singular, plural) of a lower-case noun that is given in either form.
+
+    >>> number_forms("people"), number_forms("status"), number_forms("companies")
+    (('person', 'people'), ('status', 'statuses'), ('company', 'companies'))
+    """
+    numbers = lexicon().numbers
+    if word in numbers:
+        return numbers[word]
+    if not word.isascii() or not word.isalpha():
+        return word, word
+    if word in lexicon().acronyms:
+        return word, word + "s"
+    lemma = lemminflect.getLemma(word, upos="NOUN", lemmatize_oov=word.endswith("s"))
+    single = str(lemma[0]) if lemma else word
+    if word.endswith("ss"):
+        single = word
+    if single in numbers:
+        return numbers[single]
+    plural = word if single != word else str(_inflector().plural_noun(cast(Any, single)))
+    return single, plural
+
+
+def singular_word(word: str) -> str:
+    """`word` in the singular when it is a plural; mass nouns ("staff") stay as they are."""
+    single = number_forms(word)[0]
+    return single if " " not in single else word
+
+
+def head_place(words: list[str]) -> int:
+    """Index of the noun that takes the number: before a preposition, before a closing participle, else last.
+
+    >>> head_place(["products", "booked"]), head_place(["first", "notification", "of", "loss"])
+    (0, 1)
+    """
+    end = next((place for place, word in enumerate(words) if place and word in _PREPOSITIONS), len(words))
+    return end - 2 if end > 1 and is_participle(words[end - 1]) else end - 1
+
+
+def is_participle(word: str) -> bool:
+    """Whether `word` reads as a past participle after a noun ("booked", "taken")."""
+    return word in _STRONG_PARTICIPLES or (
+        len(word) > 4 and word.endswith("ed") and bool(lemminflect.getLemma(word, upos="VERB")[:1] != (word,))
+    )
+
+
+def noun_forms(words: list[str]) -> tuple[list[str], list[str]]:
+    """(singular, plural) of a noun phrase given in either number.
+
+    >>> noun_forms(["order", "items"]), noun_forms(["skills", "required", "to", "fix"])
+    ((['order', 'item'], ['order', 'items']), (['skill', 'required', 'to', 'fix'], ['skills', 'required', 'to', 'fix']))
+    """
+    head = head_place(words)
+    single, plural = number_forms(words[head])
+    tail_single = [singular_word(word) for word in words[head + 1 :]] if "in" in words[head:] else words[head + 1 :]
+    before = [word if word in _PLURAL_MODIFIERS else singular_word(word) for word in words[:head]]
+    return [*before, *single.split(), *tail_single], [*before, *plural.split(), *words[head + 1 :]]
+
+
+def stem(words: list[str]) -> list[str]:
+    """The noun phrase with plain singular words, as columns quote it: ["staff"], where `noun_forms` says "staff member".
+
+    >>> stem(["customers", "policies"])
+    ['customer', 'policy']
+    """
+    return [word if word in _PLURAL_MODIFIERS else singular_word(word) for word in words]
+
+
+def starts_with(words: list[str], prefix: list[str]) -> bool:
+    """Whether `words` begins with `prefix`, a singular matching its plural."""
+    return len(words) >= len(prefix) > 0 and all(
+        a == b or singular_word(a) == singular_word(b) for a, b in zip(words, prefix, strict=False)
+    )
+
+
+def doubled(words: list[str]) -> bool:
+    """Whether a word is said twice in a row."""
+    return any(a == b for a, b in pairwise(words))

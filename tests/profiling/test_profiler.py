@@ -1,0 +1,87 @@
+"""A profile from real engines: keys, roles, names and statistics of small databases made here."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from agro_data.databases.types import Database
+from agro_data.profiling.profiler import profile_database
+
+SHOP = """
+CREATE TABLE customers (customer_id INTEGER PRIMARY KEY, cust_fname TEXT, cust_lname TEXT, phone INTEGER, vip TEXT);
+CREATE TABLE tbl_orders (id INTEGER PRIMARY KEY, customer_id INTEGER, order_date TEXT, amt REAL, yr INTEGER);
+CREATE TABLE order_items (order_id INTEGER, line_no INTEGER, qty INTEGER, PRIMARY KEY (order_id, line_no),
+  FOREIGN KEY (order_id) REFERENCES tbl_orders(id));
+INSERT INTO customers VALUES (1,'Ann','Lee',5550001,'Y'),(2,'Bo','Ek',5550002,'N'),(3,'Cy','Fox',5550003,'N');
+INSERT INTO tbl_orders VALUES (10,1,'2021-03-04',9.5,2021),(11,1,'2021-04-04',1.5,2021),(12,3,'2022-01-01',4.0,2022);
+INSERT INTO order_items VALUES (10,1,2),(10,2,5),(11,1,1);
+"""
+
+
+def sqlite_database(path: Path, script: str, **sides: Path) -> Database:
+    with sqlite3.connect(path) as connection:
+        connection.executescript(script)
+    connection.close()
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return Database(path.stem, "sqlite", "sqlite", path, digest, path.name, **sides)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Database:
+    return sqlite_database(tmp_path / "shop.sqlite", SHOP)
+
+
+def test_names_are_those_of_people(shop: Database) -> None:
+    profile = profile_database(shop)
+    assert (profile.table("tbl_orders").singular, profile.table("tbl_orders").plural) == ("order", "orders")
+    assert [column.phrase for column in profile.table("customers").columns] == [
+        "ID",
+        "first name",
+        "last name",
+        "phone",
+        "vip",
+    ]
+    assert profile.table("tbl_orders").column("amt").phrase == "amount"
+    assert profile.table("customers").label_columns == ("cust_fname", "cust_lname")
+
+
+def test_roles_follow_names_keys_and_values(shop: Database) -> None:
+    profile = profile_database(shop)
+    roles = {column.name: column.role for table in profile.tables for column in table.columns}
+    assert roles["phone"] == "identifier"
+    assert roles["vip"] == "boolean"
+    assert roles["amt"] == "measure"
+    assert roles["yr"] == "year"
+    assert roles["order_date"] == "date"
+    assert profile.table("tbl_orders").column("order_date").date_format == "iso"
+
+
+def test_keys_are_declared_or_inferred(shop: Database) -> None:
+    keys = {(key.table, key.columns): key for key in profile_database(shop).foreign_keys}
+    assert keys["order_items", ("order_id",)].declared
+    inferred = keys["tbl_orders", ("customer_id",)]
+    assert not inferred.declared
+    assert inferred.ref_table == "customers"
+    assert 0.6 <= inferred.confidence < 1
+
+
+def test_values_that_do_not_fit_infer_nothing(tmp_path: Path) -> None:
+    script = SHOP + "UPDATE tbl_orders SET customer_id = 900 + id;"
+    profile = profile_database(sqlite_database(tmp_path / "loose.sqlite", script))
+    assert ("tbl_orders", ("customer_id",)) not in {(key.table, key.columns) for key in profile.foreign_keys}
+
+
+def test_without_values_nothing_of_the_cells_stays(shop: Database) -> None:
+    profile = profile_database(shop, values=False)
+    text = repr(profile)
+    for canary in ("Ann", "Fox", "5550001", "2021-03-04", "9.5", "2022"):
+        assert canary not in text
+    assert profile.table("customers").column("phone").distinct == 3
+
+
+def test_the_same_seed_gives_the_same_profile(shop: Database) -> None:
+    assert profile_database(shop, seed=3) == profile_database(shop, seed=3)
