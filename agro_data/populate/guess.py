@@ -132,6 +132,8 @@ def guess_hint(
 def _maker(
     table: str, words: str, column: ColumnSpec, role: Role | None, distinct: int, unique: bool
 ) -> Maker:
+    if role == "date" and column.kind in ("integer", "real"):
+        return Number(1_514_764_800, 1_735_603_200)  # seconds since 1970: 2018 to 2024
     if column.kind == "date" or (role == "date" and column.kind != "datetime"):
         return _date(words, time=False)
     if column.kind == "datetime":

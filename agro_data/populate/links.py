@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, chain, cycle, islice
 
 from agro_data.databases.types import Cell
@@ -29,8 +29,8 @@ def spread(
 ) -> list[int | None]:
     """A parent for each of `count` children: some parents get none, some one, few get many."""
     if hint.even:
-        even: list[int | None] = [*islice(cycle(pool), count)]
-        return even
+        repeated: Iterator[int | None] = islice(cycle(pool), count)
+        return list(repeated)
     parents = list(pool)
     rng.shuffle(parents)
     childless = int(len(parents) * hint.childless) if len(parents) >= 4 else 0

@@ -65,6 +65,12 @@ class _Builder:
     def __init__(self, schema: Schema, plan: Plan, seed: int) -> None:
         self.schema, self.seed = schema, seed
         self.order = fill_order(schema)
+        if self.order.broken:
+            key = self.order.broken[0]
+            raise PopulateError(
+                f"{schema.name}: {key.table}.{', '.join(key.columns)} is part of a key and of a cycle through "
+                f"{key.ref_table}: no table of the cycle can be filled first"
+            )
         self.faker: Faker = new_faker()
         self.tables = {t.name: self._start(t, plan[t.name]) for t in schema.tables}
         self.late = self._find_late()
@@ -142,8 +148,10 @@ class _Builder:
 
     def _own_keys(self, table: _Table) -> list[ForeignKey]:
         """Foreign keys of the table, each after those whose parents its hint reads."""
-        keys = list(self.schema.keys_of(table.spec.name))
-        return sorted(keys, key=lambda k: (bool(self._parent_hint(table, k).match), len(k.columns) > 1))
+        rank = {name: i for i, name in enumerate(self.order.tables)}
+        keys = self.schema.keys_of(table.spec.name)
+        # of two keys that share a column the one whose parent is itself a child leaves less choice: it goes first
+        return sorted(keys, key=lambda k: (bool(self._parent_hint(table, k).match), -rank[k.ref_table]))
 
     def _waits(self, table: _Table, column: str) -> bool:
         keys = [k for k in (*self.order.deferred, *self.order.own) if k.table == table.spec.name]
@@ -306,7 +314,7 @@ class _Builder:
         differs = links.exclusion(refs, table.columns.get(hint.differs_from), table.count)
         if table.spec.is_unique(key.columns) and not given:
             drawn = links.one_to_one(pool, table.count, rng)
-            table.count = len(drawn)
+            table.keep(range(len(drawn)))
         elif given:
             drawn = links.matching(pool, parent.columns, given, table.count, rng, hint, differs)
         else:
