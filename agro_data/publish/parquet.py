@@ -37,7 +37,7 @@ def _instance(kind: pl.DataType | pl.datatypes.DataTypeClass) -> pl.DataType:
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:
-    """Write `frame` to one new file; a full disk is an `OSError` with its errno (the file is Python's own)."""
+    """Write `frame` to one new file. A full disk is an `OSError` with its errno: the file is Python's."""
     schema = pa.schema([(name, arrow_type(kind)) for name, kind in frame.schema.items()])
     table = frame.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(schema)
     with path.open("xb") as sink:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,13 @@ class NoVersion(LookupError):
 
 @dataclass(frozen=True)
 class Version:
-    """One corpus version on disk. `manifest` is read; rows are scanned when asked for."""
+    """One corpus version on disk; its folder is all it holds, the rest is read when asked for."""
 
     path: Path
-    manifest: dict[str, Any]
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        return read_manifest(self.path)
 
     @property
     def corpus(self) -> str:
@@ -38,23 +42,25 @@ class Version:
     def fingerprint(self) -> str:
         return str(self.manifest["fingerprint"])
 
-    def examples(self, split: str | None = None) -> pl.LazyFrame:
+    def examples(self, split: str | None = None) -> pl.DataFrame:
+        """What `scan_examples` gives, read."""
+        return self.scan_examples(split).collect()
+
+    def scan_examples(self, split: str | None = None) -> pl.LazyFrame:
         """Rows of `records.EXAMPLE`, all splits or one. Raises `NoVersion` for a split that has no rows."""
         files = sorted((self.path / "data").glob(f"{split or '*'}-*.parquet"))
         if not files:
-            present = ", ".join(
-                sorted({p.name.split("-")[0] for p in (self.path / "data").glob("*.parquet")})
-            )
+            present = ", ".join(sorted({p.name.split("-")[0] for p in (self.path / "data").glob("*.parquet")}))
             raise NoVersion(f"{self.path}: no rows in split {split!r}; splits with rows: {present or 'none'}")
         return pl.scan_parquet(files)
 
-    def rejected(self) -> pl.LazyFrame:
+    def rejected(self) -> pl.DataFrame:
         """Rows of `records.REJECTED`."""
-        return pl.scan_parquet(sorted((self.path / "rejected").glob("*.parquet")))
+        return pl.read_parquet(sorted((self.path / "rejected").glob("*.parquet")))
 
-    def instances(self) -> pl.LazyFrame:
+    def instances(self) -> pl.DataFrame:
         """The instance index: db_id, example_id, file (below `instances/`), gold_digest."""
-        return pl.scan_parquet(self.path / "instances" / "index.parquet")
+        return pl.read_parquet(self.path / "instances" / "index.parquet")
 
     def example(self, example_id: str) -> dict[str, Any]:
         """The one row with this id, or with this beginning of an id if only one row has it.
@@ -62,10 +68,8 @@ class Version:
         Raises `NoVersion` when none or several have.
         """
         if not re.fullmatch(r"[0-9a-f]{4,16}", example_id):
-            raise NoVersion(
-                f"{example_id!r} is no example id: expected 16 hex digits (or the first 4 or more)"
-            )
-        found = self.examples().filter(pl.col("example_id").str.starts_with(example_id)).collect()
+            raise NoVersion(f"{example_id!r} is no example id: expected 16 hex digits (or the first 4 or more)")
+        found = self.scan_examples().filter(pl.col("example_id").str.starts_with(example_id)).collect()
         if found.height == 1:
             return found.row(0, named=True)
         if found.is_empty():
@@ -79,9 +83,7 @@ class Version:
         expected: dict[str, dict[str, Any]] = self.manifest["files"]
         present = {p.relative_to(self.path).as_posix() for p in self.path.rglob("*") if p.is_file()}
         problems = [f"{name}: missing" for name in sorted(set(expected) - present)]
-        problems += [
-            f"{name}: not in the manifest" for name in sorted(present - set(expected) - {"manifest.json"})
-        ]
+        problems += [f"{name}: not in the manifest" for name in sorted(present - set(expected) - {"manifest.json"})]
         for name in sorted(present & set(expected)):
             size = (self.path / name).stat().st_size
             if size != expected[name]["bytes"]:
@@ -91,17 +93,17 @@ class Version:
         return problems
 
 
-def list_versions(root: Path, name: str) -> list[Path]:
-    """Folders of the versions of corpus `name` under `root`, oldest first."""
+def list_versions(root: Path, name: str) -> list[Version]:
+    """The versions of corpus `name` under `root`, oldest first."""
     folder = root / name
     if not folder.is_dir():
         return []
     found = [(m, p) for p in folder.iterdir() if (m := VERSION_NAME.fullmatch(p.name)) and p.is_dir()]
-    return [path for _, path in sorted(found, key=lambda pair: (int(pair[0]["number"]), pair[1].name))]
+    return [Version(path) for _, path in sorted(found, key=lambda pair: (int(pair[0]["number"]), pair[1].name))]
 
 
-def latest(root: Path, name: str) -> Path:
-    """Folder of the latest version: what `latest` names, else the newest (a writer killed before it said so).
+def latest(root: Path, name: str) -> Version:
+    """The latest version: what `latest` names, else the newest (a writer killed before it said so).
 
     Raises `NoVersion` when there is none.
     """
@@ -110,7 +112,7 @@ def latest(root: Path, name: str) -> Path:
         raise NoVersion(f"{root}: corpus {name!r} has no version; build one first")
     pointer = root / name / "latest"
     named = pointer.read_text(encoding="utf-8").strip() if pointer.is_file() else ""
-    return next((path for path in versions if path.name == named), versions[-1])
+    return next((version for version in versions if version.path.name == named), versions[-1])
 
 
 def open_version(path: Path) -> Version:
@@ -119,10 +121,9 @@ def open_version(path: Path) -> Version:
     Raises `NoVersion` when it is neither.
     """
     if (path / "manifest.json").is_file():
-        return Version(path, read_manifest(path))
+        return Version(path)
     if list_versions(path.parent, path.name):
-        found = latest(path.parent, path.name)
-        return Version(found, read_manifest(found))
+        return latest(path.parent, path.name)
     raise NoVersion(f"{path}: not a corpus version (no manifest.json) and not a corpus (no v0001-... folder)")
 
 

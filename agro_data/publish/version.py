@@ -23,7 +23,7 @@ import polars as pl
 
 from agro_data.publish.card import render_card
 from agro_data.publish.parquet import write_parquet, write_shards
-from agro_data.publish.read import VERSION_NAME, list_versions, read_manifest
+from agro_data.publish.read import VERSION_NAME, Version, list_versions
 from agro_data.publish.storage import (
     NO_SPACE,
     exclusive,
@@ -45,9 +45,7 @@ LIBRARIES = (
     *("agro-sql", "polars", "pyarrow", "duckdb", "sqlglot", "numpy"),
     *("faiss-cpu", "faker", "sentence-transformers", "torch"),
 )
-INSTANCE_INDEX = pl.Schema(
-    {"db_id": pl.String, "example_id": pl.String, "file": pl.String, "gold_digest": pl.String}
-)
+INSTANCE_INDEX = pl.Schema({"db_id": pl.String, "example_id": pl.String, "file": pl.String, "gold_digest": pl.String})
 
 
 class NotWritten(RuntimeError):
@@ -56,7 +54,7 @@ class NotWritten(RuntimeError):
 
 @dataclass(frozen=True)
 class Instances:
-    """Augmented databases to ship: `files` maps "<db_id>/<name>" to what to copy, `index` says for which gold."""
+    """Augmented databases to ship: `files` maps "<db_id>/<name>" to what to copy, `index` names the golds."""
 
     files: Mapping[str, Path] = field(default_factory=dict)
     index: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=INSTANCE_INDEX))
@@ -77,10 +75,10 @@ def write_version(
     """Write a version of corpus `name`; return its folder `root/name/v<NNNN>-<fingerprint 8 hex>`.
 
     `examples` has the columns of `records.EXAMPLE`, `rejected` of `records.REJECTED`. `manifest` gives at
-    least `config` (repeats the build), `databases` (a list of `{"db_id", "relative_path", "content_hash",
-    "shareable"}`, with `tables` and `columns` for coverage), `funnel` (a list of `{"stage", "rows"}`) and
-    `seeds`; counts, files, library versions, parent and names are added here. `card` None renders the dataset
-    card from the manifest.
+    least `config` (repeats the build), `databases` (each with `db_id`, `relative_path`, `content_hash` and
+    `shareable`; `tables` and `columns` allow coverage), `funnel` (in order, each with `stage` and `rows`) and
+    `seeds`. Counts (beside those given), files, library versions, parent and names are added here. `card` None
+    renders the dataset card from the manifest.
 
     A version with this fingerprint that is already there is returned unchanged. `latest` names the newest.
     Raises `ValueError` for input that does not fit, `storage.Locked` when another writer holds the corpus for
@@ -100,12 +98,12 @@ def write_version(
         with exclusive(folder / ".lock", wait_seconds=wait_seconds):
             _remove_leftovers(folder)
             existing = list_versions(root, name)
-            for path in existing:
-                same_name = path.name.endswith(f"-{fingerprint[:8]}")
-                if same_name and read_manifest(path)["fingerprint"] == fingerprint:
-                    log.info("%s: this build is already there as %s", name, path.name)
-                    _point_latest(folder, existing[-1])
-                    return path
+            for version in existing:
+                same_name = version.path.name.endswith(f"-{fingerprint[:8]}")
+                if same_name and version.fingerprint == fingerprint:
+                    log.info("%s: this build is already there as %s", name, version.path.name)
+                    _point_latest(folder, existing[-1].path)
+                    return version.path
             final = folder / _next_name(existing, fingerprint)
             full = _complete_manifest(
                 manifest,
@@ -150,9 +148,7 @@ def library_versions() -> dict[str, str]:
 
 def _check_names(name: str, fingerprint: str) -> None:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
-        raise ValueError(
-            f"corpus name {name!r}: use letters, digits, '.', '_' and '-', a letter or digit first"
-        )
+        raise ValueError(f"corpus name {name!r}: use letters, digits, '.', '_' and '-', a letter or digit first")
     if not re.fullmatch(r"[0-9a-f]{8,64}", fingerprint):
         raise ValueError(f"corpus {name}: fingerprint {fingerprint!r} is not 8 to 64 lower-case hex digits")
 
@@ -160,32 +156,25 @@ def _check_names(name: str, fingerprint: str) -> None:
 def _checked_examples(examples: pl.DataFrame, name: str) -> pl.DataFrame:
     examples = conform(examples, EXAMPLE).sort("example_id")
     if examples.is_empty():
-        raise ValueError(
-            f"corpus {name}: there is no example to publish; see the rejected rows and their reasons"
-        )
+        raise ValueError(f"corpus {name}: there is no example to publish; see the rejected rows and their reasons")
     ids = examples["example_id"]
     wrong = ids.filter(ids.is_null() | ~ids.str.contains(r"^[0-9a-f]{16}$").fill_null(False))
     if len(wrong):
-        raise ValueError(
-            f"corpus {name}: example_id {wrong[0]!r} is not 16 hex digits ({len(wrong)} such rows)"
-        )
+        raise ValueError(f"corpus {name}: example_id {wrong[0]!r} is not 16 hex digits ({len(wrong)} such rows)")
     twice = ids.filter(ids.is_duplicated())
     if len(twice):
-        raise ValueError(
-            f"corpus {name}: example_id {twice[0]} stands more than once ({len(twice)} such rows)"
-        )
+        raise ValueError(f"corpus {name}: example_id {twice[0]} stands more than once ({len(twice)} such rows)")
     strange = examples.filter(~pl.col("split").is_in(SPLITS).fill_null(False))
     if strange.height:
         row = strange.row(0, named=True)
         raise ValueError(
-            f"corpus {name}: example {row['example_id']} has split {row['split']!r}; "
-            f"expected {', '.join(SPLITS)}"
+            f"corpus {name}: example {row['example_id']} has split {row['split']!r}; expected {', '.join(SPLITS)}"
         )
     return examples
 
 
-def _next_name(existing: list[Path], fingerprint: str) -> str:
-    numbers = [int(match["number"]) for path in existing if (match := VERSION_NAME.fullmatch(path.name))]
+def _next_name(existing: list[Version], fingerprint: str) -> str:
+    numbers = [int(m["number"]) for version in existing if (m := VERSION_NAME.fullmatch(version.path.name))]
     return f"v{max(numbers, default=0) + 1:04d}-{fingerprint[:8]}"
 
 
@@ -195,19 +184,19 @@ def _complete_manifest(
     name: str,
     version: str,
     fingerprint: str,
-    existing: list[Path],
+    existing: list[Version],
     examples: pl.DataFrame,
     rejected: pl.DataFrame,
 ) -> dict[str, Any]:
     return {
-        "library_versions": library_versions(),
-        "parent": existing[-1].name if existing else None,
+        "parent": existing[-1].path.name if existing else None,
         **given,
         "schema_version": SCHEMA_VERSION,
         "corpus": name,
         "version": version,
         "fingerprint": fingerprint,
-        "counts": summarise(examples, rejected),
+        "library_versions": {**library_versions(), **given.get("library_versions", {})},
+        "counts": {**given.get("counts", {}), **summarise(examples, rejected)},
     }
 
 
@@ -230,7 +219,7 @@ def _write_files(
     text = render_card(manifest) if card is None else card
     (draft / "README.md").write_text(text, encoding="utf-8")
     manifest = {**manifest, "files": _file_facts(draft)}
-    body = json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
+    body = json.dumps(manifest, ensure_ascii=False, indent=1, allow_nan=False)
     (draft / "manifest.json").write_text(body + "\n", encoding="utf-8")
     for path in draft.rglob("*"):
         if path.is_file():

@@ -35,9 +35,7 @@ SHAPES = (
 TABLES = ("singers", "nurses", "pilots", "players", "drivers")
 
 
-def examples(
-    count: int, seed: int = 0, splits: tuple[str, ...] = ("train", "validation", "test")
-) -> pl.DataFrame:
+def examples(count: int, seed: int = 0, splits: tuple[str, ...] = ("train", "validation", "test")) -> pl.DataFrame:
     """`count` rows of `records.EXAMPLE`, in no particular order."""
     return pl.DataFrame([_example(i, seed, splits) for i in range(count)], schema=EXAMPLE)
 

@@ -31,9 +31,7 @@ from agro_data.records import EXAMPLE, REJECTED
 PRINT_A, PRINT_B = "a" * 64, "b" * 64
 
 
-def write(
-    root: Path, name: str = "shop", fingerprint: str = PRINT_A, count: int = 30, **more: object
-) -> Path:
+def write(root: Path, name: str = "shop", fingerprint: str = PRINT_A, count: int = 30, **more: object) -> Path:
     given = {
         "examples": samples.examples(count),
         "rejected": samples.rejected(7),
@@ -59,13 +57,13 @@ def test_a_version_has_the_promised_files_and_rows(tmp_path: Path) -> None:
         "rejected/rejected-00000-of-00001.parquet",
     ]
     version = open_version(path)
-    stored = version.examples().collect()
+    stored = version.examples()
     assert stored.schema == EXAMPLE
     assert stored.sort("example_id").equals(samples.examples(30).sort("example_id"))
-    assert version.rejected().collect().schema == REJECTED
-    assert version.instances().collect().schema == INSTANCE_INDEX
+    assert version.rejected().schema == REJECTED
+    assert version.instances().schema == INSTANCE_INDEX
     for split in ("train", "validation", "test"):
-        rows = version.examples(split).collect()
+        rows = version.examples(split)
         assert rows["split"].unique().to_list() == [split]
         assert rows["example_id"].is_sorted()
     manifest = version.manifest
@@ -79,10 +77,10 @@ def test_a_version_has_the_promised_files_and_rows(tmp_path: Path) -> None:
 
 def test_numbering_parent_and_latest(tmp_path: Path) -> None:
     first, second = write(tmp_path), write(tmp_path, fingerprint=PRINT_B)
-    assert [p.name for p in list_versions(tmp_path, "shop")] == ["v0001-aaaaaaaa", "v0002-bbbbbbbb"]
+    assert [v.path.name for v in list_versions(tmp_path, "shop")] == ["v0001-aaaaaaaa", "v0002-bbbbbbbb"]
     assert open_version(second).manifest["parent"] == first.name
     assert (tmp_path / "shop" / "latest").read_text() == "v0002-bbbbbbbb\n"
-    assert latest(tmp_path, "shop") == second
+    assert latest(tmp_path, "shop").path == second
     assert open_version(tmp_path / "shop").path == second
 
 
@@ -111,9 +109,7 @@ def test_row_order_and_place_do_not_change_a_byte(order: random.Random, count: i
     assert tree(one) == tree(two)
 
 
-def test_row_groups_are_bounded_and_files_are_sharded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_row_groups_are_bounded_and_files_are_sharded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agro_data.publish.parquet.write_shards.__kwdefaults__", {"shard": 6_000})
     path = write(tmp_path, examples=samples.examples(12_500, splits=("train",)))
     names = sorted(p.name for p in (path / "data").iterdir())
@@ -122,7 +118,7 @@ def test_row_groups_are_bounded_and_files_are_sharded(
         facts = pq.ParquetFile(file).metadata
         assert all(facts.row_group(i).num_rows <= 5_000 for i in range(facts.num_row_groups))
         assert facts.row_group(0).column(0).compression == "ZSTD"
-    ids = open_version(path).examples().collect()["example_id"]
+    ids = open_version(path).examples()["example_id"]
     assert ids.is_sorted()
     assert len(ids) == 12_500
 
@@ -151,7 +147,7 @@ def test_an_empty_split_is_left_out_and_load_dataset_still_works(tmp_path: Path)
     assert [p.name for p in (path / "data").iterdir()] == ["train-00000-of-00001.parquet"]
     loaded = datasets.load_dataset(str(path), cache_dir=str(tmp_path / "cache"))
     assert list(loaded) == ["train"]
-    assert open_version(path).rejected().collect().height == 0
+    assert open_version(path).rejected().height == 0
     with pytest.raises(NoVersion, match="no rows in split 'test'; splits with rows: train"):
         open_version(path).examples("test")
 
@@ -168,7 +164,7 @@ def test_instances_are_copied_and_indexed(tmp_path: Path) -> None:
     index = pl.DataFrame([["db_0", "00" * 8, "db_0/0.sqlite", "d" * 64]], schema=INSTANCE_INDEX, orient="row")
     path = write(tmp_path, instances=Instances({"db_0/0.sqlite": source}, index))
     assert (path / "instances/db_0/0.sqlite").read_bytes() == b"an instance"
-    assert open_version(path).instances().collect().equals(index)
+    assert open_version(path).instances().equals(index)
     with pytest.raises(ValueError, match=r"names 'db_0/0\.sqlite', which is not among the files"):
         write(tmp_path, fingerprint=PRINT_B, instances=Instances({}, index))
     with pytest.raises(ValueError, match=r"'\.\./x'"):
@@ -312,15 +308,15 @@ def test_kill_at_any_moment_leaves_only_whole_versions(tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
         process.stdout.close()
-        for path in list_versions(root, "shop"):
-            assert open_version(path).verify_hashes() == []
+        for version in list_versions(root, "shop"):
+            assert version.verify_hashes() == []
         if list_versions(root, "shop"):
             assert latest(root, "shop") in list_versions(root, "shop")[-2:]
     assert list_versions(root, "shop"), "no writer lived long enough to finish a version"
     last = write(root, fingerprint="f" * 64)
     assert not list((root / "shop").glob(".writing-*"))
-    assert [p.name for p in list_versions(root, "shop")][-1] == last.name
-    assert latest(root, "shop") == last
+    assert [v.path.name for v in list_versions(root, "shop")][-1] == last.name
+    assert latest(root, "shop").path == last
 
 
 def test_a_full_disk_leaves_nothing_and_says_so(tmp_path: Path) -> None:
@@ -359,7 +355,7 @@ def test_latest_is_mended_by_the_next_writer(tmp_path: Path) -> None:
     second = write(tmp_path, fingerprint=PRINT_B)
     pointer = tmp_path / "shop" / "latest"
     pointer.unlink()  # as when a writer is killed between the rename and the pointer
-    assert latest(tmp_path, "shop") == second
+    assert latest(tmp_path, "shop").path == second
     write(tmp_path, fingerprint=PRINT_B)
     assert pointer.read_text() == second.name + "\n"
 

@@ -1,0 +1,139 @@
+"""The report page: what it carries, that it asks nothing of the network, and that a real browser can use it."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import publish_samples as samples
+import pytest
+
+from agro_data.publish.read import Version, open_version
+from agro_data.publish.report import render_report
+from agro_data.publish.version import write_version
+
+HOSTILE = "</script><img src=x onerror=alert(1)> & 'naïve' 名前"
+
+
+@pytest.fixture(scope="module")
+def version(tmp_path_factory: pytest.TempPathFactory) -> Version:
+    frame = samples.examples(600).with_columns(
+        question=pl.when(pl.col("seed") == 0).then(pl.lit(HOSTILE)).otherwise(pl.col("question"))
+    )
+    path = write_version(
+        tmp_path_factory.mktemp("out"),
+        "shop",
+        fingerprint="e" * 64,
+        examples=frame,
+        rejected=samples.rejected(12),
+        manifest=samples.manifest(),
+    )
+    return open_version(path)
+
+
+@pytest.fixture(scope="module")
+def page(version: Version) -> str:
+    return render_report(version)
+
+
+def carried(page: str, name: str) -> Any:
+    body = re.search(rf'id="data-{name}">([^<]*)<', page)
+    assert body is not None
+    return json.loads(gzip.decompress(base64.b64decode(body[1])))
+
+
+def test_every_example_and_detail_is_carried(version: Version, page: str) -> None:
+    rows = version.examples().sort("example_id")
+    index = carried(page, "index")
+    assert index["example_id"] == rows["example_id"].to_list()
+    assert index["question"] == rows["question"].to_list()
+    names = index["labels"]["hardness"]
+    assert [names[code] for code in index["codes"]["hardness"]] == rows["hardness"].to_list()
+    used = [[index["labels"]["constructs"][c] for c in row] for row in index["constructs"]]
+    assert used == rows["constructs"].to_list()
+    details = [row for block in range(3) for row in carried(page, str(block))]
+    assert [row["result_digest"] for row in details] == rows["result_digest"].to_list()
+    assert [row["steps"] for row in details] == rows["steps"].to_list()
+    assert 'id="data-3"' not in page
+
+
+def test_the_page_asks_nothing_of_the_network(page: str) -> None:
+    assert not re.search(r"(src|href)\s*=|https?://|@import|fetch\(|XMLHttpRequest|WebSocket", page)
+
+
+def test_the_same_version_gives_the_same_page(version: Version, page: str) -> None:
+    assert render_report(open_version(version.path)) == page
+
+
+def test_given_points_are_drawn_and_checked(version: Version) -> None:
+    points = np.linspace(-1, 1, 1200, dtype=np.float32).reshape(600, 2)
+    shown = carried(render_report(version, points=points), "map")
+    assert shown["by"] == "the embedding of question and SQL"
+    assert shown["rows"] == list(range(600))
+    assert shown["x"] == pytest.approx(points[:, 0].tolist(), abs=1e-3)
+    with pytest.raises(ValueError, match="3 points for 600 examples"):
+        render_report(version, points=points[:3])
+
+
+def test_scales_keep_their_order(page: str) -> None:
+    bars = re.findall(r'data-filter="hardness" data-value="(\w+)"', page)
+    assert bars == ["easy", "medium", "hard", "extra"]
+
+
+PROBE = """
+<script>
+setTimeout(async () => {
+  const seen = {listed: document.querySelectorAll("#rows .row").length, found: $("found").textContent};
+  $("search").value = "naïve onerror"; apply();
+  seen.hostile = document.querySelector("#rows .q").textContent;
+  seen.injected = document.querySelectorAll("#rows img").length;
+  await document.querySelector("#rows button").onclick();
+  seen.detail = document.querySelector(".detail").textContent;
+  $("clear").onclick();
+  $("f-hardness").value = index.labels.hardness.indexOf("hard"); apply();
+  seen.hard = $("found").textContent;
+  $("next").onclick();
+  seen.page = $("page").textContent;
+  seen.pins = pins.length;
+  const box = document.createElement("pre"); box.id = "seen"; box.textContent = JSON.stringify(seen);
+  document.body.append(box);
+}, 1500);
+</script>
+"""
+
+
+def test_a_browser_can_list_search_filter_and_open(page: str, tmp_path: Path) -> None:
+    browser = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
+    if browser is None:
+        pytest.skip("no Chromium on this machine")
+    file = tmp_path / "report.html"
+    file.write_text(page.replace("</body>", PROBE + "</body>"), encoding="utf-8")
+    ended = subprocess.run(
+        [
+            *(browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"),
+            *("--virtual-time-budget=6000", "--dump-dom", file.as_uri()),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+    )
+    body = re.search(r'<pre id="seen">(.*?)</pre>', ended.stdout, re.DOTALL)
+    assert body is not None, ended.stderr[-2000:]
+    seen = json.loads(html.unescape(body[1]))
+    assert (seen["listed"], seen["found"]) == (25, "600 examples of 600")
+    assert (seen["hostile"], seen["injected"]) == (HOSTILE, 0)
+    assert "Executed" in seen["detail"]
+    assert "a claim, not a proof" in seen["detail"]
+    assert seen["hard"] == "150 examples of 600"
+    assert seen["page"] == "page 2 of 6"
+    assert seen["pins"] == 600
