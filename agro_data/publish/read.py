@@ -93,17 +93,17 @@ class Version:
         return problems
 
 
-def list_versions(root: Path, name: str) -> list[Version]:
-    """The versions of corpus `name` under `root`, oldest first."""
+def list_versions(root: Path, name: str) -> list[Path]:
+    """Folders of the versions of corpus `name` under `root`, oldest first."""
     folder = root / name
     if not folder.is_dir():
         return []
     found = [(m, p) for p in folder.iterdir() if (m := VERSION_NAME.fullmatch(p.name)) and p.is_dir()]
-    return [Version(path) for _, path in sorted(found, key=lambda pair: (int(pair[0]["number"]), pair[1].name))]
+    return [path for _, path in sorted(found, key=lambda pair: (int(pair[0]["number"]), pair[1].name))]
 
 
-def latest(root: Path, name: str) -> Version:
-    """The latest version: what `latest` names, else the newest (a writer killed before it said so).
+def latest(root: Path, name: str) -> Path:
+    """Folder of the latest version: what `latest` names, else the newest (a writer killed before it said so).
 
     Raises `NoVersion` when there is none.
     """
@@ -112,7 +112,7 @@ def latest(root: Path, name: str) -> Version:
         raise NoVersion(f"{root}: corpus {name!r} has no version; build one first")
     pointer = root / name / "latest"
     named = pointer.read_text(encoding="utf-8").strip() if pointer.is_file() else ""
-    return next((version for version in versions if version.path.name == named), versions[-1])
+    return next((path for path in versions if path.name == named), versions[-1])
 
 
 def open_version(path: Path) -> Version:
@@ -123,7 +123,7 @@ def open_version(path: Path) -> Version:
     if (path / "manifest.json").is_file():
         return Version(path)
     if list_versions(path.parent, path.name):
-        return latest(path.parent, path.name)
+        return Version(latest(path.parent, path.name))
     raise NoVersion(f"{path}: not a corpus version (no manifest.json) and not a corpus (no v0001-... folder)")
 
 

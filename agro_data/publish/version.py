@@ -98,12 +98,12 @@ def write_version(
         with exclusive(folder / ".lock", wait_seconds=wait_seconds):
             _remove_leftovers(folder)
             existing = list_versions(root, name)
-            for version in existing:
-                same_name = version.path.name.endswith(f"-{fingerprint[:8]}")
-                if same_name and version.fingerprint == fingerprint:
-                    log.info("%s: this build is already there as %s", name, version.path.name)
-                    _point_latest(folder, existing[-1].path)
-                    return version.path
+            for path in existing:
+                same_name = path.name.endswith(f"-{fingerprint[:8]}")
+                if same_name and Version(path).fingerprint == fingerprint:
+                    log.info("%s: this build is already there as %s", name, path.name)
+                    _point_latest(folder, existing[-1])
+                    return path
             final = folder / _next_name(existing, fingerprint)
             full = _complete_manifest(
                 manifest,
@@ -173,8 +173,8 @@ def _checked_examples(examples: pl.DataFrame, name: str) -> pl.DataFrame:
     return examples
 
 
-def _next_name(existing: list[Version], fingerprint: str) -> str:
-    numbers = [int(m["number"]) for version in existing if (m := VERSION_NAME.fullmatch(version.path.name))]
+def _next_name(existing: list[Path], fingerprint: str) -> str:
+    numbers = [int(m["number"]) for path in existing if (m := VERSION_NAME.fullmatch(path.name))]
     return f"v{max(numbers, default=0) + 1:04d}-{fingerprint[:8]}"
 
 
@@ -184,12 +184,12 @@ def _complete_manifest(
     name: str,
     version: str,
     fingerprint: str,
-    existing: list[Version],
+    existing: list[Path],
     examples: pl.DataFrame,
     rejected: pl.DataFrame,
 ) -> dict[str, Any]:
     return {
-        "parent": existing[-1].path.name if existing else None,
+        "parent": existing[-1].name if existing else None,
         **given,
         "schema_version": SCHEMA_VERSION,
         "corpus": name,

@@ -77,10 +77,10 @@ def test_a_version_has_the_promised_files_and_rows(tmp_path: Path) -> None:
 
 def test_numbering_parent_and_latest(tmp_path: Path) -> None:
     first, second = write(tmp_path), write(tmp_path, fingerprint=PRINT_B)
-    assert [v.path.name for v in list_versions(tmp_path, "shop")] == ["v0001-aaaaaaaa", "v0002-bbbbbbbb"]
+    assert [p.name for p in list_versions(tmp_path, "shop")] == ["v0001-aaaaaaaa", "v0002-bbbbbbbb"]
     assert open_version(second).manifest["parent"] == first.name
     assert (tmp_path / "shop" / "latest").read_text() == "v0002-bbbbbbbb\n"
-    assert latest(tmp_path, "shop").path == second
+    assert latest(tmp_path, "shop") == second
     assert open_version(tmp_path / "shop").path == second
 
 
@@ -308,15 +308,15 @@ def test_kill_at_any_moment_leaves_only_whole_versions(tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
         process.stdout.close()
-        for version in list_versions(root, "shop"):
-            assert version.verify_hashes() == []
+        for path in list_versions(root, "shop"):
+            assert open_version(path).verify_hashes() == []
         if list_versions(root, "shop"):
             assert latest(root, "shop") in list_versions(root, "shop")[-2:]
     assert list_versions(root, "shop"), "no writer lived long enough to finish a version"
     last = write(root, fingerprint="f" * 64)
     assert not list((root / "shop").glob(".writing-*"))
-    assert [v.path.name for v in list_versions(root, "shop")][-1] == last.name
-    assert latest(root, "shop").path == last
+    assert [p.name for p in list_versions(root, "shop")][-1] == last.name
+    assert latest(root, "shop") == last
 
 
 def test_a_full_disk_leaves_nothing_and_says_so(tmp_path: Path) -> None:
@@ -355,7 +355,7 @@ def test_latest_is_mended_by_the_next_writer(tmp_path: Path) -> None:
     second = write(tmp_path, fingerprint=PRINT_B)
     pointer = tmp_path / "shop" / "latest"
     pointer.unlink()  # as when a writer is killed between the rename and the pointer
-    assert latest(tmp_path, "shop").path == second
+    assert latest(tmp_path, "shop") == second
     write(tmp_path, fingerprint=PRINT_B)
     assert pointer.read_text() == second.name + "\n"
 
