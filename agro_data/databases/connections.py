@@ -3,9 +3,10 @@
 SQL that was generated, or written by anyone else, runs in `agro_data.databases.sandbox` only.
 
 The seam. All that the rest asks of an engine is what `Connection` has: `dialect`, `execute` with positional
-parameters that gives rows of `Cell`s, `objects` that lists tables and views with their keys, and `problems`. A server
-such as PostgreSQL needs, besides, a content hash that does not read everything (a snapshot's identity), a role that
-may only read, `statement_timeout`, `default_transaction_read_only`, and a guarded session like those in `guards`.
+parameters that gives rows of `Cell`s, `objects` that lists tables and views with their keys, and `problems`.
+A server such as PostgreSQL needs, besides, a content hash that does not read everything (a snapshot's
+identity), a role that may only read, `statement_timeout`, `default_transaction_read_only`, and a guarded
+session like those in `guards`.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class ForeignKeyInfo:
 
 @dataclass(frozen=True)
 class TableInfo:
-    """A table or view as the engine declares it. `unique_keys` leaves out the primary key and partial indexes."""
+    """A table or view as the engine declares it; `unique_keys` without primary key and partial indexes."""
 
     name: str
     is_view: bool
@@ -142,19 +143,17 @@ class SqliteConnection:
         tables: list[TableInfo] = []
         for name, kind in listed:
             if isinstance(name, bytes):
-                self.problems.append(f"{kind} {name!r}: its name is not valid UTF-8; left out")
+                self.problems.append(f"{_text(kind)} {name!r}: its name is not valid UTF-8; left out")
             elif not str(name).startswith("sqlite_") and kind != "shadow":
                 try:
                     tables.append(self._table(str(name), kind == "view"))
                 except DatabaseError as error:
-                    self.problems.append(f"{kind} {name!r}: cannot be read, left out: {error}")
+                    self.problems.append(f"{_text(kind)} {name!r}: cannot be read, left out: {error}")
         return [replace(table, foreign_keys=self._foreign_keys(table, tables)) for table in tables]
 
     def _table(self, name: str, is_view: bool) -> TableInfo:
         at = literal(name)
-        listed = self.execute(
-            f'SELECT name, type, "notnull", pk FROM pragma_table_xinfo({at}) WHERE hidden <> 1'
-        )
+        listed = self.execute(f'SELECT name, type, "notnull", pk FROM pragma_table_xinfo({at}) WHERE hidden <> 1')
         if not listed:  # the table-valued form says nothing of a broken view; the view itself does
             self.execute(f"SELECT 1 FROM {quoted(name)}", limit=1)
             raise DatabaseError(f"{self._db_id}: no columns")
@@ -165,9 +164,7 @@ class SqliteConnection:
             for column, declared, not_null, position in listed
         )
         self.execute(f"SELECT 1 FROM {quoted(name)}", limit=1)
-        return TableInfo(
-            name, is_view, columns, _primary_key(columns), () if is_view else self._unique_keys(at)
-        )
+        return TableInfo(name, is_view, columns, _primary_key(columns), () if is_view else self._unique_keys(at))
 
     def _unique_keys(self, at: str) -> tuple[tuple[str, ...], ...]:
         indexes = self.execute(
@@ -175,19 +172,17 @@ class SqliteConnection:
                 WHERE "unique" AND NOT partial AND origin <> 'pk' ORDER BY name"""
         )
         keys = (
-            self.execute(f"SELECT name FROM pragma_index_info({literal(index)}) ORDER BY seqno")
-            for (index,) in indexes
+            self.execute(f"SELECT name FROM pragma_index_info({literal(index)}) ORDER BY seqno") for (index,) in indexes
         )
         return tuple(  # an index on an expression has columns without a name
-            tuple(str(column) for (column,) in key)
-            for key in keys
-            if all(column is not None for (column,) in key)
+            tuple(str(column) for (column,) in key) for key in keys if all(column is not None for (column,) in key)
         )
 
     def _foreign_keys(self, table: TableInfo, tables: list[TableInfo]) -> tuple[ForeignKeyInfo, ...]:
         by_name = {other.name.lower(): other for other in tables}
         listed = self.execute(
-            f'SELECT id, "table", "from", "to" FROM pragma_foreign_key_list({literal(table.name)}) ORDER BY id DESC, seq'
+            f"""SELECT id, "table", "from", "to" FROM pragma_foreign_key_list({literal(table.name)})
+                ORDER BY id DESC, seq"""
         )
         grouped: dict[Cell, list[Row]] = {}
         for key, *rest in listed:
@@ -202,9 +197,7 @@ class SqliteConnection:
             columns = _named(table, [_text(column) for _, column, _ in pairs])
             written = [column for _, _, column in pairs]
             ref_columns = (
-                parent.primary_key
-                if None in written
-                else _named(parent, [_text(column) for column in written])
+                parent.primary_key if None in written else _named(parent, [_text(column) for column in written])
             )
             if columns is None or not ref_columns or len(columns) != len(ref_columns):
                 self._ignore(table, f"refers to columns of {parent.name!r} that do not exist or are no key")
@@ -223,12 +216,8 @@ class DuckdbConnection:
 
     def __init__(self, database: Database) -> None:
         self._db_id = database.db_id
-        self._files = (
-            {table_name(file) for file in data_files(database.path)} if database.layout == "files" else set()
-        )
-        self._connection, self.problems = open_duckdb(
-            database.path, database.layout, {"memory_limit": "1GiB"}
-        )
+        self._files = {table_name(file) for file in data_files(database.path)} if database.layout == "files" else set()
+        self._connection, self.problems = open_duckdb(database.path, database.layout, {"memory_limit": "1GiB"})
 
     def close(self) -> None:
         self._connection.close()
@@ -242,21 +231,21 @@ class DuckdbConnection:
 
     def objects(self) -> list[TableInfo]:
         listed = self.execute(
-            """SELECT table_name AS name, false AS is_view, schema_name FROM duckdb_tables() WHERE NOT internal
-               UNION ALL SELECT view_name, true, schema_name FROM duckdb_views() WHERE NOT internal
+            """SELECT table_name AS name, false AS is_view, schema_name
+               FROM duckdb_tables() WHERE NOT internal
+               UNION ALL
+               SELECT view_name, true, schema_name FROM duckdb_views() WHERE NOT internal
                ORDER BY is_view, name"""
         )
         tables: list[TableInfo] = []
         for name, is_view, schema in listed:
             if schema != "main":
-                self.problems.append(f"{schema}.{name}: only the schema main is read; left out")
+                self.problems.append(f"{_text(schema)}.{_text(name)}: only the schema main is read; left out")
                 continue
             try:
                 tables.append(self._table(str(name), bool(is_view) and name not in self._files))
             except DatabaseError as error:
-                self.problems.append(
-                    f"{'view' if is_view else 'table'} {name!r}: cannot be read, left out: {error}"
-                )
+                self.problems.append(f"{'view' if is_view else 'table'} {name!r}: cannot be read, left out: {error}")
         return sorted(tables, key=lambda table: (table.is_view, table.name))
 
     def _table(self, name: str, is_view: bool) -> TableInfo:
@@ -264,7 +253,8 @@ class DuckdbConnection:
         constraints = self.execute(
             """SELECT constraint_type, to_json(constraint_column_names), referenced_table,
                       to_json(referenced_column_names)
-               FROM duckdb_constraints() WHERE schema_name = 'main' AND table_name = ? ORDER BY constraint_index""",
+               FROM duckdb_constraints() WHERE schema_name = 'main' AND table_name = ?
+               ORDER BY constraint_index""",
             (name,),
         )
         keys = [(kind, _names(columns), parent, _names(ref)) for kind, columns, parent, ref in constraints]
@@ -306,9 +296,7 @@ def _text(value: Cell) -> str:
 
 
 def _primary_key(columns: Sequence[ColumnInfo]) -> tuple[str, ...]:
-    key = sorted(
-        (column for column in columns if column.primary_key_position), key=lambda c: c.primary_key_position
-    )
+    key = sorted((column for column in columns if column.primary_key_position), key=lambda c: c.primary_key_position)
     return tuple(column.name for column in key)
 
 

@@ -4,8 +4,8 @@ Format. A cell becomes text by its type:
 
     NULL      n
     integer   i<decimal>                            i-42
-    float     f<repr>, after rounding to 12 significant digits (`float("%.12g" % x)`); one that is then integral
-              is written as an integer (2.0 -> i2, -0.0 -> i0, 1e300 -> i followed by 301 digits);
+    float     f<repr>, after rounding to 12 significant digits (`float("%.12g" % x)`); one that is then
+              integral is written as an integer (2.0 -> i2, -0.0 -> i0, 1e300 -> i and 301 digits);
               fnan, finf, f-inf
     text      t<number of characters>:<the text>    t3:abc     (characters are Unicode code points)
     blob      b<lower-case hex>                     also text that is not valid UTF-8, by its bytes
@@ -15,11 +15,11 @@ the SHA-256 (hex) of the UTF-8 text
 
     <number of columns> newline <row> newline <row> newline ...
 
-Lengths make it unambiguous: two results have one text only if they are equal cell by cell (floats up to rounding,
-and an integral float equals its integer).
+Lengths make it unambiguous: two results have one text only if they are equal cell by cell (floats up to
+rounding, and an integral float equals its integer).
 
 >>> result_digest(2, [("b", 1.0), ("a", None)], ordered=False)[:16]
-'5fc80bbca00bbdf6'
+'80e7d3faa5360f00'
 """
 
 from __future__ import annotations
@@ -42,9 +42,7 @@ def encode_rows(rows: Iterable[Sequence[Cell]]) -> list[str]:
     try:
         return [",".join([_ENCODERS[type(cell)](cell) for cell in row]) for row in rows]
     except KeyError as error:
-        raise TypeError(
-            f"a result cell is None, int, float, str or bytes, not {error.args[0].__name__}"
-        ) from None
+        raise TypeError(f"a result cell is None, int, float, str or bytes, not {error.args[0].__name__}") from None
 
 
 def encoded_digest(column_count: int, encoded: list[str]) -> str:

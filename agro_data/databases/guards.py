@@ -1,7 +1,7 @@
 """Inner guards: one hostile statement, on one database, within limits. Runs only inside a worker process.
 
-What these cannot stop (one operation of an engine that runs or allocates without end) is stopped from outside:
-by the address-space limit of the worker and by `sandbox.Sandbox`, which kills it.
+What these cannot stop (one operation of an engine that runs or allocates without end) is stopped from
+outside: by the address-space limit of the worker and by `sandbox.Sandbox`, which kills it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from agro_data.databases.opening import (
     open_duckdb,
     open_sqlite,
     plain_rows,
+    quoted,
 )
 from agro_data.databases.types import Cell, Layout, Limits, Status
 
 CHUNK = 1000  # rows fetched at a time
 PROGRESS_STEPS = 10_000  # SQLite operations between two looks at the clock: well under a millisecond
-DENIED_FUNCTIONS = frozenset(
-    ("load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "sqlite_log")
-)
+DENIED_FUNCTIONS = frozenset(("load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "sqlite_log"))
 SQLITE_LIMITS = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
@@ -59,6 +58,7 @@ class Session(Protocol):
 
 
 def open_session(path: Path, layout: Layout, limits: Limits) -> Session:
+    """Guarded connection to a settled database. Raises the engine's error when it cannot be opened."""
     return SqliteSession(path, limits) if layout == "sqlite" else DuckdbSession(path, layout, limits)
 
 
@@ -67,9 +67,7 @@ def run_statement(session: Session, sql: str, limits: Limits, keep_rows: bool) -
     started = perf_counter()
     try:
         if len(sql) > limits.sql_length:
-            return _failure(
-                "too_large", f"SQL of {len(sql)} characters, at most {limits.sql_length}", started
-            )
+            return _failure("too_large", f"SQL of {len(sql)} characters, at most {limits.sql_length}", started)
         try:
             return _collect(session, sql, limits, keep_rows, started)
         except Exception as error:
@@ -128,19 +126,26 @@ class SqliteSession:
         self._seconds = limits.seconds
         self._deadline = 0.0
         connection = self._connection = open_sqlite(path)
-        connection.execute(
-            f"PRAGMA hard_heap_limit={limits.memory // 2}"
-        )  # of the process, never raised again
+        connection.execute(f"PRAGMA hard_heap_limit={limits.memory // 2}")  # of the process, never raised again
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(limits.bytes, limits.sql_length))
         connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, limits.sql_length * 4)  # bytes, of characters
         for category, most in SQLITE_LIMITS.items():
             connection.setlimit(category, most)
-        connection.execute(
-            "SELECT count(*) FROM sqlite_master"
-        ).fetchone()  # reads the schema, or says it is broken
+        self._connect_virtual_tables()  # also reads the schema, or says that it is broken
         connection.set_authorizer(authorize)
         connection.set_progress_handler(self._late, PROGRESS_STEPS)
         self._cursor = connection.cursor()
+
+    def _connect_virtual_tables(self) -> None:
+        """First use of a virtual table declares its columns, which the authorizer would take for a write."""
+        listed = self._connection.execute(
+            "SELECT name FROM pragma_table_list WHERE type = 'virtual' AND schema = 'main'"
+        )
+        for source in ("json_each('[]')", "json_tree('[]')", *(quoted(name) for (name,) in listed.fetchall())):
+            try:
+                self._connection.execute(f"SELECT 1 FROM {source} LIMIT 0").close()
+            except sqlite3.Error:  # its module is not in this SQLite: statements that use the table will say so
+                continue
 
     def _late(self) -> bool:
         return monotonic() > self._deadline
@@ -178,12 +183,12 @@ class SqliteSession:
 
 
 def authorize(action: int, first: str | None, second: str | None, _: str | None, __: str | None) -> int:
-    """SQLite's authorizer: reading and computing only. Called while a statement is prepared, also by views."""
+    """SQLite's authorizer: reading and computing only. Called when a statement is prepared."""
     if action in (sqlite3.SQLITE_READ, sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_FUNCTION:
         return sqlite3.SQLITE_DENY if second and second.lower() in DENIED_FUNCTIONS else sqlite3.SQLITE_OK
-    if action == sqlite3.SQLITE_PRAGMA and first == "data_version" and second is None:
+    if action == sqlite3.SQLITE_PRAGMA and first in ("data_version", "page_size") and second is None:
         return sqlite3.SQLITE_OK  # what full-text tables ask before they read
     return sqlite3.SQLITE_DENY
 
@@ -191,8 +196,8 @@ def authorize(action: int, first: str | None, second: str | None, _: str | None,
 class DuckdbSession:
     """DuckDB: read-only, no access to the outside, locked configuration, limits of memory and time.
 
-    Each statement runs in a read-only transaction: a WITH clause may hold an INSERT and is still a SELECT to the
-    parser, and a folder's database in memory is not read-only by itself.
+    Each statement runs in a read-only transaction: a WITH clause may hold an INSERT and is still a SELECT to
+    the parser, and a folder's database in memory is not read-only by itself.
     """
 
     def __init__(self, path: Path, layout: Layout, limits: Limits) -> None:

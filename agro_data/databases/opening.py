@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 SQLITE_SIDES = ("-wal", "-journal")
 DUCKDB_SIDES = (".wal",)
 DATA_SUFFIXES = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
-CSV_LOADED = (
-    256 * 2**20
-)  # a CSV up to this size is read once into memory; a larger one is a view over the file
+CSV_LOADED = 256 * 2**20  # a CSV up to this size is read once into memory; a larger one is a view over the file
 
 DUCKDB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",
@@ -46,7 +44,7 @@ class DatabaseError(Exception):
 
 
 def with_sides(path: Path, layout: Layout) -> list[Path]:
-    """The file and those non-empty files beside it that hold a part of its content (write-ahead log, journal)."""
+    """The file and those non-empty files beside it that hold a part of its content (log, journal)."""
     suffixes = {"sqlite": SQLITE_SIDES, "duckdb": DUCKDB_SIDES, "files": ()}[layout]
     sides = [path.with_name(path.name + suffix) for suffix in suffixes]
     return [path, *(side for side in sides if side.is_file() and side.stat().st_size > 0)]
@@ -55,8 +53,8 @@ def with_sides(path: Path, layout: Layout) -> list[Path]:
 def settled(path: Path, layout: Layout, folder: Path) -> Path:
     """`path` if it is complete in itself, else a copy in `folder` with log or journal worked in.
 
-    Opening such a database where it stands would write beside it, even with `mode=ro`. Raises `DatabaseError` when
-    it keeps changing while it is copied.
+    Opening such a database where it stands would write beside it, even with `mode=ro`. Raises `DatabaseError`
+    when it keeps changing while it is copied.
     """
     if len(with_sides(path, layout)) == 1:
         return path
@@ -72,9 +70,7 @@ def settled(path: Path, layout: Layout, folder: Path) -> Path:
     else:
         raise DatabaseError(f"{path}: is being written to all the time; give a copy of it")
     if layout == "sqlite":
-        with closing(
-            sqlite3.connect(copy)
-        ) as connection:  # recovers: replays the log, rolls back the journal
+        with closing(sqlite3.connect(copy)) as connection:  # recovers: replays the log, rolls back the journal
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             connection.execute("PRAGMA journal_mode=DELETE")
     else:
@@ -105,9 +101,7 @@ def open_sqlite(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def open_duckdb(
-    path: Path, layout: Layout, settings: Mapping[str, str]
-) -> tuple[duckdb.DuckDBPyConnection, list[str]]:
+def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tuple[duckdb.DuckDBPyConnection, list[str]]:
     """Locked connection without access to anything outside, and what of the database could not be read.
 
     A folder becomes a database in memory: Parquet files as views, CSV files as tables (views if large).
@@ -125,17 +119,13 @@ def open_duckdb(
     for file in data_files(path):
         name = table_name(file)
         if name.lower() in names:
-            problems.append(
-                f"{file.name}: is table {name!r} already, from {names[name.lower()]}; rename one of them"
-            )
+            problems.append(f"{file.name}: is table {name!r} already, from {names[name.lower()]}; rename one of them")
             continue
         parquet = file.suffix == ".parquet"
         loaded = not parquet and file.stat().st_size <= CSV_LOADED
         source = f"read_parquet({literal(file)})" if parquet else f"read_csv({literal(file)}, sample_size=-1)"
         try:
-            connection.execute(
-                f"CREATE {'TABLE' if loaded else 'VIEW'} {quoted(name)} AS SELECT * FROM {source}"
-            )
+            connection.execute(f"CREATE {'TABLE' if loaded else 'VIEW'} {quoted(name)} AS SELECT * FROM {source}")
         except duckdb.Error as error:
             problems.append(f"{file.name}: cannot be read as a table: {first_line(error)}")
             continue
@@ -157,7 +147,9 @@ def data_files(folder: Path) -> list[Path]:
 
 
 def is_data_file(file: Path) -> bool:
-    return file.name.lower().endswith(DATA_SUFFIXES) and not file.name.startswith(".")
+    """Whether a file's name is that of a Parquet or CSV file; one with a line break names no table."""
+    name = file.name.lower()
+    return name.endswith(DATA_SUFFIXES) and not name.startswith(".") and "\n" not in name
 
 
 def table_name(file: Path) -> str:
@@ -177,6 +169,7 @@ def literal(value: object) -> str:
 
 
 def first_line(error: BaseException) -> str:
+    """The first line of an error's message, or its type where there is none."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
@@ -202,8 +195,7 @@ _CELLS = frozenset((type(None), int, float, str, bytes))
 def plain_rows(rows: Sequence[tuple[Any, ...]]) -> list[tuple[Cell, ...]]:
     """DuckDB's rows with every value as a `Cell`."""
     return [
-        row if all(type(value) in _CELLS for value in row) else tuple([plain(value) for value in row])
-        for row in rows
+        row if all(type(value) in _CELLS for value in row) else tuple([plain(value) for value in row]) for row in rows
     ]
 
 

@@ -75,10 +75,11 @@ class _Worker:
 class Sandbox:
     """Runs untrusted SQL on databases, read-only and within `limits`, in `workers` child processes.
 
-    Use as a context manager; workers start when first needed and end with this process, however it ends. A
-    statement that outlives its limit twice over, or takes its worker down, has status "timeout" or "crashed"; the
-    others of its batch run again elsewhere. Results do not depend on the number of workers. A database with a
-    write-ahead log or journal is copied once into a private folder; nothing appears beside a source.
+    Use as a context manager; workers start when first needed and end with this process, however it ends.
+    A statement that outlives its limit twice over, or takes its worker down, has status "timeout" or
+    "crashed"; the others of its batch run again elsewhere. Results do not depend on the number of workers. A
+    database with a write-ahead log or journal is copied once into a private folder; nothing appears beside a
+    source.
     """
 
     workers: int = 1
@@ -156,9 +157,7 @@ class Sandbox:
             size = max(1, min(BATCH, -(-len(places) // self.workers)))
             for start in range(0, len(places), size):
                 part = places[start : start + size]
-                queue.append(
-                    _Batch(database.layout, str(path), mark, part, [pairs[place][1] for place in part])
-                )
+                queue.append(_Batch(database.layout, str(path), mark, part, [pairs[place][1] for place in part]))
         return queue
 
     def _settle(self, database: Database) -> Path:
@@ -230,7 +229,7 @@ class Sandbox:
         return monotonic() - since > allowed
 
     def _bury(self, worker: _Worker, queue: deque[_Batch], results: dict[int, Result], killed: bool) -> None:
-        """Settle what an ended or overrunning worker leaves: its answers, its victim, and the rest to run again."""
+        """Settle what an ended worker leaves: its answers, its victim, and the rest to run again."""
         index, _ = worker.state()
         worker.process.kill()
         code = worker.process.wait()
@@ -240,6 +239,7 @@ class Sandbox:
         except (EOFError, OSError):
             pass  # all that had been sent is read
         batch, answered = worker.batch, worker.answered
+        worker.batch = None
         worker.end()
         self._pool.remove(worker)
         if batch is None:
@@ -255,9 +255,7 @@ class Sandbox:
             fruitless = 0
         elif index == OPENING and (killed or fruitless >= FRUITLESS_STARTS):
             why = f"took over {OPEN_SECONDS:g} s" if killed else _cause(code)
-            results.update(
-                {batch.places[i]: Result("crashed", error=f"opening {batch.path}: {why}") for i in rest}
-            )
+            results.update({batch.places[i]: Result("crashed", error=f"opening {batch.path}: {why}") for i in rest})
             return
         elif fruitless >= FRUITLESS_STARTS:
             results.update({batch.places[i]: Result("crashed", error=_cause(code)) for i in rest})
@@ -284,22 +282,17 @@ def _waiting(worker: _Worker) -> tuple[int, float]:
 
 
 def _overrun_result(limits: Limits) -> Result:
-    return Result(
-        "timeout", error=f"over {limits.seconds:g} s and not to be interrupted: its process was ended"
-    )
+    why = f"over {limits.seconds:g} s and not to be interrupted: its process was ended"
+    return Result("timeout", seconds=2 * limits.seconds, error=why)
 
 
 def _cause(code: int) -> str:
-    return (
-        f"its process ended by signal {-code}" if code < 0 else f"its process ended with exit status {code}"
-    )
+    return f"its process ended by signal {-code}" if code < 0 else f"its process ended with exit status {code}"
 
 
 def _environment() -> dict[str, str]:
     """What a worker needs of the environment; secrets of this process are none of its business."""
-    kept = {
-        name: os.environ[name] for name in ("PATH", "LANG", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ
-    }
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
     root = str(Path(agro_data.__file__).parents[1])
     # One malloc arena: each further one takes 64 MiB of the address space that is limited.
     return {**kept, "PYTHONPATH": root, "PYTHONUTF8": "1", "MALLOC_ARENA_MAX": "1"}

@@ -1,10 +1,10 @@
-"""The process in which hostile SQL runs: reads statements from a pipe, answers in batches, and may be killed any time.
+"""The process in which hostile SQL runs: fed and answering by a pipe, to be killed any time.
 
-Started by `sandbox.Sandbox` as `python -c "from agro_data.databases.worker import main; main()" PIPE PAGE PARENT`.
-Imports the standard library only (duckdb when needed), so that it starts in some tens of milliseconds. Messages are
+Started by `sandbox.Sandbox` with three arguments: the pipe, the page, and the parent's process id. Imports
+the standard library only (duckdb when needed), so that it starts in some tens of milliseconds. Messages are
 `marshal`: only plain values travel, it is several times faster than pickle, and reading one runs no code.
 
-The page is memory shared with the parent, which says what runs since when without a message for each statement.
+The page is memory shared with the parent; it says what runs since when without a message for each statement.
 """
 
 from __future__ import annotations
@@ -29,9 +29,7 @@ from agro_data.databases.types import Layout, Limits
 
 OPEN_DATABASES = 8
 PAGE_SIZE = mmap.PAGESIZE
-PAGE = struct.Struct(
-    "qd"
-)  # what runs: index in the message or one of the states below; since when (monotonic)
+PAGE = struct.Struct("qd")  # what runs: index in the message or one of the states below; since when (monotonic)
 STARTING, IDLE, OPENING = -3, -2, -1
 FLUSH_RESULTS, FLUSH_ROWS, FLUSH_SECONDS = 64, 5_000, 0.1
 
@@ -75,7 +73,7 @@ def _serve(connection: Connection, page: mmap.mmap) -> None:
             failure = ("error", (), (), 0, 0, "", "", False, 0.0, f"cannot open {path}: {first_line(error)}")
             connection.send_bytes(marshal.dumps((0, [failure] * len(statements), True)))
             continue
-        if _answer(connection, page, session, statements, limits, keep_rows):
+        if _answer(connection, page, session, statements, limits=limits, keep_rows=keep_rows):
             PAGE.pack_into(page, 0, IDLE, monotonic())
             return
 
@@ -85,10 +83,11 @@ def _answer(
     page: mmap.mmap,
     session: Session,
     statements: list[str],
+    *,
     limits: Limits,
     keep_rows: bool,
 ) -> bool:
-    """Run and answer the statements of one message. True when memory ran out: the rest is left to a new process."""
+    """Run and answer one message. True when memory ran out: the rest is left to a new process."""
     batch: list[Fields] = []
     first = rows = 0
     flushed = monotonic()
@@ -100,13 +99,7 @@ def _answer(
         rows += len(fields[2])
         exhausted = is_memory_error(fields)
         done = index == len(statements) - 1
-        if (
-            done
-            or exhausted
-            or len(batch) >= FLUSH_RESULTS
-            or rows >= FLUSH_ROWS
-            or now - flushed > FLUSH_SECONDS
-        ):
+        if done or exhausted or len(batch) >= FLUSH_RESULTS or rows >= FLUSH_ROWS or now - flushed > FLUSH_SECONDS:
             connection.send_bytes(marshal.dumps((first, batch, done)))
             batch, first, rows, flushed = [], index + 1, 0, now
         if exhausted:
@@ -133,7 +126,7 @@ def _session(
 
 
 def _bound_memory(limits: Limits) -> None:
-    """Limit the address space to what the process has now and `limits.memory` more, where the system tells it."""
+    """Limit the address space to what is taken now and `limits.memory` more, where the system tells it."""
     statm = Path("/proc/self/statm")
     if not statm.exists():
         return

@@ -1,0 +1,73 @@
+"""Whether a database can be used at all, found out before anything costly is done with it."""
+
+from __future__ import annotations
+
+import fcntl
+
+from agro_data.databases.connections import open_database
+from agro_data.databases.identity import one_line
+from agro_data.databases.opening import DatabaseError, first_line, quoted, with_sides
+from agro_data.databases.types import Database, Problem
+
+SHARED_LOCK = (510, 0x40000002)  # length and start of the bytes that SQLite readers share and a writer takes
+SHOWN = 5  # names in a message
+
+
+def examine(database: Database) -> list[Problem]:
+    """What is wrong with a database; it is usable unless one of the problems has `left_out`.
+
+    Reads the schema and the first row of each table: milliseconds, whatever the size.
+    """
+    where = one_line(database.relative_path)
+
+    def problem(reason: str, remedy: str = "", left_out: bool = True) -> Problem:
+        return Problem(where, one_line(reason), remedy, left_out)
+
+    try:
+        if reason := _locked(database) or _truncated(database):
+            return [problem(*reason)]
+        with open_database(database) as connection:
+            tables = connection.objects()
+            empty = [
+                table.name for table in tables if not connection.execute(f"SELECT 1 FROM {quoted(table.name)}", limit=1)
+            ]
+            notes = [problem(note, left_out=False) for note in connection.problems]
+    except OSError as error:
+        return [problem(f"cannot be read: {error.strerror}", "check its permissions")]
+    except DatabaseError as error:
+        return [problem(first_line(error), "check it with the engine's own tools, or give a copy")]
+    if not tables:
+        return [*notes, problem("no table that can be read", "give a database with at least one table")]
+    if len(empty) == len(tables):
+        return [*notes, problem("no table has a row", "give a copy that holds data")]
+    if empty:
+        names = ", ".join(empty[:SHOWN]) + (f" and {len(empty) - SHOWN} more" if len(empty) > SHOWN else "")
+        notes.append(problem(f"{len(empty)} of {len(tables)} tables have no rows: {names}", left_out=False))
+    return notes
+
+
+def _locked(database: Database) -> tuple[str, str] | None:
+    """Whether another program is writing a SQLite file just now. DuckDB says so itself when it is opened."""
+    if database.layout != "sqlite":
+        return None
+    with database.path.open("rb") as stream:
+        try:
+            fcntl.lockf(stream, fcntl.LOCK_SH | fcntl.LOCK_NB, *SHARED_LOCK)
+        except OSError:
+            return "locked: another program is writing to it", "let it finish, or give a copy"
+    return None
+
+
+def _truncated(database: Database) -> tuple[str, str] | None:
+    """Whether a SQLite file is shorter than its header says. One with a log may be: its end is in the log."""
+    if database.layout != "sqlite" or len(with_sides(database.path, "sqlite")) > 1:
+        return None
+    size = database.path.stat().st_size
+    with database.path.open("rb") as stream:
+        header = stream.read(100)
+    page = int.from_bytes(header[16:18], "big")
+    needed = int.from_bytes(header[28:32], "big") * (65_536 if page == 1 else page)
+    counted = header[24:28] == header[92:96]  # else an old version of SQLite wrote last, and left a wrong count
+    if len(header) < 100 or (counted and size < needed):
+        return f"truncated SQLite file: {size} of {max(needed, 100)} bytes", "give a whole copy"
+    return None

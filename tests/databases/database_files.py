@@ -1,0 +1,65 @@
+"""Small databases for tests, built with the engines themselves."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.types import Database, Layout
+
+ROWS = "CREATE TABLE t(a INTEGER, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, NULL), (3, 'z')"
+
+
+def sqlite_file(path: Path, script: str = ROWS) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(script)
+    return path
+
+
+def duckdb_file(path: Path, script: str = ROWS) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with duckdb.connect(path) as connection:
+        connection.execute(script)
+    return path
+
+
+def csv_file(path: Path, text: str = "a,b\n1,x\n2,\n3,z\n") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def parquet_file(path: Path, query: str = "SELECT 1 AS a, 'x' AS b") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    duckdb.sql(query).write_parquet(str(path))
+    return path
+
+
+def found(path: Path) -> Database:
+    """The one database at `path`."""
+    catalog = find_databases(path)
+    (database,) = catalog.databases
+    return database
+
+
+def unchecked(path: Path, layout: Layout = "sqlite") -> Database:
+    """A database that the catalog would not accept."""
+    return Database(path.stem, "sqlite" if layout == "sqlite" else "duckdb", layout, path, "", path.name)
+
+
+def fingerprint(folder: Path) -> dict[str, tuple[str, int]]:
+    """Bytes and time of every file below a folder."""
+    return {
+        file.relative_to(folder).as_posix(): (
+            hashlib.sha256(file.read_bytes()).hexdigest(),
+            file.stat().st_mtime_ns,
+        )
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }

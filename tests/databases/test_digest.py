@@ -1,0 +1,104 @@
+"""The digest is recomputed here by a second implementation that knows only its documented format."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agro_data.databases.digest import result_digest
+from agro_data.databases.types import Cell
+
+CELLS = st.none() | st.integers() | st.floats() | st.text() | st.binary()
+TABLES = st.integers(1, 4).flatmap(
+    lambda width: st.tuples(st.just(width), st.lists(st.tuples(*[CELLS] * width), max_size=8))
+)
+
+
+def cell_text(cell: Cell) -> str:
+    match cell:
+        case None:
+            return "n"
+        case int():
+            return "i" + str(cell)
+        case float():
+            if math.isnan(cell) or math.isinf(cell):
+                return "f" + str(cell)
+            rounded = float("%.12g" % cell)  # noqa: UP031 - as the docstring writes it
+            return "i" + str(int(rounded)) if rounded == int(rounded) else "f" + repr(rounded)
+        case str():
+            return "t" + str(len(cell)) + ":" + cell
+        case bytes():
+            return "b" + cell.hex()
+
+
+def documented(width: int, rows: list[tuple[Cell, ...]], ordered: bool) -> str:
+    lines = [",".join(cell_text(cell) for cell in row) for row in rows]
+    text = "".join(line + "\n" for line in [str(width)] + (lines if ordered else sorted(lines)))
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+@given(TABLES, st.booleans())
+def test_it_is_the_documented_format(table: tuple[int, list[tuple[Cell, ...]]], ordered: bool) -> None:
+    assert result_digest(*table, ordered) == documented(*table, ordered)
+
+
+@given(TABLES, st.randoms(use_true_random=False))
+def test_order_counts_only_when_asked(table: tuple[int, list[tuple[Cell, ...]]], random: object) -> None:
+    width, rows = table
+    shuffled = rows[:]
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert result_digest(width, rows, False) == result_digest(width, shuffled, False)
+    moved = [cell_text(c) for r in rows for c in r] != [cell_text(c) for r in shuffled for c in r]
+    assert (result_digest(width, rows, True) != result_digest(width, shuffled, True)) == moved
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ([("a", "b")], [("a,t1:b", "")]),
+        ([("a",), ("b",)], [("a\nt1:b",)]),
+        ([(None,)], [("n",)]),
+        ([(1,)], [("1",)]),
+        ([(b"ab",)], [("ab",)]),
+        ([(1,)], [(1,), (1,)]),
+        ([(1.5,)], [(1.50000000001,)]),
+        ([], [(None,)]),
+    ],
+)
+def test_different_results_differ(left: list[tuple[Cell, ...]], right: list[tuple[Cell, ...]]) -> None:
+    assert result_digest(1, left, False) != result_digest(1, right, False)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [(2.0, 2), (-0.0, 0), (0.1 + 0.2, 0.3), (1 / 3, 0.333333333333), (1e300, 1e300)]
+)
+def test_floats_are_rounded_to_twelve_digits(left: Cell, right: Cell) -> None:
+    assert result_digest(1, [(left,)], True) == result_digest(1, [(right,)], True)
+
+
+def test_infinities_and_nan_are_three_values() -> None:
+    values = [math.inf, -math.inf, math.nan]
+    assert len({result_digest(1, [(value,)], True) for value in values}) == 3
+
+
+def test_columns_count_even_without_rows() -> None:
+    assert result_digest(1, [], False) != result_digest(2, [], False)
+
+
+def test_a_value_that_is_no_cell_is_refused() -> None:
+    with pytest.raises(TypeError, match="not list"):
+        result_digest(1, [([1],)], False)  # type: ignore[list-item]
+
+
+def test_the_example_of_the_docstring() -> None:
+    from doctest import testmod
+
+    from agro_data.databases import digest
+
+    outcome = testmod(digest)
+    assert outcome.attempted == 1
+    assert outcome.failed == 0
