@@ -33,7 +33,7 @@ def of_version(version: Version) -> dict[str, bytes]:
 
     The map places questions by their words and colours them by database, or by hardness if there is but one.
     """
-    examples = version.examples()
+    examples = version.examples().collect()
     counts = version.manifest["counts"]
     rows = examples[sample_indices(examples.height, MAP_POINTS, 0)]
     colour = "db_id" if examples["db_id"].n_unique() > 1 else "hardness"

@@ -42,11 +42,7 @@ class Version:
     def fingerprint(self) -> str:
         return str(self.manifest["fingerprint"])
 
-    def examples(self, split: str | None = None) -> pl.DataFrame:
-        """What `scan_examples` gives, read."""
-        return self.scan_examples(split).collect()
-
-    def scan_examples(self, split: str | None = None) -> pl.LazyFrame:
+    def examples(self, split: str | None = None) -> pl.LazyFrame:
         """Rows of `records.EXAMPLE`, all splits or one. Raises `NoVersion` for a split that has no rows."""
         files = sorted((self.path / "data").glob(f"{split or '*'}-*.parquet"))
         if not files:
@@ -54,13 +50,13 @@ class Version:
             raise NoVersion(f"{self.path}: no rows in split {split!r}; splits with rows: {present or 'none'}")
         return pl.scan_parquet(files)
 
-    def rejected(self) -> pl.DataFrame:
+    def rejected(self) -> pl.LazyFrame:
         """Rows of `records.REJECTED`."""
-        return pl.read_parquet(sorted((self.path / "rejected").glob("*.parquet")))
+        return pl.scan_parquet(sorted((self.path / "rejected").glob("*.parquet")))
 
-    def instances(self) -> pl.DataFrame:
+    def instances(self) -> pl.LazyFrame:
         """The instance index: db_id, example_id, file (below `instances/`), gold_digest."""
-        return pl.read_parquet(self.path / "instances" / "index.parquet")
+        return pl.scan_parquet(self.path / "instances" / "index.parquet")
 
     def example(self, example_id: str) -> dict[str, Any]:
         """The one row with this id, or with this beginning of an id if only one row has it.
@@ -69,7 +65,7 @@ class Version:
         """
         if not re.fullmatch(r"[0-9a-f]{4,16}", example_id):
             raise NoVersion(f"{example_id!r} is no example id: expected 16 hex digits (or the first 4 or more)")
-        found = self.scan_examples().filter(pl.col("example_id").str.starts_with(example_id)).collect()
+        found = self.examples().filter(pl.col("example_id").str.starts_with(example_id)).collect()
         if found.height == 1:
             return found.row(0, named=True)
         if found.is_empty():

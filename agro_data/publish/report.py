@@ -38,7 +38,7 @@ def render_report(version: Version, *, points: Points | None = None) -> str:
     `example_id`, on the diversity map; without it a sample of the questions is placed by the words they use.
     Raises `ValueError` when `points` does not fit the examples.
     """
-    examples = version.examples().sort("example_id")
+    examples = version.examples().sort("example_id").collect()
     if points is not None and len(points) != examples.height:
         raise ValueError(f"report of {version.name}: {len(points)} points for {examples.height} examples")
     manifest = version.manifest

@@ -181,7 +181,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 
 
 def test_the_certificate_says_what_was_checked(version: Version) -> None:
-    row = version.examples().filter(pl.col("hardness") == "extra").row(0, named=True)
+    row = version.examples().filter(pl.col("hardness") == "extra").collect().row(0, named=True)
     text = explain(version, row["example_id"])
     flat = " ".join(text.split())
     for said in (

@@ -52,7 +52,7 @@ def carried(page: str, name: str) -> Any:
 
 
 def test_every_example_and_detail_is_carried(version: Version, page: str) -> None:
-    rows = version.examples().sort("example_id")
+    rows = version.examples().sort("example_id").collect()
     index = carried(page, "index")
     assert index["example_id"] == rows["example_id"].to_list()
     assert index["question"] == rows["question"].to_list()

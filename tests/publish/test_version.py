@@ -57,13 +57,13 @@ def test_a_version_has_the_promised_files_and_rows(tmp_path: Path) -> None:
         "rejected/rejected-00000-of-00001.parquet",
     ]
     version = open_version(path)
-    stored = version.examples()
+    stored = version.examples().collect()
     assert stored.schema == EXAMPLE
     assert stored.sort("example_id").equals(samples.examples(30).sort("example_id"))
-    assert version.rejected().schema == REJECTED
-    assert version.instances().schema == INSTANCE_INDEX
+    assert version.rejected().collect().schema == REJECTED
+    assert version.instances().collect().schema == INSTANCE_INDEX
     for split in ("train", "validation", "test"):
-        rows = version.examples(split)
+        rows = version.examples(split).collect()
         assert rows["split"].unique().to_list() == [split]
         assert rows["example_id"].is_sorted()
     manifest = version.manifest
@@ -118,7 +118,7 @@ def test_row_groups_are_bounded_and_files_are_sharded(tmp_path: Path, monkeypatc
         facts = pq.ParquetFile(file).metadata
         assert all(facts.row_group(i).num_rows <= 5_000 for i in range(facts.num_row_groups))
         assert facts.row_group(0).column(0).compression == "ZSTD"
-    ids = open_version(path).examples()["example_id"]
+    ids = open_version(path).examples().collect()["example_id"]
     assert ids.is_sorted()
     assert len(ids) == 12_500
 
@@ -147,7 +147,7 @@ def test_an_empty_split_is_left_out_and_load_dataset_still_works(tmp_path: Path)
     assert [p.name for p in (path / "data").iterdir()] == ["train-00000-of-00001.parquet"]
     loaded = datasets.load_dataset(str(path), cache_dir=str(tmp_path / "cache"))
     assert list(loaded) == ["train"]
-    assert open_version(path).rejected().height == 0
+    assert open_version(path).rejected().collect().height == 0
     with pytest.raises(NoVersion, match="no rows in split 'test'; splits with rows: train"):
         open_version(path).examples("test")
 
@@ -164,7 +164,7 @@ def test_instances_are_copied_and_indexed(tmp_path: Path) -> None:
     index = pl.DataFrame([["db_0", "00" * 8, "db_0/0.sqlite", "d" * 64]], schema=INSTANCE_INDEX, orient="row")
     path = write(tmp_path, instances=Instances({"db_0/0.sqlite": source}, index))
     assert (path / "instances/db_0/0.sqlite").read_bytes() == b"an instance"
-    assert open_version(path).instances().equals(index)
+    assert open_version(path).instances().collect().equals(index)
     with pytest.raises(ValueError, match=r"names 'db_0/0\.sqlite', which is not among the files"):
         write(tmp_path, fingerprint=PRINT_B, instances=Instances({}, index))
     with pytest.raises(ValueError, match=r"'\.\./x'"):
