@@ -81,9 +81,7 @@ def fill(maker: Maker, context: RowContext, unique: bool = False) -> list[Cell]:
 
 def _lookup(paths: tuple[str, ...], context: RowContext) -> list[dict[str, Cell]]:
     columns = [context.read(path) for path in paths]
-    return [
-        {path: values[i] for path, values in zip(paths, columns, strict=True)} for i in range(context.count)
-    ]
+    return [{path: values[i] for path, values in zip(paths, columns, strict=True)} for i in range(context.count)]
 
 
 def _formula(maker: Formula, context: RowContext) -> list[Cell]:
@@ -140,17 +138,13 @@ def _after(maker: After, context: RowContext) -> list[Cell]:
                 first = start + timedelta(days=maker.low)
                 moment = max(first, first + (last - first) * context.rng.random())
         to_the_second = context.column.kind == "datetime" or (maker.time and context.column.kind != "date")
-        out.append(
-            moment.replace(microsecond=0).isoformat(" ") if to_the_second else moment.date().isoformat()
-        )
+        out.append(moment.replace(microsecond=0).isoformat(" ") if to_the_second else moment.date().isoformat())
     return out
 
 
 def _by_day(moment: datetime, rng: random.Random) -> datetime:
     """Same day, at an hour when people are awake."""
-    return moment.replace(hour=0, minute=0, second=0) + timedelta(
-        seconds=int(rng.triangular(7, 20, 12) * 3600)
-    )
+    return moment.replace(hour=0, minute=0, second=0) + timedelta(seconds=int(rng.triangular(7, 20, 12) * 3600))
 
 
 def _by(maker: By, context: RowContext) -> list[Cell]:

@@ -48,6 +48,4 @@ def load_domain(name: str, folder: Path = FOLDER) -> Domain:
     if extra:
         raise PopulateError(f"{name}.yml: unknown entries {extra}; there are engine, tables, semantics")
     plan = {table: read_table(entry, f"{name}.yml: {table}") for table, entry in body["tables"].items()}
-    return Domain(
-        name, body.get("engine", "sqlite"), read_ddl(name, ddl), plan, body.get("semantics", {}), ddl + text
-    )
+    return Domain(name, body.get("engine", "sqlite"), read_ddl(name, ddl), plan, body.get("semantics", {}), ddl + text)

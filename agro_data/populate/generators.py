@@ -12,7 +12,7 @@ from itertools import accumulate
 from faker import Faker
 
 from agro_data.databases.types import Cell
-from agro_data.populate.hints import Choice, Clock, Compose, Moment, Number, Series, Words
+from agro_data.populate.hints import Choice, Clock, Compose, Moment, Number, Series, Words, choice
 from agro_data.populate.schema import PopulateError
 
 LOCALE = "en_US"
@@ -58,9 +58,7 @@ def new_faker() -> Faker:
     return Faker(LOCALE)
 
 
-def generate(
-    maker: Independent, count: int, rng: random.Random, faker: Faker, unique: bool = False
-) -> list[Cell]:
+def generate(maker: Independent, count: int, rng: random.Random, faker: Faker, unique: bool = False) -> list[Cell]:
     """`count` values that depend on no other column.
 
     With `unique` no value comes twice; where the hint has too few, text gets a number appended and numbers and dates
@@ -89,8 +87,9 @@ def drawer(maker: Independent, rng: random.Random, faker: Faker) -> Callable[[],
             return lambda: f"{rng.randint(low, high):02}:{rng.randrange(60):02}:00"
         case Compose(pattern, parts):
             return lambda: pattern.format(*(rng.choice(part) for part in parts))
-        case Words(kind):
-            return _words_drawer(kind, rng, faker)
+        case Words(kind, pool):
+            draw = _words_drawer(kind, rng, faker)
+            return drawer(choice([draw() for _ in range(pool)]), rng, faker) if pool else draw
         case _:
             raise PopulateError(f"{type(maker).__name__} cannot be drawn value by value")
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import date
 
-from agro_data.databases.types import Cell
 from agro_data.populate.hints import (
     Choice,
     Clock,
@@ -27,23 +27,23 @@ START, END = date(2018, 1, 1), date(2024, 12, 31)
 _TEXTS: tuple[tuple[str, str], ...] = (
     (r"e ?mail", "email"),
     (r"phone|mobile|fax|telephone", "phone"),
+    (r"user ?name|login|handle|nick", "user_name"),
+    (r"url|website|web page|homepage|link", "url"),
+    (r"zip|post(al)? ?code|postcode", "postcode"),
+    (r"\bip\b", "ip_address"),
+    (r"isbn", "isbn"),
+    (r"iban", "iban"),
+    (r"license plate|number plate", "license_plate"),
     (r"first name|forename|given name|fname", "first_name"),
     (r"last name|surname|family name|lname|middle name", "last_name"),
-    (r"user ?name|login|handle|nick", "user_name"),
     (r"country code|nationality code", "country_code"),
     (r"country|nation(ality)?|citizenship", "country"),
     (r"city|town|municipality|hometown|birth ?place|destination|origin|location|venue", "city"),
     (r"street|address", "street"),
     (r"state|province|county|region", "state"),
-    (r"zip|post(al)? ?code|postcode", "postcode"),
-    (r"url|website|web page|homepage|link", "url"),
-    (r"\bip\b", "ip_address"),
-    (r"isbn", "isbn"),
-    (r"iban", "iban"),
     (r"colou?r", "color"),
     (r"currency", "currency_code"),
     (r"job|occupation|profession|position title", "job"),
-    (r"license plate|number plate", "license_plate"),
     (r"company|employer|publisher|manufacturer|supplier|vendor|brand|organi[sz]ation|sponsor", "company"),
     (r"description|comments?|notes?|remarks?|summary|abstract|message|body|review", "sentence"),
     (
@@ -52,14 +52,13 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     ),
     (r"author|artist|director|president|captain|coach|singer|actor|writer|composer|owner", "full_name"),
 )
+_TELLING = 9  # as many of them, from the first, also say what an identifier looks like
 _PEOPLE = re.compile(
     r"person|people|customer|client|employee|staff|student|teacher|player|patient|member|user|author|artist|actor|"
     r"doctor|physician|nurse|driver|guest|passenger|pilot|singer|director|professor|instructor|faculty|candidate|"
     r"visitor|inhabitant|swimmer|host|owner|referee|coach|agent|tenant|subscriber|contact"
 )
-_COMPANIES = re.compile(
-    r"company|supplier|vendor|manufacturer|publisher|airline|brand|employer|sponsor|carrier"
-)
+_COMPANIES = re.compile(r"company|supplier|vendor|manufacturer|publisher|airline|brand|employer|sponsor|carrier")
 
 _CATEGORIES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"gender|sex", ("F", "M", "X")),
@@ -129,9 +128,7 @@ def guess_hint(
     return ColumnHint(maker, null_share, unique)
 
 
-def _maker(
-    table: str, words: str, column: ColumnSpec, role: Role | None, distinct: int, unique: bool
-) -> Maker:
+def _maker(table: str, words: str, column: ColumnSpec, role: Role | None, distinct: int, unique: bool) -> Maker:
     if role == "date" and column.kind in ("integer", "real"):
         return Number(1_514_764_800, 1_735_603_200)  # seconds since 1970: 2018 to 2024
     if column.kind == "date" or (role == "date" and column.kind != "datetime"):
@@ -143,10 +140,10 @@ def _maker(
     if column.kind == "boolean" or (role == "boolean" and column.kind in ("integer", "real")):
         return Choice((1, 0), (0.65, 0.35))
     if column.kind in ("integer", "real"):
-        return _numeric(words, column, role, distinct, unique)
+        return _numeric(facts, column)
     if role == "boolean":
         return Choice(("Y", "N"), (0.65, 0.35))
-    return _text(table, words, role, distinct, unique)
+    return _text(facts)
 
 
 def _date(words: str, *, time: bool) -> Moment:
@@ -159,12 +156,13 @@ def _date(words: str, *, time: bool) -> Moment:
     return Moment(START, END, time, growth=1.4)
 
 
-def _numeric(words: str, column: ColumnSpec, role: Role | None, distinct: int, unique: bool) -> Maker:
+def _numeric(facts: _Facts, column: ColumnSpec) -> Maker:
+    words, role, unique = facts.words, facts.role, facts.unique
     decimals = 0 if column.kind == "integer" else 2
     if role == "year" or re.search(r"\byear\b", words):
         return Number(1950, 2005) if re.search(r"birth|found|born", words) else Number(1995, 2024)
     if role == "category":
-        return choice(list(range(1, max(2, min(distinct or 5, 12)) + 1)))
+        return choice(list(range(1, max(2, min(facts.distinct or 5, 12)) + 1)))
     if unique and (role == "identifier" or column.kind == "integer"):
         return Series(1001 if role == "identifier" else 1)
     for pattern, low, high in _RANGES:
@@ -196,25 +194,33 @@ _RANGES: tuple[tuple[str, float, float], ...] = (
 )
 
 
-def _text(table: str, words: str, role: Role | None, distinct: int, unique: bool) -> Maker:
-    if role == "category" and not unique:
-        return _category(words, distinct)
+def _text(facts: _Facts) -> Maker:
+    words, role, unique = facts.words, facts.role, facts.unique
+    category = role == "category" and not unique
+    if role == "year":
+        return choice([str(year) for year in range(2024, 1994, -1)])
+    if category:
+        known = _category(words, facts.distinct)
+        if known is not None:
+            return known
+    for pattern, kind in _TEXTS[: None if role != "identifier" else _TELLING]:
+        if re.search(rf"\b({pattern})\b", words):
+            return Words(kind, pool=facts.distinct or 5 if category else 0)
+    if category:
+        return choice(list(_GENERIC[: max(2, min(facts.distinct or 5, 12))]))
     if role == "free_text":
         return Words("sentence")
     if role == "identifier" or re.search(r"\b(code|number|no|id|sku|abbr(eviation)?|ref(erence)?)\b", words):
         head = "".join(word[0] for word in words.split()[:2]).upper()
         return (
-            Series(template=f"{head}-{{:04}}", start=101)
-            if unique
-            else Compose("{}{}", (tuple("ABCDEF"), _digits()))
+            Series(template=f"{head}-{{:04}}", start=101) if unique else Compose("{}{}", (tuple("ABCDEF"), _digits()))
         )
-    for pattern, kind in _TEXTS:
-        if re.search(rf"\b({pattern})\b", words):
-            return Words(kind)
-    if re.search(r"\bname\b|\blabel\b", words):
-        if _PEOPLE.search(table):
+    if re.fullmatch(
+        r"(name|label)( name| label)*", re.sub(rf"\b({'|'.join(facts.table.split())})\b ?", "", words).strip()
+    ):
+        if _PEOPLE.search(facts.table):
             return Words("full_name")
-        if _COMPANIES.search(table):
+        if _COMPANIES.search(facts.table):
             return Words("company")
     return Compose("{} {}", (_GENERIC, _NOUNS))
 
@@ -223,11 +229,9 @@ def _digits() -> tuple[str, ...]:
     return tuple(f"{n:03}" for n in range(1, 1000))
 
 
-def _category(words: str, distinct: int) -> Choice:
+def _category(words: str, distinct: int) -> Choice | None:
     size = max(2, min(distinct or 5, 12))
     for pattern, values in _CATEGORIES:
-        if re.search(rf"\b({pattern})\b", words):
-            known: list[Cell] = list(values)
-            if len(known) >= min(size, 3):
-                return choice(known[: max(size, 2)])
-    return choice(list(_GENERIC[:size]))
+        if re.search(rf"\b({pattern})\b", words) and len(values) >= min(size, 3):
+            return choice(values[:size])
+    return None

@@ -68,9 +68,10 @@ class Clock:
 
 @dataclass(frozen=True)
 class Words:
-    """Names and texts from Faker; `kind` is a key of `generators.WORDS`."""
+    """Names and texts from Faker; `kind` is a key of `generators.WORDS`. With `pool`, at most so many different ones."""
 
     kind: str
+    pool: int = 0
 
 
 @dataclass(frozen=True)
@@ -215,9 +216,7 @@ def read_hint(text: Any, where: str) -> ColumnHint:
     try:
         maker = _READERS[names[0]](value, body)
     except (TypeError, ValueError, KeyError) as error:
-        raise PopulateError(
-            f"{where}: {names[0]} {value!r} with {body!r} is not understood: {error}"
-        ) from error
+        raise PopulateError(f"{where}: {names[0]} {value!r} with {body!r} is not understood: {error}") from error
     return ColumnHint(maker, null_share, unique, only_if)
 
 
@@ -284,9 +283,7 @@ _READERS: dict[str, Callable[[Any, dict[str, Any]], Maker]] = {
     "series": lambda v, rest: Series(int(v), rest.get("step", 1)),
     "code": lambda v, rest: Series(rest.get("start", 1), rest.get("step", 1), v),
     "choice": _choice,
-    "by": lambda v, rest: By(
-        v, tuple((_cell(c), _choice(values, {})) for c, values in rest["values"].items())
-    ),
+    "by": lambda v, rest: By(v, tuple((_cell(c), _choice(values, {})) for c, values in rest["values"].items())),
     "boolean": lambda v, _: Choice((1, 0), (v, 1 - v)),
     "integer": lambda v, rest: _number(v, rest, "uniform", 0),
     "real": lambda v, rest: _number(v, rest, "normal", 2),
@@ -295,7 +292,7 @@ _READERS: dict[str, Callable[[Any, dict[str, Any]], Maker]] = {
     "dates": lambda v, rest: Moment(v[0], v[1], growth=rest.get("growth", 1.0)),
     "timestamps": lambda v, rest: Moment(v[0], v[1], time=True, growth=rest.get("growth", 1.0)),
     "clock": lambda v, _: Clock(*v),
-    "words": lambda v, _: Words(v),
+    "words": lambda v, rest: Words(v, rest.get("pool", 0)),
     "compose": lambda v, rest: Compose(v, tuple(tuple(part) for part in rest["parts"])),
     "after": _after,
     "formula": lambda v, rest: Formula(v, rest.get("decimals")),

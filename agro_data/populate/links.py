@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, chain, cycle, islice
 
 from agro_data.databases.types import Cell
@@ -24,13 +24,10 @@ def exclusion(refs: Sequence[tuple[Cell, ...]], other: Sequence[Cell] | None, co
     return lambda child, parent: refs[parent][0] != other[child]
 
 
-def spread(
-    pool: Sequence[int], count: int, rng: Rng, hint: Parent, allowed: Allowed | None = None
-) -> list[int | None]:
+def spread(pool: Sequence[int], count: int, rng: Rng, hint: Parent, allowed: Allowed | None = None) -> list[int | None]:
     """A parent for each of `count` children: some parents get none, some one, few get many."""
     if hint.even:
-        repeated: Iterator[int | None] = islice(cycle(pool), count)
-        return list(repeated)
+        return [*islice(cycle(pool), count)]
     parents = list(pool)
     rng.shuffle(parents)
     childless = int(len(parents) * hint.childless) if len(parents) >= 4 else 0
@@ -54,7 +51,7 @@ def spread(
 
 def one_to_one(pool: Sequence[int], count: int, rng: Rng) -> list[int | None]:
     """Different parents for at most `count` children, in parent order."""
-    return sorted(rng.sample(list(pool), min(count, len(pool))))
+    return [*sorted(rng.sample(list(pool), min(count, len(pool))))]
 
 
 def matching(
@@ -62,6 +59,7 @@ def matching(
     columns: dict[str, list[Cell]],
     given: Sequence[tuple[str, Sequence[Cell]]],
     count: int,
+    *,
     rng: Rng,
     hint: Parent,
     allowed: Allowed | None = None,
@@ -73,8 +71,7 @@ def matching(
     for members in groups.values():
         rng.shuffle(members)
     weights = {
-        key: list(accumulate((i + 1) ** -hint.skew for i in range(len(members))))
-        for key, members in groups.items()
+        key: list(accumulate((i + 1) ** -hint.skew for i in range(len(members)))) for key, members in groups.items()
     }
     drawn: list[int | None] = []
     for child in range(count):

@@ -55,9 +55,7 @@ def build_rows(schema: Schema, plan: Plan, seed: int) -> Rows:
     unplanned = [table.name for table in schema.tables if table.name not in plan]
     unknown = [name for name in plan if name not in schema.by_name]
     if unplanned or unknown:
-        raise PopulateError(
-            f"{schema.name}: tables without a plan: {unplanned}; plans without a table: {unknown}"
-        )
+        raise PopulateError(f"{schema.name}: tables without a plan: {unplanned}; plans without a table: {unknown}")
     return _Builder(schema, plan, seed).build()
 
 
@@ -93,9 +91,7 @@ class _Builder:
     def _start(self, spec: TableSpec, plan: TablePlan) -> _Table:
         for column in (*plan.hints, *plan.records, *((plan.sort,) if plan.sort else ())):
             if column not in spec.by_name:
-                raise PopulateError(
-                    f"{self.schema.name}: {spec.name} has no column {column!r} (hint, record or sort)"
-                )
+                raise PopulateError(f"{self.schema.name}: {spec.name} has no column {column!r} (hint, record or sort)")
         hints = {c.name: plan.hints.get(c.name) or self._default(spec, c.name) for c in spec.columns}
         return _Table(spec, plan, hints, plan.rows)
 
@@ -163,9 +159,7 @@ class _Builder:
         late = {place for place, hint in hints.items() if isinstance(hint.maker, Rollup)}
         while True:
             more = {
-                place
-                for place, hint in hints.items()
-                if place not in late and late & self._sources(place[0], hint)
+                place for place, hint in hints.items() if place not in late and late & self._sources(place[0], hint)
             }
             if not more:
                 return late
@@ -206,17 +200,13 @@ class _Builder:
         return found
 
     def _by_dependency(self, table: _Table, names: list[str]) -> list[str]:
-        return self._sorted(
-            {n: [d for d in dependencies(table.hints[n]) if d in names and d != n] for n in names}
-        )
+        return self._sorted({n: [d for d in dependencies(table.hints[n]) if d in names and d != n] for n in names})
 
     def _sorted(self, graph: dict[_Place, list[_Place]]) -> list[_Place]:
         try:
             return list(TopologicalSorter(graph).static_order())
         except CycleError as error:
-            raise PopulateError(
-                f"{self.schema.name}: column hints read each other: {error.args[1]}"
-            ) from None
+            raise PopulateError(f"{self.schema.name}: column hints read each other: {error.args[1]}") from None
 
     def _make(self, table: _Table, name: str) -> None:
         column, hint = table.spec.by_name[name], table.hints[name]
@@ -250,9 +240,7 @@ class _Builder:
         head, _, rest = path.partition(".")
         if not rest:
             if head not in table.columns:
-                raise PopulateError(
-                    f"{path!r} is read before it is filled, or is no column of {table.spec.name}"
-                )
+                raise PopulateError(f"{path!r} is read before it is filled, or is no column of {table.spec.name}")
             return table.columns[head]
         key = self._key(table.spec.name, head)
         if key not in table.parents:
@@ -305,9 +293,7 @@ class _Builder:
         if not pool:
             raise PopulateError(f"{where}: the parent table {key.ref_table} has no row to refer to")
         given = [
-            (ref, table.columns[c])
-            for ref, c in zip(key.ref_columns, key.columns, strict=True)
-            if c in table.columns
+            (ref, table.columns[c]) for ref, c in zip(key.ref_columns, key.columns, strict=True) if c in table.columns
         ]
         given = [pair for pair in given if key not in self.order.deferred or pair[0] in dict(hint.match)]
         given += [(column, self._read(table, path)) for column, path in hint.match]
@@ -316,7 +302,7 @@ class _Builder:
             drawn = links.one_to_one(pool, table.count, rng)
             table.keep(range(len(drawn)))
         elif given:
-            drawn = links.matching(pool, parent.columns, given, table.count, rng, hint, differs)
+            drawn = links.matching(pool, parent.columns, given, table.count, rng=rng, hint=hint, allowed=differs)
         else:
             drawn = links.spread(pool, table.count, rng, hint, differs)
         drawn = self._null_links(table, key, drawn)
@@ -342,9 +328,7 @@ class _Builder:
         rng = stream(self.seed, self.schema.name, table.spec.name, *key.columns, "null")
         drawn = [None if rng.random() < share else i for i in drawn]
         for column, allowed in hint.only_if if hint else ():
-            drawn = [
-                i if v in allowed else None for i, v in zip(drawn, self._read(table, column), strict=True)
-            ]
+            drawn = [i if v in allowed else None for i, v in zip(drawn, self._read(table, column), strict=True)]
         return drawn
 
     def _without_clashes(
@@ -394,10 +378,7 @@ class _Builder:
 
     def _fill_late(self) -> None:
         places = [
-            (t, c.name)
-            for t in self.order.tables
-            for c in self.tables[t].spec.columns
-            if (t, c.name) in self.late
+            (t, c.name) for t in self.order.tables for c in self.tables[t].spec.columns if (t, c.name) in self.late
         ]
         graph = {
             place: sorted(self._sources(place[0], self.tables[place[0]].hints[place[1]]) & self.late)

@@ -40,11 +40,7 @@ def build_sample(name: str, folder: Path, seed: int = 7) -> tuple[Path, bool]:
         folder.mkdir(parents=True, exist_ok=True)
         _write_text(notes, text)
     wanted = _fingerprint(domain, seed)
-    if (
-        done.get(name, {}).get("fingerprint") == wanted
-        and path.exists()
-        and done[name]["sha256"] == _digest(path)
-    ):
+    if done.get(name, {}).get("fingerprint") == wanted and path.exists() and done[name]["sha256"] == _digest(path):
         return path, False
     write = write_sqlite if domain.engine == "sqlite" else write_duckdb
     write(domain.schema, domain.rows(seed), path)

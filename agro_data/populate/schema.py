@@ -105,10 +105,7 @@ def read_ddl(name: str, ddl: str) -> Schema:
     con = sqlite3.connect(":memory:")
     try:
         con.executescript(ddl)
-        names = [
-            row[0]
-            for row in con.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rowid")
-        ]
+        names = [row[0] for row in con.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rowid")]
         tables = tuple(_read_table(con, table) for table in names)
         keys = tuple(key for table in tables for key in _read_foreign_keys(con, table.name))
     except sqlite3.Error as error:
@@ -126,15 +123,10 @@ def read_ddl(name: str, ddl: str) -> Schema:
 def _read_table(con: sqlite3.Connection, table: str) -> TableSpec:
     info = con.execute('SELECT name, type, "notnull", pk FROM pragma_table_info(?)', (table,)).fetchall()
     unique = []
-    indexes = con.execute(
-        "SELECT name FROM pragma_index_list(?) WHERE origin = 'u' ORDER BY seq DESC", (table,)
-    )
+    indexes = con.execute("SELECT name FROM pragma_index_list(?) WHERE origin = 'u' ORDER BY seq DESC", (table,))
     for (index,) in indexes.fetchall():
         unique.append(
-            tuple(
-                row[0]
-                for row in con.execute("SELECT name FROM pragma_index_info(?) ORDER BY seqno", (index,))
-            )
+            tuple(row[0] for row in con.execute("SELECT name FROM pragma_index_info(?) ORDER BY seqno", (index,)))
         )
     return TableSpec(
         name=table,

@@ -29,7 +29,7 @@ _TYPE_OF_KIND: dict[Kind, str] = {
     "boolean": "BOOLEAN",
 }
 _WHOLE_LIMITS = {"TINYINT": 127, "INT1": 127, "UTINYINT": 255, "SMALLINT": 32_767, "INT2": 32_767, "USMALLINT": 65_535}
-_LOOKUP_ROWS = (4, 40)
+_LOOKUP_ROWS = (4, 12)  # a larger one in the source is worth asking about, and gets as many rows as others
 _MOST_NULL = 0.8  # a column keeps some values, however empty the source's is
 
 
@@ -38,7 +38,7 @@ def build_surrogate(profile: DatabaseProfile, path: Path, seed: int, rows: int =
 
     Names, types, roles, rounded null shares and distinct counts are all that is read of the profile, so a profile made
     with `values=False` loses nothing, and no source value can be in the file. Lookup tables keep roughly their size,
-    entities get `rows` rows, events and bridges twice as many. Foreign keys that were inferred are declared where the
+    entities get `rows` rows, events, bridges and other tables at the end of a chain twice as many. Foreign keys that were inferred are declared where the
     engine lets them be; the rows respect all of them. Raises `PopulateError` where a schema cannot be filled.
     """
     schema = surrogate_schema(profile)
@@ -74,7 +74,9 @@ def _usable_keys(keys: Sequence[ForeignKey], names: dict[str, set[str]]) -> tupl
     """Keys between known columns, the first of those over the same columns and parent, none of a column to itself."""
     found: dict[tuple[str, tuple[str, ...], str], ForeignKey] = {}
     for key in sorted(keys, key=lambda k: (not k.declared, -k.confidence)):
-        known = set(key.columns) <= names.get(key.table, set()) and set(key.ref_columns) <= names.get(key.ref_table, set())
+        known = set(key.columns) <= names.get(key.table, set()) and set(key.ref_columns) <= names.get(
+            key.ref_table, set()
+        )
         itself = key.table == key.ref_table and key.columns == key.ref_columns
         if known and not itself and len(key.columns) == len(key.ref_columns) > 0:
             found.setdefault((key.table, key.columns, key.ref_table), key)
@@ -147,7 +149,7 @@ def _names(columns: Sequence[str]) -> str:
 def _plan(table: TableProfile, schema: Schema, rows: int) -> TablePlan:
     spec = schema.by_name[table.name]
     keys = schema.keys_of(table.name)
-    count = _row_count(table, spec, keys, rows)
+    count = _row_count(table, schema, rows)
     referring = {column for key in keys for column in key.columns}
     hints = {
         c.name: ColumnHint(Parent(), _null_share(c)) if c.name in referring else _hint(table, c, spec, count)
@@ -156,14 +158,15 @@ def _plan(table: TableProfile, schema: Schema, rows: int) -> TablePlan:
     return TablePlan(rows=count, hints=hints)
 
 
-def _row_count(table: TableProfile, spec: TableSpec, keys: Sequence[ForeignKey], rows: int) -> int:
-    if table.kind == "lookup":
-        low, high = _LOOKUP_ROWS
-        return min(max(_rounded(table.rows), low), high)
+def _row_count(table: TableProfile, schema: Schema, rows: int) -> int:
+    spec, keys = schema.by_name[table.name], schema.keys_of(table.name)
+    if table.kind == "lookup" and table.rows <= _LOOKUP_ROWS[1]:
+        return max(_rounded(table.rows), _LOOKUP_ROWS[0])
     if any(spec.is_unique(key.columns) for key in keys):
         return max(1, rows * 3 // 4)  # one to one: some parents go without
     narrow = [_most(c.declared_type, c.kind) for c in spec.columns if spec.is_unique((c.name,)) and c.kind == "integer"]
-    return min([rows * 2 if table.kind in ("event", "bridge") else rows, *map(int, narrow)])
+    leaf = bool(keys) and not any(key.ref_table == table.name for key in schema.foreign_keys)
+    return min([rows * 2 if leaf or table.kind in ("event", "bridge") else rows, *map(int, narrow)])
 
 
 def _hint(table: TableProfile, column: ColumnProfile, spec: TableSpec, count: int) -> ColumnHint:

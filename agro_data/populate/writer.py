@@ -42,9 +42,7 @@ def write_sqlite(schema: Schema, rows: Rows, path: Path) -> Path:
             con.execute("COMMIT")
             broken = con.execute("PRAGMA foreign_key_check").fetchone()
             if broken:
-                raise PopulateError(
-                    f"{schema.name}: row {broken[1]} of {broken[0]} has no parent in {broken[2]}"
-                )
+                raise PopulateError(f"{schema.name}: row {broken[1]} of {broken[0]} has no parent in {broken[2]}")
             con.execute("VACUUM")
         finally:
             con.close()
