@@ -39,6 +39,7 @@ class StageReport:
     reasons: dict[str, int] = field(default_factory=dict)
     figures: dict[str, float] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def rate(self) -> float:
@@ -52,8 +53,9 @@ class Build:
 
     version: Version
     reports: tuple[StageReport, ...]
-    problems: tuple[str, ...]
-    complete: bool  # as many examples as asked for, from every database
+    problems: tuple[str, ...]  # what was left out, and shards that failed
+    notes: tuple[str, ...]  # what a person may want to know and nothing was lost by
+    complete: bool  # as many examples as asked for
 
 
 Stage = Callable[[Context, int, Reporter], shards.Outcome]
@@ -63,7 +65,7 @@ STAGES: dict[str, Stage] = {
     "candidates": shards.run_candidates,
     "verified": shards.run_verified,
     "questions": shards.run_questions,
-    "distinct": finish.run_distinct,
+    "distinct": shards.run_distinct,
     "embeddings": shards.run_embeddings,
     "selection": finish.run_selection,
 }
@@ -86,12 +88,13 @@ def prepare(config: BuildConfig, run: RunConfig) -> Context:
     work = Work(cache / "work" / identity[:16])
     context = Context(work, config, cache, run.seconds)
     work.write_json("build.json", {"fingerprint": identity, "config": config.to_dict()})
-    problems = [str(problem) for problem in found.problems]
+    problems = [str(problem) for problem in found.problems if problem.left_out]
+    notes = [str(problem) for problem in found.problems if not problem.left_out]
     if config.values == "synthetic":
         made, failed = surrogates(found.databases, work.root / "surrogates", config.seed)
-        store_catalog(work, made, problems + failed)
+        store_catalog(work, made, problems + failed, notes)
     else:
-        store_catalog(work, list(found.databases), problems)
+        store_catalog(work, list(found.databases), problems, notes)
     work.write_json("sources.json", [_source(database, config) for database in found.databases])
     return context
 
@@ -114,6 +117,7 @@ def run_stage(name: str, context: Context, workers: int = 2, progress: Reporter 
         reasons=outcome.reasons,
         figures=outcome.figures,
         problems=tuple(outcome.problems),
+        notes=tuple(outcome.notes),
     )
     context.work.write_json(
         f"{name}.json",
@@ -148,15 +152,16 @@ def build(
             raise ConfigError("give a path to databases, or a BuildConfig")
         config = BuildConfig(databases=str(databases), **settings)
     elif settings or databases is not None:
-        config = replace(config, **settings, **({"databases": str(databases)} if databases is not None else {}))
+        given = {"databases": str(databases)} if databases is not None else {}
+        config = BuildConfig.from_dict(config.to_dict() | settings | given)
     run = run or RunConfig()
     context = prepare(config, run)
     reports = tuple(run_stage(name, context, run.workers, progress) for name in STAGES)
     version = write_corpus(context, run.out)
-    problems = tuple(context.work.read_json("catalog.json")["problems"]) + tuple(
-        problem for report in reports for problem in report.problems
-    )
-    return Build(version, reports, problems, complete=int(version.manifest["counts"]["examples"]) >= config.size)
+    found = context.work.read_json("catalog.json")
+    problems = (*found["problems"], *(problem for report in reports for problem in report.problems))
+    notes = (*found["notes"], *(note for report in reports for note in report.notes))
+    return Build(version, reports, problems, notes, complete=int(version.manifest["counts"]["examples"]) >= config.size)
 
 
 def cache_folder(run: RunConfig) -> Path:

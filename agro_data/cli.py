@@ -102,6 +102,8 @@ def build_command(
     with Bars(notes) as progress:
         result = build(config=config, run=run, progress=progress)
     _print_build(result, config, as_json)
+    for note in result.notes:
+        notes.print(note, style="dim", markup=False, highlight=False)
     for problem in result.problems:
         notes.print(problem, style="yellow", markup=False, highlight=False)
     if result.problems or not result.complete:
@@ -121,7 +123,8 @@ def databases_command(path: Path, draft: bool, as_json: bool) -> None:
         raise ConfigError(f"{path}: no such file or folder")
     catalog = find_databases(path)
     cache = cache_folder(RunConfig()) / "profiles"
-    problems = [str(problem) for problem in catalog.problems]
+    problems = [str(problem) for problem in catalog.problems if problem.left_out]
+    remarks = [str(problem) for problem in catalog.problems if not problem.left_out]
     listing: list[dict[str, Any]] = []
     for database in catalog.databases:
         try:
@@ -144,12 +147,14 @@ def databases_command(path: Path, draft: bool, as_json: bool) -> None:
                 "path": database.relative_path,
             }
         )
-        problems += [f"{database.db_id}: {problem}" for problem in profile.problems]
+        remarks += [f"{database.db_id}: {remark}" for remark in profile.problems]
     if not draft:
         if as_json:
             click.echo(json.dumps({"databases": listing, "problems": problems}, indent=2, ensure_ascii=False))
         else:
             _table(listing)
+    for remark in remarks:
+        notes.print(remark, style="dim", markup=False, highlight=False)
     for problem in problems:
         notes.print(problem, style="yellow", markup=False, highlight=False)
     if not catalog.databases:

@@ -6,7 +6,10 @@ or of the wrong type is found where it is made. DESIGN: the corpus columns are a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
+from polars._typing import PolarsDataType
 
 STEP = pl.Struct(
     {
@@ -18,7 +21,14 @@ STEP = pl.Struct(
     }
 )
 
-CANDIDATE = pl.Schema(
+Columns = Mapping[str, PolarsDataType]
+
+
+def _schema(*parts: Columns) -> pl.Schema:
+    return pl.Schema({name: kind for part in parts for name, kind in part.items()})
+
+
+CANDIDATE = _schema(
     {
         "candidate_id": pl.String,  # 16 hex of SHA-256 over database content hash, dialect and SQL
         "db_id": pl.String,
@@ -42,9 +52,9 @@ CANDIDATE = pl.Schema(
     }
 )
 
-VERIFIED = pl.Schema(
+VERIFIED = _schema(
+    CANDIDATE,
     {
-        **CANDIDATE,
         "result_digest": pl.String,
         "result_rows": pl.Int64,
         "result_columns": pl.Int64,
@@ -55,21 +65,21 @@ VERIFIED = pl.Schema(
         "mutants_equivalent": pl.Int64,
         "mutants_undecided": pl.Int64,
         "checks": pl.List(pl.String),  # names of the checks it passed, in order
-    }
+    },
 )
 
-QUESTION = pl.Schema(
+QUESTION = _schema(
+    VERIFIED,
     {
-        **VERIFIED,
         "question": pl.String,
         "style": pl.String,
         "evidence": pl.String,
         "alignment_method": pl.String,
         "alignment_score": pl.Float64,
-    }
+    },
 )
 
-REJECTED = pl.Schema(
+REJECTED = _schema(
     {
         "candidate_id": pl.String,
         "db_id": pl.String,
@@ -82,7 +92,9 @@ REJECTED = pl.Schema(
     }
 )
 
-EXAMPLE = pl.Schema(
+SELECTED = _schema(QUESTION, {"split": pl.String})
+
+EXAMPLE = _schema(
     {
         "example_id": pl.String,
         "db_id": pl.String,

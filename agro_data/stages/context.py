@@ -46,9 +46,9 @@ class Context:
         return prior_from_log(statements(Path(self.config.query_log)), profile.dialect, prior)
 
 
-def store_catalog(work: Work, databases: list[Database], problems: list[str]) -> None:
+def store_catalog(work: Work, databases: list[Database], problems: list[str], notes: list[str]) -> None:
     """Write the databases of this build, so that later stages neither search nor hash again."""
-    work.write_json(CATALOG, {"databases": [_encode(d) for d in databases], "problems": problems})
+    work.write_json(CATALOG, {"databases": [_encode(d) for d in databases], "problems": problems, "notes": notes})
 
 
 @lru_cache(maxsize=4)

@@ -46,7 +46,8 @@ class Outcome:
     rows_out: int
     reasons: dict[str, int] = field(default_factory=dict)
     figures: dict[str, float] = field(default_factory=dict)
-    problems: Sequence[str] = ()
+    problems: Sequence[str] = ()  # what was lost
+    notes: Sequence[str] = ()  # what is worth knowing, and nothing was lost by
 
 
 @dataclass(frozen=True)
@@ -76,19 +77,15 @@ def run_profiles(context: Context, workers: int, progress: Reporter) -> Outcome:
     for outcome in outcomes:
         if outcome.answer == 0:
             problems.append(f"{outcome.task.db_id}: no table with rows, left out")
-        problems += [f"{outcome.task.db_id}: {note}" for note in _notes(context, outcome.task.db_id, outcome.error)]
     context.work.write_json("usable.json", usable)
     tables = sum(o.answer or 0 for o in outcomes)
-    return Outcome(len(tasks), len(usable), figures={"tables": tables}, problems=problems)
+    notes = [f"{db_id}: {note}" for db_id in usable for note in context.profile(db_id).problems]
+    return Outcome(len(tasks), len(usable), figures={"tables": tables}, problems=problems, notes=notes)
 
 
 def _profile(task: Task) -> int:
     """Number of tables with rows."""
     return sum(table.rows > 0 for table in task.context.profile(task.db_id).tables)
-
-
-def _notes(context: Context, db_id: str, error: str) -> tuple[str, ...]:
-    return () if error else context.profile(db_id).problems
 
 
 def usable(context: Context) -> list[str]:

@@ -36,5 +36,4 @@ def surrogates(sources: Sequence[Database], folder: Path, seed: int) -> tuple[li
 
 
 def _stand_in(source: Database, target: Path) -> Database:
-    layout = "sqlite" if source.dialect == "sqlite" else "duckdb"
-    return replace(source, layout=layout, path=target, content_hash=file_hash(target))
+    return replace(source, layout=source.dialect, path=target, content_hash=file_hash(target))

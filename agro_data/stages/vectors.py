@@ -30,5 +30,12 @@ def read(work: Work) -> tuple[pl.DataFrame, Embeddings]:
     return joined.drop("_row"), embeddings.take(order)
 
 
+def aligned(embeddings: Embeddings, frame: pl.DataFrame, rows: pl.DataFrame) -> Embeddings:
+    """The embeddings of `rows`, a part of `frame` in any order; `embeddings` are in the order of `frame`."""
+    numbered = frame.select(KEY).with_row_index("_row")
+    order = rows.select(KEY).join(numbered, on=KEY, how="left", maintain_order="left")["_row"]
+    return embeddings.take(order.to_numpy().astype(np.int64))
+
+
 def _series(name: str, vectors: np.ndarray) -> pl.Series:
     return pl.Series(name, vectors, dtype=pl.Array(pl.Int8, vectors.shape[1]))
