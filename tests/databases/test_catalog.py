@@ -1,0 +1,299 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from database_files import csv_file, duckdb_file, fingerprint, parquet_file, sqlite_file
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.identity import ID, database_id, distinct_ids
+from agro_data.databases.types import Catalog
+
+SHARED = Path(__file__).resolve().parents[2] / "../shared/data"
+
+
+def ids(catalog: Catalog) -> list[str]:
+    return [database.db_id for database in catalog.databases]
+
+
+def left_out(catalog: Catalog) -> dict[str, str]:
+    return {problem.path: problem.reason for problem in catalog.problems if problem.left_out}
+
+
+def test_a_single_file(tmp_path: Path) -> None:
+    path = sqlite_file(tmp_path / "my shop.db")
+    sqlite_file(tmp_path / "other.db")
+    catalog = find_databases(str(path))
+    (database,) = catalog.databases
+    assert (database.db_id, database.dialect, database.layout) == ("my_shop", "sqlite", "sqlite")
+    assert (database.path, database.relative_path, catalog.root) == (path, "my shop.db", tmp_path)
+    assert database.content_hash == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert catalog.problems == ()
+
+
+def test_files_are_known_by_their_content(tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "a.data")
+    sqlite_file(tmp_path / "deep" / "down" / "b")
+    duckdb_file(tmp_path / "c.sqlite")
+    csv_file(tmp_path / "sales" / "t.csv")
+    parquet_file(tmp_path / "sales" / "u.parquet")
+    (tmp_path / "README.md").write_text("not a database")
+    sqlite_file(tmp_path / ".hidden" / "d.sqlite")
+    catalog = find_databases(tmp_path)
+    assert [(d.db_id, d.layout, d.dialect, d.relative_path) for d in catalog.databases] == [
+        ("a", "sqlite", "sqlite", "a.data"),
+        ("b", "sqlite", "sqlite", "deep/down/b"),
+        ("c", "duckdb", "duckdb", "c.sqlite"),
+        ("sales", "files", "duckdb", "sales"),
+    ]
+    assert catalog.problems == ()
+
+
+def test_the_spider_layout(tmp_path: Path) -> None:
+    for name in ("concert", "pets"):
+        sqlite_file(tmp_path / "database" / name / f"{name}.sqlite")
+        (tmp_path / "database" / name / "schema.sql").write_text("CREATE TABLE t(a)")
+    tables = tmp_path / "tables.json"
+    tables.write_text(json.dumps([{"db_id": "concert"}]))
+    for given_path in (tmp_path, tmp_path / "database", tmp_path / "database/concert"):
+        first = find_databases(given_path).databases[0]
+        assert (first.db_id, first.spider_tables) == ("concert", tables)
+    assert find_databases(tmp_path).databases[1].spider_tables is None
+
+
+def test_the_bird_layout(tmp_path: Path) -> None:
+    folder = tmp_path / "dev_databases" / "school"
+    sqlite_file(folder / "school.sqlite")
+    csv_file(folder / "database_description" / "t.csv", "original_column_name,column_description\na,number\n")
+    (tmp_path / "dev_tables.json").write_text(json.dumps([{"db_id": "school"}]))
+    catalog = find_databases(tmp_path)
+    (school,) = catalog.databases
+    assert school.descriptions == folder / "database_description"
+    assert school.spider_tables == tmp_path / "dev_tables.json"
+    assert catalog.problems == ()
+
+
+def test_semantics_beside_a_database(tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "many" / "a.db")
+    sqlite_file(tmp_path / "many" / "b.db")
+    sqlite_file(tmp_path / "own" / "c.db")
+    csv_file(tmp_path / "sales" / "t.csv")
+    for name in ("many/a.semantics.yml", "many/semantics.yml", "own/semantics.yml", "sales/semantics.yml"):
+        (tmp_path / name).write_text("tables: {}")
+    catalog = find_databases(tmp_path)
+    semantics = {d.db_id: d.semantics and d.semantics.relative_to(tmp_path).as_posix() for d in catalog.databases}
+    assert semantics == {
+        "a": "many/a.semantics.yml",
+        "b": None,
+        "c": "own/semantics.yml",
+        "sales": "sales/semantics.yml",
+    }
+    (problem,) = catalog.problems
+    assert problem.path == "many/semantics.yml"
+    assert not problem.left_out
+
+
+def test_two_files_with_one_id_are_told_apart_and_named(tmp_path: Path) -> None:
+    for name in ("a/shop.db", "b/shop.db", "b/shop.sqlite", "b/Shop.x", "c/alone.db"):
+        sqlite_file(tmp_path / name)
+    catalog = find_databases(tmp_path)
+    assert ids(catalog) == ["a.shop", "alone", "b.Shop.x", "b.shop.db", "b.shop.sqlite"]
+    notes = [problem for problem in catalog.problems if not problem.left_out]
+    assert sorted(note.path for note in notes) == ["a/shop.db", "b/Shop.x", "b/shop.db", "b/shop.sqlite"]
+    assert all("a/shop.db" in note.reason and "b/shop.sqlite" in note.reason for note in notes)
+    assert ids(find_databases(tmp_path)) == ids(catalog)
+
+
+@given(st.lists(st.text(min_size=1, max_size=6), min_size=1, max_size=8, unique=True))
+def test_ids_are_valid_and_distinct(names: list[str]) -> None:
+    places = [(name.replace("/", "|"), name.replace("/", "|")) for name in names]
+    places = list(dict.fromkeys(places))
+    given_ids = distinct_ids(places)
+    assert len({db_id.lower() for db_id in given_ids}) == len(places)
+    assert all(ID.fullmatch(db_id) for db_id in given_ids)
+    assert sorted(distinct_ids(places[::-1])) == sorted(given_ids)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("car_1", "car_1"), ("my shop (1)", "my_shop_1"), ("..x", "x"), ("日本", "_"), ("a.b-c", "a.b-c"), ("x_", "x_")],
+)
+def test_names_become_ids(name: str, expected: str) -> None:
+    assert database_id(name) == expected
+    assert database_id(expected) == expected
+
+
+def test_a_path_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        find_databases(tmp_path / "nowhere")
+
+
+def test_an_empty_folder_says_what_to_give(tmp_path: Path) -> None:
+    catalog = find_databases(tmp_path)
+    assert catalog.databases == ()
+    assert "holds no database" in str(catalog.problems[0])
+
+
+def test_bad_files_are_named_and_the_others_go_on(tmp_path: Path) -> None:
+    good = sqlite_file(tmp_path / "good.db", "CREATE TABLE t(a); INSERT INTO t VALUES (1)")
+    whole = sqlite_file(tmp_path / "cut.db", "CREATE TABLE t(a); INSERT INTO t VALUES (zeroblob(50000))")
+    whole.write_bytes(whole.read_bytes()[:20_000])
+    tiny = sqlite_file(tmp_path / "stub.db")
+    tiny.write_bytes(tiny.read_bytes()[:40])
+    rotten = bytearray(good.read_bytes())
+    rotten[100:2000] = b"\xaa" * 1900
+    (tmp_path / "rotten.db").write_bytes(rotten)
+    duck = duckdb_file(tmp_path / "cut.duckdb")
+    duck.write_bytes(duck.read_bytes()[:5000])
+    (tmp_path / "noise.sqlite").write_bytes(os.urandom(5000))
+    (tmp_path / "empty.db").write_bytes(b"")
+    sqlite_file(tmp_path / "no tables.db", "PRAGMA user_version=1")
+    sqlite_file(tmp_path / "no rows.db", "CREATE TABLE t(a); CREATE TABLE u(a)")
+    sqlite_file(tmp_path / "new\nline.db")
+    (tmp_path / "dangling.db").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(tmp_path / "pipe.db")
+    csv_file(tmp_path / "bad files" / "t.csv").with_name("t.parquet").write_bytes(b"noise")
+    (tmp_path / "bad files" / "t.csv").unlink()
+    before = fingerprint(tmp_path / "bad files")
+    catalog = find_databases(tmp_path)
+    assert ids(catalog) == ["good"]
+    reasons = left_out(catalog)
+    expected = {
+        "cut.db": "truncated SQLite file: 20000 of",
+        "stub.db": "truncated SQLite file",
+        "rotten.db": "malformed|not a database",
+        "cut.duckdb": "cannot be opened",
+        "noise.sqlite": "not a database",
+        "empty.db": "empty file",
+        "no tables.db": "no table",
+        "no rows.db": "no table has a row",
+        "new\\nline.db": "newline",
+        "dangling.db": "cannot be read",
+        "pipe.db": "not a regular file",
+        "bad files": "no table",
+    }
+    assert sorted(reasons) == sorted(expected)
+    for path, pattern in expected.items():
+        assert re.search(pattern, reasons[path]), f"{path}: {reasons[path]}"
+    assert all("\n" not in str(problem) for problem in catalog.problems)
+    assert fingerprint(tmp_path / "bad files") == before
+
+
+def test_a_file_asked_for_by_name_is_answered_for(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("not a database at all")
+    assert "not a database" in left_out(find_databases(text))["notes.txt"]
+    table = csv_file(tmp_path / "t.csv")
+    assert "one table" in left_out(find_databases(table))["t.csv"]
+
+
+def test_tables_without_rows_are_noted(tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "x.db", "CREATE TABLE a(v); CREATE TABLE b(v); INSERT INTO a VALUES (1)")
+    catalog = find_databases(tmp_path)
+    assert ids(catalog) == ["x"]
+    assert [str(problem) for problem in catalog.problems] == ["x.db: 1 of 2 tables have no rows: b"]
+    assert left_out(catalog) == {}
+
+
+def test_a_locked_file_is_named(tmp_path: Path) -> None:
+    path = sqlite_file(tmp_path / "busy.db")
+    sqlite_file(tmp_path / "free.db")
+    writer = (
+        "import sqlite3, sys, time; c = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "c.execute('BEGIN EXCLUSIVE'); print(1, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", writer, str(path)], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            catalog = find_databases(tmp_path)
+        finally:
+            process.kill()
+    assert ids(catalog) == ["free"]
+    assert "locked" in left_out(catalog)["busy.db"]
+
+
+def test_files_and_folders_without_permission() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        sqlite_file(folder / "good.db")
+        sqlite_file(folder / "secret.db").chmod(0)
+        sqlite_file(folder / "closed" / "x.db")
+        (folder / "closed").chmod(0)
+        folder.chmod(0o755)
+        user = os.geteuid()
+        if user == 0:
+            os.seteuid(65534)  # root may read everything
+        try:
+            catalog = find_databases(folder)
+        finally:
+            os.seteuid(user)
+        (folder / "closed").chmod(0o755)
+    assert ids(catalog) == ["good"]
+    reasons = left_out(catalog)
+    assert set(reasons) == {"secret.db", "closed"}
+    assert "Permission denied" in reasons["secret.db"]
+    assert "cannot be listed" in reasons["closed"]
+
+
+def test_a_broken_tables_json_is_noted(tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "x.db")
+    (tmp_path / "tables.json").write_text("{broken")
+    catalog = find_databases(tmp_path)
+    assert ids(catalog) == ["x"]
+    assert [problem.path for problem in catalog.problems] == ["tables.json"]
+
+
+def test_the_hash_is_of_the_content(tmp_path: Path) -> None:
+    def hashes() -> dict[str, str]:
+        return {database.db_id: database.content_hash for database in find_databases(tmp_path).databases}
+
+    csv_file(tmp_path / "sales" / "t.csv")
+    sqlite_file(tmp_path / "x.db", "PRAGMA journal_mode=WAL; CREATE TABLE t(a); INSERT INTO t VALUES (1)")
+    first = hashes()
+    shutil.copytree(tmp_path / "sales", tmp_path / "copy")
+    assert hashes()["copy"] == first["sales"]
+    (tmp_path / "copy" / "t.csv").rename(tmp_path / "copy" / "u.csv")
+    assert hashes()["copy"] != first["sales"]
+    with closing(sqlite3.connect(tmp_path / "x.db")) as writer:
+        writer.execute("INSERT INTO t VALUES (2)")
+        writer.commit()
+        assert hashes()["x"] != first["x"], "what stands only in the log is content too"
+
+
+@pytest.mark.parametrize("size", [300 * 2**20, pytest.param(2 * 2**30, marks=pytest.mark.slow)])
+def test_a_large_file_is_hashed_in_little_memory(size: int, tmp_path: Path) -> None:
+    path = sqlite_file(tmp_path / "big.db")
+    with path.open("r+b") as stream:
+        stream.truncate(size)  # sparse: SQLite ignores what follows its pages
+    program = (
+        "import resource, sys; from agro_data.databases.catalog import find_databases;"
+        "(d,) = find_databases(sys.argv[1]).databases;"
+        "print(d.content_hash, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    command = [sys.executable, "-c", program, str(path)]
+    output = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.split()
+    assert len(output[0]) == 64
+    assert int(output[1]) < 200_000, "kilobytes"
+
+
+def test_the_spider_databases() -> None:
+    if not (SHARED / "spider/database").exists():
+        pytest.skip("the Spider data is not beside the repository")
+    catalog = find_databases(SHARED / "spider")
+    assert len(catalog.databases) == 116
+    assert all(database.spider_tables for database in catalog.databases)
+    assert left_out(catalog) == {}

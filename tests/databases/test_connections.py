@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+import math
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import pytest
+from database_files import csv_file, duckdb_file, fingerprint, found, parquet_file, sqlite_file, unchecked
+
+from agro_data.databases.connections import (
+    ColumnInfo,
+    Connection,
+    ForeignKeyInfo,
+    TableInfo,
+    open_database,
+)
+from agro_data.databases.opening import DatabaseError
+
+SHOP = """
+CREATE TABLE customer(id INTEGER PRIMARY KEY, email TEXT NOT NULL UNIQUE);
+CREATE TABLE sale(id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customer(id));
+CREATE TABLE line(sale_id INTEGER, number INTEGER, PRIMARY KEY (sale_id, number),
+                  FOREIGN KEY (sale_id) REFERENCES sale(id));
+CREATE VIEW buyer AS SELECT email FROM customer;
+"""
+
+
+def tables(connection: Connection) -> dict[str, TableInfo]:
+    return {table.name: table for table in connection.objects()}
+
+
+@pytest.mark.parametrize("make", [sqlite_file, duckdb_file])
+def test_tables_keys_and_views(make: object, tmp_path: Path) -> None:
+    path = make(tmp_path / "shop.db", SHOP + "INSERT INTO customer VALUES (1, 'a@b.c');")  # type: ignore[operator]
+    with open_database(found(path)) as connection:
+        shop = tables(connection)
+        assert list(shop) == ["customer", "line", "sale", "buyer"]
+        customer = shop["customer"]
+        assert customer.primary_key == ("id",)
+        assert customer.unique_keys == (("email",),)
+        assert [(c.name, c.not_null) for c in customer.columns if c.name == "email"] == [("email", True)]
+        assert shop["line"].primary_key == ("sale_id", "number")
+        assert [c.primary_key_position for c in shop["line"].columns] == [1, 2]
+        assert shop["line"].foreign_keys == (ForeignKeyInfo(("sale_id",), "sale", ("id",)),)
+        assert shop["buyer"].is_view
+        assert not shop["sale"].is_view
+        assert connection.problems == []
+        assert connection.execute("SELECT email FROM customer WHERE id = ?", (1,)) == [("a@b.c",)]
+
+
+def test_foreign_keys_of_sqlite_in_all_their_forms(tmp_path: Path) -> None:
+    script = """
+    CREATE TABLE Parent(A INTEGER, B INTEGER, PRIMARY KEY (B, A));
+    CREATE TABLE implicit(x, y, FOREIGN KEY (x, y) REFERENCES parent);
+    CREATE TABLE spelled(x, FOREIGN KEY (X) REFERENCES PARENT(a));
+    CREATE TABLE self(id INTEGER PRIMARY KEY, boss REFERENCES self);
+    CREATE TABLE left_(id INTEGER PRIMARY KEY, other REFERENCES right_(id));
+    CREATE TABLE right_(id INTEGER PRIMARY KEY, other REFERENCES left_(id));
+    CREATE TABLE keyless(v);
+    CREATE TABLE lost(x REFERENCES nowhere(id), y REFERENCES keyless, z REFERENCES self(absent));
+    INSERT INTO keyless VALUES (1);
+    """
+    with open_database(found(sqlite_file(tmp_path / "db.sqlite", script))) as connection:
+        keys = {name: table.foreign_keys for name, table in tables(connection).items()}
+        assert keys["implicit"] == (ForeignKeyInfo(("x", "y"), "Parent", ("B", "A")),)
+        assert keys["spelled"] == (ForeignKeyInfo(("x",), "Parent", ("A",)),)
+        assert keys["self"] == (ForeignKeyInfo(("boss",), "self", ("id",)),)
+        assert keys["left_"][0].ref_table == "right_"
+        assert keys["lost"] == ()
+        assert len(connection.problems) == 3
+        assert "nowhere" in " ".join(connection.problems)
+
+
+def test_views_over_missing_tables_are_reported(tmp_path: Path) -> None:
+    script = "CREATE TABLE t(a); INSERT INTO t VALUES (1); CREATE TABLE gone(b); CREATE VIEW v AS SELECT b FROM gone;"
+    lite = sqlite_file(tmp_path / "a.sqlite", script + "CREATE VIEW w AS SELECT c FROM t; PRAGMA foreign_keys=OFF")
+    with closing(sqlite3.connect(lite)) as writer:
+        writer.execute("PRAGMA legacy_alter_table=ON")
+        writer.execute("DROP TABLE gone")
+        writer.commit()
+    duck = duckdb_file(
+        tmp_path / "b.duckdb", script.replace("(a)", "(a INT)").replace("(b)", "(b INT)") + "DROP TABLE gone"
+    )
+    for path, bad in ((lite, ["v", "w"]), (duck, ["v"])):
+        with open_database(found(path)) as connection:
+            assert list(tables(connection)) == ["t"]
+            assert len(connection.problems) == len(bad)
+            for name, problem in zip(bad, connection.problems, strict=True):
+                assert f"'{name}'" in problem
+
+
+@pytest.mark.parametrize("make", [sqlite_file, duckdb_file])
+def test_awkward_identifiers(make: object, tmp_path: Path) -> None:
+    names = ["order", "two words", 'say "hi"', "it's", "größe", "日本", "Straße 7", "a.b", "select"]
+    quoted = ['"' + name.replace('"', '""') + '"' for name in names]
+    script = "".join(f"CREATE TABLE {q}({q} INTEGER); INSERT INTO {q} VALUES (1);" for q in quoted)
+    with open_database(found(make(tmp_path / "x.db", script))) as connection:  # type: ignore[operator]
+        found_tables = tables(connection)
+        assert sorted(found_tables) == sorted(names)
+        assert all(table.columns[0].name == name for name, table in found_tables.items())
+        for q in quoted:
+            assert connection.execute(f"SELECT {q} FROM {q}") == [(1,)]
+
+
+def test_columns_that_differ_only_by_unicode_case(tmp_path: Path) -> None:
+    path = sqlite_file(tmp_path / "x.db", 'CREATE TABLE t("É" TEXT, "é" TEXT); INSERT INTO t VALUES (1, 2)')
+    with open_database(found(path)) as connection:
+        assert [column.name for column in tables(connection)["t"].columns] == ["É", "é"]
+
+
+def test_a_table_of_1500_columns(tmp_path: Path) -> None:
+    columns = ", ".join(f"c{i} INTEGER" for i in range(1500))
+    path = sqlite_file(tmp_path / "wide.db", f"CREATE TABLE wide({columns}); INSERT INTO wide(c0) VALUES (1)")
+    with open_database(found(path)) as connection:
+        (wide,) = connection.objects()
+        assert len(wide.columns) == 1500
+        assert wide.columns[1499] == ColumnInfo("c1499", "INTEGER")
+        assert len(connection.execute("SELECT * FROM wide")[0]) == 1500
+
+
+def test_text_that_is_not_utf8_comes_as_bytes(tmp_path: Path) -> None:
+    script = "CREATE TABLE t(v); INSERT INTO t VALUES ('é'), (CAST(x'ff41' AS TEXT)), (x'01'), (2), (2.5), (9e999)"
+    with open_database(found(sqlite_file(tmp_path / "x.db", script))) as connection:
+        rows = connection.execute("SELECT v FROM t")
+    assert rows == [("é",), (b"\xffA",), (b"\x01",), (2,), (2.5,), (math.inf,)]
+
+
+def test_fetching_can_be_bounded_and_errors_name_the_database(tmp_path: Path) -> None:
+    for path in (sqlite_file(tmp_path / "shop.sqlite"), duckdb_file(tmp_path / "shop.duckdb")):
+        with open_database(found(path)) as connection:
+            assert connection.execute("SELECT a FROM t ORDER BY a", limit=2) == [(1,), (2,)]
+            with pytest.raises(DatabaseError, match=r"shop.*missing"):
+                connection.execute("SELECT * FROM missing")
+            assert connection.execute("SELECT count(*) FROM t") == [(3,)]
+
+
+def test_trusted_connections_cannot_write(tmp_path: Path) -> None:
+    folder = csv_file(tmp_path / "files" / "t.csv").parent
+    for path in (sqlite_file(tmp_path / "a.sqlite"), duckdb_file(tmp_path / "b.duckdb")):
+        before = fingerprint(tmp_path)
+        with open_database(found(path)) as connection, pytest.raises(DatabaseError):
+            connection.execute("INSERT INTO t VALUES (9, 'x')")
+        assert fingerprint(tmp_path) == before
+    with open_database(found(folder)) as connection, pytest.raises(DatabaseError, match="disabled by configuration"):
+        connection.execute(f"COPY t TO '{tmp_path}/x.csv'")
+
+
+@pytest.mark.parametrize("kind", ["wal", "hot journal", "duckdb log"])
+def test_logs_and_journals_are_worked_in_and_nothing_appears(kind: str, tmp_path: Path) -> None:
+    """The source is left as a writer that was killed leaves it: with its log or journal beside it."""
+    if kind == "duckdb log":
+        name, expected = "db.duckdb", [(1,), (2,)]
+        program = (
+            "import duckdb, os, sys; c = duckdb.connect(sys.argv[1]); c.execute('CREATE TABLE t(a INTEGER)');"
+            "c.execute('INSERT INTO t VALUES (1)'); c.execute('CHECKPOINT');"
+            "c.execute('INSERT INTO t VALUES (2)'); os._exit(0)"
+        )
+    else:
+        name = "db.sqlite"
+        expected = [(1,), (2,)] if kind == "wal" else [(i,) for i in range(2000)]
+        change = (
+            "c.execute('PRAGMA journal_mode=WAL'); c.execute('CREATE TABLE t(a)');"
+            "c.execute('INSERT INTO t VALUES (1)');"
+            "c.execute('INSERT INTO t VALUES (2)')"
+            if kind == "wal"
+            else "c.execute('CREATE TABLE t(a)'); c.execute('BEGIN');"
+            "c.executemany('INSERT INTO t VALUES (?)', ((i,) for i in range(2000))); c.execute('COMMIT');"
+            "c.execute('PRAGMA cache_size=1'); c.execute('BEGIN'); c.execute('UPDATE t SET a = -1')"
+        )
+        program = (
+            f"import sqlite3, os, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); {change}; os._exit(0)"
+        )
+    source = tmp_path / "source"
+    source.mkdir()
+    subprocess.run([sys.executable, "-c", program, str(source / name)], check=True)
+    before = fingerprint(source)
+    assert len(before) >= 2, "the writer left neither log nor journal"
+    source.chmod(0o555)
+    try:
+        with open_database(found(source)) as connection:
+            assert connection.execute("SELECT a FROM t ORDER BY a") == expected
+        assert fingerprint(source) == before
+    finally:
+        source.chmod(0o755)
+
+
+def test_a_wal_database_without_its_log(tmp_path: Path) -> None:
+    path = sqlite_file(tmp_path / "db.sqlite", "PRAGMA journal_mode=WAL; CREATE TABLE t(a); INSERT INTO t VALUES (1)")
+    before = fingerprint(tmp_path)
+    with open_database(found(path)) as connection:
+        assert connection.execute("SELECT a FROM t") == [(1,)]
+    assert list(before) == ["db.sqlite"]
+    assert fingerprint(tmp_path) == before
+
+
+def test_the_private_copy_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    private = tmp_path / "private"
+    private.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(private))
+    path = sqlite_file(tmp_path / "db.sqlite", "PRAGMA journal_mode=WAL; CREATE TABLE t(a)")
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("INSERT INTO t VALUES (2)")
+        writer.commit()
+        with open_database(found(path)) as connection:
+            assert connection.execute("SELECT a FROM t") == [(2,)]
+            assert os.listdir(private) != []
+    assert os.listdir(private) == []
+
+
+def test_a_folder_of_files_is_a_database(tmp_path: Path) -> None:
+    csv_file(tmp_path / "shop" / "it's.csv")
+    parquet_file(tmp_path / "shop" / "customers.parquet", "SELECT range AS id FROM range(3)")
+    with open_database(found(tmp_path / "shop")) as connection:
+        shop = tables(connection)
+        assert {name: table.is_view for name, table in shop.items()} == {"customers": False, "it's": False}
+        assert connection.dialect == "duckdb"
+        assert connection.execute("""SELECT count(*) FROM "it's" """) == [(3,)]
+        assert connection.execute("SELECT sum(id) FROM customers") == [(3,)]
+
+
+def test_large_csv_files_are_views_over_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agro_data.databases.opening.CSV_LOADED", 4)
+    csv_file(tmp_path / "shop" / "t.csv")
+    csv_file(tmp_path / "other.txt", "secret\n1\n")
+    with open_database(found(tmp_path / "shop")) as connection:
+        (table,) = connection.objects()
+        assert not table.is_view
+        assert connection.execute("SELECT sum(a) FROM t") == [(6,)]
+        with pytest.raises(DatabaseError):
+            connection.execute(f"SELECT * FROM read_csv('{tmp_path}/other.txt')")
+
+
+def test_files_that_are_no_tables_are_reported(tmp_path: Path) -> None:
+    shop = csv_file(tmp_path / "shop" / "t.csv").parent
+    parquet_file(shop / "T.parquet")
+    (shop / "noise.parquet").write_bytes(b"noise")
+    (shop / "latin.csv").write_bytes("a,b\n1,é\n".encode("latin-1") * 2000)
+    with open_database(found(shop)) as connection:
+        assert list(tables(connection)) == ["T"]
+        assert sorted(problem.split(":")[0] for problem in connection.problems) == [
+            "latin.csv",
+            "noise.parquet",
+            "t.csv",
+        ]
+
+
+def test_other_schemas_of_duckdb_are_reported(tmp_path: Path) -> None:
+    script = "CREATE TABLE t(a INT); INSERT INTO t VALUES (1); CREATE SCHEMA raw; CREATE TABLE raw.u(a INT)"
+    with open_database(found(duckdb_file(tmp_path / "x.duckdb", script))) as connection:
+        assert list(tables(connection)) == ["t"]
+        assert connection.problems == ["raw.u: only the schema main is read; left out"]
+
+
+def test_what_cannot_be_opened_says_so(tmp_path: Path) -> None:
+    (tmp_path / "noise.duckdb").write_bytes(b"noise" * 1000)
+    with (
+        pytest.raises(DatabaseError, match="noise: cannot be opened"),
+        open_database(unchecked(tmp_path / "noise.duckdb", "duckdb")),
+    ):
+        raise AssertionError("was opened")
+    path = duckdb_file(tmp_path / "busy.duckdb")
+    writer = "import duckdb, sys, time; c = duckdb.connect(sys.argv[1]); print(1, flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", writer, str(path)], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            with pytest.raises(DatabaseError, match="lock"), open_database(unchecked(path, "duckdb")):
+                raise AssertionError("was opened")
+        finally:
+            process.kill()
+    assert duckdb.connect(path, read_only=True).execute("SELECT count(*) FROM t").fetchall() == [(3,)]
