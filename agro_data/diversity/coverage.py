@@ -57,9 +57,7 @@ def coverage_radius(sample: Vectors, selected: Vectors) -> Radius:
             part = slice(first, first + _ROWS_AT_ONCE)
             nearest[part] = np.maximum(nearest[part], (rows[part] @ block.T).max(axis=1))
     distance = np.round(np.clip(1.0 - nearest, 0.0, 2.0), 4)
-    return Radius(
-        float(distance.max()), round(float(distance.mean()), 4), round(float(np.percentile(distance, 95)), 4)
-    )
+    return Radius(float(distance.max()), round(float(distance.mean()), 4), round(float(np.percentile(distance, 95)), 4))
 
 
 def _directions(vectors: Vectors) -> Floats:

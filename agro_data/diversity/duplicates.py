@@ -22,9 +22,7 @@ def drop_exact(frame: pl.DataFrame) -> Sifted:
     styles = frame["style"].to_list() if "style" in frame.columns else [""] * frame.height
     keys = [
         (db_id, skeleton, literals(sql), style)
-        for db_id, skeleton, sql, style in zip(
-            frame["db_id"], frame["skeleton"], frame["sql"], styles, strict=True
-        )
+        for db_id, skeleton, sql, style in zip(frame["db_id"], frame["skeleton"], frame["sql"], styles, strict=True)
     ]
     first: dict[tuple[object, ...], int] = {}
     for row in _by_plausibility(frame):

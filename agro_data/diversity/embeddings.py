@@ -107,9 +107,7 @@ def load_encoder(
 
     torch.set_num_threads(threads)
     if precision == "auto":
-        capable = (
-            device != "cpu" or torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-        )
+        capable = device != "cpu" or torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
         precision = "bfloat16" if capable else "float32"
     model = SentenceTransformer(
         str(source.path),

@@ -59,8 +59,7 @@ def find_model(name: str = DEFAULT_MODEL, *, network: bool = True) -> FoundModel
         return FoundModel(name, as_path.resolve(), "path")
     if name.count("/") != 1 or as_path.is_absolute() or name.startswith("."):
         raise ModelMissing(
-            f"embedding model {name!r} is neither a folder with a config.json"
-            f" nor a Hub id like {DEFAULT_MODEL!r}"
+            f"embedding model {name!r} is neither a folder with a config.json nor a Hub id like {DEFAULT_MODEL!r}"
         )
     cached = _in_hub_cache(name)
     if cached is not None:
@@ -93,9 +92,7 @@ def _in_package(name: str) -> Path | None:
     folder = Path(spec.submodule_search_locations[0]) / carried.folder
     weights = folder / carried.weights
     if not weights.is_file():
-        raise ModelMissing(
-            f"package {carried.module} lacks {carried.folder}/{carried.weights}: install it again"
-        )
+        raise ModelMissing(f"package {carried.module} lacks {carried.folder}/{carried.weights}: install it again")
     with weights.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != carried.sha256:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 _TOKEN = re.compile(
     r"""(?P<comment>--[^\n]*|/\*.*?\*/)
       | (?P<text>'(?:[^']|'')*')
-      | (?P<quoted>"(?:[^"]|"")*"|`[^`]*`|\[[A-Za-z_][^\]]*\])
+      | (?P<quoted>"(?:[^"]|"")*"|`[^`]*`|\[[^\]'"]*[A-Za-z_][^\]'"]*\])
       | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
       | (?P<word>[^\W\d][\w$]*)
       | (?P<symbol><>|!=|<=|>=|==|\|\||::|[^\s\w])""",
@@ -101,9 +101,7 @@ def normal_sql(sql: str) -> tuple[str, ...]:
     kept: list[str] = []
     i = 0
     while i < len(plain):
-        following = (
-            plain[i + 1] if i + 2 <= len(plain) - 1 or (plain[i] == "as" and i + 1 < len(plain)) else "("
-        )
+        following = plain[i + 1] if i + 2 <= len(plain) - 1 or (plain[i] == "as" and i + 1 < len(plain)) else "("
         if following == "." or (plain[i] == "as" and following != "("):
             i += 2
         else:

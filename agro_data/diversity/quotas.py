@@ -27,7 +27,7 @@ def water_fill(
     lower: Counts = np.zeros_like(upper)
     if floor is not None:
         lower = np.minimum(np.asarray(floor, dtype=np.int64), upper)
-    slope = np.ones(len(upper)) if weight is None else np.maximum(np.asarray(weight, dtype=np.float64), 1e-12)
+    slope = np.ones(len(upper)) if weight is None else np.maximum(np.asarray(weight, dtype=np.float64), 1e-9)
     want = min(int(total), int(upper.sum()))
     if len(upper) == 0 or lower.sum() >= want:
         return lower
@@ -55,7 +55,7 @@ def fit_table(
     wanted columns.
     """
     wanted = column_weight / column_weight.sum() * row_totals.sum()
-    weight = np.maximum(column_weight.astype(np.float64), 1e-9)
+    weight = np.maximum(column_weight.astype(np.float64), 1e-6)
     exact = np.zeros(capacity.shape)
     possible = np.minimum(row_totals, capacity.sum(axis=1)).astype(np.float64)
     for _ in range(rounds):
@@ -63,7 +63,7 @@ def fit_table(
         given = exact.sum(axis=0)
         if np.all(np.abs(given - wanted) <= 0.002 * row_totals.sum() + 0.5):
             break
-        weight = np.clip(weight * (wanted + 1e-9) / (given + 1e-9), 1e-9, 1e9)
+        weight = np.clip(weight * (wanted + 1e-9) / (given + 1e-9), 1e-6, 1e6)
     counts = np.zeros(capacity.shape, dtype=np.int64)
     owed = np.zeros(capacity.shape[1])
     for row in range(len(counts)):
@@ -79,15 +79,13 @@ def fit_table(
     return counts
 
 
-def _levels(
-    want: NDArray[np.float64], lower: Counts, upper: Counts, slope: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _levels(want: NDArray[np.float64], lower: Counts, upper: Counts, slope: NDArray[np.float64]) -> NDArray[np.float64]:
     """Row by row the shares clip(level * slope, lower, upper) at the level where they sum to `want`.
 
     `lower` and `upper` are (rows, columns), `slope` (columns,) and `want` (rows,).
     """
     low, high = np.zeros(len(want)), (upper / slope).max(axis=1)
-    for _ in range(64):
+    for _ in range(128):  # to the last bit, whatever the ratio of weights
         middle = (low + high) / 2
         under = np.clip(middle[:, None] * slope, lower, upper).sum(axis=1) < want
         low, high = np.where(under, middle, low), np.where(under, high, middle)

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from agro_data.diversity.coverage import Radius, cover, coverage_radius
+from agro_data.diversity.cutting import SHARES
 from agro_data.diversity.embeddings import Embeddings, Vectors
 from agro_data.diversity.quotas import Counts, fit_table, water_fill
 from agro_data.diversity.rejection import in_order, seeded_number, seeded_order
@@ -27,6 +28,7 @@ LARGEST_BLOCK = 20_000
 _RADIUS_SAMPLE = 2_000
 
 Rows = NDArray[np.int64]
+Name = TypeVar("Name", str, tuple[str, str])
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Quotas:
 class Given:
     """One quota: how many were asked for, how many there were, how many were given."""
 
-    kind: str  # "database", "hardness", "construct", "style", "table", "column"
+    kind: str  # "database", "split", "hardness", "construct", "style", "table", "column"
     name: str
     asked: int
     available: int
@@ -85,6 +87,7 @@ def select(
 
     `embeddings` has one row for each row of `frame`, in its order. Needs the columns candidate_id, db_id,
     hardness, constructs, tables, columns and plausibility, and style where questions have one.
+    Rows that have a `split` already keep it, and every split gets its share of the size.
     """
     if size < 0:
         raise ValueError(f"size is {size}: expected 0 or more")
@@ -94,7 +97,7 @@ def select(
     numbered = in_order(frame.with_row_index("_row"))
     vectors = embeddings.joined()[numbered["_row"].to_numpy().astype(np.int64)]
     pool = _Pool.of(numbered.drop("_row"), vectors, seed)
-    shares = water_fill(size, pool.counts(pool.databases), order=pool.seeded_turn(pool.database_names))
+    shares = water_fill(size, pool.counts(pool.databases), pool.weights, order=pool.seeded_turn())
     chosen = np.zeros(len(pool), dtype=bool)
     if quotas.coverage:
         _take_cover(pool, shares, chosen)
@@ -116,8 +119,9 @@ class _Pool:
     frame: pl.DataFrame
     vectors: Vectors
     seed: int
-    database_names: list[str]
-    databases: Rows
+    homes: list[tuple[str, str]]  # (database, split), the groups that share the size; split "" before there is one
+    databases: Rows  # place in `homes` of each row
+    weights: NDArray[np.float64]  # of the homes
     style_names: list[str]
     styles: Rows
     constructs: list[list[str]]
@@ -126,14 +130,16 @@ class _Pool:
 
     @classmethod
     def of(cls, frame: pl.DataFrame, vectors: Vectors, seed: int) -> _Pool:
-        database_names, databases = _codes(frame["db_id"].to_list())
+        splits = frame["split"].to_list() if "split" in frame.columns else [""] * frame.height
+        homes, databases = _codes(list(zip(frame["db_id"].to_list(), splits, strict=True)))
+        weights = np.array([SHARES.get(split, 1.0) for _, split in homes])
         style = frame["style"].fill_null("").to_list() if "style" in frame.columns else [""] * frame.height
         style_names, styles = _codes(style)
         plausibility = frame["plausibility"].fill_null(0.0).to_numpy().astype(np.float64)
         jitter = seeded_order(frame, seed).to_numpy().astype(np.float64) / 2.0**63
         constructs = [list(dict.fromkeys(names or ())) for names in frame["constructs"].to_list()]
         return cls(
-            frame, vectors, seed, database_names, databases, style_names, styles, constructs, plausibility,
+            frame, vectors, seed, homes, databases, weights, style_names, styles, constructs, plausibility,
             (plausibility + 1e-6 * jitter).tolist(),
         )  # fmt: skip
 
@@ -144,12 +150,12 @@ class _Pool:
         picked = codes if rows is None else codes[rows]
         return np.bincount(picked, minlength=int(codes.max(initial=-1)) + 1).astype(np.int64)
 
-    def seeded_turn(self, names: list[str]) -> list[int]:
-        """A permutation of `names` that the seed decides: whose turn it is when a fraction is rounded up."""
-        return sorted(range(len(names)), key=lambda place: seeded_number(self.seed, "turn", names[place]))
+    def seeded_turn(self) -> list[int]:
+        """The homes in an order that the seed decides: whose turn it is when a fraction is rounded up."""
+        return sorted(range(len(self.homes)), key=lambda place: seeded_number(self.seed, "turn", *self.homes[place]))
 
 
-def _codes(values: list[Any]) -> tuple[list[str], Rows]:
+def _codes(values: list[Name]) -> tuple[list[Name], Rows]:
     names = sorted(set(values))
     place = {name: code for code, name in enumerate(names)}
     return names, np.array([place[value] for value in values], dtype=np.int64)
@@ -239,10 +245,7 @@ def _k_center(pool: _Pool, block: Rows, k: int, quotas: Quotas, chosen: NDArray[
         [seeded_number(pool.seed, "style", int(block[0]), name) for name in pool.style_names], dtype=np.int64
     ).argsort()
     have = np.bincount(styles[taken], minlength=kinds).astype(np.int64)
-    room = (
-        water_fill(k, np.bincount(styles, minlength=kinds).astype(np.int64), weight, have, turn.tolist())
-        - have
-    )
+    room = water_fill(k, np.bincount(styles, minlength=kinds).astype(np.int64), weight, have, turn.tolist()) - have
     whole = pool.vectors[block].astype(np.float32)
     length = np.sqrt(np.einsum("ij,ij->i", whole, whole, dtype=np.float64))
     liking = 1.0 - quotas.plausibility + quotas.plausibility * np.clip(pool.plausibility[block], 0.0, 1.0)
@@ -276,12 +279,16 @@ def _members(codes: Rows, groups: int) -> list[Rows]:
 
 
 def _shares_given(pool: _Pool, size: int, shares: Counts) -> list[Given]:
-    even = water_fill(size, [size] * len(shares), order=pool.seeded_turn(pool.database_names))
-    counts = pool.counts(pool.databases)
-    return [
-        Given("database", name, int(even[code]), int(counts[code]), int(shares[code]))
-        for code, name in enumerate(pool.database_names)
-    ]
+    """Quotas of databases and, where there are any, of splits. Asked is the share if every home had enough."""
+    plenty = [size] * len(shares)
+    columns = (water_fill(size, plenty, pool.weights, order=pool.seeded_turn()), pool.counts(pool.databases), shares)
+    given: list[Given] = []
+    for kind, part in (("database", 0), ("split", 1)):
+        names = [home[part] for home in pool.homes]
+        for name in sorted(set(names) - {""}):
+            places = [place for place, own in enumerate(names) if own == name]
+            given.append(Given(kind, name, *(int(column[places].sum()) for column in columns)))
+    return given
 
 
 def _mixes_given(pool: _Pool, rows: Rows, size: int, quotas: Quotas, least: int) -> list[Given]:

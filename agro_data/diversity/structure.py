@@ -37,9 +37,7 @@ def structural_vectors(frame: pl.DataFrame) -> NDArray[np.float32]:
     ]
     schema = _summed(names, "name")
     joined = (
-        np.sqrt(CONSTRUCTS) * _unit(constructs)
-        + np.sqrt(TEMPLATE) * _unit(template)
-        + np.sqrt(SCHEMA) * _unit(schema)
+        np.sqrt(CONSTRUCTS) * _unit(constructs) + np.sqrt(TEMPLATE) * _unit(template) + np.sqrt(SCHEMA) * _unit(schema)
     )
     return _unit(joined).astype(np.float32)
 

@@ -19,17 +19,10 @@ def assign_styles(frame: pl.DataFrame, styles: Sequence[str], seed: int) -> pl.D
     if not styles:
         raise ValueError("no style given: name at least one")
     bare = frame.drop("style", strict=False)
-    ordered = bare.with_columns(seeded_order(bare, seed)).sort(
-        "db_id", "shape", "seeded_order", "candidate_id"
-    )
+    ordered = bare.with_columns(seeded_order(bare, seed)).sort("db_id", "shape", "seeded_order", "candidate_id")
     position = ordered.select(pl.int_range(pl.len()).over("db_id").alias("position"))["position"].to_list()
     starts = {db_id: seeded_number(seed, "style", db_id) for db_id in ordered["db_id"].unique().to_list()}
     chosen = [
-        styles[(starts[db_id] + place) % len(styles)]
-        for db_id, place in zip(ordered["db_id"], position, strict=True)
+        styles[(starts[db_id] + place) % len(styles)] for db_id, place in zip(ordered["db_id"], position, strict=True)
     ]
-    return (
-        ordered.with_columns(pl.Series("style", chosen, dtype=pl.String))
-        .drop("seeded_order")
-        .sort("candidate_id")
-    )
+    return ordered.with_columns(pl.Series("style", chosen, dtype=pl.String)).drop("seeded_order").sort("candidate_id")

@@ -23,12 +23,8 @@ def make_questions(rows: int, databases: int = 3, seed: int = 0, tables: int = 4
         db_id = f"db_{number % databases:03d}"
         table, column = f"table_{random.randrange(tables)}", f"column_{random.randrange(6)}"
         shape = random.choice(SHAPES)
-        value = random.choice(
-            [f"'value {random.randrange(40)}'", str(random.randrange(20)), f"'unique {number}'"]
-        )
-        tail = random.choice(
-            ["", f" ORDER BY {column} LIMIT {random.choice([1, 3, 5])}", f" GROUP BY {column}"]
-        )
+        value = random.choice([f"'value {random.randrange(40)}'", str(random.randrange(20)), f"'unique {number}'"])
+        tail = random.choice(["", f" ORDER BY {column} LIMIT {random.choice([1, 3, 5])}", f" GROUP BY {column}"])
         where = f" WHERE {column} = {value}" if random.random() < 0.7 else ""
         sql = f"SELECT {shape}_{random.randrange(4)}, {column} FROM {table}{where}{tail}"
         masked = f" WHERE {column} = ?" if where else ""

@@ -27,9 +27,7 @@ def test_the_most_plausible_of_equal_sql_stays(questions: Make) -> None:
 def test_the_same_sql_in_two_databases_or_with_another_literal_is_no_duplicate(questions: Make) -> None:
     frame = questions(1, 1)
     elsewhere = frame.with_columns(candidate_id=pl.lit("b"), db_id=pl.lit("other"))
-    other_value = frame.with_columns(
-        candidate_id=pl.lit("c"), sql=pl.lit("SELECT 1 FROM table_0 WHERE x = 'zzz'")
-    )
+    other_value = frame.with_columns(candidate_id=pl.lit("c"), sql=pl.lit("SELECT 1 FROM table_0 WHERE x = 'zzz'"))
     assert drop_exact(pl.concat([frame, elsewhere, other_value])).rejected.is_empty()
 
 
@@ -68,12 +66,7 @@ def test_styles_are_balanced_in_each_database_and_shape(questions: Make) -> None
     styles = ["formal", "concise", "imperative"]
     styled = assign_styles(questions(500, 3), styles, seed=4)
     for keys in (["db_id"], ["db_id", "shape"]):
-        counts = (
-            styled.group_by([*keys, "style"])
-            .len()
-            .group_by(keys)
-            .agg(pl.col("len").max() - pl.col("len").min())
-        )
+        counts = styled.group_by([*keys, "style"]).len().group_by(keys).agg(pl.col("len").max() - pl.col("len").min())
         assert counts["len"].max() <= 1
     assert styled.equals(assign_styles(questions(500, 3).reverse(), styles, seed=4))
     assert styled["style"].to_list() != assign_styles(questions(500, 3), styles, seed=5)["style"].to_list()

@@ -16,6 +16,16 @@ def test_water_fill_gives_all_it_can_and_never_more_than_there_is(capacity: list
     assert (shares <= capacity).all()
 
 
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 5), st.floats(0, 10)), min_size=1), st.integers(0, 900))
+def test_water_fill_keeps_its_sum_under_any_weights_and_floors(kinds: list[tuple[int, int, float]], total: int) -> None:
+    capacity, floor, weight = ([kind[i] for kind in kinds] for i in range(3))
+    lowest = [min(a, b) for a, b in zip(floor, capacity, strict=True)]
+    shares = water_fill(total, capacity, weight, floor)
+    assert shares.sum() == max(sum(lowest), min(total, sum(capacity)))
+    assert (shares <= capacity).all()
+    assert (shares >= lowest).all()
+
+
 @given(counts, st.integers(0, 400))
 def test_water_fill_is_even_but_for_those_that_have_too_few(capacity: list[int], total: int) -> None:
     shares = water_fill(total, capacity)

@@ -16,9 +16,7 @@ quick = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCh
 
 
 @quick
-@given(
-    rows=st.integers(1, 120), databases=st.integers(1, 6), size=st.integers(0, 150), seed=st.integers(0, 9)
-)
+@given(rows=st.integers(1, 120), databases=st.integers(1, 6), size=st.integers(0, 150), seed=st.integers(0, 9))
 def test_size_is_what_was_asked_or_all_there_is(
     questions: Make, rows: int, databases: int, size: int, seed: int
 ) -> None:
