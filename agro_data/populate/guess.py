@@ -36,7 +36,7 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     (r"license plate|number plate", "license_plate"),
     (r"first name|forename|given name|fname", "first_name"),
     (r"last name|surname|family name|lname|middle name", "last_name"),
-    (r"country code|nationality code", "country_code"),
+    (r"(country|nationality) (code|abbrev\w*|iso)", "country_code"),
     (r"country|nation(ality)?|citizenship", "country"),
     (r"city|town|municipality|hometown|birth ?place|destination|origin|location|venue", "city"),
     (r"street|address", "street"),
@@ -61,6 +61,11 @@ _PEOPLE = re.compile(
 _COMPANIES = re.compile(r"company|supplier|vendor|manufacturer|publisher|airline|brand|employer|sponsor|carrier")
 
 _CATEGORIES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r"(country|nationality) (code|abbrev\w*|iso)", ("US", "DE", "FR", "JP", "BR", "IN", "CA", "ES", "IT", "MX", "AU", "SE")),
+    (
+        r"country|nation|nationality|citizenship",
+        ("United States", "Germany", "France", "Japan", "Brazil", "India", "Canada", "Spain", "Italy", "Mexico", "Australia", "Sweden"),
+    ),
     (r"gender|sex", ("F", "M", "X")),
     (
         r"status|state of",
@@ -124,11 +129,20 @@ def guess_hint(
     category and a text. No value of any database is used.
     """
     words = f"{phrase} {words_of(column.name)}".strip()
-    maker = _maker(words_of(table), words, column, role, distinct, unique)
-    return ColumnHint(maker, null_share, unique)
+    return ColumnHint(_maker(_Facts(words_of(table), words, role, distinct, unique), column), null_share, unique)
 
 
-def _maker(table: str, words: str, column: ColumnSpec, role: Role | None, distinct: int, unique: bool) -> Maker:
+@dataclass(frozen=True)
+class _Facts:
+    table: str
+    words: str
+    role: Role | None
+    distinct: int
+    unique: bool
+
+
+def _maker(facts: _Facts, column: ColumnSpec) -> Maker:
+    words, role = facts.words, facts.role
     if role == "date" and column.kind in ("integer", "real"):
         return Number(1_514_764_800, 1_735_603_200)  # seconds since 1970: 2018 to 2024
     if column.kind == "date" or (role == "date" and column.kind != "datetime"):
