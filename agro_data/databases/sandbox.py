@@ -218,7 +218,7 @@ class Sandbox:
         if worker.batch is None:
             raise SandboxError("a worker answered without having been asked")
         for place, fields in zip(worker.batch.places[first:], batch_results, strict=False):
-            results[place] = Result(*fields)
+            results[place] = Result(*marshal.loads(fields))
         worker.answered = first + len(batch_results)
         if done:
             worker.batch = None

@@ -23,15 +23,15 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-from agro_data.databases.guards import Fields, Session, is_memory_error, open_session, run_statement
+from agro_data.databases.guards import Session, is_memory_error, open_session, run_statement
 from agro_data.databases.opening import first_line
 from agro_data.databases.types import Layout, Limits
 
 OPEN_DATABASES = 8
 PAGE_SIZE = mmap.PAGESIZE
 PAGE = struct.Struct("qd")  # what runs: index in the message or one of the states below; since when (monotonic)
-STARTING, IDLE, OPENING = -3, -2, -1
-FLUSH_RESULTS, FLUSH_ROWS, FLUSH_SECONDS = 64, 5_000, 0.1
+SENDING, STARTING, IDLE, OPENING = -4, -3, -2, -1
+FLUSH_RESULTS, FLUSH_BYTES, FLUSH_SECONDS = 64, 2**20, 0.1
 
 
 def main() -> None:
@@ -71,7 +71,7 @@ def _serve(connection: Connection, page: mmap.mmap) -> None:
             session = _session(sessions, layout, path, stamp, limits)
         except Exception as error:  # whatever is wrong with one database is the answer to its statements
             failure = ("error", (), (), 0, 0, "", "", False, 0.0, f"cannot open {path}: {first_line(error)}")
-            connection.send_bytes(marshal.dumps((0, [failure] * len(statements), True)))
+            connection.send_bytes(marshal.dumps((0, [marshal.dumps(failure)] * len(statements), True)))
             continue
         if _answer(connection, page, session, statements, limits=limits, keep_rows=keep_rows):
             PAGE.pack_into(page, 0, IDLE, monotonic())
@@ -88,20 +88,22 @@ def _answer(
     keep_rows: bool,
 ) -> bool:
     """Run and answer one message. True when memory ran out: the rest is left to a new process."""
-    batch: list[Fields] = []
-    first = rows = 0
+    batch: list[bytes] = []
+    first = size = 0
     flushed = monotonic()
     for index, sql in enumerate(statements):
         now = monotonic()
         PAGE.pack_into(page, 0, index, now)
         fields = run_statement(session, sql, limits, keep_rows)
-        batch.append(fields)
-        rows += len(fields[2])
+        batch.append(marshal.dumps(fields))
+        size += len(batch[-1])
         exhausted = is_memory_error(fields)
         done = index == len(statements) - 1
-        if done or exhausted or len(batch) >= FLUSH_RESULTS or rows >= FLUSH_ROWS or now - flushed > FLUSH_SECONDS:
+        full = len(batch) >= FLUSH_RESULTS or size >= FLUSH_BYTES or now - flushed > FLUSH_SECONDS
+        if done or exhausted or full:
+            PAGE.pack_into(page, 0, SENDING, monotonic())  # the parent may take its time
             connection.send_bytes(marshal.dumps((first, batch, done)))
-            batch, first, rows, flushed = [], index + 1, 0, now
+            batch, first, size, flushed = [], index + 1, 0, now
         if exhausted:
             return True
     return False

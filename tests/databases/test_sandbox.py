@@ -233,6 +233,13 @@ def test_many_databases_and_workers_keep_the_order(tmp_path: Path) -> None:
             assert [result.rows for result in pool.run_many(pairs, want="rows")] == expected
 
 
+def test_large_results_arrive_whole(sandbox: Sandbox, tmp_path: Path) -> None:
+    database = found(sqlite_file(tmp_path / "db.sqlite"))
+    statements = [f"SELECT hex(zeroblob({150_000 + i})) FROM t" for i in range(150)]
+    for i, result in enumerate(sandbox.run(database, statements, want="rows")):
+        assert result.rows == (("0" * 2 * (150_000 + i),),) * 3
+
+
 def test_a_bad_database_fails_alone(sandbox: Sandbox, tmp_path: Path) -> None:
     good = found(sqlite_file(tmp_path / "good.sqlite"))
     (tmp_path / "noise.sqlite").write_bytes(b"noise" * 1000)
