@@ -1,0 +1,191 @@
+"""Conditions on one column in words: bounds, equality, patterns, absence. Nothing here looks beyond the column."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from agro_data.intent.questions import words
+from agro_data.intent.questions.modifiers import Atom
+from agro_data.intent.questions.voice import Voice
+from agro_data.intent.tree import Comparator
+from agro_data.profiling.profile import ColumnProfile
+
+Sort = Literal["number", "year", "date", "text", "boolean"]
+
+_NUMBER: dict[Comparator, tuple[str, ...]] = {
+    ">": ("greater than", "above", "higher than", "more than", "over", "larger than"),
+    "<": ("less than", "below", "lower than", "under", "smaller than"),
+    ">=": ("at least", "at least", "no less than", "greater than or equal to"),
+    "<=": ("at most", "at most", "no more than", "less than or equal to"),
+    "=": ("",),
+    "!=": ("not",),
+}
+_BARE = {"above", "below", "over", "under", "higher than", "lower than", "greater than", "less than", "larger than",
+         "smaller than", "more than", "greater than or equal to", "less than or equal to"}  # fmt: skip
+_TIME: dict[Comparator, tuple[str, ...]] = {
+    ">": ("after", "later than"),
+    "<": ("before", "earlier than"),
+}
+_PLACES = ("country", "city", "state", "county", "continent", "region", "town", "nationality", "district", "province")
+
+
+def sort_of(column: ColumnProfile | None) -> Sort:
+    """How values of the column are compared in speech."""
+    if column is None:
+        return "number"
+    if column.role == "boolean":
+        return "boolean"
+    if column.role == "year":
+        return "year"
+    if column.role == "date" or column.kind in ("date", "datetime"):
+        return "date"
+    return "number" if column.kind in ("integer", "real") else "text"
+
+
+def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Voice) -> Atom:
+    """ "age", ">", "56": with an age above 56, whose age is over 56."""
+    a_phrase, is_ = words.article(phrase), words.be(phrase)
+    if sort in ("year", "date"):
+        return _timed(phrase, sort, operator, text, voice)
+    if sort == "number" and operator not in ("=", "!="):
+        bound = voice.pick(*_NUMBER[operator])
+        small = bound if bound in _BARE else f"of {bound}"
+        have = f"{a_phrase} {small} {text}"
+        counted = _counted(phrase)
+        if counted and bound not in ("above", "higher than", "larger than", "below", "lower than", "smaller than"):
+            more = {"greater than": "more than", "less than": "fewer than"}.get(bound, bound)
+            have = f"{more.replace(' than or equal to', ' than or exactly')} {text} {counted}"
+            have = have.replace("greater than or exactly", "at least").replace("less than or exactly", "at most")
+        return Atom(have=have, whose=f"{phrase} {is_} {bound} {text}", after=_older(phrase, operator, text))
+    if operator == "!=":
+        other = voice.pick("other than", "different from") if sort == "text" else "other than"
+        return Atom(have=f"{a_phrase} {other} {text}", whose=f"{phrase} {is_} not {text}")
+    if operator == "=" and sort == "number":
+        counted = _counted(phrase)
+        have = f"exactly {text} {counted}" if counted else f"{a_phrase} of {text}"
+        if words.last_word(phrase).lower() in ("id", "number", "code"):
+            have = voice.pick(f"{phrase} {text}", f"the {phrase} {text}")
+        return Atom(have=have, whose=f"{phrase} {is_} {text}", after=f"aged {text}" if phrase == "age" else "")
+    if operator == "=":
+        have = voice.pick(f"{phrase} {text}", f"the {phrase} {text}")
+        return Atom(have=have, whose=f"{phrase} {is_} {text}", after=_placed(phrase, text, voice))
+    bound = {">": "after", "<": "before", ">=": "at or after", "<=": "at or before"}[operator]
+    return Atom(have=f"{a_phrase} {bound} {text} alphabetically", whose=f"{phrase} comes {bound} {text} alphabetically")
+
+
+def _timed(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Voice) -> Atom:
+    a_phrase, is_ = words.article(phrase), words.be(phrase)
+    if operator in ("=", "!="):
+        negation = "" if operator == "=" else "not "
+        have = f"{a_phrase} of {text}" if operator == "=" else f"{a_phrase} other than {text}"
+        return Atom(have=have, whose=f"{phrase} {is_} {negation}{text}")
+    if operator in (">", "<"):
+        when = voice.pick(*_TIME[operator])
+        return Atom(have=f"{a_phrase} {when} {text}", whose=f"{phrase} {is_} {when} {text}")
+    if sort == "year":
+        when = "or later" if operator == ">=" else "or earlier"
+        return Atom(have=f"{a_phrase} of {text} {when}", whose=f"{phrase} {is_} {text} {when}")
+    when = "on or after" if operator == ">=" else "on or before"
+    return Atom(have=f"{a_phrase} {when} {text}", whose=f"{phrase} {is_} {when} {text}")
+
+
+def in_year(phrase: str, operator: Comparator, text: str, voice: Voice) -> Atom:
+    """The year (or month) of a date compared: "an order date in 2010 or later"."""
+    a_phrase, is_ = words.article(phrase), words.be(phrase)
+    if operator == "!=":
+        return Atom(have=f"{a_phrase} outside {text}", whose=f"{phrase} {is_} not in {text}")
+    when = {"=": f"in {text}", ">": f"after {text}", "<": f"before {text}",
+            ">=": f"in {text} or later", "<=": f"in {text} or earlier"}[operator]  # fmt: skip
+    return Atom(
+        have=f"{a_phrase} {when}", whose=f"{phrase} {voice.pick(is_, is_, 'fall' if is_ == 'are' else 'falls')} {when}"
+    )
+
+
+def between(phrase: str, low: str, high: str, voice: Voice) -> Atom:
+    """Both ends included, and said so."""
+    span = voice.pick(
+        f"between {low} and {high} inclusive", f"from {low} to {high}", f"between {low} and {high}, inclusive,"
+    )
+    span = span.rstrip(",")
+    a_phrase = words.article(phrase)
+    lead = "" if span.startswith("between") else ""
+    return Atom(have=f"{a_phrase} {lead}{span}", whose=f"{phrase} {words.be(phrase)} {span}")
+
+
+def matched(phrase: str, kind: str, text: str, negated: bool, voice: Voice) -> Atom:
+    """A pattern: "a name containing the text 'x'"."""
+    what = f"{voice.pick('', '', 'the text ', 'the substring ', 'the letters ' if text.strip(chr(34)).isalpha() else '')}{text}"
+    singular_forms = {"contains": ("contains", "containing"), "starts": ("starts with", "starting with"),
+                      "ends": ("ends with", "ending with")}  # fmt: skip
+    verb, doing = singular_forms[kind]
+    if kind == "contains":
+        verb, doing = voice.pick("contains", "includes", "contains"), voice.pick("containing", "that contains")
+    if kind == "starts":
+        verb, doing = voice.pick(("starts with"), "begins with"), voice.pick("starting with", "that begins with")
+    if words.is_plural(phrase):
+        verb = {"contains": "contain", "includes": "include"}.get(verb, verb.replace("s with", " with"))
+        doing = doing.replace("contains", "contain").replace("begins", "begin")
+    if negated:
+        do = "do" if words.is_plural(phrase) else "does"
+        base = {"contains": "contain", "starts": "start with", "ends": "end with"}[kind]
+        return Atom(
+            have=f"{words.article(phrase)} that {do} not {base} {what}", whose=f"{phrase} {do} not {base} {what}"
+        )
+    return Atom(have=f"{words.article(phrase)} {doing} {what}", whose=f"{phrase} {verb} {what}")
+
+
+def listed_values(phrase: str, texts: list[str], negated: bool) -> Atom:
+    """Membership in a list of literals."""
+    a_phrase, is_ = words.article(phrase), words.be(phrase)
+    if negated:
+        if len(texts) == 2:
+            return Atom(have=f"{a_phrase} that {is_} neither {texts[0]} nor {texts[1]}",
+                        whose=f"{phrase} {is_} neither {texts[0]} nor {texts[1]}")  # fmt: skip
+        said = words.listed(texts, "or")
+        return Atom(have=f"{a_phrase} that {is_} not {said}", whose=f"{phrase} {is_} not {said}")
+    said = words.listed(texts, "or")
+    return Atom(have=f"{a_phrase} of {said}", whose=f"{phrase} {is_} {said}")
+
+
+def missing(phrase: str, negated: bool, voice: Voice) -> Atom:
+    """IS [NOT] NULL."""
+    is_ = words.be(phrase)
+    if negated:
+        known = voice.pick("recorded", "known")
+        return Atom(have=words.article(f"{known} {phrase}"), whose=f"{phrase} {is_} {known}")
+    gone = voice.pick("not recorded", "missing", "unknown")
+    none = voice.pick(f"no recorded {phrase}", f"no {phrase} recorded", f"no {phrase} on record")
+    return Atom(have=none, whose=f"{phrase} {is_} {gone}", after=f"without a recorded {phrase}" if is_ == "is" else "")
+
+
+def flagged(phrase: str, text: str, operator: Comparator) -> Atom:
+    """A yes/no column."""
+    negation = "" if operator == "=" else "not "
+    is_ = words.be(phrase)
+    return Atom(whose=f"{phrase} {is_} {negation}{text}", have=f"{phrase} {negation}{voice_free(text)}")
+
+
+def voice_free(text: str) -> str:
+    return f"marked as {text}"
+
+
+def _older(phrase: str, operator: Comparator, text: str) -> str:
+    if phrase != "age":
+        return ""
+    return {">": f"older than {text}", "<": f"younger than {text}"}.get(operator, "")
+
+
+def _counted(phrase: str) -> str:
+    """What a phrase counts: "number of platforms" -> "platforms"; "" for other phrases."""
+    if phrase.startswith("number of ") and words.is_plural(phrase[10:]):
+        return phrase[10:]
+    return ""
+
+
+def _placed(phrase: str, text: str, voice: Voice) -> str:
+    """Where a column says a place, the preposition that leads to it; the column is named unless the value is said so."""
+    if phrase not in _PLACES:
+        return ""
+    if phrase in ("city", "state", "county", "province", "district", "region", "town"):
+        return voice.pick(f"in the {phrase} of {text}", f"from the {phrase} of {text}")
+    return voice.pick(f"from {text}", f"in {text}") if phrase in ("country", "continent") else ""

@@ -1,0 +1,348 @@
+"""Frames for answers with one row for each group: a category, a related parent, a period, a band."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agro_data.intent.questions import words
+from agro_data.intent.questions.comparing import compared
+from agro_data.intent.questions.content import Content
+from agro_data.intent.questions.lists import banded, figures, implied, ranked
+from agro_data.intent.questions.nouns import Scene
+from agro_data.intent.questions.order import extreme_word, order_clause
+from agro_data.intent.questions.phrases import figure, scalar, subject, term
+from agro_data.intent.questions.values import say_value
+from agro_data.intent.tree import (
+    Aggregate,
+    Case,
+    Column,
+    Comparison,
+    DatePart,
+    Expression,
+    OrderKey,
+    Query,
+    Scalar,
+    Share,
+    Value,
+)
+
+
+@dataclass(frozen=True)
+class Group:
+    """One group in words. `entity` is the alias of the parent that each group is, or "" for a category.
+
+    `one`/`many` name the group with its conditions; `rows` the rows in it with theirs.
+    """
+
+    entity: str
+    one: str
+    many: str
+    rows: str
+    row_noun: str
+
+
+def group_of(scene: Scene) -> Group:
+    """What the rows of the query are grouped by."""
+    query = scene.query
+    keys = query.group_by
+    drop = implied(query, keys)
+    base = scene.grain
+    columns = [k for k in keys if isinstance(k, Column)]
+    entity = ""
+    if columns and len({c.source for c in columns}) == 1 and columns[0].source != base and len(columns) == len(keys):
+        table = scene.table(columns[0].source)
+        naming = () if table is None else (*table.primary_key, *table.label_columns)
+        if table is not None and any(c.name in naming or table.column(c.name).unique for c in columns):
+            entity = columns[0].source
+    noun = scene.many(base)
+    if entity:
+        skip = {s.alias for s in query.sources if s.alias != entity and s.alias not in _above(scene, entity)}
+        one = subject(scene, entity, False, skip=skip, drop=drop)
+        many = subject(scene, entity, True, skip=skip, drop=drop)
+        return Group(entity, one, many, subject(scene, base, True, skip={entity}, drop=drop), noun)
+    names = [key_term(scene, k, base) for k in keys]
+    one = names[0] if len(names) == 1 else f"combination of {words.listed(names)}"
+    many = words.plural(names[0]) if len(names) == 1 else f"combinations of {words.listed(names)}"
+    return Group("", one, many, subject(scene, base, True, drop=drop), noun)
+
+
+def _above(scene: Scene, alias: str) -> set[str]:
+    """Sources reached from `alias` without passing through the grain."""
+    reached, frontier = {alias}, [alias]
+    while frontier:
+        for other, _, _ in scene.neighbours(frontier.pop()):
+            if other not in reached and other != scene.grain:
+                reached.add(other)
+                frontier.append(other)
+    return reached
+
+
+def key_term(scene: Scene, key: Expression, base: str) -> str:
+    """ "country"; "year of the order date"."""
+    if isinstance(key, DatePart):
+        column = term(scene, key.argument, base)
+        part = {"year": "year", "month": "calendar month", "day": "day of the month", "weekday": "day of the week",
+                "year_month": "year and month"}[key.part]  # fmt: skip
+        return f"{part} of the {column}"
+    return term(scene, key, base)
+
+
+def grouped(scene: Scene) -> Content:
+    """Figures for each group."""
+    query = scene.query
+    if any(isinstance(k, Case) for k in query.group_by):
+        return _bands(scene)
+    if query.limit is not None and query.order_by:
+        return _best_group(scene)
+    if query.having is not None:
+        return _having(scene)
+    group = group_of(scene)
+    shown = [o.expression for o in query.select if o.expression in query.group_by]
+    asked = [o.expression for o in query.select if o.expression not in query.group_by]
+    tail = order_clause(scene, query.order_by, scene.grain)
+    left = any(j.kind == "left" for j in query.joins)
+    if left and group.entity:
+        without = scene.voice.pick(f"including {scene.many(group.entity)} without any {group.row_noun}",
+                                   f"including those without any {group.row_noun}",
+                                   f"with 0 for {scene.many(group.entity)} that have none")  # fmt: skip
+        tail = f"{without}, {tail}" if tail else without
+    if group.entity:
+        return _entity(scene, group, shown, asked, tail, left)
+    return _category(scene, group, shown, asked, tail)
+
+
+def _entity(
+    scene: Scene, group: Group, shown: Sequence[Expression], asked: Sequence[Expression], tail: str, left: bool
+) -> Content:
+    voice = scene.voice
+    names = [term(scene, e, group.entity) for e in shown]
+    person = words.is_person(scene.one(group.entity))
+    they = "they have" if person else "it has"
+    first = asked[0] if asked else None
+    counts = isinstance(first, Aggregate) and first.function == "count" and not first.distinct and len(asked) == 1
+    one = group.one
+    if not left and voice.chance(0.3):
+        one = f"{one} with at least one {scene.one(scene.grain)}" if one == scene.one(group.entity) else one
+    if counts:
+        said = f"the number of {group.rows}"
+        if group.rows == group.row_noun and voice.chance(0.7):
+            said = f"{said} {they}"
+        f = said
+    else:
+        f = figures(scene, asked, f"{scene.its(group.entity)} {group.rows}" if voice.chance(0.7) else group.rows)
+    f = _share_text(scene, asked, group) or f
+    np = f"the {words.listed(names)} of each {one} and {f}"
+    if voice.chance(0.45) or len(names) > 1:
+        led = f"the {words.listed(names)} and {f}" if len(names) == 1 else f"the {', '.join(names)} and {f}"
+        return Content(led, True, lead=f"for {voice.pick('each', 'each', 'every')} {one}", tail=tail)
+    return Content(np, True, tail=tail)
+
+
+def _category(
+    scene: Scene, group: Group, shown: Sequence[Expression], asked: Sequence[Expression], tail: str
+) -> Content:
+    voice = scene.voice
+    f = _share_text(scene, asked, group) or figures(scene, asked, group.rows)
+    each = voice.pick("each", "each", "each", "every")
+    if not shown:
+        return Content(f"{f} for {each} {group.one}", len(asked) > 1, tail=tail)
+    plural = len(asked) > 1
+    ask = ""
+    first = asked[0]
+    if len(asked) == 1 and isinstance(first, Aggregate) and first.function == "count" and not first.distinct:
+        ask = f"how many {group.rows} are there" if first.where is None else ""
+    form = voice.index(range(6 if voice.style in ("imperative", "formal") else 5))
+    if form <= 1:
+        return Content(f, plural, lead=f"for {each} {group.one}", tail=tail, ask=ask)
+    if form == 2:
+        return Content(
+            f"{f} for {each} {group.one}", plural, tail=tail, ask=f"{ask} for {each} {group.one}" if ask else ""
+        )
+    if form == 3 and group.rows == group.row_noun:
+        return Content(f"{f} per {group.one}", plural, tail=tail)
+    if form == 4 and isinstance(first, Aggregate) and first.where is None:
+        return Content(f"the different {group.many} and {f} for each", True, tail=tail)
+    return Content(f"each {group.one} and {f} for it" if voice.chance(0.4) else f"each {group.one} together with {f} for it",
+                   True, tail=tail)  # fmt: skip
+
+
+def _share_text(scene: Scene, asked: Sequence[Expression], group: Group) -> str:
+    if len(asked) == 1 and isinstance(asked[0], Share):
+        from agro_data.intent.questions.lists import percentage  # noqa: PLC0415
+
+        rows = f"{scene.its(group.entity)} {group.rows}" if group.entity else group.rows
+        return percentage(scene, asked[0], rows).np
+    return ""
+
+
+# --- groups that meet a bound, or come first -----------------------------------------------------------------------
+
+
+def _having(scene: Scene) -> Content:
+    query = scene.query
+    group = group_of(scene)
+    assert isinstance(query.having, Comparison), "having compares one aggregate with a bound"
+    condition = _bound(scene, group, query.having)
+    return _groups_with(scene, group, condition, order_clause(scene, query.order_by, scene.grain))
+
+
+def _bound(scene: Scene, group: Group, having: Comparison) -> str:
+    """ "with more than 3 singers"."""
+    value, right, voice = having.left, having.right, scene.voice
+    assert isinstance(value, Aggregate)
+    if value.function == "count" and isinstance(right, Value) and isinstance(right.value, int):
+        number = words.number_word(right.value) if right.value <= 10 and voice.chance(0.5) else str(right.value)
+        amount = {">": f"more than {number}", ">=": voice.pick(f"at least {number}", f"{number} or more"),
+                  "<": f"fewer than {number}", "<=": f"at most {number}", "=": f"exactly {number}",
+                  "!=": f"other than {number}"}[having.operator]  # fmt: skip
+        one = right.value == 1
+        if value.distinct and value.argument is not None:
+            kind = term(scene, value.argument, scene.grain)
+            kind = f"different {kind if one else words.plural(kind)}"
+            many = f"{kind} among {voice.pick('their', 'the')} {group.rows}"
+        else:
+            many = subject(scene, scene.grain, False, skip={group.entity}) if one else group.rows
+        have = "with" if voice.chance(0.4) else "that have"
+        if have == "that have" and group.entity:
+            have = f"{scene.who(group.entity)} have"
+        return f"{have} {amount} {many}"
+    said = figure(scene, value, group.rows)
+    text = (
+        say_value(right, None, voice)
+        if isinstance(right, Value)
+        else scalar(scene, right)
+        if isinstance(right, Scalar)
+        else ""
+    )
+    made = compared(said, "number", having.operator, text, voice)
+    where = "for which" if group.entity else voice.pick("for which", "where")
+    return f"{where} the {made.whose}"
+
+
+def _groups_with(scene: Scene, group: Group, condition: str, tail: str) -> Content:
+    """The groups that a condition picks, with the figures asked of them."""
+    query, voice = scene.query, scene.voice
+    shown = [o.expression for o in query.select if o.expression in query.group_by]
+    asked = [o.expression for o in query.select if o.expression not in query.group_by]
+    many = f"{group.many} {condition}"
+    if not group.entity:
+        np = f"the {many}" if voice.chance(0.8) or not condition.startswith("that") else f"all {many}"
+    else:
+        names = [words.plural(term(scene, e, group.entity)) for e in shown]
+        np = f"the {words.listed(names)} of the {many}" if voice.chance(0.5) else f"the {words.listed(names)} of {many}"
+    if asked:
+        extra = _short_figures(scene, asked, group)
+        np = f"{np}, {voice.pick('along with', 'together with', 'and')} {extra} {voice.pick('for each', 'of each')}"
+    return Content(np, True, tail=tail)
+
+
+def _short_figures(scene: Scene, asked: Sequence[Expression], group: Group) -> str:
+    said = []
+    for e in asked:
+        if isinstance(e, Aggregate):
+            rows = group.row_noun if e.function == "count" and not e.distinct else ""
+            said.append(f"the {figure(scene, e, rows or None or group.row_noun, short=not rows)}")
+        else:
+            said.append(f"the {term(scene, e, scene.grain)}")
+    return words.listed(said)
+
+
+def _best_group(scene: Scene) -> Content:
+    query, voice = scene.query, scene.voice
+    group = group_of(scene)
+    key, k = query.order_by[0], query.limit or 1
+    condition = f"with the {_extreme_figure(scene, key, group)}"
+    if k > 1:
+        content = _groups_with(
+            scene, Group(group.entity, group.one, f"{k} {group.many}", group.rows, group.row_noun), condition, ""
+        )
+        return Content(content.np, True, tail=ranked(scene, key))
+    shown = [o.expression for o in query.select if o.expression in query.group_by]
+    asked = [o.expression for o in query.select if o.expression not in query.group_by]
+    if not group.entity:
+        np = f"the {group.one} {condition}"
+        counted = isinstance(key.expression, Aggregate) and key.expression == Aggregate("count")
+        if counted and not asked and group.rows == group.row_noun and voice.chance(0.3):
+            np = f"the {'most' if key.descending else 'least'} common {group.one} {voice.pick('among', 'of')} {voice.pick('all ', '')}{group.rows}"
+        ask = (
+            f"which {group.one} has the {_extreme_figure(scene, key, group)}"
+            if not asked and len(query.group_by) == 1
+            else ""
+        )
+    else:
+        names = [term(scene, e, group.entity) for e in shown]
+        np = f"the {words.listed(names)} of the {group.one} {condition}"
+        ask = ""
+    if asked:
+        np = f"{np}, {voice.pick('along with', 'together with', 'and')} {_short_figures(scene, asked, group)}"
+    return Content(np, bool(asked) or len(shown) > 1, ask=ask)
+
+
+def _extreme_figure(scene: Scene, key: OrderKey, group: Group) -> str:
+    value = key.expression
+    if isinstance(value, Aggregate) and value.function == "count":
+        most = scene.voice.pick("most", "most", "largest number of", "highest number of") if key.descending else \
+            scene.voice.pick("fewest", "smallest number of")  # fmt: skip
+        if value.distinct and value.argument is not None:
+            return f"{most} different {words.plural(term(scene, value.argument, scene.grain))} among its {group.rows}"
+        return f"{most} {group.rows}"
+    extreme = extreme_word(scene, value, key.descending)
+    if isinstance(value, Aggregate):
+        return f"{extreme} {figure(scene, value, group.rows)}"
+    return f"{extreme} {term(scene, value, scene.grain)}"
+
+
+# --- bands and comparisons of groups -------------------------------------------------------------------------------
+
+
+def _bands(scene: Scene) -> Content:
+    query = scene.query
+    case = next(k for k in query.group_by if isinstance(k, Case))
+    rows = subject(scene, scene.grain, True)
+    asked = [o.expression for o in query.select if not isinstance(o.expression, Case)]
+    f = figures(scene, asked, rows)
+    first = case.branches[0][0]
+    assert isinstance(first, Comparison)
+    column = term(scene, first.left, scene.grain)
+    bands = banded(scene, case, scene.grain).replace(f"a {column} ", "", 1)
+    form = scene.voice.pick(f"{f} in each {column} band", f"{f} for each band of {column}")
+    return Content(form, False, tail=f"where the bands are {bands}")
+
+
+def compared_groups(scene: Scene) -> Content:
+    """Groups (of a CTE) whose figure lies above or below the average over all groups."""
+    query, voice = scene.query, scene.voice
+    cte = next(iter(scene.cte_of.values()))
+    inner_query = cte.query
+    assert isinstance(inner_query, Query)
+    inner = Scene(inner_query, scene.profile, voice, scene)
+    group = group_of(inner)
+    by_name = {o.name: o.expression for o in inner_query.select if o.name is not None}
+    test = query.where
+    assert isinstance(test, Comparison)
+    assert isinstance(test.left, Column)
+    value = by_name[test.left.name]
+    assert isinstance(value, Aggregate)
+    said = figure(inner, value, group.rows)
+    above = (
+        voice.pick("above", "higher than", "greater than")
+        if test.operator == ">"
+        else voice.pick("below", "lower than")
+    )
+    short = inner.one(group.entity) if group.entity else group.one
+    over = voice.pick(f"the average over all {words.plural(short)}", f"the average across all {words.plural(short)}")
+    if group.entity:
+        over = f"the average over all {words.plural(short)} that have {group.row_noun}"
+    condition = f"for which the {said} is {above} {over}"
+    shown = [by_name[o.expression.name] for o in query.select if isinstance(o.expression, Column)]
+    keys = [e for e in shown if e in inner_query.group_by]
+    asked = [e for e in shown if e not in inner_query.group_by]
+    if group.entity:
+        names = [words.plural(term(inner, e, group.entity)) for e in keys]
+        np = f"the {words.listed(names)} of the {group.many} {condition}"
+    else:
+        np = f"the {group.many} {condition}"
+    if asked:
+        np = f"{np}, along with {_short_figures(inner, asked, group)}"
+    return Content(np, True)

@@ -1,0 +1,342 @@
+"""Frames for answers with one row for each subject, and for one row over all subjects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agro_data.intent.questions import words
+from agro_data.intent.questions.content import Content
+from agro_data.intent.questions.nouns import Scene
+from agro_data.intent.questions.order import extreme_word, order_clause, superlative
+from agro_data.intent.questions.phrases import (
+    atoms_on,
+    figure,
+    function_words,
+    parts_of,
+    subject,
+    term,
+)
+from agro_data.intent.tree import (
+    Aggregate,
+    Case,
+    Column,
+    Comparison,
+    Expression,
+    IsNull,
+    OrderKey,
+    Output,
+    Predicate,
+    Query,
+    Scalar,
+    Share,
+    TextFunction,
+    walk,
+)
+
+
+def listing(scene: Scene) -> Content:
+    """Columns of each subject, perhaps sorted, perhaps only the first k."""
+    query = scene.query
+    base = scene.grain
+    if query.limit is not None and query.order_by:
+        return _best(scene, query, base)
+    extreme = _extreme(scene, query)
+    if extreme is not None:
+        return extreme
+    one, many = subject(scene, base, False), subject(scene, base, True)
+    tail = order_clause(scene, query.order_by, base)
+    content = answer(scene, query.select, base, one, many, query.distinct)
+    return Content(content.np, content.plural, content.lead, tail, content.ask, content.then)
+
+
+def _best(scene: Scene, query: Query, base: str) -> Content:
+    key, k = query.order_by[0], query.limit or 1
+    drop = implied(query, [o.expression for o in query.order_by])
+    plain = subject(scene, base, k > 1, drop=drop)
+    bare = plain in (scene.one(base), scene.many(base))
+    noun = superlative(scene, key, base, plain, k) if bare else _among(scene, key, base, k, drop)
+    ties = ""
+    if len(query.order_by) > 1:
+        ties = f"with ties broken by {order_clause(scene, query.order_by[1:], base).split(' by ', 1)[-1]}"
+    if k > 1:
+        tail = ranked(scene, key)
+        content = answer(scene, query.select, base, noun, noun, False, definite=True)
+        return Content(content.np, content.plural, content.lead, ", ".join(t for t in (ties, tail) if t))
+    content = answer(scene, query.select, base, noun, noun, False, single=True)
+    return Content(content.np, content.plural, content.lead, ties)
+
+
+def _among(scene: Scene, key: OrderKey, base: str, k: int, drop: tuple[Predicate, ...]) -> str:
+    """ "of the singers from France, the oldest one" said so that the condition cannot attach elsewhere."""
+    phrase = term(scene, key.expression, base)
+    extreme = f"the {extreme_word(scene, key.expression, key.descending)} {phrase}"
+    many = subject(scene, base, True, drop=drop)
+    noun = scene.many(base) if k > 1 else scene.one(base)
+    count = f"{k} " if k > 1 else ""
+    return scene.voice.pick(
+        f"{count}{noun} with {extreme} among {many}",
+        f"{count}{noun} that {'have' if k > 1 else 'has'} {extreme} of all {many}",
+    )
+
+
+def ranked(scene: Scene, key: OrderKey) -> str:
+    """The order of a top list."""
+    if not scene.voice.chance(0.75):
+        way = "descending" if key.descending else "ascending"
+        short = isinstance(key.expression, Aggregate)
+        return (
+            f"in {way} order of that number"
+            if short
+            else f"in {way} order of {term(scene, key.expression, scene.grain)}"
+        )
+    return f"starting with the {extreme_word(scene, key.expression, key.descending)}"
+
+
+def implied(query: Query, expressions: Sequence[Expression]) -> tuple[Predicate, ...]:
+    """NOT NULL conditions on the very keys of a superlative: what has no value cannot be highest."""
+    columns = {n for e in expressions for n in walk(e) if isinstance(n, Column)}
+    return tuple(p for p in parts_of(query.where) if isinstance(p, IsNull) and p.negated and p.argument in columns)
+
+
+def _extreme(scene: Scene, query: Query) -> Content | None:
+    """`column = (SELECT MAX(column))` alone: all that share the highest value."""
+    parts = parts_of(query.where)
+    if len(parts) != 1 or not isinstance(parts[0], Comparison) or parts[0].operator != "=":
+        return None
+    test = parts[0]
+    if not isinstance(test.right, Scalar) or not isinstance(test.left, Column) or test.right.query.where is not None:
+        return None
+    output = test.right.query.select[0].expression
+    if not isinstance(output, Aggregate) or output.function not in ("min", "max"):
+        return None
+    base, voice = scene.grain, scene.voice
+    key = OrderKey(test.left, output.function == "max")
+    extreme = f"{extreme_word(scene, test.left, key.descending)} {term(scene, test.left, base)}"
+    many = scene.many(base)
+    has = voice.pick(
+        f"that have the {extreme}",
+        f"with the {extreme}",
+        f"whose {term(scene, test.left, base)} is the {extreme_word(scene, test.left, key.descending)}",
+    )
+    if words.is_person(scene.one(base)):
+        has = has.replace("that have", "who have")
+    if len(query.select) == 1 and isinstance(query.select[0].expression, Aggregate):
+        return Content(f"the number of {many} {has}", False, ask=f"how many {many} have the {extreme}")
+    noun = f"all {many} {has}"
+    content = answer(scene, query.select, base, noun, noun, query.distinct, definite=True)
+    tie = voice.pick("including any ties", "including ties", "ties included", "including all that tie")
+    return Content(content.np, content.plural, content.lead, tie)
+
+
+# --- answers -----------------------------------------------------------------------------------------------------
+
+
+def answer(
+    scene: Scene, select: Sequence[Output], base: str, one: str, many: str, distinct: bool,
+    single: bool = False, definite: bool = False,
+) -> Content:  # fmt: skip
+    """The selected columns of the rows that `one` and `many` describe, in the order of the select."""
+    expressions = [o.expression for o in select]
+    if all(isinstance(e, Aggregate | Share) for e in expressions):
+        return totals(scene, expressions, many)
+    plain = [isinstance(e, Column) and e.source == base for e in expressions]
+    voice = scene.voice
+    if all(plain):
+        names = [term(scene, e, base) for e in expressions]
+        return _own(scene, names, base, one, many, distinct, single, definite)
+    segments = [_segment(scene, e, base) for e in expressions]
+    if distinct:
+        if len(segments) == 1 and isinstance(expressions[0], Column):
+            column = expressions[0]
+            kind = voice.pick("different", "different", "distinct")
+            return Content(
+                f"the {kind} {words.plural(scene.phrase(column))} of the {scene.many(column.source)} of {many}"
+            )
+        joined = words.listed(list(segments))
+        return Content(f"the different combinations of {joined} for {many}")
+    if single:
+        return Content(f"{_joined(scene, expressions, base, f'the {one}')}", len(expressions) > 1)
+    if definite:
+        return Content(
+            f"{_joined(scene, expressions, base, f'each of the {many}'.replace('the all', 'all'))}",
+            len(expressions) > 1,
+        )
+    simple = len(one.split(" ")) - len(scene.one(base).split(" ")) <= 4
+    if simple and voice.chance(0.6):
+        return Content(_joined(scene, expressions, base, f"each {one}"), len(expressions) > 1)
+    listed = words.listed([_led(scene, e, base) for e in expressions])
+    return Content(listed, len(expressions) > 1, lead=f"for {voice.pick('each', 'each', 'every')} {one}")
+
+
+def _own(
+    scene: Scene, names: list[str], base: str, one: str, many: str, distinct: bool, single: bool, definite: bool
+) -> Content:
+    voice = scene.voice
+    several = [words.plural(n) for n in names]
+    plain = many == scene.many(base)
+    if single:
+        return Content(f"the {words.listed(names)} of the {one}", len(names) > 1 or words.is_plural(names[0]))
+    if distinct:
+        kind = voice.pick("different", "distinct", "different")
+        if len(names) == 1:
+            return Content(
+                f"the {kind} {several[0]} of {voice.pick('all ', '')}{many}"
+                if plain
+                else f"the {kind} {several[0]} of {many}"
+            )
+        return Content(f"the {kind} combinations of {words.listed(names)} of {many}")
+    if definite:
+        of = many if many.startswith("all ") else f"the {many}"
+        return Content(f"the {words.listed(several)} of {of}")
+    forms = [f"the {words.listed(several)} of {many}", f"the {words.listed(several)} of all {many}",
+             f"the {words.listed(names)} of each {one}"]  # fmt: skip
+    if plain and len(names) == 1 and scene.table(base) is not None and not names[0].lower().startswith(scene.one(base)):
+        forms.append(f"all {scene.one(base)} {several[0]}")
+    text = voice.pick(*forms)
+    return Content(text, not text.startswith(f"the {names[0]} of each") or len(names) > 1)
+
+
+def _segment(scene: Scene, expression: Expression, base: str) -> str:
+    if isinstance(expression, Column) and expression.source != base:
+        return f"{scene.one(expression.source)} {scene.phrase(expression)}"
+    return term(scene, expression, base)
+
+
+def _led(scene: Scene, expression: Expression, base: str) -> str:
+    """The expression after "for each singer,": "its name", "the name of its stadium"."""
+    if isinstance(expression, Column) and expression.source != base:
+        return f"the {scene.phrase(expression)} of {scene.tie(base, expression.source)}"
+    return f"the {term(scene, expression, base)}"
+
+
+def _joined(scene: Scene, expressions: Sequence[Expression], base: str, of: str) -> str:
+    """ "the name of each concert and the name of its stadium"."""
+    own: list[str] = []
+    groups: list[tuple[str, list[str]]] = []
+    for e in expressions:
+        key = e.source if isinstance(e, Column) and e.source != base else ""
+        name = scene.phrase(e) if isinstance(e, Column) else term(scene, e, base)
+        if groups and groups[-1][0] == key:
+            groups[-1][1].append(name)
+        else:
+            groups.append((key, [name]))
+    said = False
+    for key, names in groups:
+        whose = of
+        if key:
+            whose = f"{scene.tie(base, key)}" if said else f"{_the_parent(scene, key)} of {of}"
+        elif said:
+            whose = "it" if not words.is_person(scene.one(base)) else "them"
+            whose = f"the {scene.one(base)}"
+        said = True
+        own.append(f"the {words.listed(names)} of {whose}")
+    return words.listed(own) if len(own) < 3 else ", ".join(own[:-1]) + " and " + own[-1]
+
+
+def _the_parent(scene: Scene, alias: str) -> str:
+    return f"the {scene.one(alias)}"
+
+
+# --- one row -----------------------------------------------------------------------------------------------------
+
+
+def totals(scene: Scene, expressions: Sequence[Expression], many: str) -> Content:
+    """Aggregates over all rows that `many` describes."""
+    voice = scene.voice
+    if len(expressions) == 1 and isinstance(expressions[0], Aggregate) and expressions[0].function == "count":
+        return _how_many(scene, expressions[0], many)
+    if len(expressions) == 1 and isinstance(expressions[0], Share):
+        return percentage(scene, expressions[0], many)
+    np = figures(scene, expressions, many)
+    ask = ""
+    first = expressions[0]
+    if len(expressions) == 1 and isinstance(first, Aggregate) and first.function == "sum" and voice.chance(0.15):
+        ask = ""
+    return Content(np, len(expressions) > 1, ask=ask)
+
+
+def figures(scene: Scene, expressions: Sequence[Expression], many: str) -> str:
+    """ "the minimum and maximum age of singers from France and the number of them"."""
+    aggregates = [e for e in expressions if isinstance(e, Aggregate)]
+    base = scene.grain
+    if len(aggregates) == len(expressions) > 1:
+        arguments = {a.argument for a in aggregates}
+        plain = all(a.where is None and a.function != "count" for a in aggregates)
+        words_ = [function_words(scene, a) for a in aggregates] if plain else []
+        if len(arguments) == 1 and plain and all(straight for _, straight in words_):
+            argument = aggregates[0].argument
+            assert argument is not None
+            return f"the {words.listed([w for w, _ in words_])} {term(scene, argument, base)} of {many}"
+        if all(a.where is not None for a in aggregates):
+            return words.listed([f"the {figure(scene, a, scene.many(base))}" for a in aggregates])
+        first = f"the {figure(scene, aggregates[0], many)}"
+        others = [f"their {figure(scene, a, short=True)}" if a.function != "count" or a.distinct else "how many there are"
+                  for a in aggregates[1:]]  # fmt: skip
+        return words.listed([first, *others])
+    return words.listed(
+        [
+            f"the {figure(scene, e, many)}" if isinstance(e, Aggregate) else f"the {term(scene, e, base)}"
+            for e in expressions
+        ]
+    )
+
+
+def _how_many(scene: Scene, count: Aggregate, many: str) -> Content:
+    base, voice = scene.grain, scene.voice
+    np = f"the {figure(scene, count, many)}"
+    if count.where is not None:
+        return Content(np, False)
+    if count.distinct and count.argument is not None:
+        kinds = words.plural(term(scene, count.argument, base))
+        different = voice.pick("different", "distinct")
+        have = "do" if voice.chance(2) else ""
+        return Content(np, False, ask=f"how many {different} {kinds} {have} {many} have")
+    if scene.query.having is None and not scene.query.group_by:
+        atoms = atoms_on(scene, base, set())
+        verb = ""
+        if len(atoms) == 1:
+            only = atoms[0]
+            verb = (
+                f"are {only.after}"
+                if only.after.startswith(("older", "younger", "in ", "from ", "aged"))
+                else only.predicate(True)
+            )
+        if verb and voice.chance(0.6):
+            return Content(np, False, ask=f"how many {scene.many(base)} {verb}")
+    return Content(np, False, ask=f"how many {many} are there")
+
+
+def percentage(scene: Scene, share: Share, many: str) -> Content:
+    """ "what percentage of singers are from France"."""
+    from agro_data.intent.questions.phrases import atom  # noqa: PLC0415
+
+    base = scene.grain
+    made = atom(scene, share.where, base)
+    verb = made.predicate(True) or (f"are {made.after}" if made.after else "")
+    if not verb:
+        verb = f"are ones whose {made.whose}"
+    who = scene.who(base)
+    return Content(f"the percentage of {many} {who} {verb}", False, ask=f"what percentage of {many} {verb}")
+
+
+def banded(scene: Scene, case: Case, base: str) -> str:
+    """The bands of a CASE, each with its bounds."""
+    from agro_data.intent.questions.values import say_number  # noqa: PLC0415
+
+    said: list[str] = []
+    last = ""
+    for predicate, label in case.branches:
+        assert isinstance(predicate, Comparison)
+        column = term(scene, predicate.left, base)
+        bound = predicate.right
+        number = say_number(bound.value) if hasattr(bound, "value") and not isinstance(bound.value, str | None) else "?"
+        said.append(f'"{label.value}" for {"a " if not said else ""}{column if not said else ""}{" " if not said else ""}below {number}'
+                    if not last else f'"{label.value}" from {last} to below {number}')  # fmt: skip
+        last = number
+    if case.otherwise is not None:
+        said.append(f'"{case.otherwise.value}" for {last} or more')
+    return words.listed(said)
+
+
+def is_text_function(expression: Expression) -> bool:
+    return isinstance(expression, TextFunction)

@@ -1,0 +1,176 @@
+"""What things are called: the tables, columns and joins of one query, seen from the rows that it yields."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+from agro_data.intent.questions import words
+from agro_data.intent.questions.voice import Voice
+from agro_data.intent.tree import Column, Cte, Join, Query
+from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
+
+_KEY_WORDS = re.compile(r"[ _](id|ids|code|number|no|key|ref|fk|identifier|num)$", re.IGNORECASE)
+
+
+class Scene:
+    """Names for everything in scope of one query.
+
+    The *grain* is the source that has one row for each row of the joined tables: the subject, moved to the child
+    at every join from a parent to its children. Everything else is said in relation to it.
+    """
+
+    def __init__(self, query: Query, profile: DatabaseProfile, voice: Voice, outer: Scene | None = None) -> None:
+        self.query = query
+        self.profile = profile
+        self.voice = voice
+        self.outer = outer
+        self.tables = {s.alias: profile.by_name.get(s.table) for s in query.sources}
+        self.ctes: dict[str, Cte] = {c.name: c for c in query.ctes}
+        if outer is not None:
+            self.ctes = {**outer.ctes, **self.ctes}
+        self.cte_of = {s.alias: self.ctes[s.table] for s in query.sources if s.table in self.ctes}
+
+    @cached_property
+    def grain(self) -> str:
+        grain = self.query.subject.alias
+        for join in self.query.joins:
+            if join.direction == "down" and join.left in self.lineage(grain):
+                grain = join.right
+        return grain
+
+    def lineage(self, alias: str) -> set[str]:
+        """The alias and all that it reaches upwards: what has exactly one row for each of its rows."""
+        reached = {alias}
+        for _ in self.query.joins:
+            for join in self.query.joins:
+                if join.direction == "up" and join.left in reached:
+                    reached.add(join.right)
+                elif join.direction == "down" and join.right in reached:
+                    reached.add(join.left)
+        return reached
+
+    def neighbours(self, alias: str) -> list[tuple[str, Join, bool]]:
+        """(other alias, join, whether the other is a parent) for each join at `alias`, in order."""
+        found = []
+        for join in self.query.joins:
+            if join.left == alias:
+                found.append((join.right, join, join.direction == "up"))
+            elif join.right == alias:
+                found.append((join.left, join, join.direction == "down"))
+        return found
+
+    def table(self, alias: str) -> TableProfile | None:
+        if alias in self.tables:
+            return self.tables[alias]
+        return self.outer.table(alias) if self.outer is not None else None
+
+    def column(self, column: Column) -> ColumnProfile | None:
+        table = self.table(column.source)
+        return table.by_name.get(column.name) if table is not None else None
+
+    # --- nouns ---------------------------------------------------------------------------------------------------
+
+    def one(self, alias: str) -> str:
+        """Singular noun of a source; the role it plays where that is what tells two sources apart."""
+        role = self._roles.get(alias)
+        if role is not None:
+            return role
+        table = self.table(alias)
+        if table is None:
+            return "row"
+        return table.singular
+
+    def many(self, alias: str) -> str:
+        if alias in self._roles:
+            return words.plural(self._roles[alias])
+        table = self.table(alias)
+        if table is None:
+            return "rows"
+        return table.plural
+
+    def who(self, alias: str) -> str:
+        return "who" if words.is_person(self.one(alias)) else "that"
+
+    def its(self, alias: str, plural: bool = False) -> str:
+        return "their" if plural or words.is_person(self.one(alias)) else "its"
+
+    @cached_property
+    def _roles(self) -> dict[str, str]:
+        roles: dict[str, str] = {}
+        for join in self.query.joins:
+            if join.direction not in ("up", "down"):
+                continue
+            child, parent = (join.left, join.right) if join.direction == "up" else (join.right, join.left)
+            child_columns = tuple(pair[0] if join.direction == "up" else pair[1] for pair in join.columns)
+            role = self.role(child, child_columns, parent)
+            if role is not None and parent not in roles:
+                roles[parent] = role
+        return roles
+
+    def role(self, child: str, columns: tuple[str, ...], parent: str) -> str | None:
+        """The noun by which `child` calls its parent along this key, where the parent's own noun will not do."""
+        child_table, parent_table = self.table(child), self.table(parent)
+        if child_table is None or parent_table is None:
+            return None
+        return key_role(self.profile, child_table, columns, parent_table)
+
+    def tie(self, base: str, alias: str) -> str:
+        """ "its stadium", or "the corresponding city" for what is more than one step away."""
+        if any(other == alias for other, _, _ in self.neighbours(base)):
+            return f"{self.its(base)} {self.one(alias)}"
+        return f"the corresponding {self.one(alias)}"
+
+    def role_below(self, inner: Scene, child: str, columns: tuple[str, ...], parent: str) -> str | None:
+        """Role that rows of `parent` here play for rows of `child` in the subquery `inner`, where it must be said."""
+        child_table, parent_table = inner.table(child), self.table(parent)
+        if child_table is None or parent_table is None:
+            return None
+        return key_role(self.profile, child_table, columns, parent_table)
+
+    # --- columns -------------------------------------------------------------------------------------------------
+
+    def phrase(self, column: Column) -> str:
+        """Singular phrase of the column without its owner: "birth date"."""
+        profile = self.column(column)
+        return profile.phrase if profile is not None else words.spelled(column.name)
+
+    def owned(self, column: Column, base: str) -> str:
+        """The column as seen from a row of `base`: "age", or "age of the customer" for another source."""
+        phrase = self.phrase(column)
+        if column.source == base:
+            return phrase
+        owner = self.one(column.source)
+        if column.source not in self.tables:
+            return f"{phrase} of the {owner}"
+        return compound(owner, phrase, self.voice, self._own_phrases(base))
+
+    def _own_phrases(self, alias: str) -> frozenset[str]:
+        table = self.table(alias)
+        return frozenset() if table is None else frozenset(c.phrase.lower() for c in table.columns)
+
+
+def compound(owner: str, phrase: str, voice: Voice, taken: frozenset[str]) -> str:
+    """ "name of the customer" or "customer name", the latter only where the base has no such column itself."""
+    if phrase.lower().startswith(owner.lower() + " ") or phrase.lower() == owner.lower():
+        return f"{phrase} of the {owner}" if phrase.lower() in taken else phrase
+    short = f"{owner} {phrase}"
+    if short.lower() in taken or len(short.split(" ")) > 4:
+        return f"{phrase} of the {owner}"
+    return voice.pick(short, f"{phrase} of the {owner}")
+
+
+def key_role(
+    profile: DatabaseProfile, child: TableProfile, columns: tuple[str, ...], parent: TableProfile
+) -> str | None:
+    """Role noun of a foreign key ("home team", "manager"), or None where the parent's own noun says it."""
+    if len(columns) != 1 or columns[0] not in child.by_name:
+        return None
+    noun = parent.singular
+    phrase = _KEY_WORDS.sub("", child.by_name[columns[0]].phrase)
+    if phrase.lower() in (noun.lower(), "id", "") or len(phrase) < 3:
+        return None
+    keys = [k for k in profile.foreign_keys if k.table == child.name and k.ref_table == parent.name]
+    if phrase.lower().endswith(" " + noun.lower()) or child.name == parent.name or len(keys) > 1:
+        return phrase
+    return None

@@ -1,0 +1,148 @@
+"""Sorting, and what comes first: order clauses and superlatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agro_data.intent.questions import words
+from agro_data.intent.questions.comparing import sort_of
+from agro_data.intent.questions.nouns import Scene
+from agro_data.intent.questions.phrases import term
+from agro_data.intent.tree import Aggregate, Column, DatePart, Expression, OrderKey, TextFunction
+
+_ADJECTIVES = {
+    "age": ("oldest", "youngest"),
+    "price": ("most expensive", "cheapest"),
+    "cost": ("most expensive", "cheapest"),
+    "height": ("tallest", "shortest"),
+    "weight": ("heaviest", "lightest"),
+    "length": ("longest", "shortest"),
+    "duration": ("longest", "shortest"),
+    "population": ("most populous", "least populous"),
+}
+_PEOPLE_ONLY = frozenset({"age", "height", "weight"})
+
+
+def key_phrase(scene: Scene, expression: Expression, base: str) -> str:
+    """What rows are sorted by, with its article."""
+    if isinstance(expression, Aggregate):
+        if expression.function == "count" and not expression.distinct and expression.argument is None:
+            return f"the number of {scene.many(base)}"
+        from agro_data.intent.questions.phrases import figure  # noqa: PLC0415
+
+        return f"the {figure(scene, expression, short=True)}"
+    return term(scene, expression, base)
+
+
+def sort_key(scene: Scene, expression: Expression) -> str:
+    """number, year, date, text or boolean: how its order is said."""
+    if isinstance(expression, Column):
+        return sort_of(scene.column(expression))
+    if isinstance(expression, DatePart):
+        return "year"
+    if isinstance(expression, TextFunction) and expression.function != "length":
+        return "text"
+    return "number"
+
+
+def order_clause(scene: Scene, keys: Sequence[OrderKey], base: str) -> str:
+    """ "sorted by age in descending order and then by name in alphabetical order"."""
+    if not keys:
+        return ""
+    voice = scene.voice
+    verb = (
+        voice.pick("sorted", "ordered", "sorted", "ordered", "listed")
+        if len(keys) == 1
+        else voice.pick("sorted", "ordered")
+    )
+    first = keys[0]
+    sort, phrase = sort_key(scene, first.expression), key_phrase(scene, first.expression, base)
+    bare = phrase.removeprefix("the ")
+    way = "descending" if first.descending else "ascending"
+    if len(keys) == 1:
+        if sort == "text":
+            forms = [f"in {'reverse ' if first.descending else ''}alphabetical order of {bare}",
+                     f"{verb} by {bare} in {'reverse ' if first.descending else ''}alphabetical order"]  # fmt: skip
+            forms.append(
+                f"{verb} {'in reverse alphabetical order' if first.descending else 'alphabetically'} by {bare}"
+            )
+        elif sort in ("date", "year"):
+            ends = ("latest", "earliest") if first.descending else ("earliest", "latest")
+            forms = [f"{verb} by {phrase} from {ends[0]} to {ends[1]}", f"in {way} order of {bare}",
+                     f"{verb} by {phrase} in {way} order"]  # fmt: skip
+        else:
+            ends = ("highest", "lowest") if first.descending else ("lowest", "highest")
+            forms = [f"in {way} order of {bare}", f"{verb} by {phrase} in {way} order",
+                     f"{verb} by {phrase} from {ends[0]} to {ends[1]}", f"{verb} in {way} order of {bare}"]  # fmt: skip
+        return voice.pick(*forms)
+    rest = [f"{key_phrase(scene, k.expression, base)} in {_way(scene, k)} order" for k in keys]
+    if len({k.descending for k in keys}) == 1 and len({_way(scene, k) for k in keys}) == 1:
+        names = [key_phrase(scene, k.expression, base) for k in keys]
+        return (
+            f"{verb} by {', then by '.join(names)}, {'all' if len(keys) > 2 else 'both'} in {_way(scene, first)} order"
+        )
+    return f"{verb} by {' and then by '.join(rest)}"
+
+
+def _way(scene: Scene, key: OrderKey) -> str:
+    if sort_key(scene, key.expression) == "text":
+        return "reverse alphabetical" if key.descending else "alphabetical"
+    return "descending" if key.descending else "ascending"
+
+
+def extreme_word(scene: Scene, expression: Expression, descending: bool) -> str:
+    """ "highest", "earliest", "longest": the superlative that fits the key."""
+    sort = sort_key(scene, expression)
+    pick = scene.voice.pick
+    if sort in ("date", "year"):
+        return pick("latest", "most recent") if descending else "earliest"
+    if sort == "text":
+        return "alphabetically last" if descending else "alphabetically first"
+    if isinstance(expression, TextFunction):
+        return "greatest" if descending else "smallest"
+    return pick("highest", "largest", "highest", "greatest") if descending else pick("lowest", "smallest", "lowest")
+
+
+def superlative(scene: Scene, key: OrderKey, base: str, noun: str, k: int) -> str:
+    """Noun of the best k rows: "oldest singer", "3 singers with the highest age". `noun` holds the conditions."""
+    phrase = term(scene, key.expression, base)
+    plain = scene.many(base) if k > 1 else scene.one(base)
+    count = f"{k} " if k > 1 else ""
+    adjective = _adjective(scene, key, base, phrase)
+    if adjective and scene.voice.chance(0.6):
+        return f"{count}{adjective} {noun}"
+    if isinstance(key.expression, TextFunction) and scene.voice.chance(0.5):
+        inner = term(scene, key.expression.arguments[0], base)
+        return _with(f"{count}{noun}", plain, f"the {'longest' if key.descending else 'shortest'} {inner}")
+    counted = phrase.startswith("number of ")
+    if counted and scene.voice.chance(0.7):
+        extreme = f"the {'most' if key.descending else 'fewest'} {phrase[10:]}"
+    elif words.is_plural(phrase) and sort_key(scene, key.expression) == "number" and scene.voice.chance(0.5):
+        extreme = f"the {'most' if key.descending else 'fewest'} {phrase}" if _countable(scene, key) else \
+            f"the {extreme_word(scene, key.expression, key.descending)} {phrase}"  # fmt: skip
+    else:
+        extreme = f"the {extreme_word(scene, key.expression, key.descending)} {phrase}"
+    return _with(f"{count}{noun}", plain, extreme)
+
+
+def _with(noun: str, plain: str, extreme: str) -> str:
+    """The superlative straight after a bare noun; after a noun with conditions it would attach to the last of them."""
+    if noun.endswith(plain):
+        return f"{noun} with {extreme}"
+    return f"{noun}, the one with {extreme}"
+
+
+def _countable(scene: Scene, key: OrderKey) -> bool:
+    profile = scene.column(key.expression) if isinstance(key.expression, Column) else None
+    return profile is not None and profile.integral
+
+
+def _adjective(scene: Scene, key: OrderKey, base: str, phrase: str) -> str:
+    pair = _ADJECTIVES.get(phrase)
+    if pair is None or not isinstance(key.expression, Column) or key.expression.source != base:
+        return ""
+    if phrase in _PEOPLE_ONLY and not words.is_person(scene.one(base)):
+        return ""
+    if phrase == "population" and scene.one(base) not in ("city", "country", "state", "town", "county", "region"):
+        return ""
+    return pair[0] if key.descending else pair[1]

@@ -1,0 +1,392 @@
+"""Expressions, conditions and nouns of one query as phrases. They refer to each other as the tree does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agro_data.intent.questions import words
+from agro_data.intent.questions.comparing import (
+    between,
+    compared,
+    in_year,
+    listed_values,
+    matched,
+    missing,
+    sort_of,
+)
+from agro_data.intent.questions.modifiers import Atom, both, combine, either
+from agro_data.intent.questions.nouns import Scene
+from agro_data.intent.questions.values import quoted, say_value
+from agro_data.intent.tree import (
+    Aggregate,
+    And,
+    Arithmetic,
+    Between,
+    Case,
+    Column,
+    Comparison,
+    DatePart,
+    Exists,
+    Expression,
+    InList,
+    InQuery,
+    IsNull,
+    Like,
+    MetricCall,
+    Or,
+    Predicate,
+    Query,
+    Scalar,
+    Share,
+    TextFunction,
+    Value,
+    Window,
+    walk,
+)
+from agro_data.profiling.profile import ColumnProfile
+
+_TAKEN = ("total ", "average ", "mean ", "maximum ", "minimum ", "max ", "min ", "highest ", "lowest ", "sum ",
+          "largest ", "smallest ", "biggest ", "greatest ", "overall ", "earliest ", "latest ", "avg ")  # fmt: skip
+_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+           "November", "December")  # fmt: skip
+
+_DATE_PARTS = {"year": "year", "month": "calendar month", "day": "day of the month", "weekday": "day of the week",
+               "year_month": "year and month"}  # fmt: skip
+
+
+# --- expressions -------------------------------------------------------------------------------------------------
+
+
+def term(scene: Scene, expression: Expression, base: str) -> str:
+    """Bare singular noun phrase of an expression over a row of `base`: "age", "length of the name"."""
+    if isinstance(expression, Column):
+        return scene.owned(expression, base)
+    if isinstance(expression, Value):
+        return say_value(expression, None, scene.voice)
+    if isinstance(expression, Arithmetic):
+        left, right = term(scene, expression.left, base), term(scene, expression.right, base)
+        joined = {"+": f"sum of the {left} and the {right}", "-": f"difference between the {left} and the {right}",
+                  "*": f"product of the {left} and the {right}", "/": f"ratio of the {left} to the {right}"}  # fmt: skip
+        if expression.operator == "-":
+            return scene.voice.pick(f"{left} minus the {right}", f"{left} minus {right}")
+        if expression.operator == "*":
+            return scene.voice.pick(joined["*"], f"{left} times the {right}", f"{left} multiplied by the {right}")
+        return joined[expression.operator]
+    if isinstance(expression, DatePart):
+        part = _DATE_PARTS[expression.part]
+        return f"{part} of the {term(scene, expression.argument, base)}"
+    if isinstance(expression, TextFunction):
+        return _text(scene, expression, base)
+    if isinstance(expression, Aggregate):
+        return figure(scene, expression)
+    if isinstance(expression, Share):
+        return f"percentage of {scene.many(base)} {condition_text(scene, expression.where, base)}"
+    if isinstance(expression, MetricCall):
+        return metric(scene, expression)
+    if isinstance(expression, Scalar):
+        return scalar(scene, expression).removeprefix("the ")
+    if isinstance(expression, Case):
+        return "band"
+    if isinstance(expression, Window):
+        return {"sum": "running total", "lag": "previous value"}.get(expression.function, "rank")
+    raise TypeError(f"no words for {type(expression).__name__}")
+
+
+def _text(scene: Scene, expression: TextFunction, base: str) -> str:
+    items = [term(scene, a, base) for a in expression.arguments]
+    if expression.function == "join_words":
+        if [words.last_word(i) for i in items] == ["name", "name"] and items[0].startswith("first"):
+            return scene.voice.pick("full name (first name, then last name)", "first and last name joined by a space") \
+                if items[1].startswith("last") else f"{items[0]} and {items[1]} joined by a space"  # fmt: skip
+        return f"{words.listed(items)} joined by a space"
+    if expression.function == "length":
+        return scene.voice.pick(f"length of the {items[0]}", f"number of characters in the {items[0]}")
+    if expression.function == "prefix":
+        if expression.size == 1:
+            return scene.voice.pick(f"first letter of the {items[0]}", f"initial letter of the {items[0]}")
+        return f"first {expression.size} characters of the {items[0]}"
+    case = "upper" if expression.function == "upper" else "lower"
+    return scene.voice.pick(f"{items[0]} in {case} case", f"{items[0]} in {case}case letters")
+
+
+def metric(scene: Scene, call: MetricCall) -> str:
+    """A metric's own name; its definition becomes evidence."""
+    found = next(m for m in scene.profile.metrics if m.name == call.name)
+    name = words.spelled(found.name) if "_" in found.name else found.name
+    scene.voice.note(f"{name}: {found.definition or 'as defined for this database'}".rstrip("."))
+    return scene.voice.pick(name, name, *(s.replace("_", " ") for s in found.synonyms))
+
+
+def function_words(scene: Scene, aggregate: Aggregate) -> tuple[str, bool]:
+    """("average", True): the word, and whether it stands straight before the column's phrase."""
+    profile = scene.column(aggregate.argument) if isinstance(aggregate.argument, Column) else None
+    timed = profile is not None and sort_of(profile) in ("year", "date")
+    phrase = profile.phrase.lower() if profile is not None else ""
+    pick = scene.voice.pick
+    if not isinstance(aggregate.argument, Column) or phrase.startswith(_TAKEN):
+        return {"avg": "average", "sum": "sum", "min": "minimum", "max": "maximum"}[aggregate.function], False
+    if timed:
+        return {"min": "earliest", "max": pick("latest", "most recent")}.get(aggregate.function, "average"), True
+    if aggregate.function == "sum":
+        return "total", True
+    return {"avg": pick("average", "average", "average", "mean"), "min": scene.voice.scale[0],
+            "max": scene.voice.scale[1]}[aggregate.function], True  # fmt: skip
+
+
+def figure(scene: Scene, aggregate: Aggregate, rows: str = "", short: bool = False) -> str:
+    """Bare noun phrase of an aggregate over `rows` ("singers from France"); `short` leaves the rows unsaid."""
+    base = scene.grain
+    many = rows or scene.many(base)
+    if aggregate.where is not None:
+        many = f"{many} {condition_text(scene, aggregate.where, base)}"
+    if aggregate.function == "count":
+        counted = aggregate.argument
+        if aggregate.distinct and counted is not None:
+            kind = words.plural(term(scene, counted, base))
+            different = scene.voice.pick("different", "different", "distinct")
+            return f"number of {different} {kind}" + ("" if short else f" of {many}")
+        if isinstance(counted, Column) and counted.source in scene.tables and counted.source != base:
+            many = scene.many(counted.source)
+        return f"number of {many}"
+    word, straight = function_words(scene, aggregate)
+    assert aggregate.argument is not None, f"{aggregate.function} needs an argument"
+    inner = term(scene, aggregate.argument, base)
+    said = f"{word} {inner}" if straight else f"{word} of the {inner}"
+    return said if short else f"{said} of {many}"
+
+
+def scalar(scene: Scene, expression: Scalar) -> str:
+    """ "the average age of all singers"."""
+    inner = Scene(expression.query, scene.profile, scene.voice, scene)
+    output = expression.query.select[0].expression
+    if isinstance(output, Aggregate) and inner.grain in inner.cte_of and isinstance(output.argument, Column):
+        return f"the average {scene.phrase(output.argument)}"
+    rows = subject(inner, inner.grain, plural=True)
+    if rows == inner.many(inner.grain):
+        rows = f"all {rows}"
+    if isinstance(output, Aggregate):
+        return f"the {figure(inner, output, rows)}"
+    return f"the {term(inner, output, inner.grain)} of {rows}"
+
+
+# --- conditions --------------------------------------------------------------------------------------------------
+
+
+def parts_of(predicate: Predicate | None) -> tuple[Predicate, ...]:
+    if predicate is None:
+        return ()
+    return predicate.parts if isinstance(predicate, And) else (predicate,)
+
+
+def owner(scene: Scene, predicate: Predicate) -> str:
+    """The source that a condition is about; the grain where it is about several."""
+    sources = dict.fromkeys(n.source for n in walk(predicate) if isinstance(n, Column) and n.source in scene.tables)
+    return next(iter(sources)) if len(sources) == 1 else scene.grain
+
+
+def atom(scene: Scene, predicate: Predicate, base: str) -> Atom:
+    """Forms of one condition on a row of `base`."""
+    voice = scene.voice
+    if isinstance(predicate, Comparison):
+        return _comparison(scene, predicate, base)
+    if isinstance(predicate, Between):
+        profile = _profile(scene, predicate.argument)
+        low, high = say_value(predicate.low, profile, voice), say_value(predicate.high, profile, voice)
+        return between(term(scene, predicate.argument, base), low, high, voice)
+    if isinstance(predicate, Like):
+        text = str(predicate.text.value)
+        return matched(term(scene, predicate.argument, base), predicate.kind, quoted(text), predicate.negated, voice)
+    if isinstance(predicate, InList):
+        profile = _profile(scene, predicate.argument)
+        texts = [say_value(v, profile, voice) for v in predicate.values]
+        return listed_values(term(scene, predicate.argument, base), texts, predicate.negated)
+    if isinstance(predicate, IsNull):
+        return missing(term(scene, predicate.argument, base), predicate.negated, voice)
+    if isinstance(predicate, Exists):
+        return _existence(scene, predicate, base)
+    if isinstance(predicate, InQuery):
+        return _membership(scene, predicate, base)
+    if isinstance(predicate, Or):
+        same = _same_column(scene, predicate, base)
+        return same if same is not None else either([_part(scene, p, base) for p in predicate.parts])
+    if isinstance(predicate, And):
+        return both([atom(scene, p, base) for p in predicate.parts])
+    inner = atom(scene, predicate.part, base)
+    return Atom(verb=(f"do not {inner.predicate(True)}", f"does not {inner.predicate(True)}"), heavy=inner.heavy)
+
+
+def _part(scene: Scene, predicate: Predicate, base: str) -> Atom:
+    return atom(scene, predicate, base)
+
+
+def _same_column(scene: Scene, predicate: Or, base: str) -> Atom | None:
+    """ "a status of either A or B" for alternatives of one column."""
+    parts = [
+        p for p in predicate.parts if isinstance(p, Comparison) and p.operator == "=" and isinstance(p.right, Value)
+    ]
+    if len(parts) != len(predicate.parts) or len({p.left for p in parts}) != 1:
+        return None
+    phrase = term(scene, parts[0].left, base)
+    profile = _profile(scene, parts[0].left)
+    said = words.listed([say_value(p.right, profile, scene.voice) for p in parts if isinstance(p.right, Value)], "or")
+    either_ = "either " if len(parts) == 2 else "one of "
+    return Atom(
+        have=f"{words.article(phrase)} of {either_}{said}", whose=f"{phrase} {words.be(phrase)} {either_}{said}"
+    )
+
+
+def _profile(scene: Scene, expression: Expression) -> ColumnProfile | None:
+    return scene.column(expression) if isinstance(expression, Column) else None
+
+
+def _comparison(scene: Scene, predicate: Comparison, base: str) -> Atom:
+    left, right, voice = predicate.left, predicate.right, scene.voice
+    profile = _profile(scene, left)
+    if isinstance(left, DatePart):
+        return _date_part(scene, left, predicate, base)
+    phrase = term(scene, left, base)
+    if isinstance(right, Value):
+        text = say_value(right, profile, voice)
+        name = _called(scene, left, predicate, text) if isinstance(left, Column) else ""
+        made = compared(phrase, sort_of(profile), predicate.operator, text, voice)
+        return Atom(made.have, made.whose, name or made.after, made.verb) if name else made
+    if isinstance(right, Scalar):
+        return _against(scene, phrase, predicate, right)
+    other = term(scene, right, base)
+    if isinstance(right, Column) and right.source != base and right.source in scene.tables:
+        other = f"{scene.phrase(right)} of {scene.its(base)} {scene.one(right.source)}"
+        return compared(phrase, sort_of(profile), predicate.operator, f"the {other}", voice)
+    return compared(phrase, sort_of(profile), predicate.operator, f"{scene.its(base)} {other}", voice)
+
+
+def _against(scene: Scene, phrase: str, predicate: Comparison, right: Scalar) -> Atom:
+    voice = scene.voice
+    output = right.query.select[0].expression
+    whole = scalar(scene, right)
+    is_ = words.be(phrase)
+    if predicate.operator == "=" and isinstance(output, Aggregate):
+        extreme = whole.removeprefix("the ")
+        return Atom(have=f"the {extreme}", whose=f"{phrase} {is_} equal to the {extreme}")
+    return compared(phrase, "number", predicate.operator, whole, voice)
+
+
+def _date_part(scene: Scene, left: DatePart, predicate: Comparison, base: str) -> Atom:
+    phrase = term(scene, left.argument, base)
+    right = predicate.right
+    if not isinstance(right, Value):
+        return compared(term(scene, left, base), "number", predicate.operator, term(scene, right, base), scene.voice)
+    text = str(right.value)
+    if left.part == "month" and isinstance(right.value, int) and predicate.operator in ("=", "!="):
+        text = _MONTHS[right.value - 1]
+    if left.part in ("year", "month", "year_month"):
+        return in_year(phrase, predicate.operator, text, scene.voice)
+    if left.part == "weekday":
+        return Atom(have=f"{words.article(phrase)} on a {text}", whose=f"{phrase} falls on a {text}")
+    return compared(term(scene, left, base), "number", predicate.operator, text, scene.voice)
+
+
+def _called(scene: Scene, column: Column, predicate: Comparison, text: str) -> str:
+    """ "named Kyle" where the column is what rows are called by."""
+    table = scene.table(column.source)
+    if table is None or predicate.operator != "=" or table.label_columns != (column.name,):
+        return ""
+    phrase = scene.phrase(column).lower()
+    if phrase == "title":
+        return f"titled {text}"
+    if phrase in ("name", f"{table.singular} name"):
+        return scene.voice.pick(f"named {text}", f"called {text}", f"named {text}")
+    return ""
+
+
+def _existence(scene: Scene, predicate: Exists, base: str) -> Atom:
+    inner = Scene(predicate.query, scene.profile, scene.voice, scene)
+    child = inner.grain
+    said = subject(inner, child, plural=predicate.negated)
+    heavy = said not in (inner.one(child), inner.many(child))
+    columns = tuple(c.name for _, c in predicate.link)
+    role = scene.role_below(inner, child, columns, base)
+    if role is not None:
+        n = "any" if predicate.negated else "at least one"
+        many = scene.voice.pick("are not", "never appear as") if predicate.negated else "are"
+        one = {"are not": "is not", "never appear as": "never appears as", "are": "is"}[many]
+        said_one = subject(inner, child, plural=False) if predicate.negated else said
+        return Atom(verb=(f"{many} the {role} of {n} {said_one}", f"{one} the {role} of {n} {said_one}"), heavy=heavy)
+    if predicate.negated:
+        none = scene.voice.pick("do not have any", "have no", "do not have any")
+        one = "has no" if none == "have no" else "does not have any"
+        after = f"without any {said}" if not heavy else ""
+        return Atom(verb=(f"{none} {said}", f"{one} {said}"), after=after, heavy=heavy)
+    return Atom(have=f"at least one {said}", heavy=heavy)
+
+
+def _membership(scene: Scene, predicate: InQuery, base: str) -> Atom:
+    inner = Scene(predicate.query, scene.profile, scene.voice, scene)
+    phrase = term(scene, predicate.argument, base)
+    what = words.plural(term(inner, predicate.query.select[0].expression, inner.grain))
+    negation = "not " if predicate.negated else ""
+    whose = f"{phrase} is {negation}among the {what} of {subject(inner, inner.grain, plural=True)}"
+    return Atom(whose=whose, heavy=True)
+
+
+def condition_text(scene: Scene, predicate: Predicate, base: str) -> str:
+    """The condition as words after the plural noun of `base`."""
+    atoms = [atom(scene, p, base) for p in parts_of(predicate)]
+    return combine(atoms, scene.who(base), True, scene.voice)
+
+
+# --- nouns with their conditions ---------------------------------------------------------------------------------
+
+
+def subject(
+    scene: Scene, alias: str, plural: bool, skip: Iterable[str] = (), drop: Iterable[Predicate] = (), noun: str = ""
+) -> str:
+    """Noun of a source with all conditions on it and on what it belongs to: "orders of customers in France".
+
+    Sources in `skip` are not described; conditions in `drop` are said elsewhere; `noun` replaces the plain noun.
+    """
+    atoms = atoms_on(scene, alias, set(skip), tuple(drop))
+    head = noun or (scene.many(alias) if plural else scene.one(alias))
+    text = combine(atoms, scene.who(alias), plural, scene.voice)
+    return f"{head} {text}" if text else head
+
+
+def atoms_on(scene: Scene, alias: str, seen: set[str], drop: tuple[Predicate, ...] = ()) -> list[Atom]:
+    """Conditions on a source and, through its joins, on its neighbours."""
+    parts = [p for p in parts_of(scene.query.where) if not any(p is d for d in drop)]
+    atoms = [atom(scene, p, alias) for p in parts if owner(scene, p) == alias]
+    seen = seen | {alias}
+    for other, _, up in scene.neighbours(alias):
+        if other in seen or other in scene.cte_of:
+            continue
+        below = atoms_on(scene, other, seen, drop)
+        if not below:
+            continue
+        atoms.append(_relation(scene, alias, other, below, up, bare=not atoms))
+    return atoms
+
+
+def _relation(scene: Scene, alias: str, other: str, below: list[Atom], up: bool, bare: bool) -> Atom:
+    """The tie to a neighbour that meets conditions of its own."""
+    voice = scene.voice
+    one = scene.one(other)
+    single = f"{one} {combine(below, scene.who(other), False, voice)}"
+    simple = len(below) == 1 and not below[0].heavy
+    if not up:
+        return Atom(have=f"at least one {single}", heavy=True)
+    whose = f"{one}'s {below[0].whose}" if simple and below[0].whose else ""
+    unique = simple and below[0].after.startswith(("named ", "called ", "titled "))
+    after = ""
+    if bare:
+        many = f"{scene.many(other)} {combine(below, scene.who(other), True, voice)}"
+        after = (
+            f"of the {single}"
+            if unique
+            else voice.pick(f"of {many}", f"of {words.article(one)} {single[len(one) + 1 :]}")
+        )
+    return Atom(
+        have=words.article(single) if not unique else f"the {single}", whose=whose, after=after, heavy=not simple
+    )
+
+
+def scene_of(query: Query, outer: Scene) -> Scene:
+    return Scene(query, outer.profile, outer.voice, outer)

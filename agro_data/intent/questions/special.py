@@ -1,0 +1,194 @@
+"""Frames for set operations, pairs of rows, the best of each group, and figures beside each row."""
+
+from __future__ import annotations
+
+from agro_data.intent.questions import words
+from agro_data.intent.questions.content import Content
+from agro_data.intent.questions.lists import answer, ranked
+from agro_data.intent.questions.nouns import Scene
+from agro_data.intent.questions.order import extreme_word, sort_key
+from agro_data.intent.questions.phrases import subject, term
+from agro_data.intent.questions.voice import Voice
+from agro_data.intent.tree import Arithmetic, Case, Column, Expression, SetOperation, Window
+from agro_data.profiling.profile import DatabaseProfile
+
+
+def set_operation(operation: SetOperation, profile: DatabaseProfile, voice: Voice) -> Content:
+    """Values that occur under both conditions, under either, or under one and not the other."""
+    # Both sides are worded alike, so that their difference stands out.
+    left, right = Scene(operation.left, profile, voice), Scene(operation.right, profile, voice.twin())
+    base = left.grain
+    shown = operation.left.select[0].expression
+    rows = (subject(left, base, True), subject(right, right.grain, True))
+    same = [s.table for s in operation.left.sources] == [s.table for s in operation.right.sources]
+    if same and len(operation.left.select) == 1 and isinstance(shown, Column):
+        if shown.source == base:
+            kind = words.plural(term(left, shown, base))
+            return Content(f"the {_different(operation, voice)}{kind} {_held(operation, rows, voice)}")
+        names = words.plural(left.phrase(shown))
+        owners = left.many(shown.source)
+        who = left.who(shown.source)
+        held = _held(operation, rows, voice, who)
+        return Content(f"the {_different(operation, voice)}{names} of {owners} {held}")
+    kinds = words.listed([words.plural(term(left, o.expression, base)) for o in operation.left.select])
+    others = words.listed([words.plural(term(right, o.expression, right.grain)) for o in operation.right.select])
+    a = answer(left, operation.left.select, base, subject(left, base, False), rows[0], False, definite=True).np
+    if operation.operator == "intersect":
+        return Content(f"the {voice.pick('different ', '')}{kinds} that are found among both {rows[0]} and {rows[1]}")
+    if operation.operator == "except":
+        return Content(
+            f"the {voice.pick('different', 'distinct')} {kinds} of {rows[0]} that are not also {others} of {rows[1]}"
+        )
+    if operation.operator == "union":
+        return Content(
+            f"the different {kinds} of {rows[0]} together with the {others} of {rows[1]}", tail="without repeats"
+        )
+    return Content(f"{a} followed by the {others} of {rows[1]}", tail="keeping repeats")
+
+
+def _different(operation: SetOperation, voice: Voice) -> str:
+    return (
+        voice.pick("different ", "", "distinct ")
+        if operation.operator != "union"
+        else voice.pick("different ", "distinct ")
+    )
+
+
+def _held(operation: SetOperation, rows: tuple[str, str], voice: Voice, who: str = "that") -> str:
+    if operation.operator == "intersect":
+        return voice.pick(f"{who} have both {rows[0]} and {rows[1]}", f"shared by both {rows[0]} and {rows[1]}") \
+            if who == "that" else f"{who} have both {rows[0]} and {rows[1]}"  # fmt: skip
+    if operation.operator == "except":
+        return voice.pick(f"{who} have {rows[0]} but no {rows[1]}", f"{who} have {rows[0]} but not any {rows[1]}",
+                          f"{who} have {rows[0]} but do not have any {rows[1]}")  # fmt: skip
+    return voice.pick(f"{who} have {rows[0]} or {rows[1]}", f"{who} have {rows[0]}, {rows[1]}, or both")
+
+
+def pairs(scene: Scene) -> Content:
+    """Two rows of one table that share a value, each pair once."""
+    join = next(j for j in scene.query.joins if j.direction == "peer")
+    base, voice = scene.query.subject.alias, scene.voice
+    shared = words.listed([scene.phrase(Column(base, left)) for left, _ in join.columns])
+    name = scene.phrase(Column(base, join.less)) if join.less else "name"
+    many = subject(scene, base, True)
+    extra = [o.expression for o in scene.query.select[2:]]
+    np = f"all pairs of {many} with the same {shared}"
+    who = "who have" if words.is_person(scene.one(base)) else "that have"
+    np = voice.pick(
+        np, f"all pairs of {many} {who} the same {shared}", f"every pair of {many} sharing the same {shared}"
+    )
+    shown = f"the {name} of each of the two"
+    if extra:
+        shown = f"the {words.plural(name)} of both and the {words.listed([scene.phrase(e) for e in extra if isinstance(e, Column)])} they share"
+    less = sort_key(scene, Column(base, join.less or ""))
+    first = "the alphabetically earlier" if less == "text" else "the smaller"
+    return Content(np, not np.startswith("every"), tail=f"giving {shown}, each pair once with {first} {name} first")
+
+
+def best_of_each(scene: Scene) -> Content:
+    """The best k rows of each group; rows that tie with the last are kept."""
+    query, voice = scene.query, scene.voice
+    keep = query.keep
+    assert keep is not None
+    base, key = scene.grain, keep.order[0]
+    columns = [e for e in keep.partition if isinstance(e, Column)]
+    parent = columns[0].source if columns and columns[0].source != base else ""
+    group = scene.one(parent) if parent else words.listed([term(scene, e, base) for e in keep.partition])
+    drop: tuple[()] = ()
+    extreme = f"the {extreme_word(scene, key.expression, key.descending)} {term(scene, key.expression, base)}"
+    rows = subject(scene, base, keep.k > 1, drop=drop)
+    noun = f"{keep.k} {rows} with {extreme}" if keep.k > 1 else f"{rows} with {extreme}"
+    shown = [o.expression for o in query.select]
+    heads: list[str] = []
+    own: list[str] = []
+    for e in shown:
+        if isinstance(e, Column) and e.source == parent and parent:
+            heads.append(f"{scene.its(parent)} {scene.phrase(e)}")
+        elif e in keep.partition:
+            heads.append(f"the {term(scene, e, base)}")
+        else:
+            own.append(term(scene, e, base))
+    names = words.listed([words.plural(n) if keep.k > 1 else n for n in own])
+    np = f"the {names} of the {noun}"
+    if heads and (parent or voice.chance(0.5)):
+        np = f"{words.listed(heads)} and {np}" if len(heads) == 1 else f"{', '.join(heads)} and {np}"
+    tie = voice.pick("including ties", "including any ties", "with ties included") if keep.ties else ""
+    if keep.k > 1 and keep.ties:
+        tie = voice.pick("including any that tie for the last place", "including ties for the last place")
+    return Content(np, True, lead=f"for {voice.pick('each', 'each', 'every')} {group}", tail=tie)
+
+
+def windowed(scene: Scene) -> Content:
+    """A figure beside each row: rank, running total, share, distance from the average, value before."""
+    query = scene.query
+    base = scene.grain
+    many = subject(scene, base, True)
+    plain = many == scene.many(base)
+    lead = "" if plain else f"among {many}"
+    own = [o.expression for o in query.select if not _computes(o.expression)]
+    told = [_beside(scene, o.expression, base, not plain) for o in query.select if _computes(o.expression)]
+    names = words.listed([term(scene, e, base) for e in own])
+    np = f"the {names} of each {scene.one(base)}, and {words.listed(told)}" if len(own) > 1 else \
+        f"the {names} of each {scene.one(base)} and {words.listed(told)}"  # fmt: skip
+    tail = ""
+    if query.order_by:
+        key = query.order_by[0]
+        ends = "latest to earliest" if key.descending else "earliest to latest"
+        if sort_key(scene, key.expression) not in ("date", "year"):
+            ends = "highest to lowest" if key.descending else "lowest to highest"
+        tail = f"in order of {term(scene, key.expression, base)} from {ends}"
+    return Content(np, True, lead=lead, tail=tail)
+
+
+def _computes(expression: Expression) -> bool:
+    return isinstance(expression, Window | Arithmetic | Case)
+
+
+def _beside(scene: Scene, expression: Expression, base: str, narrowed: bool) -> str:
+    its, many, voice = scene.its(base), scene.many(base), scene.voice
+    if isinstance(expression, Window):
+        within = _within(scene, expression, base)
+        if expression.function in ("rank", "dense_rank", "row_number"):
+            key = expression.order[0]
+            by = term(scene, key.expression, base)
+            extreme = extreme_word(scene, key.expression, key.descending)
+            dense = {"rank": "rank", "dense_rank": "dense rank", "row_number": "position"}[expression.function]
+            gaps = " (without gaps after ties)" if expression.function == "dense_rank" else ""
+            return voice.pick(f"{its} {dense} by {by}{within}, with the {extreme} ranked first{gaps}",
+                              f"{its} {dense} by {by}{within}{gaps}, the {extreme} being number 1")  # fmt: skip
+        assert expression.argument is not None
+        value = term(scene, expression.argument, base)
+        along = ""
+        if expression.order:
+            along = f" by {term(scene, expression.order[0].expression, base)}"
+        if expression.function == "lag":
+            return f"the {value} of the previous {scene.one(base)}{along}"
+        return f"the running total of the {value}{along}{within}"
+    if isinstance(expression, Arithmetic):
+        window = expression.right
+        if isinstance(window, Window) and window.argument is not None:
+            value = term(scene, window.argument, base)
+            within = _same(scene, window, base)
+            if window.function == "sum":
+                return f"the percentage of the total {value} of all {'these ' if narrowed else ''}{many}{within} that {its} {value} makes up"
+            return f"the difference between {its} {value} and the average {value} of all {'these ' if narrowed else ''}{many}{within}"
+    return f"the {term(scene, expression, base)}"
+
+
+def _within(scene: Scene, window: Window, base: str) -> str:
+    if not window.partition:
+        return ""
+    groups = words.listed([term(scene, e, base) for e in window.partition])
+    return scene.voice.pick(f" within {scene.its(base)} {groups}", f" among those with the same {groups}")
+
+
+def _same(scene: Scene, window: Window, base: str) -> str:
+    if not window.partition:
+        return ""
+    groups = words.listed([term(scene, e, base) for e in window.partition])
+    return f" with the same {groups}"
+
+
+def ranked_tail(scene: Scene) -> str:
+    """Order of a top list."""
+    return ranked(scene, scene.query.order_by[0])

@@ -1,0 +1,84 @@
+"""Literals as a person says them. A text value stands verbatim unless it is a code whose meaning is known."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+from agro_data.intent.questions.voice import Voice
+from agro_data.intent.tree import Value
+from agro_data.profiling.profile import ColumnProfile
+
+_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+           "November", "December")  # fmt: skip
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_PROPER = re.compile(r"[A-Z][\w'’.-]*[a-z](?: (?:[A-Z][\w'’-]*|de|la|van|von))*")
+_UNIT_NAMES = {"ms": "millisecond", "kg": "kilogram", "km": "kilomet", "$": "dollar", "mi": "mile", "s": "second",
+               "min": "minute", "%": "percent", "USD": "dollar"}  # fmt: skip
+_UNSAFE = frozenset({"And", "Or", "Not", "The", "In", "Of", "With", "By", "All", "Any", "None", "Other", "No", "Yes"})
+
+
+def say_number(value: int | float) -> str:
+    """Digits as stored; a whole float without its ".0"."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return repr(value)
+
+
+def say_value(value: Value, column: ColumnProfile | None, voice: Voice) -> str:
+    """The literal in the question. Codes are said by meaning and noted as evidence."""
+    raw = value.value
+    if raw is None:
+        return "unknown"
+    if isinstance(raw, bool):
+        return "true" if raw else "false"
+    meaning = _meaning(raw, column, voice)
+    if meaning is not None:
+        return meaning
+    if isinstance(raw, (int, float)):
+        return _with_unit(say_number(raw), column)
+    if column is not None and column.kind in ("date", "datetime", "text") and column.role == "date":
+        return _say_date(raw, voice)
+    return quoted(raw) if needs_quotes(raw) else voice.pick(raw, quoted(raw), raw)
+
+
+def quoted(text: str) -> str:
+    """The text in the quotation marks that it does not itself hold."""
+    return f"'{text}'" if '"' in text else f'"{text}"'
+
+
+def needs_quotes(text: str) -> bool:
+    """Only a proper name of letters reads as a value without quotes."""
+    return _PROPER.fullmatch(text) is None or len(text) < 3 or not _UNSAFE.isdisjoint(text.split(" "))
+
+
+def _meaning(raw: int | float | str, column: ColumnProfile | None, voice: Voice) -> str | None:
+    if column is None or not column.codes:
+        return None
+    text = raw if isinstance(raw, str) else say_number(raw)
+    for code, meaning in column.codes:
+        if code == text:
+            if code != meaning:
+                voice.note(f"{column.phrase} '{code}' means {meaning}")
+            same = [c for c, m in column.codes if m.lower() == meaning.lower()]
+            return f"{meaning} ({code})" if len(same) > 1 else meaning
+    return None
+
+
+def _with_unit(number: str, column: ColumnProfile | None) -> str:
+    unit = column.unit.strip() if column is not None else ""
+    if column is None or not unit or _UNIT_NAMES.get(unit, unit) in column.phrase.lower():
+        return number
+    if unit in ("$", "€", "£"):
+        return f"{unit}{number}"
+    return f"{number}%" if unit in ("%", "percent") else f"{number} {unit}"
+
+
+def _say_date(text: str, voice: Voice) -> str:
+    if _ISO_DATE.fullmatch(text) is None or not voice.chance(0.4):
+        return text if re.fullmatch(r"[\d :.T/-]+", text) else quoted(text)
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return text
+    return f"{_MONTHS[day.month - 1]} {day.day}, {day.year}"

@@ -1,0 +1,45 @@
+"""A voice: the seeded choices of wording for one question, and the definitions it turns out to need."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Sequence
+
+
+class Voice:
+    """Draws wordings. Equal (db_id, style, seeds) give equal draws, on every machine."""
+
+    def __init__(self, style: str, *parts: str | int) -> None:
+        key = "\x1f".join((style, *map(str, parts)))
+        self.style = style
+        self._random = random.Random(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big"))
+        self._evidence: dict[str, None] = {}
+        # One question speaks of ends of a scale in one pair of words.
+        self.scale = (("lowest", "highest"), ("smallest", "largest"), ("minimum", "maximum"))[self.index("abc")]
+
+    def pick(self, *options: str) -> str:
+        """One of the options, all equally likely; repeat one to make it likelier."""
+        return options[int(self._random.random() * len(options))]
+
+    def index(self, options: Sequence[object]) -> int:
+        return int(self._random.random() * len(options))
+
+    def chance(self, probability: float) -> bool:
+        return self._random.random() < probability
+
+    def note(self, definition: str) -> None:
+        """Record a definition that the question relies on without saying it."""
+        self._evidence[definition] = None
+
+    def twin(self) -> Voice:
+        """A voice that will make the same choices from here on and shares the definitions."""
+        other = Voice.__new__(Voice)
+        other.style, other._evidence, other._random = self.style, self._evidence, random.Random()
+        other._random.setstate(self._random.getstate())
+        other.scale = self.scale
+        return other
+
+    @property
+    def evidence(self) -> str | None:
+        return "; ".join(self._evidence) or None

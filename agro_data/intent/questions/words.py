@@ -1,0 +1,291 @@
+"""English at the level of words: plurals, articles, lists, agreement. Every call is cached: names repeat endlessly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+import inflect
+
+_ENGINE = inflect.engine()
+
+# Words whose form in -s is singular, or whose one form serves both numbers; a plural engine breaks on these.
+_INVARIANT = frozenset(
+    {
+        "series", "species", "data", "gps", "news", "staff", "information", "equipment", "software", "hardware",
+        "aircraft", "headquarters", "means", "sales", "gross", "contents", "faculty", "media", "metadata", "chassis",
+        "weather", "research", "feedback", "luggage", "clothing", "furniture", "personnel", "athletics",
+    }
+)  # fmt: skip
+_SINGULAR_IN_S = frozenset({"status", "bus", "gas", "lens", "campus", "class", "address", "focus", "bonus",
+                            "process", "access", "tennis", "basis", "analysis", "diagnosis", "virus", "census", "genus",
+                            "business", "news", "gross", "consensus", "loss", "mass", "boss", "pass", "press", "glass",
+                            "congress", "success", "illness", "canvas", "atlas", "axis", "thesis", "series", "gps",
+                            "chassis", "plus", "politics", "economics", "physics",
+                            "mathematics", "dns", "sms", "iris", "paris", "texas",
+                            "species", "data", "media", "metadata", "bias", "cross", "express", "distress", "stress",
+                            "headquarters", "athletics", "css", "sas", "aids"})  # fmt: skip
+
+PEOPLE = frozenset(
+    [
+        "student",
+        "employee",
+        "customer",
+        "client",
+        "person",
+        "people",
+        "user",
+        "member",
+        "teacher",
+        "professor",
+        "instructor",
+        "player",
+        "singer",
+        "artist",
+        "actor",
+        "author",
+        "writer",
+        "editor",
+        "patient",
+        "doctor",
+        "physician",
+        "nurse",
+        "driver",
+        "passenger",
+        "guest",
+        "host",
+        "manager",
+        "captain",
+        "wrestler",
+        "swimmer",
+        "gymnast",
+        "scientist",
+        "technician",
+        "mechanic",
+        "researcher",
+        "candidate",
+        "voter",
+        "tourist",
+        "visitor",
+        "owner",
+        "tenant",
+        "pilot",
+        "entrepreneur",
+        "investor",
+        "journalist",
+        "director",
+        "producer",
+        "composer",
+        "musician",
+        "chef",
+        "waiter",
+        "cashier",
+        "clerk",
+        "agent",
+        "assistant",
+        "worker",
+        "staff",
+        "spouse",
+        "parent",
+        "child",
+        "friend",
+        "colleague",
+        "supervisor",
+        "boss",
+        "leader",
+        "secretary",
+        "lawyer",
+        "judge",
+        "officer",
+        "perpetrator",
+        "victim",
+        "participant",
+        "contestant",
+        "competitor",
+        "coach",
+        "trainer",
+        "referee",
+        "umpire",
+        "reviewer",
+        "rater",
+        "subscriber",
+        "borrower",
+        "reader",
+        "lender",
+        "donor",
+        "supplier",
+        "seller",
+        "buyer",
+        "shopper",
+        "conductor",
+        "dancer",
+        "performer",
+        "tutor",
+        "mentor",
+        "intern",
+        "apprentice",
+        "resident",
+        "citizen",
+        "inhabitant",
+        "president",
+        "governor",
+        "senator",
+        "mayor",
+        "representative",
+        "advisor",
+        "adviser",
+        "tryout",
+        "follower",
+        "coauthor",
+        "co-author",
+        "head",
+        "founder",
+        "resident",
+        "physician",
+        "attendee",
+        "delegate",
+        "enquirer",
+        "poker_player",
+        "skater",
+        "cyclist",
+        "rider",
+        "jockey",
+        "runner",
+        "bodybuilder",
+        "climber",
+        "dentist",
+        "vet",
+        "veterinarian",
+        "pharmacist",
+        "policyholder",
+        "claimant",
+        "adjuster",
+        "dispatcher",
+        "courier",
+        "sailor",
+        "pilot",
+        "astronaut",
+        "engineer",
+        "developer",
+        "tester",
+        "designer",
+        "architect",
+        "analyst",
+        "consultant",
+        "accountant",
+        "auditor",
+        "man",
+        "woman",
+        "girl",
+        "boy",
+        "prescriber",
+        "undergraduate",
+        "graduate",
+        "alumnus",
+        "professor",
+    ]
+)
+
+
+def last_word(phrase: str) -> str:
+    """Last word of the phrase's head: what stands before the first preposition."""
+    return head(phrase)[0].rsplit(" ", 1)[-1]
+
+
+@cache
+def head(phrase: str) -> tuple[str, str]:
+    """(head, rest) at the first preposition: "date of birth" -> ("date", " of birth")."""
+    found = re.search(r" (of|in|per|for|at|on|to|from|by|with|that|since|until|\() ?", phrase)
+    if found is None or found.start() == 0:
+        return phrase, ""
+    return phrase[: found.start()], phrase[found.start() :]
+
+
+@cache
+def is_plural(phrase: str) -> bool:
+    """Whether the noun phrase takes "are"."""
+    word = last_word(phrase)
+    low = word.lower()
+    if low in _SINGULAR_IN_S or len(low) < 3 or word.isupper() or low.endswith(("ss", "ous", "itis", "ics")):
+        return word.endswith("s") and word[:-1].isupper() and len(word) > 2
+    if low in {"people", "men", "women", "children", "criteria"}:
+        return True
+    return low.endswith("s") and bool(_ENGINE.singular_noun(low))
+
+
+@cache
+def plural(phrase: str) -> str:
+    """Plural of a singular noun phrase; a plural stays as it is."""
+    start, rest = head(phrase)
+    if is_plural(phrase):
+        return phrase
+    before, _, word = start.rpartition(" ")
+    if word.lower() in _INVARIANT:
+        many = word
+    elif word.lower() == "id":
+        many = "IDs"
+    elif word.isupper() and len(word) > 1:
+        many = word + "s"
+    elif word[-1:].isdigit() or not word[-1:].isalpha():
+        many = word
+    else:
+        many = str(_ENGINE.plural_noun(word)) or word + "s"
+    return (f"{before} {many}" if before else many) + rest
+
+
+@cache
+def singular(phrase: str) -> str:
+    """Singular of a plural noun phrase; a singular stays as it is."""
+    if not is_plural(phrase):
+        return phrase
+    start, rest = head(phrase)
+    before, _, word = start.rpartition(" ")
+    one = _ENGINE.singular_noun(word) or word
+    return (f"{before} {one}" if before else str(one)) + rest
+
+
+@cache
+def article(phrase: str) -> str:
+    """The phrase with "a" or "an"; a plural takes none."""
+    if is_plural(phrase) or last_word(phrase).lower() in _INVARIANT:
+        return phrase
+    return str(_ENGINE.a(phrase)).replace("a ID", "an ID")
+
+
+def number_word(value: int) -> str:
+    """Small whole numbers as words, others in digits."""
+    words = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    return words[value] if 0 <= value <= 10 else str(value)
+
+
+@cache
+def ordinal(value: int) -> str:
+    return str(_ENGINE.ordinal(str(value)))
+
+
+def listed(items: Sequence[str], conjunction: str = "and") -> str:
+    """ "a", "a and b", "a, b and c"."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {conjunction} {items[-1]}"
+
+
+@cache
+def is_person(noun: str) -> bool:
+    return singular(noun).lower().rsplit(" ", 1)[-1] in PEOPLE
+
+
+def be(phrase: str) -> str:
+    return "are" if is_plural(phrase) else "is"
+
+
+@cache
+def spelled(identifier: str) -> str:
+    """An identifier's words, lower case: "StudentID_2" -> "student id 2"."""
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+", identifier)
+    return " ".join(part.lower() for part in parts) or identifier
+
+
+def capitalise(text: str) -> str:
+    return text[:1].upper() + text[1:]

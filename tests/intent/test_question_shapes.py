@@ -1,0 +1,211 @@
+"""One hand-made intent for every shape, and what its question must and must not say."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from agro_data.intent.questions import STYLES, render_question
+from agro_data.intent.tree import (
+    Aggregate,
+    Arithmetic,
+    Case,
+    Column,
+    Comparison,
+    Cte,
+    DatePart,
+    Exists,
+    Intent,
+    Join,
+    Keep,
+    Like,
+    MetricCall,
+    Or,
+    OrderKey,
+    Output,
+    Query,
+    Scalar,
+    SetOperation,
+    Share,
+    Source,
+    TextFunction,
+    Value,
+    Window,
+)
+from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Metric, TableProfile
+
+
+def column(name: str, kind: str, role: str, phrase: str, **more: object) -> ColumnProfile:
+    return ColumnProfile(name, kind, kind, role, phrase, **more)  # type: ignore[arg-type]
+
+
+SINGER = TableProfile(
+    "singer",
+    40,
+    (
+        column("singer_id", "integer", "identifier", "ID", unique=True),
+        column("full_name", "text", "text", "name", unique=True),
+        column("country", "text", "category", "country"),
+        column("age", "integer", "measure", "age", integral=True),
+        column("sex", "text", "category", "sex", codes=(("F", "female"), ("M", "male"))),
+    ),
+    "singer",
+    "singers",
+    primary_key=("singer_id",),
+    label_columns=("full_name",),
+)
+CONCERT = TableProfile(
+    "concert_event",
+    90,
+    (
+        column("concert_id", "integer", "identifier", "ID", unique=True),
+        column("title", "text", "text", "title"),
+        column("singer_id", "integer", "identifier", "singer ID"),
+        column("held_on", "date", "date", "date", date_format="iso"),
+        column("ticket_price", "real", "measure", "ticket price"),
+        column("seats_sold", "integer", "measure", "number of seats sold", integral=True),
+    ),
+    "concert",
+    "concerts",
+    primary_key=("concert_id",),
+    label_columns=("title",),
+)
+PROFILE = DatabaseProfile(
+    "music",
+    "sqlite",
+    "0" * 64,
+    (SINGER, CONCERT),
+    (ForeignKey("concert_event", ("singer_id",), "singer", ("singer_id",)),),
+    (Metric("ticket_revenue", "concert_event", "SUM(ticket_price * seats_sold)", "ticket price times seats sold"),),
+)
+
+S, C = Source("t1", "singer"), Source("t1", "concert_event")
+NAME, COUNTRY, AGE, SEX = (Column("t1", n) for n in ("full_name", "country", "age", "sex"))
+TITLE, HELD, PRICE, SOLD = (Column("t1", n) for n in ("title", "held_on", "ticket_price", "seats_sold"))
+UP = Join("t1", "t2", (("singer_id", "singer_id"),))
+SINGER_UP = Source("t2", "singer")
+COUNT = Aggregate("count")
+
+
+def out(*expressions: object) -> tuple[Output, ...]:
+    return tuple(Output(e) for e in expressions)  # type: ignore[arg-type]
+
+
+def over_all(function: str) -> Scalar:
+    return Scalar(Query((Source("t9", "singer"),), out(Aggregate(function, Column("t9", "age")))))  # type: ignore[arg-type]
+
+
+FEMALE = Comparison("=", SEX, Value("F", ("singer", "sex")))
+OLD = Comparison(">", AGE, Value(56, ("singer", "age")))
+BAND = Case(((Comparison("<", AGE, Value(30)), Value("low")),), Value("high"))
+RELATED = Query(
+    (Source("t2", "concert_event"),), out(Value(1)), where=Comparison(">", Column("t2", "ticket_price"), Value(20.5))
+)
+LINK = ((Column("t1", "singer_id"), Column("t2", "singer_id")),)
+GROUPS = Query((S,), (Output(COUNTRY, "country"), Output(COUNT, "total_count")), group_by=(COUNTRY,))
+AVERAGE = Scalar(Query((Source("t8", "g"),), out(Aggregate("avg", Column("t8", "total_count")))))
+
+SHAPES: dict[str, tuple[Query | SetOperation, tuple[str, ...]]] = {
+    "list": (Query((S,), out(NAME, AGE), where=OLD, order_by=(OrderKey(AGE, True),)), ("name", "age", "56", "descending|highest")),
+    "count": (Query((S,), out(COUNT), where=OLD), ("singers", "56")),
+    "aggregate": (Query((S,), out(Aggregate("avg", AGE), Aggregate("max", AGE)), where=FEMALE), ("average|mean", "maximum|highest|largest", "age", "female")),
+    "group": (Query((S,), out(COUNTRY, COUNT), group_by=(COUNTRY,)), ("countr", "singers", "each|every|per")),
+    "having": (Query((S,), out(COUNTRY), group_by=(COUNTRY,), having=Comparison(">", COUNT, Value(3))), ("countries", "more than (3|three) singers")),
+    "superlative": (Query((S,), out(NAME), order_by=(OrderKey(AGE, True),), limit=3), ("3", "oldest|(highest|largest|greatest) age", "name")),
+    "superlative_group": (Query((C, SINGER_UP), out(Column("t2", "full_name")), (UP,), group_by=(Column("t2", "full_name"),), order_by=(OrderKey(COUNT, True),), limit=1), ("name", "singer", "(most|number of) concerts")),
+    "extreme": (Query((S,), out(NAME), where=Comparison("=", AGE, over_all("min"))), ("name", "(lowest|smallest)", "age", "ties|tie")),
+    "compare_average": (Query((S,), out(NAME), where=Comparison(">", AGE, over_all("avg"))), ("name", "(average|mean) age of all singers")),
+    "related_exists": (Query((S,), out(NAME), where=Exists(RELATED, LINK)), ("name", "at least one concert", "20.5")),
+    "related_none": (Query((S,), out(NAME), where=Exists(RELATED, LINK, negated=True)), ("name", "no concerts|not have any concerts", "20.5")),
+    "set_operation": (SetOperation("intersect", Query((S,), out(COUNTRY), where=OLD), Query((S,), out(COUNTRY), where=FEMALE)), ("countries", "both", "56", "female")),
+    "top_per_group": (Query((S,), out(COUNTRY, NAME), keep=Keep((COUNTRY,), (OrderKey(AGE, True),), 1)), ("(each|every) country", "name", "age", "ties")),
+    "window": (Query((S,), out(NAME, Window("rank", None, (COUNTRY,), (OrderKey(AGE, True),)))), ("name", "rank", "country", "age")),
+    "self_join": (Query((S, SINGER_UP), out(NAME, Column("t2", "full_name")), (Join("t1", "t2", (("country", "country"),), direction="peer", less="full_name"),)), ("pair", "singers", "same country")),
+    "buckets": (Query((S,), out(BAND, COUNT), group_by=(BAND,)), ("singers", '"low"', '"high"', "30", "age")),
+    "arithmetic": (Query((C,), out(TITLE, Arithmetic("*", PRICE, SOLD))), ("title", "ticket price", "number of seats sold", "product|times|multiplied")),
+    "date_group": (Query((C,), out(DatePart("year", HELD), COUNT), group_by=(DatePart("year", HELD),)), ("year", "concerts")),
+    "compare_groups": (Query((Source("t7", "g"),), out(Column("t7", "country")), where=Comparison(">", Column("t7", "total_count"), AVERAGE), ctes=(Cte("g", GROUPS),)), ("countries", "number of singers", "average")),
+    "share": (Query((S,), out(Share(FEMALE))), ("percentage", "singers", "female")),
+    "text_function": (Query((S,), out(TextFunction("upper", (NAME,)))), ("name", "upper")),
+    "metric": (Query((C,), out(MetricCall("ticket_revenue", "t1"))), ("ticket revenue",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_says_all_it_asks(shape: str, style: str) -> None:
+    query, wanted = SHAPES[shape]
+    for seed in range(12):
+        question = render_question(Intent("music", shape, query, 7), PROFILE, style, seed)  # type: ignore[arg-type]
+        for pattern in wanted:
+            assert re.search(pattern, question.text, re.IGNORECASE), (pattern, question.text)
+        assert "_" not in question.text
+        assert "  " not in question.text
+        assert question.text[0].isupper() or question.text[0].isdigit()
+        assert question.style == style
+
+
+def test_a_code_is_said_by_its_meaning_and_explained() -> None:
+    question = render_question(Intent("music", "list", Query((S,), out(NAME), where=FEMALE), 1), PROFILE, "formal", 0)
+    assert "female" in question.text
+    assert question.evidence == "sex 'F' means female"
+
+
+def test_a_metric_brings_its_definition() -> None:
+    query, _ = SHAPES["metric"]
+    question = render_question(Intent("music", "metric", query, 1), PROFILE, "imperative", 0)
+    assert question.evidence == "ticket revenue: ticket price times seats sold"
+
+
+def test_no_evidence_where_nothing_needs_it() -> None:
+    assert render_question(Intent("music", "count", SHAPES["count"][0], 1), PROFILE, "concise", 0).evidence is None
+
+
+def test_unknown_style_is_named_with_the_known_ones() -> None:
+    with pytest.raises(ValueError, match="unknown question style 'rude': choose one of interrogative"):
+        render_question(Intent("music", "count", SHAPES["count"][0], 1), PROFILE, "rude", 0)
+
+
+def test_equal_arguments_give_the_equal_question_and_seeds_vary_it() -> None:
+    intent = Intent("music", "list", SHAPES["list"][0], 3)
+    one = [render_question(intent, PROFILE, "imperative", s).text for s in range(20)]
+    assert one == [render_question(intent, PROFILE, "imperative", s).text for s in range(20)]
+    assert len(set(one)) >= 10
+
+
+BOUNDS = [
+    Comparison(operator, AGE, Value(30, ("singer", "age")))  # type: ignore[arg-type]
+    for operator in ("=", "!=", "<", "<=", ">", ">=")
+]
+
+
+def test_bounds_never_share_a_question() -> None:
+    by_bound = [
+        {
+            render_question(Intent("music", "list", Query((S,), out(NAME), where=b), s), PROFILE, style, s).text
+            for s in range(40)
+            for style in STYLES
+        }
+        for b in BOUNDS
+    ]
+    for i, one in enumerate(by_bound):
+        for other in by_bound[i + 1 :]:
+            assert not one & other
+
+
+def test_and_with_or_stays_one_reading() -> None:
+    either = Or((Comparison("=", COUNTRY, Value("France")), Like(NAME, "contains", Value("son"))))
+    query = Query((S,), out(NAME), where=Or((OLD, either)))
+    text = render_question(Intent("music", "list", query, 1), PROFILE, "formal", 0).text
+    assert " or " in text
+    assert "56" in text
+    assert "France" in text
+    assert '"son"' in text
+
+
+@pytest.mark.parametrize("text", ["O'Brien", 'the "big" one', "a and b", "x", "42", "Straße", " padded "])
+def test_text_values_stand_verbatim(text: str) -> None:
+    query = Query((S,), out(AGE), where=Comparison("=", NAME, Value(text, ("singer", "full_name"))))
+    for seed in range(10):
+        assert text in render_question(Intent("music", "list", query, 1), PROFILE, "imperative", seed).text
