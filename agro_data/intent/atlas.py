@@ -78,12 +78,8 @@ class Atlas:
     def labels(self, table: str) -> tuple[ColumnProfile, ...]:
         """What a person calls a row by; empty when rows have no name."""
         own = self.by_name[table]
-        found = tuple(
-            own.by_name[n] for n in own.label_columns if n in own.by_name and usable(own.by_name[n])
-        )
-        return tuple(
-            c for c in found if c.role in ("text", "category", "identifier", "free_text") or len(found) > 1
-        )
+        found = tuple(own.by_name[n] for n in own.label_columns if n in own.by_name and usable(own.by_name[n]))
+        return tuple(c for c in found if c.role in ("text", "category", "identifier", "free_text") or len(found) > 1)
 
     def key(self, table: str) -> tuple[str, ...]:
         """Columns that tell rows apart: the primary key, else a unique column without NULLs, else ()."""
@@ -96,10 +92,7 @@ class Atlas:
         return tuple(
             c
             for c in self.columns(table)
-            if c.role == "measure"
-            and is_number(c)
-            and c.distinct > 1
-            and not self.is_reference(table, c.name)
+            if c.role == "measure" and is_number(c) and c.distinct > 1 and not self.is_reference(table, c.name)
         )
 
     def dates(self, table: str) -> tuple[ColumnProfile, ...]:
@@ -123,11 +116,7 @@ class Atlas:
             and (
                 c.role in ("category", "boolean")
                 or (c.role == "year" and c.distinct <= FEW)
-                or (
-                    c.role == "text"
-                    and c.distinct <= min(FEW, rows * 0.7)
-                    and c.name not in self._sole_label(table)
-                )
+                or (c.role == "text" and c.distinct <= min(FEW, rows * 0.7) and c.name not in self._sole_label(table))
             )
         )
 
@@ -162,14 +151,17 @@ class Atlas:
 
 
 def usable(column: ColumnProfile) -> bool:
+    """Whether a question can be asked of the column at all: it holds a value and is not hidden."""
     return column.has_values and not column.hidden
 
 
 def is_number(column: ColumnProfile) -> bool:
+    """Whether numbers are stored, whatever was declared."""
     return column.kind in ("integer", "real")
 
 
 def is_iso_date(column: ColumnProfile) -> bool:
+    """Whether the engine's date functions read the values."""
     return column.role == "date" and (column.date_format == "iso" or column.kind in ("date", "datetime"))
 
 
@@ -181,6 +173,7 @@ def is_key(table: TableProfile, columns: Iterable[str]) -> bool:
 
 
 def near_unique(table: TableProfile, column: ColumnProfile) -> bool:
+    """Whether hardly two rows share a value."""
     return column.unique or column.distinct >= 0.95 * table.rows * (1 - column.null_share)
 
 
@@ -199,7 +192,5 @@ def sayable(value: Cell) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, str):
-        return (
-            0 < len(value) <= 60 and value == value.strip() and value.isprintable() and "\ufffd" not in value
-        )
+        return 0 < len(value) <= 60 and value == value.strip() and value.isprintable() and "\ufffd" not in value
     return False

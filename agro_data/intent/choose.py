@@ -16,7 +16,6 @@ from agro_data.intent.tree import (
     OrderKey,
     Output,
     Predicate,
-    Value,
 )
 from agro_data.profiling.profile import ColumnProfile
 
@@ -29,11 +28,7 @@ def outputs(expressions: Iterable[Expression]) -> tuple[Output, ...]:
 def fixed(where: Predicate | None) -> set[Column]:
     """Columns that an equality holds to one value: to show them says nothing."""
     parts = where.parts if isinstance(where, And) else (where,)
-    return {
-        p.left
-        for p in parts
-        if isinstance(p, Comparison) and p.operator == "=" and isinstance(p.left, Column)
-    }
+    return {p.left for p in parts if isinstance(p, Comparison) and p.operator == "=" and isinstance(p.left, Column)}
 
 
 def details(frame: Frame, alias: str, count: int, skip: Iterable[Column] = ()) -> list[Column]:
@@ -48,6 +43,8 @@ def details(frame: Frame, alias: str, count: int, skip: Iterable[Column] = ()) -
         weight = scene.prior.shown_roles[column.role]
         if frame.atlas.is_reference(table.name, column.name):
             weight = 0.05
+        if column.distinct < 2:
+            weight *= 0.1
         if scene.target == (table.name, column.name):
             weight *= 200
         pool.append(Column(alias, column.name))
@@ -84,8 +81,11 @@ def summary(frame: Frame, alias: str, column: ColumnProfile) -> Aggregate:
     return Aggregate(function, Column(alias, column.name))
 
 
-_RATES = ("rate", "ratio", "percent", "pct", "share", "age", "score", "rating", "rank", "height", "latitude", "longitude",
-          "temperature", "index", "grade", "gpa", "speed", "average", "avg", "mean", "level", "position", "per")  # fmt: skip
+_RATE_WORDS = """
+rate ratio percent percentage pct share age score rating rank height latitude longitude temperature index grade gpa
+speed average avg mean level position per
+"""
+_RATES = frozenset(_RATE_WORDS.split())
 
 
 def adds_up(column: ColumnProfile) -> bool:
@@ -101,10 +101,7 @@ def settled(frame: Frame, keys: Sequence[OrderKey], shown: Sequence[Expression])
         return True
     root = frame.root
     return any(
-        isinstance(e, Column)
-        and e.source == root
-        and frame.profile(e).unique
-        and frame.profile(e).null_share == 0
+        isinstance(e, Column) and e.source == root and frame.profile(e).unique and frame.profile(e).null_share == 0
         for e in expressions
     )
 
@@ -141,8 +138,5 @@ def rankable(frame: Frame, alias: str) -> list[ColumnProfile]:
 
 
 def clear_extreme(column: ColumnProfile, descending: bool) -> bool:
+    """Whether nothing is known against a single largest (smallest) row."""
     return not extreme_is_tied(column, descending)
-
-
-def literal(value: int | float) -> Value:
-    return Value(value)

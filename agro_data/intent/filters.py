@@ -23,15 +23,20 @@ from agro_data.intent.tree import (
     Predicate,
     Value,
 )
-from agro_data.profiling.profile import ColumnProfile
+from agro_data.profiling.profile import ColumnProfile, TableProfile
 
 
 def conditions(
-    frame: Frame, count: int, aliases: Sequence[str], skip: Iterable[Column] = ()
+    frame: Frame,
+    count: int,
+    aliases: Sequence[str],
+    skip: Iterable[Column] = (),
+    broad: bool = False,
 ) -> list[Predicate]:
-    """Up to `count` conditions on different columns of `aliases`, all true of the frame's sample row where known.
+    """Up to `count` conditions on different columns of `aliases`, true of the frame's sample row where known.
 
-    The draw's target comes first when it is among the columns.
+    The draw's target comes first when it is among the columns. `broad` leaves out columns whose equality would
+    single out a row or two: to count, group or rank what is left of that is no question.
     """
     scene = frame.scene
     taken = set(skip)
@@ -45,6 +50,8 @@ def conditions(
                 continue
             if frame.atlas.is_reference(table.name, profile.name):
                 weight = min(weight, 0.05)
+            if broad and _singles_out(table, profile):
+                continue
             if scene.target == (table.name, profile.name):
                 weight *= 50
             pool.append((column, weight))
@@ -60,17 +67,21 @@ def conditions(
     return found
 
 
+def _singles_out(table: TableProfile, profile: ColumnProfile) -> bool:
+    by_order = (profile.role in ("measure", "year") and is_number(profile)) or is_iso_date(profile)
+    return not by_order and profile.distinct > max(2, 0.4 * table.rows)
+
+
 def condition(frame: Frame, column: Column, plain: bool = False) -> Predicate | None:
     """One condition on `column` that keeps the frame's sample row; `plain` allows only what is shortest to say."""
     scene, profile = frame.scene, frame.profile(column)
-    table = frame.table(column.source)
     row = frame.rows.get(column.source)
     here = row[column.name] if row is not None else None
     if 0.02 < profile.null_share < 0.98 and not plain and (scene.chance(0.07) or profile.distinct < 2):
         return IsNull(column, negated=here is not None)
     if profile.distinct < 2:
         return None
-    maker = Maker(frame, column, profile, (table.name, column.name), here, plain)
+    maker = Maker(frame, column, here, plain)
     if is_iso_date(profile):
         return maker.date()
     if profile.role in ("measure", "year") and is_number(profile):
@@ -87,26 +98,23 @@ def condition(frame: Frame, column: Column, plain: bool = False) -> Predicate | 
 class Maker:
     """Conditions on one column of a frame. `here` is the value to keep, or None when it is not known."""
 
-    def __init__(
-        self,
-        frame: Frame,
-        column: Column,
-        profile: ColumnProfile,
-        origin: tuple[str, str],
-        here: Cell,
-        plain: bool,
-    ) -> None:
+    def __init__(self, frame: Frame, column: Column, here: Cell, plain: bool) -> None:
         self.scene = frame.scene
         self.column = column
-        self.profile = profile
-        self.origin = origin
+        self.profile = frame.profile(column)
+        self.origin = (frame.table(column.source).name, column.name)
         self.here = here
         self.plain = plain
 
     def value(self, cell: Cell) -> Value:
         if isinstance(cell, bytes):
             raise ValueError(f"a blob of {self.origin[0]}.{self.origin[1]} cannot be a literal")
+        if isinstance(cell, float) and cell.is_integer() and abs(cell) < 10**15:
+            cell = int(cell)
         return Value(cell, self.origin)
+
+    def equal(self, cell: Cell) -> Comparison:
+        return Comparison("=", self.column, self.value(cell))
 
     def same(self) -> Predicate | None:
         """Equality with a real value, sometimes its opposite or a choice of two."""
@@ -129,7 +137,7 @@ class Maker:
             if lot < 0.2 and self.profile.distinct > 4 and len(others) > 3:
                 chosen = sorted(self.scene.rng.sample(others, 2), key=str)
                 return InList(self.column, tuple(self.value(v) for v in chosen), negated=True)
-        return Comparison("=", self.column, self.value(here))
+        return self.equal(here)
 
     def like(self) -> Predicate | None:
         """A word or first letters of a real value."""
@@ -144,15 +152,13 @@ class Maker:
             return None
         free = self.profile.role == "free_text"
         if free or (len(words) > 1 and self.scene.chance(0.5)):
-            return Like(
-                self.column, "contains", self.value(max(words, key=len) if free else self.scene.pick(words))
-            )
+            return Like(self.column, "contains", self.value(max(words, key=len) if free else self.scene.pick(words)))
         if text.startswith(words[0]) and self.scene.chance(0.7):
             size = 1 if self.scene.chance(0.6) else min(3, len(words[0]))
             return Like(self.column, "starts", self.value(text[:size]))
-        if text.endswith(words[-1]) and len(words[-1]) > 3 and self.scene.chance(0.5):
-            return Like(self.column, "ends", self.value(text[-2:]))
-        return Like(self.column, "contains", self.value(words[0][: self.scene.pick((2, 3, 4))]))
+        if text.endswith(words[-1]) and len(words) > 1 and self.scene.chance(0.5):
+            return Like(self.column, "ends", self.value(words[-1]))
+        return Like(self.column, "contains", self.value(words[0][: self.scene.pick((3, 4))]))
 
     def number(self) -> Predicate | None:
         """A bound at some decile, said as a round number where that keeps the meaning."""
@@ -167,6 +173,16 @@ class Maker:
             if between is not None:
                 return between
         return self._bound(whole, here) or (self.same() if self.profile.integral else None)
+
+    def bound(self, operator: Comparator) -> Comparison | None:
+        """`>` or `<` some round decile, true of `here`; None when there is none."""
+        deciles = [v for v in self.profile.quantiles if isinstance(v, int | float) and math.isfinite(v)]
+        if len(deciles) < 3 or not isinstance(self.here, int | float):
+            return None
+        low, high, here = deciles[0], deciles[-1], self.here
+        inner = sorted({self._round(v, low, high) for v in deciles[1:-1]})
+        fits = [v for v in inner if (low <= v < here if operator == ">" else here < v <= high)]
+        return Comparison(operator, self.column, self.value(self.scene.pick(fits))) if fits else None
 
     def _bound(self, deciles: Sequence[float], here: float | None) -> Predicate | None:
         low, high = deciles[0], deciles[-1]
@@ -207,9 +223,7 @@ class Maker:
         """Before, after, between, or in a year."""
         cells = [v for v in self.profile.quantiles if isinstance(v, str)]
         days = sorted({v[:10] for v in cells if re.match(r"\d{4}-\d\d-\d\d", v)})
-        here = (
-            self.here[:10] if isinstance(self.here, str) and re.match(r"\d{4}-\d\d-\d\d", self.here) else None
-        )
+        here = self.here[:10] if isinstance(self.here, str) and re.match(r"\d{4}-\d\d-\d\d", self.here) else None
         if not days:
             return self.same() if self.profile.kind == "date" else None
         several = days[0][:4] != days[-1][:4]
@@ -224,9 +238,7 @@ class Maker:
         after = [d for d in inner if here is None or d < here]
         before = [d for d in inner if here is None or d > here]
         if after and before and not self.plain and self.scene.chance(0.15) and self.profile.kind == "date":
-            return Between(
-                self.column, self.value(self.scene.pick(after)), self.value(self.scene.pick(before))
-            )
+            return Between(self.column, self.value(self.scene.pick(after)), self.value(self.scene.pick(before)))
         if after and (not before or self.scene.chance(0.55)):
             # On timestamps "after the day" would need the next midnight: from the day on is what is asked then.
             later: Comparator = ">" if self.profile.kind == "date" else ">="

@@ -58,6 +58,6 @@ def _profile(node: object, tables: dict[str, str], profile: DatabaseProfile) -> 
 
 
 def _conditions(query: Query | SetOperation) -> int:
-    return sum(
-        1 for n in walk(query) if isinstance(n, Comparison | Between | Like | InList | InQuery | Exists)
-    ) - sum(1 for n in walk(query) if isinstance(n, Or) for _ in n.parts[1:] if not isinstance(n, And))
+    return sum(1 for n in walk(query) if isinstance(n, Comparison | Between | Like | InList | InQuery | Exists)) - sum(
+        1 for n in walk(query) if isinstance(n, Or) for _ in n.parts[1:] if not isinstance(n, And)
+    )

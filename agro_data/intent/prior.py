@@ -32,9 +32,7 @@ class Prior:
         """This prior with some shapes' weights replaced. Raises `ValueError` on a shape that does not exist."""
         unknown = sorted(set(weights) - set(self.shapes))
         if unknown:
-            raise ValueError(
-                f"no such shape: {', '.join(unknown)}; there are {', '.join(sorted(self.shapes))}"
-            )
+            raise ValueError(f"no such shape: {', '.join(unknown)}; there are {', '.join(sorted(self.shapes))}")
         return replace(self, shapes={**self.shapes, **weights})
 
     def for_profile(self, profile: DatabaseProfile) -> Prior:

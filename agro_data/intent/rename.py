@@ -43,9 +43,7 @@ def rename_sources(query: Query, names: Mapping[str, str]) -> Query:
             case MetricCall() if node.source in names:
                 return MetricCall(node.name, names[node.source])
             case Join():
-                return replace(
-                    node, left=names.get(node.left, node.left), right=names.get(node.right, node.right)
-                )
+                return replace(node, left=names.get(node.left, node.left), right=names.get(node.right, node.right))
         return node
 
     return transform(query, change)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import replace
 from random import Random
 
@@ -19,30 +19,24 @@ from agro_data.intent.shapes import GENERATORS
 from agro_data.intent.tree import Column, Intent, Output, Query, SetOperation, Shape, Source, walk
 from agro_data.profiling.profile import DatabaseProfile
 
-PATIENCE = 2000  # draws without a new intent after which a database has given all it holds
+PATIENCE = 600  # draws without a new intent after which a database has given all it holds
+TRIES = 5  # drafts of one shape before another is drawn
 LEAST_PLAUSIBLE = 0.2
+_SELDOM = ("identifier", "free_text", "other")
 
 # What a column of a role is good for when its turn comes.
 _USES: dict[str, tuple[Shape, ...]] = {
     "identifier": ("list", "list", "count"),
-    "category": ("list", "group", "count", "superlative_group", "having", "list", "buckets"),
-    "measure": (
-        "aggregate",
-        "superlative",
-        "list",
-        "compare_average",
-        "extreme",
-        "group",
-        "arithmetic",
-        "buckets",
-    ),
-    "year": ("list", "aggregate", "superlative", "count", "group"),
-    "date": ("list", "date_group", "superlative", "count"),
+    "category": ("list", "group", "count", "superlative_group", "having", "set_operation", "share", "buckets"),
+    "measure": ("aggregate", "superlative", "list", "compare_average", "extreme", "group", "arithmetic", "buckets",
+                "top_per_group", "window", "set_operation"),
+    "year": ("list", "aggregate", "superlative", "count", "group", "extreme", "set_operation"),
+    "date": ("list", "date_group", "superlative", "count", "extreme"),
     "boolean": ("list", "count", "group", "share"),
-    "text": ("list", "list", "count", "text_function"),
+    "text": ("list", "list", "count", "text_function", "related_none", "related_exists", "extreme", "superlative"),
     "free_text": ("list", "list", "count"),
     "other": ("list",),
-}
+}  # fmt: skip
 
 
 def sample_intents(
@@ -62,9 +56,7 @@ def sample_intents(
     floor = chosen.coverage if coverage is None else coverage
     shapes = [s for s in GENERATORS if chosen.shapes.get(s, 0) > 0]
     weights = [chosen.shapes[s] for s in shapes]
-    rng = Random(
-        int.from_bytes(hashlib.sha256(f"{profile.content_hash}\0{seed}".encode()).digest()[:8], "big")
-    )
+    rng = Random(int.from_bytes(hashlib.sha256(f"{profile.content_hash}\0{seed}".encode()).digest()[:8], "big"))
     uses: Counter[tuple[str, str]] = Counter()
     seen: set[Query | SetOperation] = set()
     idle = number = 0
@@ -73,8 +65,7 @@ def sample_intents(
         idle += 1
         target = _least_used(atlas, uses, rng) if rng.random() < floor else None
         shape = _shape_for(atlas, target, rng) if target else rng.choices(shapes, weights)[0]
-        scene = Scene(atlas, chosen, rng, target)
-        draft = GENERATORS[shape](scene)
+        draft = _draft(atlas, chosen, rng, shape, target, seen)
         if target and (draft is None or target not in touched(draft.query)):
             shape, draft = "list", plain_list(Scene(atlas, chosen, rng, target))
         if target:
@@ -96,9 +87,30 @@ def sample_intents(
         yield Intent(profile.db_id, shape, query, own, draft.tie_policy, score, options[own % len(options)])
 
 
+def _draft(
+    atlas: Atlas,
+    prior: Prior,
+    rng: Random,
+    shape: Shape,
+    target: tuple[str, str] | None,
+    seen: Set[Query | SetOperation],
+) -> Draft | None:
+    """A new draft of `shape`, or None: tried a few times, so that what is easy to make does not crowd out the rest."""
+    for _ in range(TRIES):
+        draft = GENERATORS[shape](Scene(atlas, prior, rng, target))
+        if draft is not None and canonical(draft.query) not in seen:
+            return draft
+    return None
+
+
 def _least_used(atlas: Atlas, uses: Counter[tuple[str, str]], rng: Random) -> tuple[str, str]:
-    least = min(uses[t] for t in atlas.targets)
-    return rng.choice([t for t in atlas.targets if uses[t] == least])
+    """The column that is furthest behind its share; people ask for codes and long texts less."""
+
+    def behind(target: tuple[str, str]) -> float:
+        return uses[target] * (4 if atlas.by_name[target[0]].column(target[1]).role in _SELDOM else 1)
+
+    least = min(behind(t) for t in atlas.targets)
+    return rng.choice([t for t in atlas.targets if behind(t) == least])
 
 
 def _shape_for(atlas: Atlas, target: tuple[str, str], rng: Random) -> Shape:
@@ -116,9 +128,7 @@ def plain_list(scene: Scene) -> Draft | None:
     where = conjunction(conditions(frame, 1, [frame.root], [target])) if scene.chance(0.6) else None
     profile = frame.profile(target)
     distinct = not labels and not profile.unique and scene.chance(0.6)
-    return Draft(
-        frame.query(select=tuple(Output(c) for c in (*labels, target)), where=where, distinct=distinct)
-    )
+    return Draft(frame.query(select=tuple(Output(c) for c in (*labels, target)), where=where, distinct=distinct))
 
 
 def touched(query: Query | SetOperation) -> set[tuple[str, str]]:
@@ -133,7 +143,5 @@ def canonical(query: Query | SetOperation) -> Query | SetOperation:
     if all(a == b for a, b in names.items()):
         return query
     if isinstance(query, SetOperation):
-        return replace(
-            query, left=rename_sources(query.left, names), right=rename_sources(query.right, names)
-        )
+        return replace(query, left=rename_sources(query.left, names), right=rename_sources(query.right, names))
     return rename_sources(query, names)

@@ -106,11 +106,7 @@ class Frame:
     def up(self, alias: str, edge: Edge) -> str:
         """Join the parent of `alias`; an edge already joined gives its alias again."""
         for join in self.joins:
-            if (
-                join.left == alias
-                and join.columns == edge.pairs_up
-                and self.table(join.right).name == edge.parent
-            ):
+            if join.left == alias and join.columns == edge.pairs_up and self.table(join.right).name == edge.parent:
                 return join.right
         right = self._add(edge.parent, self.atlas.parent_row(edge, self.rows[alias]))
         self.joins.append(Join(alias, right, edge.pairs_up, "inner", "up"))
@@ -119,7 +115,8 @@ class Frame:
     def down(self, alias: str, edge: Edge, left: bool = False) -> str:
         """Join the children of `alias`."""
         row = self.rows[alias]
-        found = [] if row is None else self.atlas.matching(edge.child, edge.child_columns, tuple(row[c] for c in edge.parent_columns))  # fmt: skip
+        key = None if row is None else tuple(row[c] for c in edge.parent_columns)
+        found = [] if key is None else self.atlas.matching(edge.child, edge.child_columns, key)
         right = self._add(edge.child, self.scene.pick(found) if found else None)
         self.joins.append(Join(alias, right, edge.pairs_down, "left" if left else "inner", "down"))
         return right
@@ -144,11 +141,19 @@ class Frame:
         return Query(sources=tuple(self.sources), joins=tuple(self.joins), **parts)  # type: ignore[arg-type]
 
     def labels(self, alias: str) -> list[Column]:
-        """Columns that name a row of `alias`; for rows without a name, what tells most of them."""
+        """Columns that name a row of `alias`.
+
+        Rows without a name are called by a parent's name, which may join that parent, or by what tells most.
+        """
         table = self.table(alias)
         found = self.atlas.labels(table.name)
         if found:
             return [Column(alias, c.name) for c in found[:2]]
+        named = [e for e in self.atlas.up[table.name] if self.atlas.labels(e.parent) and e.parent != e.child]
+        if named and self.scene.chance(0.5):
+            edge = self.scene.pick(named)
+            parent = self.up(alias, edge)
+            return [Column(parent, c.name) for c in self.atlas.labels(edge.parent)[:2]]
         plain = [c for c in self.atlas.columns(table.name) if not self.atlas.is_reference(table.name, c.name)]
         for roles in (
             ("text",),
@@ -163,4 +168,5 @@ class Frame:
 
 
 def conjunction(parts: Sequence[Predicate]) -> Predicate | None:
+    """All of `parts`; None for none."""
     return None if not parts else parts[0] if len(parts) == 1 else And(tuple(parts))

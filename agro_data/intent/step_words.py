@@ -44,6 +44,7 @@ class StepWords:
 
     def __init__(self, query: Query | SetOperation, profile: DatabaseProfile) -> None:
         self.profile = profile
+        self.alone = len({n.table for n in walk(query) if isinstance(n, Source)}) == 1
         self.tables = {n.alias: n.table for n in walk(query) if isinstance(n, Source)}
 
     def rows(self, source: Source) -> str:
@@ -60,7 +61,9 @@ class StepWords:
                 table = self.profile.by_name.get(self.tables[node.source])
                 if table is None:
                     return node.name.replace("_", " ")
-                return f"{table.singular} {table.column(node.name).phrase}"
+                phrase = table.column(node.name).phrase
+                plain = self.alone or set(table.singular.split()) & set(phrase.split())
+                return phrase if plain else f"{table.singular} {phrase}"
             case Value():
                 return repr(node.value) if isinstance(node.value, str) else str(node.value)
             case Aggregate():

@@ -207,9 +207,9 @@ class _Decomposition:
         line = f"Give the {shown}"
         if query.having is not None:
             line += f" of the groups where {self.words.predicate(query.having)}"
-        elif query.where is not None and not query.ctes and not self.steps:
-            line += f" where {self.words.predicate(query.where)}"
-        elif query.where is not None and (query.ctes or self._subqueries(query.where)):
+        elif (query.where is not None and not query.ctes and not self.steps) or (
+            query.where is not None and (query.ctes or self._subqueries(query.where))
+        ):
             line += f" where {self.words.predicate(query.where)}"
         if query.group_by and query.having is None and not query.order_by:
             line += f" for each {self.words.listed(query.group_by)}"
@@ -219,7 +219,9 @@ class _Decomposition:
         if query.limit is not None:
             line += ", and keep only the first" if query.limit == 1 else f", and keep the first {query.limit}"
         if query.keep is not None:
-            line += " of the first in each group" if query.keep.k == 1 else f" of the first {query.keep.k} in each group"
+            line += (
+                " of the first in each group" if query.keep.k == 1 else f" of the first {query.keep.k} in each group"
+            )
         return f"{line}."
 
     @staticmethod
@@ -243,4 +245,3 @@ def _aggregates(query: Query) -> bool:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-

@@ -97,9 +97,7 @@ def _correlated(query: Query) -> bool:
 class _Writer:
     """One rendering pass: the scope stack says what tables the aliases at hand stand for."""
 
-    def __init__(
-        self, profile: DatabaseProfile, dialect: Dialect, names: dict[str, str], inline: bool
-    ) -> None:
+    def __init__(self, profile: DatabaseProfile, dialect: Dialect, names: dict[str, str], inline: bool) -> None:
         self.profile = profile
         self.dialect: Dialect = dialect
         self.names = names  # tree alias -> SQL alias
@@ -173,8 +171,11 @@ class _Writer:
         joins = [self.join(join, by_alias[join.right]) for join in query.joins]
         if joins:
             select.set("joins", joins)
-        conditions: list[exp.Expr] = [exp.LT(this=self.column(Column(j.left, j.less)), expression=self.column(Column(j.right, j.less)))
-                      for j in query.joins if j.less]  # fmt: skip
+        conditions: list[exp.Expr] = [
+            exp.LT(this=self.column(Column(j.left, j.less)), expression=self.column(Column(j.right, j.less)))
+            for j in query.joins
+            if j.less
+        ]
         if query.where is not None:
             where = self.predicate(query.where)
             conditions.append(exp.paren(where) if conditions and isinstance(query.where, Or) else where)
@@ -193,10 +194,7 @@ class _Writer:
         position = _fresh("rnk" if keep.ties else "rn", set(named))
         inner = exp.Select(
             expressions=[
-                *(
-                    self.output(Output(o.expression, n), always=True)
-                    for o, n in zip(query.select, named, strict=True)
-                ),
+                *(self.output(Output(o.expression, n), always=True) for o, n in zip(query.select, named, strict=True)),
                 exp.alias_(over, self.identifier(position)),
             ]
         )
@@ -219,9 +217,7 @@ class _Writer:
         if query.order_by:
             outputs = {o.expression: n for o, n in zip(query.select, named, strict=True)}
             keys = [
-                exp.Ordered(
-                    this=exp.column(self.identifier(outputs[k.expression])), desc=k.descending or None
-                )
+                exp.Ordered(this=exp.column(self.identifier(outputs[k.expression])), desc=k.descending or None)
                 for k in query.order_by
             ]
             outer.set("order", exp.Order(expressions=keys))
@@ -285,9 +281,7 @@ class _Writer:
             case TextFunction():
                 return self.text_function(node)
             case Case():
-                case = exp.Case(
-                    ifs=[exp.If(this=self.predicate(p), true=self.value(v)) for p, v in node.branches]
-                )
+                case = exp.Case(ifs=[exp.If(this=self.predicate(p), true=self.value(v)) for p, v in node.branches])
                 if node.otherwise is not None:
                     case.set("default", self.value(node.otherwise))
                 return case
@@ -327,9 +321,7 @@ class _Writer:
             condition = self.predicate(node.where)
             if node.function == "count":
                 if node.argument is not None and node.distinct:
-                    return exp.Count(
-                        this=exp.Distinct(expressions=[_when(condition, self.expression(node.argument))])
-                    )
+                    return exp.Count(this=exp.Distinct(expressions=[_when(condition, self.expression(node.argument))]))
                 return exp.Count(this=_when(condition, exp.Literal.number(1)))
             argument = self.expression(_argument(node))
             default = exp.Literal.number(0) if node.function == "sum" else None
@@ -383,11 +375,7 @@ class _Writer:
         # SQLite yields NULL for x / 0 by itself, DuckDB does not for doubles.
         if isinstance(node, Value):
             return bool(node.value)
-        if (
-            isinstance(node, Column)
-            and self.dialect == "sqlite"
-            and self.tables[node.source] in self.profile.by_name
-        ):
+        if isinstance(node, Column) and self.dialect == "sqlite" and self.tables[node.source] in self.profile.by_name:
             low = self.profile.table(self.tables[node.source]).column(node.name).minimum
             return isinstance(low, int | float) and low > 0
         return isinstance(node, Aggregate) and node.function == "count" and node.argument is None
@@ -458,9 +446,7 @@ class _Writer:
                 function = _AGGREGATES[node.function](this=self.expression(_argument(node)))
         over = self._over(node.partition, node.order)
         if node.order and node.function in ("sum", "avg", "count"):
-            over["spec"] = exp.WindowSpec(
-                kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW"
-            )
+            over["spec"] = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW")
         return exp.Window(this=function, **over)
 
     def _over(self, partition: tuple[Expression, ...], order: tuple[OrderKey, ...]) -> dict[str, object]:

@@ -26,22 +26,23 @@ _TABLES: dict[str, tuple[str, str, str, tuple[str, ...], tuple[tuple[str, str, R
     "employees": ("employee", "employees", "entity", ("first_name", "last_name"), (
         ("employee_id", "INTEGER", "identifier", "integer"), ("first_name", "TEXT", "text", "text"),
         ("last_name", "TEXT", "text", "text"), ("manager_id", "INTEGER", "identifier", "integer"),
-        ("salary", "REAL", "measure", "real"), ("hired", "DATE", "date", "date"), ("city", "TEXT", "category", "text"))),
+        ("salary", "DOUBLE", "measure", "real"), ("hired", "DATE", "date", "date"),
+        ("city", "TEXT", "category", "text"))),
     "customers": ("customer", "customers", "entity", ("name",), (
         ("customer_id", "INTEGER", "identifier", "integer"), ("name", "TEXT", "text", "text"),
         ("city", "TEXT", "category", "text"), ("birth_year", "INTEGER", "year", "integer"),
         ("is_member", "BOOLEAN", "boolean", "boolean"), ("notes", "TEXT", "free_text", "text"))),
     "products": ("product", "products", "entity", ("title",), (
         ("product_id", "INTEGER", "identifier", "integer"), ("title", "TEXT", "text", "text"),
-        ("category_id", "INTEGER", "identifier", "integer"), ("unit price", "REAL", "measure", "real"),
+        ("category_id", "INTEGER", "identifier", "integer"), ("unit price", "DOUBLE", "measure", "real"),
         ("min_stock", "INTEGER", "measure", "integer"), ("max_stock", "INTEGER", "measure", "integer"))),
     "order": ("order", "orders", "event", (), (
         ("order_id", "INTEGER", "identifier", "integer"), ("customer_id", "INTEGER", "identifier", "integer"),
         ("employee_id", "INTEGER", "identifier", "integer"), ("ordered", "DATE", "date", "date"),
-        ("status", "TEXT", "category", "text"), ("total", "REAL", "measure", "real"))),
+        ("status", "TEXT", "category", "text"), ("total", "DOUBLE", "measure", "real"))),
     "order_items": ("order item", "order items", "bridge", (), (
         ("order_id", "INTEGER", "identifier", "integer"), ("product_id", "INTEGER", "identifier", "integer"),
-        ("quantity", "INTEGER", "measure", "integer"), ("price", "REAL", "measure", "real"))),
+        ("quantity", "INTEGER", "measure", "integer"), ("price", "DOUBLE", "measure", "real"))),
 }  # fmt: skip
 _KEYS = {
     "categories": ("category_id",), "employees": ("employee_id",), "customers": ("customer_id",),
@@ -65,12 +66,13 @@ def rows(seed: int = 7) -> dict[str, list[tuple[object, ...]]]:
 
     categories = [(i, n) for i, n in enumerate(["Books", "Toys", "Garden", "Music", "Sports"], 1)]
     employees = [
-        (i, first[i % 12], last[i % 6], None if i < 3 else rng.randint(1, min(i - 1, 5)), round(rng.uniform(1500, 6000), 2),
-         day(2010, 2022), rng.choice(cities))
+        (i, first[i % 12], last[i % 6], None if i < 3 else rng.randint(1, min(i - 1, 5)),
+         round(rng.uniform(1500, 6000), 2), day(2010, 2022), rng.choice(cities))
         for i in range(1, 16)
     ]  # fmt: skip
     customers = [
-        (i, f"{rng.choice(first)} {rng.choice(last)} {i}", rng.choice(cities[:4]), rng.randint(1950, 2004), i % 3 == 0,
+        (i, f"{rng.choice(first)} {rng.choice(last)} {i}", rng.choice(cities[:4]), rng.randint(1950, 2004),
+         i % 3 == 0,
          f"Prefers {rng.choice(['mail', 'phone', 'visits'])}, met at the {rng.choice(['fair', 'shop'])}." if i % 2 else None)
         for i in range(1, 41)
     ]  # fmt: skip
@@ -84,7 +86,11 @@ def rows(seed: int = 7) -> dict[str, list[tuple[object, ...]]]:
          round(rng.uniform(5, 900), 2))
         for i in range(1, 121)
     ]  # fmt: skip
-    items = [(o, p, rng.randint(1, 9), round(rng.uniform(2, 90), 2)) for o in range(1, 121) for p in rng.sample(range(1, 26), 2)]
+    items = [
+        (o, p, rng.randint(1, 9), round(rng.uniform(2, 90), 2))
+        for o in range(1, 121)
+        for p in rng.sample(range(1, 26), 2)
+    ]
     return {"categories": categories, "employees": employees, "customers": customers, "products": products,
             "order": orders, "order_items": items}  # fmt: skip
 

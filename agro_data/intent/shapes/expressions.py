@@ -47,9 +47,7 @@ def buckets(scene: Scene) -> Draft | None:
         return None
     origin = (table.name, column.name)
     words = ("low", "high") if len(cuts) == 1 else ("low", "medium", "high")
-    branches = tuple(
-        (Comparison("<", key, Value(c, origin)), Value(w)) for c, w in zip(cuts, words, strict=False)
-    )
+    branches = tuple((Comparison("<", key, Value(c, origin)), Value(w)) for c, w in zip(cuts, words, strict=False))
     band = Case(branches, Value(words[len(cuts)]))
     if scene.chance(0.25) and table.rows <= 500:
         names = [c for c in frame.labels(frame.root) if c != key]
@@ -76,6 +74,8 @@ def _cuts(scene: Scene, column: ColumnProfile) -> list[int | float]:
             rounded = int(rounded)
         if not low < rounded <= high:
             rounded = value
+        if isinstance(rounded, float) and rounded.is_integer():
+            rounded = int(rounded)
         if low < rounded <= high:
             cuts.append(rounded)
     return sorted(set(cuts))
@@ -162,6 +162,7 @@ def _same_head(left: list[str], right: list[str]) -> bool:
 
 
 def arithmetic(scene: Scene) -> Draft | None:
+    """A value of two columns that belong together: shown, summed up, compared or ranked."""
     table = scene.subject(lambda t: _pairs(scene, t))
     if table is None:
         return None
@@ -173,7 +174,8 @@ def arithmetic(scene: Scene) -> Draft | None:
     left, right = Column(frame.root, a.name), Column(frame.root, b.name)
     value = Arithmetic(operator, left, right)  # type: ignore[arg-type]
     lot = scene.rng.random()
-    where = conjunction(conditions(frame, 1, [frame.root], [left, right])) if scene.chance(0.3) else None
+    narrow = conditions(frame, 1, [frame.root], [left, right], broad=True) if scene.chance(0.3) else []
+    where = conjunction(narrow)
     if lot < 0.35 and a.role == "measure":
         function = "sum" if operator == "*" and scene.chance(0.7) else scene.pick(("avg", "max", "min"))
         return Draft(frame.query(select=outputs([Aggregate(function, value)]), where=where))  # type: ignore[arg-type]
@@ -196,8 +198,8 @@ def share(scene: Scene) -> Draft | None:
         found = grouping(scene)
         if found is None:
             return None
-        used = [k for k in found.keys if isinstance(k, Column)]
-        tests = conditions(found.frame, 1, [found.rows], used)
+        keys = [k for k in found.keys if isinstance(k, Column)]
+        tests = conditions(found.frame, 1, [found.rows], keys, broad=True)
         if not tests:
             return None
         select = (*outputs(found.shown), Output(Share(tests[0]), "percentage"))
@@ -206,18 +208,18 @@ def share(scene: Scene) -> Draft | None:
     if table is None:
         return None
     frame = scene.frame(table)
-    tests = conditions(frame, 1, [frame.root])
+    tests = conditions(frame, 1, [frame.root], broad=True)
     if not tests or isinstance(tests[0], IsNull):
         return None
     where: Predicate | None = None
     if scene.chance(0.25):
-        where = conjunction(
-            conditions(frame, 1, [frame.root], {n for n in walk(tests[0]) if isinstance(n, Column)})
-        )
+        used = {n for n in walk(tests[0]) if isinstance(n, Column)}
+        where = conjunction(conditions(frame, 1, [frame.root], used, broad=True))
     return Draft(frame.query(select=(Output(Share(tests[0]), "percentage"),), where=where))
 
 
 def text_function(scene: Scene) -> Draft | None:
+    """Names in another form: full names, lengths, initials, letter case."""
     table = scene.subject(lambda t: _texts(scene, t))
     if table is None:
         return None
@@ -227,15 +229,13 @@ def text_function(scene: Scene) -> Draft | None:
     if column is None:
         return None
     key = Column(frame.root, column.name)
-    where = conjunction(conditions(frame, 1, [frame.root], [key])) if scene.chance(0.5) else None
+    where = conjunction(conditions(frame, 1, [frame.root], [key], broad=True)) if scene.chance(0.5) else None
     if len(label) >= 2 and scene.chance(0.5):
         full = TextFunction("join_words", tuple(Column(frame.root, c.name) for c in label[:2]))
         return Draft(frame.query(select=(Output(full, "full_name"),), where=where))
     kind = scene.pick(("length", "longest", "upper", "lower", "initial"), (2, 1, 1.5, 1, 1.5))
     if kind == "length":
-        return Draft(
-            frame.query(select=(Output(key), Output(TextFunction("length", (key,)), "length")), where=where)
-        )
+        return Draft(frame.query(select=(Output(key), Output(TextFunction("length", (key,)), "length")), where=where))
     if kind == "longest":
         if column.null_share > 0 or not column.unique:
             return None
@@ -275,19 +275,13 @@ def metric(scene: Scene) -> Draft | None:
     frame: Frame = scene.frame(chosen.table)
     call = MetricCall(chosen.name, frame.root)
     name = re.sub(r"\W+", "_", chosen.name.lower()).strip("_") or "metric"
-    where = conjunction(conditions(frame, 1, [frame.root])) if scene.chance(0.4) else None
-    groups = [
-        c for c in scene.atlas.categories(chosen.table) if Column(frame.root, c.name) not in fixed(where)
-    ]
+    where = conjunction(conditions(frame, 1, [frame.root], broad=True)) if scene.chance(0.4) else None
+    groups = [c for c in scene.atlas.categories(chosen.table) if Column(frame.root, c.name) not in fixed(where)]
     if groups and scene.chance(0.6):
         key = Column(frame.root, scene.pick(groups).name)
         return Draft(frame.query(select=(Output(key), Output(call, name)), where=where, group_by=(key,)))
-    parents = [
-        e for e in scene.atlas.up[chosen.table] if scene.atlas.labels(e.parent) and e.parent != e.child
-    ]
+    parents = [e for e in scene.atlas.up[chosen.table] if scene.atlas.labels(e.parent) and e.parent != e.child]
     if parents and scene.chance(0.6):
         labels = frame.labels(frame.up(frame.root, scene.pick(parents)))
-        return Draft(
-            frame.query(select=(*outputs(labels), Output(call, name)), where=where, group_by=tuple(labels))
-        )
+        return Draft(frame.query(select=(*outputs(labels), Output(call, name)), where=where, group_by=tuple(labels)))
     return Draft(frame.query(select=(Output(call, name),), where=where))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agro_data.databases.types import Cell
 from agro_data.intent.atlas import Edge, is_number
@@ -86,9 +86,7 @@ def _parents(scene: Scene, table: TableProfile) -> list[Edge]:
     return [e for e in scene.atlas.up[table.name] if scene.atlas.labels(e.parent) and e.parent != e.child]
 
 
-def _parent_keys(
-    scene: Scene, frame: Frame, parent: str
-) -> tuple[tuple[Expression, ...], tuple[Column, ...]]:
+def _parent_keys(scene: Scene, frame: Frame, parent: str) -> tuple[tuple[Expression, ...], tuple[Column, ...]]:
     """Grouping by a parent: its label when that is unique, else its key and label."""
     shown = tuple(frame.labels(parent))
     if any(frame.profile(c).unique and frame.profile(c).null_share == 0 for c in shown):
@@ -101,31 +99,29 @@ def _sizes(scene: Scene, table: TableProfile, columns: tuple[str, ...]) -> tuple
     """Group sizes by a foreign key: exact from common values, else scaled from the sample rows."""
     if len(columns) == 1:
         return tuple(n for _, n in table.column(columns[0]).common)
-    counts: Counter[tuple[Cell, ...]] = Counter(
-        tuple(r[c] for c in columns) for r in scene.atlas.rows(table.name)
-    )
+    counts: Counter[tuple[Cell, ...]] = Counter(tuple(r[c] for c in columns) for r in scene.atlas.rows(table.name))
     return tuple(sorted(counts.values(), reverse=True))
 
 
-def figure(scene: Scene, group: Grouping) -> Aggregate:
-    """What is asked of each group: how many rows, or a summary of a quantity."""
+def figure(scene: Scene, group: Grouping, steady: bool = False) -> Aggregate:
+    """What is asked of each group: how many rows, or a summary of a quantity.
+
+    `steady` leaves out minima, maxima and counts of different values: groups often share them, which makes ties.
+    """
     frame = group.frame
     left = any(j.kind == "left" for j in frame.joins)
     used = {k for k in group.keys if isinstance(k, Column)}
     columns = [c for c in scene.atlas.ordered(group.table.name) if Column(group.rows, c.name) not in used]
     if columns and not left and scene.chance(0.45):
         column = scene.column(group.table.name, columns)
-        if column is not None:
-            return summary(frame, group.rows, column)
+        if column is not None and not (steady and column.role != "measure"):
+            found = summary(frame, group.rows, column)
+            return replace(found, function="avg") if steady and found.function in ("min", "max") else found
     if left:
-        key = scene.atlas.key(group.table.name) or next(
-            j.columns[0][1] for j in frame.joins if j.right == group.rows
-        )
-        return Aggregate("count", Column(group.rows, key if isinstance(key, str) else key[0]))
-    if scene.chance(0.08):
-        several = [
-            c for c in scene.atlas.categories(group.table.name) if Column(group.rows, c.name) not in used
-        ]
+        key = scene.atlas.key(group.table.name) or tuple(b for j in frame.joins for _, b in j.columns)
+        return Aggregate("count", Column(group.rows, key[0]))
+    if not steady and scene.chance(0.08):
+        several = [c for c in scene.atlas.categories(group.table.name) if Column(group.rows, c.name) not in used]
         if several:
             return Aggregate("count", Column(group.rows, scene.pick(several).name), distinct=True)
     return Aggregate("count")
@@ -135,10 +131,11 @@ def _narrow(scene: Scene, group: Grouping, share: float) -> Predicate | None:
     if not scene.chance(share) or any(j.kind == "left" for j in group.frame.joins):
         return None
     used = [k for k in group.keys if isinstance(k, Column)]
-    return conjunction(conditions(group.frame, 1, [group.rows], used))
+    return conjunction(conditions(group.frame, 1, [group.rows], used, broad=True))
 
 
 def group(scene: Scene) -> Draft | None:
+    """One or two figures for each group, at times in order."""
     found = grouping(scene, empty_too=True)
     if found is None:
         return None
@@ -163,12 +160,13 @@ def group(scene: Scene) -> Draft | None:
 
 
 def having(scene: Scene) -> Draft | None:
+    """The groups whose size or average meets a bound taken from real groups."""
     found = grouping(scene)
     if found is None:
         return None
     where = _narrow(scene, found, 0.12)
     value = figure(scene, found)
-    bound = _bound(scene, found, value)
+    bound = _bound(scene, found, value, narrowed=where is not None)
     if bound is None:
         return None
     shown: list[Expression] = [*found.shown]
@@ -177,23 +175,30 @@ def having(scene: Scene) -> Draft | None:
     return Draft(found.frame.query(select=outputs(shown), where=where, group_by=found.keys, having=bound))
 
 
-def _bound(scene: Scene, found: Grouping, value: Aggregate) -> Comparison | None:
+def _bound(scene: Scene, found: Grouping, value: Aggregate, narrowed: bool) -> Comparison | None:
     if value.function == "count":
         if value.distinct or len(found.sizes) < 2 or max(found.sizes) < 2:
             size = scene.pick((1, 2)) if not found.sizes or max(found.sizes) > 2 else None
             return Comparison(">", value, Value(size)) if size else None
-        size = scene.pick(sorted(set(found.sizes)))
-        size = min(size, 100)
+        if narrowed:
+            return Comparison(">=", value, Value(2)) if scene.chance(0.5) else Comparison(">", value, Value(1))
+        # Sizes of real groups, as far as they are numbers that people name.
+        sizes = sorted({n for n in found.sizes if n <= 100})
+        if not sizes or sizes[-1] < 2:
+            return None
+        size = scene.pick(sizes)
         operator: Comparator = scene.pick((">", ">=", "<", "=", "<="), (4, 3, 1.5, 1.5, 0.5))
         if operator == ">":
-            size = max(1, size - 1) if size > 1 else 1
-        elif operator == ">=" or operator == "<":
-            size = max(2, size)
+            size = max(1, size - 1)
+        elif operator == ">=":
+            size = min(max(2, size), sizes[-1])
+        elif operator == "<":
+            size = max(sizes[0] + 1, size)
         return Comparison(operator, value, Value(size))
     if not isinstance(value.argument, Column) or value.function == "sum":
         return None
     profile = found.frame.profile(value.argument)
-    middle = [q for q in profile.quantiles[3:8] if isinstance(q, int | float) and not isinstance(q, bool)]
+    middle = [q for q in profile.quantiles[4:7] if isinstance(q, int | float) and not isinstance(q, bool)]
     if not middle or not is_number(profile) or profile.role == "year":
         return None
     number = scene.pick(middle)
@@ -202,11 +207,12 @@ def _bound(scene: Scene, found: Grouping, value: Aggregate) -> Comparison | None
 
 
 def superlative_group(scene: Scene) -> Draft | None:
+    """The group, or the k groups, with the largest or smallest figure."""
     found = grouping(scene)
     if found is None:
         return None
     where = _narrow(scene, found, 0.1)
-    value = figure(scene, found)
+    value = figure(scene, found, steady=True)
     descending = scene.chance(0.8)
     k = scene.pick((1, 3, 5), (0.85, 0.1, 0.05))
     sizes = sorted(found.sizes, reverse=descending)
@@ -228,6 +234,7 @@ def superlative_group(scene: Scene) -> Draft | None:
 
 
 def date_group(scene: Scene) -> Draft | None:
+    """A figure for each year, month or weekday of a date."""
     table = scene.subject(lambda t: t.rows > 3 and scene.atlas.dates(t.name))
     if table is None:
         return None
@@ -250,28 +257,23 @@ def date_group(scene: Scene) -> Draft | None:
     if column.null_share > 0:
         known.append(IsNull(part.argument, negated=True))
     if scene.chance(0.2):
-        known += conditions(frame, 1, [frame.root], [Column(frame.root, column.name)])
+        known += conditions(frame, 1, [frame.root], [Column(frame.root, column.name)], broad=True)
     value: Expression = Aggregate("count")
-    sums = [c for c in scene.atlas.measures(table.name)]
+    sums = scene.atlas.measures(table.name)
     if sums and scene.chance(0.4):
         chosen = scene.pick(sums)
-        value = Aggregate(
-            "sum" if adds_up(chosen) and scene.chance(0.6) else "avg", Column(frame.root, chosen.name)
-        )
+        value = Aggregate("sum" if adds_up(chosen) and scene.chance(0.6) else "avg", Column(frame.root, chosen.name))
     order: tuple[OrderKey, ...] = (OrderKey(part),) if part.part != "weekday" and scene.chance(0.35) else ()
-    query = frame.query(
-        select=outputs([part, value]), where=conjunction(known), group_by=(part,), order_by=order
-    )
+    query = frame.query(select=outputs([part, value]), where=conjunction(known), group_by=(part,), order_by=order)
     return Draft(query, "total_order" if order else "none")
 
 
 def compare_groups(scene: Scene) -> Draft | None:
+    """The groups whose figure is above or below the average over all groups."""
     found = grouping(scene)
     if found is None or not found.keys:
         return None
-    value = figure(scene, found)
-    if value.function in ("min", "max"):
-        return None
+    value = figure(scene, found, steady=True)
     names = _names(found)
     inner_outputs = (
         *(Output(k, n) for k, n in zip(found.keys, names, strict=True)),

@@ -18,13 +18,13 @@ from agro_data.intent.tree import Aggregate, Column, Expression, OrderKey, Predi
 
 
 def gather(scene: Scene, frame: Frame, filters: int, hops: int) -> Predicate | None:
-    """Join up to `hops` parents and draw `filters` conditions, at least one on each parent that ends a path."""
+    """Join up to `hops` parents and draw `filters` broad conditions, one at least on each parent at a path's end."""
     ends = frame.climb(hops)
     parts: list[Predicate] = []
     for end in ends:
         parts += conditions(frame, 1, [end])
     if len(parts) < filters:
-        parts += conditions(frame, filters - len(parts), [frame.root])
+        parts += conditions(frame, filters - len(parts), [frame.root], broad=True)
     return conjunction(parts)
 
 
@@ -41,6 +41,7 @@ def spoken(*nodes: object) -> set[str]:
 
 
 def listing(scene: Scene) -> Draft | None:
+    """Columns of a subject and of the parents it is joined with."""
     table = scene.subject(lambda t: True)
     if table is None:
         return None
@@ -69,7 +70,7 @@ def listing(scene: Scene) -> Draft | None:
     if not shown or unused(frame, spoken(where, tuple(shown))):
         return None
     distinct = _distinct(scene, frame, shown)
-    order = order_of(frame, shown) if scene.chance(0.22) and not distinct else ()
+    order = order_of(frame, shown) if scene.chance(0.15) and not distinct else ()
     query = frame.query(select=outputs(shown), where=where, order_by=order, distinct=distinct)
     return Draft(query, "total_order" if order else "none")
 
@@ -85,6 +86,7 @@ def _distinct(scene: Scene, frame: Frame, shown: list[Column]) -> bool:
 
 
 def count(scene: Scene) -> Draft | None:
+    """How many rows, or how many different values."""
     table = scene.subject(lambda t: True)
     if table is None:
         return None
@@ -97,7 +99,7 @@ def count(scene: Scene) -> Draft | None:
         several = [
             c
             for c in scene.atlas.columns(table.name)
-            if 1 < c.distinct < table.rows
+            if 1 < c.distinct < 0.8 * table.rows
             and (c.role in ("category", "text", "year") or (table.name, c.name) == scene.target)
         ]
         column = scene.column(table.name, several)
@@ -107,6 +109,7 @@ def count(scene: Scene) -> Draft | None:
 
 
 def aggregate(scene: Scene) -> Draft | None:
+    """One to three aggregates over the rows that meet the conditions."""
     table = scene.subject(lambda t: scene.atlas.ordered(t.name))
     if table is None:
         return None
@@ -136,6 +139,7 @@ def aggregate(scene: Scene) -> Draft | None:
 
 
 def superlative(scene: Scene) -> Draft | None:
+    """The k rows with the largest or smallest value, by a column that has few ties."""
     table = scene.subject(lambda t: t.rows > 2 and scene.atlas.ordered(t.name))
     if table is None:
         return None

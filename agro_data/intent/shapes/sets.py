@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from agro_data.intent.atlas import near_unique
+from agro_data.intent.atlas import is_number, near_unique, sayable
 from agro_data.intent.choose import outputs
-from agro_data.intent.filters import condition, conditions
+from agro_data.intent.filters import Maker, conditions
 from agro_data.intent.rename import rename_sources
 from agro_data.intent.scene import Draft, Frame, Scene
-from agro_data.intent.tree import Column, Comparison, Join, Predicate, Query, SetOperation, walk
+from agro_data.intent.tree import Column, Comparison, Join, Predicate, Query, SetOperation, Value
 from agro_data.profiling.profile import ColumnProfile, TableProfile
 
 Operator = Literal["union", "intersect", "except"]
@@ -31,9 +31,7 @@ def _two_conditions(scene: Scene, operator: Operator) -> Draft | None:
     table = scene.subject(lambda t: t.rows > 3 and (_kinds(scene, t) or scene.atlas.up[t.name]))
     if table is None:
         return None
-    parents = [
-        e for e in scene.atlas.up[table.name] if e.parent != e.child and _unique_label(scene, e.parent)
-    ]
+    parents = [e for e in scene.atlas.up[table.name] if e.parent != e.child and _unique_label(scene, e.parent)]
     own = _kinds(scene, table)
     frame = scene.frame(table)
     if parents and (not own or scene.chance(0.5)):
@@ -51,32 +49,68 @@ def _two_conditions(scene: Scene, operator: Operator) -> Draft | None:
         skip = [shown]
     else:
         return None
-    first = conditions(frame, 1, [frame.root], skip)
-    if not first:
+    tests = _contrast(scene, frame, operator, skip)
+    if tests is None:
         return None
-    second = _other(scene, frame, first[0], skip)
-    if second is None or second == first[0]:
-        return None
-    left = frame.query(select=outputs([shown]), where=first[0])
-    right = _again(scene, replace(left, where=second))
+    left = frame.query(select=outputs([shown]), where=tests[0])
+    right = _again(scene, replace(left, where=tests[1]))
     return Draft(SetOperation(operator, left, right))
 
 
-def _other(scene: Scene, frame: Frame, first: Predicate, skip: list[Column]) -> Predicate | None:
-    """A second condition, mostly on the same column: people contrast one thing with its like."""
-    used = next((n for n in walk(first) if isinstance(n, Column)), None)
-    if used is None:
+def _contrast(
+    scene: Scene, frame: Frame, operator: Operator, group: list[Column]
+) -> tuple[Predicate, Predicate] | None:
+    """Two conditions on one column that set rows apart, drawn from two sample rows.
+
+    For an intersection the two rows are of one group (equal in the columns `group`), so that it is not empty.
+    """
+    table = frame.table(frame.root)
+    sample = [r for r in scene.atlas.rows(table.name) if all(r[c.name] is not None for c in group)]
+    columns = [c for c in scene.atlas.columns(table.name) if _contrasts(scene, table, c, group)]
+    column = scene.column(table.name, columns)
+    if column is None or len(sample) < 2:
         return None
-    if scene.chance(0.75):
-        own = frame.rows[frame.root]
-        sample = scene.atlas.rows(frame.table(frame.root).name)
-        if sample:
-            frame.rows[frame.root] = scene.pick(sample)
-        second = condition(frame, used, plain=True)
-        frame.rows[frame.root] = own
-        return second
-    found = conditions(frame, 1, [frame.root], [*skip, used])
-    return found[0] if found else None
+    for _ in range(8):
+        one = scene.pick(sample)
+        same = [r for r in sample if all(r[c.name] == one[c.name] for c in group)]
+        a, b = one[column.name], scene.pick(same if operator == "intersect" else sample)[column.name]
+        if a == b or not sayable(a) or not sayable(b):
+            continue
+        makers = [Maker(frame, Column(frame.root, column.name), here, plain=True) for here in (a, b)]
+        if not (column.role in ("measure", "year") and is_number(column)) or (
+            column.distinct <= 12 and scene.chance(0.15)
+        ):
+            return makers[0].equal(a), makers[1].equal(b)
+        if not isinstance(a, int | float) or not isinstance(b, int | float):
+            continue
+        low, high = makers if a < b else makers[::-1]
+        below, above = low.bound("<"), high.bound(">")
+        if below is None or above is None or not _apart(below, above):
+            continue
+        return (above, below) if scene.chance(0.6) else (below, above)
+    return None
+
+
+def _contrasts(scene: Scene, table: TableProfile, column: ColumnProfile, group: list[Column]) -> bool:
+    if column.distinct < 2 or column.name in {c.name for c in group}:
+        return False
+    if scene.atlas.is_reference(table.name, column.name):
+        return False
+    if column.role in ("measure", "year"):
+        return is_number(column)
+    return column.role in ("category", "text") and column.distinct <= max(3, 0.6 * table.rows)
+
+
+def _apart(below: Comparison, above: Comparison) -> bool:
+    """Whether no number is both below and above."""
+    low, high = below.right, above.right
+    return (
+        isinstance(low, Value)
+        and isinstance(high, Value)
+        and isinstance(low.value, int | float)
+        and isinstance(high.value, int | float)
+        and low.value <= high.value
+    )
 
 
 def _again(scene: Scene, query: Query) -> Query:
@@ -86,9 +120,7 @@ def _again(scene: Scene, query: Query) -> Query:
 
 def _kinds(scene: Scene, table: TableProfile) -> tuple[ColumnProfile, ...]:
     """Categories with enough values that two conditions can part them."""
-    return tuple(
-        c for c in scene.atlas.categories(table.name) if c.distinct >= 3 and c.role in ("category", "text")
-    )
+    return tuple(c for c in scene.atlas.categories(table.name) if c.distinct >= 3 and c.role in ("category", "text"))
 
 
 def _unique_label(scene: Scene, table: str) -> ColumnProfile | None:
@@ -133,14 +165,10 @@ def self_join(scene: Scene) -> Draft | None:
         parent = _self_up(frame, edge.pairs_up)
         shown = [frame.labels(frame.root)[0], frame.labels(parent)[0]]
         where: Predicate | None = None
-        measures = [
-            c for c in scene.atlas.ordered(edge.child) if not scene.atlas.is_reference(edge.child, c.name)
-        ]
+        measures = [c for c in scene.atlas.ordered(edge.child) if not scene.atlas.is_reference(edge.child, c.name)]
         if measures and scene.chance(0.35):
             column = scene.pick(measures).name
-            where = Comparison(
-                scene.pick((">", "<"), (2, 1)), Column(frame.root, column), Column(parent, column)
-            )
+            where = Comparison(scene.pick((">", "<"), (2, 1)), Column(frame.root, column), Column(parent, column))
         elif scene.chance(0.3):
             found = conditions(frame, 1, [frame.root], [Column(frame.root, c) for c in edge.child_columns])
             where = found[0] if found else None
@@ -170,6 +198,4 @@ def _self_up(frame: Frame, pairs: tuple[tuple[str, str], ...]) -> str:
 
 def _pairable(scene: Scene, table: TableProfile) -> list[ColumnProfile]:
     """Categories in which a row meets few others, so that pairs are worth listing."""
-    return [
-        c for c in scene.atlas.categories(table.name) if c.role != "boolean" and table.rows / c.distinct <= 12
-    ]
+    return [c for c in scene.atlas.categories(table.name) if c.role != "boolean" and table.rows / c.distinct <= 12]

@@ -24,9 +24,7 @@ from agro_data.profiling.profile import TableProfile
 
 def _over_all(scene: Scene, table: TableProfile, aggregate: str, column: str) -> Scalar:
     alias = scene.alias()
-    value = Aggregate(
-        "avg" if aggregate == "avg" else ("max" if aggregate == "max" else "min"), Column(alias, column)
-    )
+    value = Aggregate("avg" if aggregate == "avg" else ("max" if aggregate == "max" else "min"), Column(alias, column))
     return Scalar(Query((Source(alias, table.name),), (Output(value),)))
 
 
@@ -60,6 +58,7 @@ def extreme(scene: Scene) -> Draft | None:
 
 
 def compare_average(scene: Scene) -> Draft | None:
+    """Rows above or below the average of all rows."""
     table = scene.subject(lambda t: t.rows > 3 and scene.atlas.measures(t.name))
     if table is None:
         return None
@@ -68,12 +67,10 @@ def compare_average(scene: Scene) -> Draft | None:
         return None
     frame = scene.frame(table)
     key = Column(frame.root, column.name)
-    test: Predicate = Comparison(
-        scene.pick((">", "<"), (0.65, 0.35)), key, _over_all(scene, table, "avg", column.name)
-    )
+    test: Predicate = Comparison(scene.pick((">", "<"), (0.65, 0.35)), key, _over_all(scene, table, "avg", column.name))
     parts = [test]
     if scene.chance(0.15):
-        parts = [*conditions(frame, 1, [frame.root], [key]), test]
+        parts = [*conditions(frame, 1, [frame.root], [key], broad=True), test]
     where = conjunction(parts)
     if scene.chance(0.3):
         return Draft(frame.query(select=outputs([Aggregate("count")]), where=where))
@@ -94,15 +91,17 @@ def _related(scene: Scene, negated: bool) -> Draft | None:
     inner = Frame(scene, edge.child, scene.pick(samples) if samples else None)
     filters: list[Predicate] = []
     # Presence of any child at all is rarely worth asking; absence is.
-    if not negated or scene.chance(0.4):
+    columns = edge.child_columns
+    everywhere = len(columns) == 1 and child.column(columns[0]).distinct >= table.rows
+    if not negated or everywhere or scene.chance(0.4):
         where_from = [inner.root]
         parents = [e for e in scene.atlas.up[child.name] if e.parent not in (table.name, child.name)]
         if parents and scene.chance(0.35):
             where_from = [inner.up(inner.root, scene.pick(parents))]
-        filters = conditions(inner, 1, where_from, [Column(inner.root, c) for c in edge.child_columns])
-        if not filters:
-            if inner.joins or (not negated and scene.chance(0.5)):
-                return None
+        link_columns = [Column(inner.root, c) for c in edge.child_columns]
+        filters = conditions(inner, 1, where_from, link_columns, broad=not inner.joins)
+        if not filters and (inner.joins or everywhere or scene.chance(0.5)):
+            return None
     row = inner.rows[inner.root]
     mother = scene.atlas.parent_row(edge, row) if not negated else None
     frame = Frame(scene, table.name, mother)

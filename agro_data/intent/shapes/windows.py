@@ -11,19 +11,13 @@ from agro_data.profiling.profile import TableProfile
 
 
 def _groups(scene: Scene, table: TableProfile) -> list[str]:
-    return [
-        c.name
-        for c in scene.atlas.categories(table.name)
-        if c.null_share == 0 and table.rows / c.distinct >= 2
-    ]
+    return [c.name for c in scene.atlas.categories(table.name) if c.null_share == 0 and table.rows / c.distinct >= 2]
 
 
 def top_per_group(scene: Scene) -> Draft | None:
     """The best k rows of each category, or of each parent; rows that tie with the k-th are kept."""
     table = scene.subject(
-        lambda t: (
-            t.rows > 5 and scene.atlas.measures(t.name) and (_groups(scene, t) or scene.atlas.up[t.name])
-        )
+        lambda t: t.rows > 5 and scene.atlas.measures(t.name) and (_groups(scene, t) or scene.atlas.up[t.name])
     )
     if table is None:
         return None
@@ -70,18 +64,16 @@ def window(scene: Scene) -> Draft | None:
     if not names:
         return None
     kind = scene.pick(("rank", "running", "share", "distance", "previous"), (3, 2, 2, 2, 1))
-    filters = conditions(frame, 1, [frame.root], [key]) if scene.chance(0.2) else []
+    filters = conditions(frame, 1, [frame.root], [key], broad=True) if scene.chance(0.2) else []
     where = conjunction(filters)
     groups = [Column(frame.root, n) for n in _groups(scene, table)]
-    used = {n for n in filters}
+    used = filters
     groups = [g for g in groups if all(g != getattr(f, "left", None) for f in used) and g not in names]
     if kind == "rank":
         partition = (scene.pick(groups),) if groups and scene.chance(0.45) else ()
         function = "rank" if scene.chance(0.75) else "dense_rank"
         figure: Expression = Window(function, None, partition, (OrderKey(key, scene.chance(0.8)),))  # type: ignore[arg-type]
-        return Draft(
-            frame.query(select=(*outputs([*partition, *names]), Output(figure, "ranking")), where=where)
-        )
+        return Draft(frame.query(select=(*outputs([*partition, *names]), Output(figure, "ranking")), where=where))
     if kind in ("running", "previous"):
         return _in_time(scene, frame, table, key, names, kind)
     if kind == "share":
@@ -89,9 +81,7 @@ def window(scene: Scene) -> Draft | None:
             return None
         partition = (scene.pick(groups),) if groups and scene.chance(0.35) else ()
         figure = Arithmetic("/", Arithmetic("*", Value(100.0), key), Window("sum", key, partition))
-        return Draft(
-            frame.query(select=(*outputs([*partition, *names]), Output(figure, "percentage")), where=where)
-        )
+        return Draft(frame.query(select=(*outputs([*partition, *names]), Output(figure, "percentage")), where=where))
     if not groups:
         return None
     group = scene.pick(groups)
@@ -122,6 +112,4 @@ def _in_time(
             "total_order",
         )
     figure = Window("lag", key, (), order)
-    return Draft(
-        frame.query(select=(*outputs(shown), Output(figure, "previous_value")), order_by=order), "total_order"
-    )
+    return Draft(frame.query(select=(*outputs(shown), Output(figure, "previous_value")), order_by=order), "total_order")
