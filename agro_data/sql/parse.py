@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from functools import cache
 
 import sqlglot
 from sqlglot import exp
@@ -58,15 +57,10 @@ def parse_select(sql: str, dialect: Dialect) -> exp.Query:
     tree = statements[0]
     if not isinstance(tree, (exp.Select, exp.SetOperation)):
         raise SqlRefused("not_select", f"a SELECT was expected, not {type(tree).__name__.upper()}")
-    for node in tree.walk():
-        if not _is_allowed(type(node)):
-            raise SqlRefused("not_select", f"{type(node).__name__} has no place in a read-only query")
+    for kind in {type(node): None for node in tree.walk()}:
+        if not issubclass(kind, _ALLOWED) or issubclass(kind, _REFUSED):
+            raise SqlRefused("not_select", f"{kind.__name__} has no place in a read-only query")
     return tree
-
-
-@cache
-def _is_allowed(kind: type) -> bool:
-    return issubclass(kind, _ALLOWED) and not issubclass(kind, _REFUSED)
 
 
 def _first_line(text: str) -> str:

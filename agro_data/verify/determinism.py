@@ -1,0 +1,253 @@
+"""A copy of a database with the same rows in another order: a query whose answer differs there hangs on chance.
+
+Rows are shuffled, rowid aliases are gone (an INTEGER PRIMARY KEY would put the rows back in order), and keys are kept
+only as plain indexes on large tables. Types, collations and views stay as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import tempfile
+from contextlib import closing, suppress
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import quote
+
+import duckdb
+
+from agro_data.databases.opening import (
+    DUCKDB_SETTINGS,
+    DatabaseError,
+    data_files,
+    first_line,
+    literal,
+    open_sqlite,
+    quoted,
+    settled,
+    table_name,
+)
+from agro_data.databases.types import Database
+
+VERSION = 1  # of the way copies are made; part of their file names
+LARGE = 256 * 2**20  # bytes; a larger database is sampled
+SAMPLE = 50_000  # rows of a table kept then
+INDEXED = 500  # rows from which a key is worth an index
+
+
+def shuffled_copy(database: Database, folder: Path, seed: int, large: int = LARGE) -> Database:
+    """The database with its rows in another order, in `folder`, made once for a content and a seed.
+
+    A database of more than `large` bytes is sampled (`SAMPLE` rows a table); a second copy of the same sample in its
+    original order is then made beside it: `reference` finds it. Raises `DatabaseError` that names the database.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    sampled = _size(database) > large
+    copy = _place(database, folder, "shuffled", seed)
+    if sampled:
+        _ensure(database, _place(database, folder, "reference", seed).path, None, sampled)
+    _ensure(database, copy.path, seed, sampled)
+    return copy
+
+
+def reference(database: Database, shuffled: Database) -> Database:
+    """What a shuffled copy is to be compared with: the sample in original order if there is one, else the database."""
+    sample = shuffled.path.with_name(shuffled.path.name.replace(".shuffled.", ".reference."))
+    if sample != shuffled.path and sample.exists():
+        return replace(shuffled, path=sample, content_hash=_derived(shuffled.content_hash, "reference"))
+    return database
+
+
+def _place(database: Database, folder: Path, kind: str, seed: int) -> Database:
+    suffix = "sqlite" if database.dialect == "sqlite" else "duckdb"
+    name = f"{database.content_hash[:24]}-{seed}-v{VERSION}.{kind}.{suffix}"
+    return replace(
+        database,
+        layout="sqlite" if database.dialect == "sqlite" else "duckdb",
+        path=folder / name,
+        relative_path=name,
+        content_hash=_derived(database.content_hash, f"{kind}-{seed}"),
+    )
+
+
+def _derived(content_hash: str, kind: str) -> str:
+    return sha256(f"{content_hash}:{kind}:v{VERSION}".encode()).hexdigest()
+
+
+def _size(database: Database) -> int:
+    files = data_files(database.path) if database.layout == "files" else [database.path]
+    return sum(file.stat().st_size for file in files)
+
+
+def _ensure(database: Database, target: Path, seed: int | None, sampled: bool) -> None:
+    """Make `target` unless it is there; it appears whole or not at all."""
+    if target.exists():
+        return
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".copy-") as name:
+        part = Path(name) / target.name
+        stream = f"{database.content_hash}:{seed}"
+        try:
+            source = settled(database.path.absolute(), database.layout, Path(name) / "settled")
+            if database.dialect == "sqlite":
+                _copy_sqlite(source, part, stream, seed is not None, sampled)
+            else:
+                _copy_duckdb(replace(database, path=source), part, stream, seed is not None, sampled)
+        except (OSError, sqlite3.Error, duckdb.Error, DatabaseError) as error:
+            raise DatabaseError(f"{database.db_id}: no shuffled copy: {first_line(error)}") from error
+        os.replace(part, target)
+
+
+# --- SQLite ------------------------------------------------------------------------------------------------------
+
+
+def _copy_sqlite(source: Path, target: Path, seed: str, shuffle: bool, sampled: bool) -> None:
+    """Rows travel inside SQLite, so that no cell changes, not even text that is not UTF-8."""
+    with closing(sqlite3.connect(target.absolute().as_uri(), uri=True, isolation_level=None)) as connection:
+        for pragma in ("journal_mode=OFF", "synchronous=OFF", "foreign_keys=OFF"):
+            connection.execute(f"PRAGMA {pragma}")
+        with closing(open_sqlite(source)) as old:
+            encoding = old.execute("PRAGMA encoding").fetchone()[0]
+        connection.execute(f"PRAGMA encoding = '{encoding}'")
+        connection.execute("CREATE TABLE agro_first (x)")  # fixes the encoding, which ATTACH would otherwise refuse
+        connection.execute("DROP TABLE agro_first")
+        uri = "file:" + quote(os.fsencode(source.absolute())) + "?mode=ro&immutable=1"
+        connection.execute("ATTACH ? AS old", (uri,))
+        connection.execute("BEGIN")
+        listed = connection.execute(
+            """SELECT name, strict FROM pragma_table_list WHERE schema = 'old' AND type IN ('table', 'virtual')
+               AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"""
+        ).fetchall()
+        for name, strict in listed:
+            # a table that cannot be read is in no schema either, so no statement names it
+            with suppress(sqlite3.OperationalError, UnicodeDecodeError):
+                _copy_sqlite_table(connection, name, bool(strict), f"{seed}:{name}", shuffle, sampled)
+        for (sql,) in connection.execute(
+            "SELECT sql FROM old.sqlite_master WHERE type = 'view' ORDER BY rowid"
+        ).fetchall():
+            connection.execute(sql)
+        connection.execute("COMMIT")
+
+
+def _copy_sqlite_table(
+    connection: sqlite3.Connection, name: str, strict: bool, seed: str, shuffle: bool, sampled: bool
+) -> None:
+    described = connection.execute("SELECT name, type, pk FROM pragma_table_xinfo(?, 'old') WHERE hidden <> 1", (name,))
+    columns = described.fetchall()
+    collations = _collations(connection, name, [column for column, _, _ in columns])
+    rows = connection.execute(f"SELECT COUNT(*) FROM old.{quoted(name)}").fetchone()[0]
+    definitions = (
+        f"{quoted(column)} {_sqlite_type(declared)} {collations.get(column, '')}" for column, declared, _ in columns
+    )
+    connection.execute(f"CREATE TABLE main.{quoted(name)} ({', '.join(definitions)}){' STRICT' if strict else ''}")
+    order, kept = random.Random(seed), random.Random(f"{name}:{rows}")  # both copies of a sample hold the same rows
+    rate = SAMPLE / rows if sampled and rows > SAMPLE else 1.0
+    connection.create_function("agro_order", 0, order.random)
+    connection.create_function("agro_kept", 0, lambda: kept.random() < rate)
+    listed = ", ".join(quoted(column) for column, _, _ in columns)
+    where = "WHERE agro_kept()" if rate < 1 else ""
+    by = "ORDER BY agro_order()" if shuffle else ""
+    connection.execute(
+        f"INSERT INTO main.{quoted(name)} ({listed}) SELECT {listed} FROM old.{quoted(name)} {where} {by}"
+    )
+    key = [column for column, _, position in sorted(columns, key=lambda c: c[2]) if position]
+    if key and rows >= INDEXED:
+        index = quoted(f"agro_{name}")
+        connection.execute(f"CREATE INDEX main.{index} ON {quoted(name)} ({', '.join(map(quoted, key))})")
+
+
+def _sqlite_type(declared: str) -> str:
+    """A declared type as DDL takes it: one of odd characters is quoted."""
+    plain = all(part.isalnum() or part in "_(), " for part in declared)
+    return declared if plain else quoted(declared)
+
+
+def _collations(connection: sqlite3.Connection, table: str, columns: list[str]) -> dict[str, str]:
+    """COLLATE clauses of a table's columns. SQLite tells them of index columns only: a scratch twin gets indexes."""
+    (sql,) = connection.execute("SELECT sql FROM old.sqlite_master WHERE name = ?", (table,)).fetchone()
+    if "collate" not in sql.lower():
+        return {}
+    found: dict[str, str] = {}
+    with closing(sqlite3.connect(":memory:")) as scratch:
+        scratch.execute(sql)
+        for number, column in enumerate(columns):
+            scratch.execute(f"CREATE INDEX agro_{number} ON {quoted(table)} ({quoted(column)})")
+            (collation,) = scratch.execute(
+                "SELECT coll FROM pragma_index_xinfo(?) WHERE seqno = 0", (f"agro_{number}",)
+            ).fetchone()
+            found[column] = f"COLLATE {quoted(collation)}"
+    return found
+
+
+# --- DuckDB ------------------------------------------------------------------------------------------------------
+
+
+def _copy_duckdb(database: Database, target: Path, seed: str, shuffle: bool, sampled: bool) -> None:
+    """Tables of a DuckDB file, or the files of a folder as tables."""
+    with duckdb.connect(target, config=DUCKDB_SETTINGS) as connection:
+        views: list[str] = []
+        if database.layout == "files":
+            sources = _file_sources(database.path)
+        else:
+            connection.execute(f"ATTACH {literal(database.path)} AS old (READ_ONLY)")
+            sources = _duckdb_sources(connection)
+            views = [
+                str(sql)
+                for (sql,) in connection.execute(
+                    """SELECT sql FROM duckdb_views() WHERE database_name = 'old' AND schema_name = 'main'
+                       AND NOT internal ORDER BY view_name"""
+                ).fetchall()
+            ]
+        for name, source in sources.items():
+            _copy_duckdb_table(connection, name, source, f"{seed}:{name}", shuffle, sampled)
+        _create_views(connection, views)
+
+
+def _duckdb_sources(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    listed = connection.execute(
+        """SELECT table_name FROM duckdb_tables() WHERE database_name = 'old' AND schema_name = 'main'
+           AND NOT internal ORDER BY table_name"""
+    ).fetchall()
+    return {name: f"old.main.{quoted(name)}" for (name,) in listed}
+
+
+def _file_sources(folder: Path) -> dict[str, str]:
+    """Table name to the expression that reads it; of two files with one name the first counts, as when it is opened."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for file in data_files(folder):
+        name = table_name(file)
+        if name.lower() not in taken:
+            parquet = file.suffix == ".parquet"
+            found[name] = f"read_parquet({literal(file)})" if parquet else f"read_csv({literal(file)}, sample_size=-1)"
+            taken.add(name.lower())
+    return found
+
+
+def _copy_duckdb_table(
+    connection: duckdb.DuckDBPyConnection, name: str, source: str, seed: str, shuffle: bool, sampled: bool
+) -> None:
+    numbered = f"(SELECT *, row_number() OVER () AS agro_row FROM {source})"
+    try:
+        (rows,) = connection.execute(f"SELECT COUNT(*) FROM {source}").fetchone() or (0,)
+    except duckdb.Error:  # a file that is no table is in no schema either, so no statement names it
+        return
+    where = f"WHERE hash(agro_row, 'kept') % {rows} < {SAMPLE}" if sampled and rows > SAMPLE else ""
+    by = f"hash(agro_row, {literal(seed)}), agro_row" if shuffle else "agro_row"
+    connection.execute(
+        f"CREATE TABLE {quoted(name)} AS SELECT * EXCLUDE (agro_row) FROM {numbered} {where} ORDER BY {by}"
+    )
+
+
+def _create_views(connection: duckdb.DuckDBPyConnection, views: list[str]) -> None:
+    """Views may stand on views: try as long as one more succeeds. A view that never does works nowhere."""
+    waiting, before = views, -1
+    while waiting and len(waiting) != before:
+        before, failed = len(waiting), []
+        for sql in waiting:
+            try:
+                connection.execute(sql)
+            except duckdb.Error:
+                failed.append(sql)
+        waiting = failed

@@ -1,0 +1,249 @@
+"""When two results are the same answer: the named modes of comparison, on rows.
+
+`strict` is this project's own; `bird` and `spider` are those of the benchmarks' official scripts, with their faults;
+`intent` also accepts what a question leaves open.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from math import isclose, isnan
+from typing import Literal
+
+from agro_data.databases.types import Cell
+
+Row = tuple[Cell, ...]
+Rows = Sequence[Row]
+Mode = Literal["strict", "intent", "spider", "bird"]
+
+RELATIVE = 1e-6  # numeric tolerance: enough for sums in another order and for 32-bit floats
+ABSOLUTE = 1e-9
+MATCHED = 300
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`reason` is "" or a class: `column_count`, `row_count`, `values`, `order`."""
+
+    equal: bool
+    reason: str = ""
+
+
+EQUAL = Comparison(True)
+
+
+def compare(mode: Mode, gold: Rows, predicted: Rows, *, ordered: bool, alternatives: Sequence[Rows] = ()) -> Comparison:
+    """Compare under a named mode. `ordered`: the order of rows is part of the gold's answer.
+
+    `alternatives` are further right answers; `intent` alone heeds them.
+    """
+    if mode == "strict":
+        return strict(gold, predicted, ordered=ordered)
+    if mode == "bird":
+        return bird(gold, predicted)
+    if mode == "spider":
+        return spider(gold, predicted, ordered=ordered)
+    return intent(gold, predicted, ordered=ordered, alternatives=alternatives)
+
+
+# --- strict ------------------------------------------------------------------------------------------------------
+
+
+def strict(gold: Rows, predicted: Rows, *, ordered: bool) -> Comparison:
+    """Equal multisets of rows, in the gold's order if `ordered`. Columns stand in the same order; NULL equals NULL,
+    numbers are equal within a relative 1e-6, integers among themselves only if identical, text and blobs byte by byte.
+    """
+    if gold and predicted and len(gold[0]) != len(predicted[0]):
+        return Comparison(False, "column_count")
+    if len(gold) != len(predicted):
+        return Comparison(False, "row_count")
+    if ordered and all(map(_same_row, gold, predicted)):
+        return EQUAL
+    if not _same_multiset(gold, predicted):
+        return Comparison(False, "values")
+    return Comparison(False, "order") if ordered else EQUAL
+
+
+def _same_multiset(gold: Rows, predicted: Rows) -> bool:
+    """Identical rows are paired first; of the rest, rows that agree in all but numbers are matched by tolerance."""
+    left, right = Counter(map(_exact, gold)), Counter(map(_exact, predicted))
+    if left == right:
+        return True
+    groups: dict[Hashable, tuple[list[Row], list[Row]]] = defaultdict(lambda: ([], []))
+    for side, rest in enumerate((left - right, right - left)):
+        for row, count in rest.items():
+            groups[tuple(map(_shape, row))][side].extend([tuple(cell for _, cell in row)] * count)
+    return all(len(mine) == len(theirs) and _matchable(mine, theirs) for mine, theirs in groups.values())
+
+
+def _exact(row: Row) -> tuple[tuple[str, Cell], ...]:
+    return tuple([(_kind(cell), None if isinstance(cell, float) and isnan(cell) else cell) for cell in row])
+
+
+def _kind(cell: Cell) -> str:
+    if isinstance(cell, float) and isnan(cell):
+        return "nan"
+    if isinstance(cell, (int, float)):
+        return "number"
+    return type(cell).__name__
+
+
+def _shape(tagged: tuple[str, Cell]) -> Hashable:
+    return "number" if tagged[0] == "number" else tagged
+
+
+def _matchable(left: list[Row], right: list[Row]) -> bool:
+    """Whether rows can be paired one to one within the tolerance.
+
+    Sorted order finds the pairing nearly always. Where every column alone could be paired and the rows could not,
+    near-equal numbers may have crossed rows in sorting: augmenting paths decide, for up to `MATCHED` rows.
+    """
+    if all(map(_same_row, sorted(left, key=_sortable), sorted(right, key=_sortable))):
+        return True
+    columns = zip(zip(*left, strict=True), zip(*right, strict=True), strict=True)
+    if len(left) > MATCHED or not all(_same_column(mine, theirs) for mine, theirs in columns):
+        return False
+    edges = [[j for j, other in enumerate(right) if _same_row(row, other)] for row in left]
+    partner: dict[int, int] = {}
+
+    def place(row: int, seen: set[int]) -> bool:
+        for other in edges[row]:
+            if other not in seen:
+                seen.add(other)
+                if other not in partner or place(partner[other], seen):
+                    partner[other] = row
+                    return True
+        return False
+
+    return all(place(row, set()) for row in range(len(left)))
+
+
+def _same_column(left: Row, right: Row) -> bool:
+    numbers = [[cell for cell in column if isinstance(cell, (int, float))] for column in (left, right)]
+    return all(map(_same_cell, sorted(numbers[0]), sorted(numbers[1])))
+
+
+def _sortable(row: Row) -> list[float]:
+    """Rows of one group agree in all that is not a number."""
+    return [cell for cell in row if isinstance(cell, (int, float))]
+
+
+def _same_row(left: Row, right: Row) -> bool:
+    return len(left) == len(right) and all(map(_same_cell, left, right))
+
+
+def _same_cell(left: Cell, right: Cell) -> bool:
+    if isinstance(left, (int, float)) and isinstance(right, (int, float)):
+        if isinstance(left, int) and isinstance(right, int):
+            return left == right
+        both_nan = isinstance(left, float) and isinstance(right, float) and isnan(left) and isnan(right)
+        return both_nan or _close(left, right)
+    return type(left) is type(right) and left == right
+
+
+def _close(left: float, right: float) -> bool:
+    try:
+        return isclose(left, right, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+    except OverflowError:  # an integer beyond the floats
+        return left == right
+
+
+# --- bird --------------------------------------------------------------------------------------------------------
+
+
+def bird(gold: Rows, predicted: Rows) -> Comparison:
+    """BIRD's execution accuracy (arXiv 2305.03111): the sets of rows are equal; order and repetition do not count."""
+    return EQUAL if set(gold) == set(predicted) else Comparison(False, "values")
+
+
+# --- spider ------------------------------------------------------------------------------------------------------
+
+
+def spider(gold: Rows, predicted: Rows, *, ordered: bool) -> Comparison:
+    """Spider's official execution match (test-suite evaluation, arXiv 2010.02840).
+
+    Some permutation of the columns makes the multisets of rows equal (the lists, if `ordered`). Cells are compared
+    as Python compares them: 1 equals 1.0, without a tolerance. Two empty results are always equal. The official
+    script calls a gold ordered when "order by" stands anywhere in its text.
+    """
+    if not gold and not predicted:
+        return EQUAL
+    if len(gold) != len(predicted):
+        return Comparison(False, "row_count")
+    if len(gold[0]) != len(predicted[0]):
+        return Comparison(False, "column_count")
+    bags, others = [_bag(row) for row in gold], [_bag(row) for row in predicted]
+    if (bags != others) if ordered else (set(bags) != set(others)):
+        return Comparison(False, "values")
+    same: Callable[[list[Row], list[Row]], bool] = (
+        (lambda a, b: a == b) if ordered else (lambda a, b: Counter(a) == Counter(b))
+    )
+    found = _column_mapping(gold, predicted, same)
+    return EQUAL if found is not None else Comparison(False, "order" if ordered else "values")
+
+
+def _bag(row: Row) -> Row:
+    """The official quick rejection sorts a row's cells by text and type; 1 and 1.0 may then fall apart."""
+    return tuple(sorted(row, key=lambda cell: str(cell) + str(type(cell))))
+
+
+def _column_mapping(
+    gold: Rows, predicted: Rows, same: Callable[[list[Row], list[Row]], bool]
+) -> tuple[int, ...] | None:
+    """Columns of `predicted`, one for each of `gold` and none twice, under which the rows are the same; or None.
+
+    Columns are placed one after another, and a prefix that already differs is not continued.
+    """
+    width = len(gold[0])
+    candidates = [
+        [j for j in range(len(predicted[0])) if same([(r[i],) for r in gold], [(r[j],) for r in predicted])]
+        for i in range(width)
+    ]
+
+    def extend(chosen: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        if len(chosen) == width:
+            yield chosen
+            return
+        for column in candidates[len(chosen)]:
+            longer = (*chosen, column)
+            if column not in chosen and same(
+                [row[: len(longer)] for row in gold], [tuple([row[j] for j in longer]) for row in predicted]
+            ):
+                yield from extend(longer)
+
+    return next(extend(()), None)
+
+
+# --- intent ------------------------------------------------------------------------------------------------------
+
+
+def intent(gold: Rows, predicted: Rows, *, ordered: bool, alternatives: Sequence[Rows] = ()) -> Comparison:
+    """`strict` against the gold or any alternative, but columns may stand in any order and further ones be there."""
+    first = Comparison(False, "values")
+    for number, right in enumerate((gold, *alternatives)):
+        found = _covers(right, predicted, ordered)
+        if found.equal:
+            return EQUAL
+        if number == 0:
+            first = found
+    return first
+
+
+def _covers(gold: Rows, predicted: Rows, ordered: bool) -> Comparison:
+    if len(gold) != len(predicted):
+        return Comparison(False, "row_count")
+    if not gold:
+        return EQUAL
+    if len(predicted[0]) < len(gold[0]):
+        return Comparison(False, "column_count")
+
+    def same(left: list[Row], right: list[Row]) -> bool:
+        return strict(left, right, ordered=ordered).equal
+
+    if _column_mapping(gold, predicted, same) is not None:
+        return EQUAL
+    if ordered and _covers(gold, predicted, False).equal:
+        return Comparison(False, "order")
+    return Comparison(False, "values")

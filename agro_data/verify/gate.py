@@ -1,0 +1,102 @@
+"""The statement gate: one read-only SELECT, on known tables and columns, whose answer the data alone decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from agro_data.databases.types import Dialect
+from agro_data.sql.parse import SqlRefused, parse_select
+from agro_data.sql.scope import Resolution, Schema, resolve
+
+MAX_LENGTH = 20_000  # characters; no person and no model writes more for one question
+
+# Reach the host, the engine's state, or memory. The sandbox stops them too: here they get a name.
+_FORBIDDEN = frozenset({
+    "load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "zeroblob", "randomblob", "sqlite_source_id",
+    "getenv", "current_setting", "glob", "query", "query_table", "getvariable", "pg_read_file", "parse_path",
+    "read_csv", "read_csv_auto", "read_parquet", "read_json", "read_json_auto", "read_text", "read_blob",
+    "readcsv", "readparquet", "readjson", "parquet_scan", "sqlite_scan", "sniff_csv", "duckdb_settings",
+})  # fmt: skip
+_CHANCE = frozenset({
+    "random", "rand", "randn", "uuid", "gen_random_uuid", "setseed", "now", "today", "get_current_time",
+    "get_current_timestamp", "transaction_timestamp", "current_date", "current_time", "current_timestamp",
+    "current_localtime", "current_localtimestamp", "localtime", "localtimestamp", "nextval", "currval",
+    "txid_current", "last_insert_rowid", "changes", "total_changes", "sqlite_version", "version",
+    "current_user", "current_schema", "current_database",
+})  # fmt: skip
+_CLOCKS = frozenset({"date", "time", "datetime", "julianday", "unixepoch", "strftime"})  # of SQLite; now by default
+_MOMENTS = frozenset({"now", "today", "yesterday", "tomorrow"})
+
+
+@dataclass(frozen=True)
+class Gate:
+    """`reason` is "" or one of `syntax`, `not_select`, `multiple_statements`, `unknown_table`, `unknown_column`,
+    `ambiguous_column`, `forbidden_function`, `not_deterministic_function`, `too_long`; `detail` says it in words.
+    """
+
+    ok: bool
+    reason: str = ""
+    detail: str = ""
+    tree: exp.Query | None = None
+    names: Resolution | None = None  # set when the statement parses
+
+
+def check_statement(sql: str, dialect: Dialect, schema: Schema, max_length: int = MAX_LENGTH) -> Gate:
+    """Judge one statement against `schema` without running it.
+
+    In SQLite a double-quoted token that names nothing is a string. Functions that no engine knows pass: the
+    engine's own prepare step is the last judge.
+    """
+    if len(sql) > max_length:
+        return Gate(False, "too_long", f"{len(sql)} characters; at most {max_length} are read")
+    try:
+        tree = parse_select(sql, dialect)
+    except SqlRefused as refusal:
+        return Gate(False, refusal.reason, refusal.detail)
+    names = resolve(tree, dialect, schema)
+    reason, detail = _function_problem(tree, dialect)
+    if not reason and names.problems:
+        reason, detail = names.problems[0]
+    return Gate(not reason, reason, detail, tree, names)
+
+
+def _function_problem(tree: exp.Query, dialect: Dialect) -> tuple[str, str]:
+    for node in tree.find_all(exp.Func, exp.Cast):
+        name = _function_name(node)
+        if name in _FORBIDDEN or name.startswith(("pragma_", "sqlite_", "duckdb_", "pg_")):
+            return "forbidden_function", f"function {name} reaches outside the data"
+        if name in _CHANCE or isinstance(node, (exp.Rand, exp.Uuid, exp.CurrentTimestamp, exp.CurrentDate)):
+            return "not_deterministic_function", f"function {name}: its value is another at every run"
+        if _reads_clock(node, name, dialect):
+            return "not_deterministic_function", f"function {name} reads the clock"
+    return "", ""
+
+
+def _function_name(node: exp.Expr) -> str:
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower()
+    return node.sql_name().lower() if isinstance(node, exp.Func) else "cast"
+
+
+def _reads_clock(node: exp.Expr, name: str, dialect: Dialect) -> bool:
+    """A moment such as 'now' as argument, or (SQLite) a date function without one."""
+    arguments = [child for child in node.iter_expressions() if not isinstance(child, exp.DataType)]
+    if not isinstance(node, (exp.Anonymous, exp.Cast)) and not _is_date_function(node):
+        return False
+    if dialect == "sqlite" and name in _CLOCKS and len(arguments) <= (name == "strftime"):
+        return True
+    if dialect == "duckdb" and name == "age" and len(arguments) == 1:
+        return True
+    temporal = dialect == "sqlite" or not isinstance(node, exp.Cast) or node.to.is_type(*exp.DataType.TEMPORAL_TYPES)
+    return temporal and any(_is_moment(argument) for argument in arguments)
+
+
+def _is_date_function(node: exp.Expr) -> bool:
+    name = type(node).__name__
+    return any(word in name for word in ("Date", "Time", "Day", "Ts", "Unix"))
+
+
+def _is_moment(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Literal) and node.is_string and node.name.strip().lower() in _MOMENTS

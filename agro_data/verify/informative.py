@@ -1,0 +1,195 @@
+"""Does every condition of a query matter to its answer? A condition that changes nothing cannot be learnt from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from agro_data.databases.types import Dialect
+from agro_data.sql.canonical import sql_text
+from agro_data.sql.scope import Resolution, Scope, Source
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The query without one of its conditions. `name` says which, as SQL: "WHERE age > 56", "JOIN concert"."""
+
+    name: str
+    sql: str
+
+
+def drop_variants(found: Resolution, dialect: Dialect) -> list[Variant]:
+    """The query with each condition dropped in turn: conjuncts and disjuncts of WHERE, HAVING and QUALIFY, further
+    conjuncts of ON, joins that only filter, branches of set operations, LIMIT; in subqueries and CTEs too.
+
+    Left in are guards that say only "a missing value does not count": IS NOT NULL on a column that the same SELECT
+    or the NOT IN around it uses anyway. The tree is edited in place and restored.
+    """
+    return list(_Dropper(found, dialect).variants())
+
+
+class _Dropper:
+    def __init__(self, found: Resolution, dialect: Dialect) -> None:
+        self.found = found
+        self.dialect = dialect
+
+    def text(self, node: exp.Expr) -> str:
+        return sql_text(node, self.dialect)
+
+    def variants(self) -> Iterator[Variant]:
+        for scope in self.found.scopes:
+            yield from self._conditions(scope)
+            yield from self._joins(scope)
+        for operation in list(self.found.tree.find_all(exp.SetOperation)):
+            yield from self._branches(operation)
+        for query in list(self.found.tree.find_all(exp.Select, exp.SetOperation)):
+            yield from self._limit(query)
+
+    def _without(self, name: str, holder: exp.Expr, slot: str, value: object) -> Variant:
+        """The whole statement with `holder.slot` set to `value`, which is undone."""
+        kept = holder.args.get(slot)
+        holder.set(slot, value)
+        variant = Variant(name, self.text(self.found.tree))
+        holder.set(slot, kept)
+        return variant
+
+    def _conditions(self, scope: Scope) -> Iterator[Variant]:
+        for clause in ("where", "having", "qualify"):
+            node = scope.select.args.get(clause)
+            if node is None:
+                continue
+            for label, rest in self._weakened(node.this, scope):
+                name = f"{clause.upper()} {label}"
+                if rest is None:
+                    yield self._without(name, scope.select, clause, None)
+                else:
+                    yield self._without(name, node, "this", rest)
+        for join in scope.select.args.get("joins") or ():
+            on = join.args.get("on")
+            if on is not None and len(_parts(on, exp.And)) > 1:
+                for label, rest in self._weakened(on, scope):
+                    if rest is not None:
+                        yield self._without(f"ON {label}", join, "on", rest)
+
+    def _weakened(self, condition: exp.Expr, scope: Scope) -> Iterator[tuple[str, exp.Expr | None]]:
+        """Each conjunct or disjunct, and the condition without it (None: nothing is left)."""
+        parts = _parts(condition, exp.And)
+        for index, part in enumerate(parts):
+            others = [other for number, other in enumerate(parts) if number != index]
+            if not self._is_guard(part, scope) and not self._is_link(part, scope):
+                yield self.text(part), _joined(others, exp.And)
+            choices = _parts(part, exp.Or)
+            for number, choice in enumerate(choices if len(choices) > 1 else ()):
+                rest = _joined([c for place, c in enumerate(choices) if place != number], exp.Or)
+                if rest is not None:
+                    yield self.text(choice), _joined([*others, exp.paren(rest, copy=False)], exp.And)
+
+    def _is_link(self, part: exp.Expr, scope: Scope) -> bool:
+        """An equality that joins two sources of this FROM: without it, all pairs would be made."""
+        sides = [self.found.binding(side) for side in (part.left, part.right)] if isinstance(part, exp.EQ) else []
+        owners = {id(side.source) for side in sides if side is not None and side.source in scope.sources}
+        return len(owners) == 2
+
+    def _is_guard(self, part: exp.Expr, scope: Scope) -> bool:
+        bare = part.unnest()
+        if not (isinstance(bare, exp.Not) and isinstance(bare.this.unnest(), exp.Is)):
+            return False
+        test = bare.this.unnest()
+        if not isinstance(test.expression, exp.Null) or not isinstance(test.this, exp.Column):
+            return False
+        guarded = self.found.binding(test.this)
+        if guarded is None:
+            return False
+        around = scope.select.find_ancestor(exp.In)
+        if around is not None and isinstance(around.parent, exp.Not):
+            return True
+        inside = {id(node) for node in part.walk()}
+        for column in scope.select.find_all(exp.Column):
+            other = self.found.binding(column)
+            if id(column) in inside or other is None:
+                continue
+            if other.source is guarded.source and other.name == guarded.name:
+                return True
+        return False
+
+    def _joins(self, scope: Scope) -> Iterator[Variant]:
+        select = scope.select
+        joins = list(select.args.get("joins") or ())
+        if not joins or any(join.args.get("using") or join.method for join in joins) or _has_star(select):
+            return
+        if len(scope.sources) != len(joins) + 1:
+            return  # parenthesised joins
+        for index, join in enumerate(joins):
+            if not self._is_used(scope.sources[index + 1], select, join):
+                name = f"{join.side + ' ' if join.side else ''}JOIN {join.this.name or join.this.alias}"
+                yield self._without(name, select, "joins", joins[:index] + joins[index + 1 :])
+        if len(joins) == 1 and not joins[0].side and not self._is_used(scope.sources[0], select, joins[0]):
+            start = select.args["from_"]
+            kept = start.this
+            select.set("joins", None)
+            start.set("this", joins[0].this)
+            variant = Variant(f"JOIN {kept.name or kept.alias}", self.text(self.found.tree))
+            start.set("this", kept)
+            joins[0].set("this", joins[0].this)  # adopts the table again
+            select.set("joins", joins)
+            yield variant
+
+    def _is_used(self, source: Source, select: exp.Select, join: exp.Expr) -> bool:
+        """Whether anything but the join's own condition names a column of the source."""
+        own = {id(node) for node in join.args["on"].walk()} if join.args.get("on") is not None else set()
+        for column in select.find_all(exp.Column):
+            binding = self.found.binding(column)
+            if binding is not None and binding.source is source and id(column) not in own:
+                return True
+        return False
+
+    def _branches(self, node: exp.SetOperation) -> Iterator[Variant]:
+        if node.args.get("limit") is not None:
+            return
+        word = node.key.upper()
+        sides = (
+            [("second", node.this)]
+            if isinstance(node, exp.Except)
+            else [("second", node.this), ("first", node.expression)]
+        )
+        for dropped, kept in sides:
+            branch = kept.copy()
+            if node is self.found.tree:
+                clause = node.args.get("with_")
+                if clause is not None:
+                    branch.set("with_", clause.copy())
+                yield Variant(f"{dropped} branch of {word}", self.text(branch))
+            else:
+                node.replace(branch)
+                yield Variant(f"{dropped} branch of {word}", self.text(self.found.tree))
+                branch.replace(node)
+
+    def _limit(self, node: exp.Expr) -> Iterator[Variant]:
+        limit = node.args.get("limit")
+        holder = node.parent.parent if isinstance(node.parent, exp.Subquery) else node.parent
+        counted = node is self.found.tree or isinstance(holder, (exp.In, exp.From, exp.Join, exp.CTE, exp.Subquery))
+        if limit is not None and counted:
+            yield self._without(self.text(limit).strip(), node, "limit", None)
+
+
+def _parts(condition: exp.Expr, kind: type[exp.Connector]) -> list[exp.Expr]:
+    inner = condition.unnest()
+    if isinstance(inner, kind):
+        return [*_parts(inner.this, kind), *_parts(inner.expression, kind)]
+    return [condition]
+
+
+def _joined(parts: Sequence[exp.Expr], kind: type[exp.Connector]) -> exp.Expr | None:
+    if not parts:
+        return None
+    wrapped = [exp.paren(p) if isinstance(p, exp.Connector) else p.copy() for p in parts]
+    whole = wrapped[0]
+    for part in wrapped[1:]:
+        whole = kind(this=whole, expression=part)
+    return whole
+
+
+def _has_star(select: exp.Select) -> bool:
+    return any(item.is_star for item in select.expressions)

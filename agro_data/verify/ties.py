@@ -1,0 +1,399 @@
+"""Where an answer may hang on chance, read off the tree; and the probes that ask the database whether it does.
+
+An engine is free in the order of rows that compare equal, in which row of a group gives a bare column, and in
+which row of several a scalar subquery takes. Each such place gives a probe: a statement whose rows show whether
+the freedom exists in this database. What no probe can settle (a correlated subquery with LIMIT) is left to the run
+on a shuffled copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from sqlglot import exp
+
+from agro_data.databases.types import Cell, Dialect
+from agro_data.sql.canonical import sql_text
+from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.scope import Resolution, Scope, leftmost, local_nodes
+
+Rows = Sequence[tuple[Cell, ...]]
+
+_TOTAL_ORDER = (exp.RowNumber, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue, exp.Ntile)
+_TIE_PROOF = (exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist)
+_COLLECTING = (exp.GroupConcat, exp.ArrayAgg, exp.AnyValue, exp.First, exp.Last, exp.JSONObjectAgg, exp.JSONArrayAgg)
+_COLLECTING_NAMES = frozenset({
+    "group_concat", "string_agg", "listagg", "json_group_array", "json_group_object", "list", "array_agg",
+    "any_value", "arbitrary", "first", "last",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Chance:
+    """A place where the tree alone shows that chance decides."""
+
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A statement to run, and what its rows mean: "" is harmless, else a sentence for a person."""
+
+    reason: str
+    sql: str
+    judge: Callable[[Rows], str]
+
+
+def chance_in(found: Resolution) -> Chance | None:
+    """The first place where the answer is left open whatever the data: `unordered_limit`, `unordered_window`,
+    `unordered_aggregate`, `tie` (ordered by what DISTINCT has dropped).
+    """
+    for node in found.tree.walk():
+        if isinstance(node, exp.Query) and node.args.get("limit") is not None:
+            if node.args.get("order") is None and not _one_row(node) and not isinstance(node.parent, exp.Exists):
+                return Chance("unordered_limit", "LIMIT without ORDER BY: which rows are kept is left to the engine")
+        elif isinstance(node, exp.Window):
+            if _needs_total_order(node) and node.args.get("order") is None and not node.args.get("alias"):
+                what = node.this.sql_name() if isinstance(node.this, exp.Func) else "a window frame"
+                return Chance("unordered_window", f"{what} over rows without an order")
+        elif _collects(node):
+            return Chance("unordered_aggregate", "values are gathered without an order")
+    root = found.tree
+    if isinstance(root, exp.Select) and root.args.get("distinct") is not None and root.args.get("order") is not None:
+        _, added = _key_positions(root, found)
+        if added:
+            return Chance("tie", "rows are ordered by something that is not among the DISTINCT columns")
+    return None
+
+
+def probes_of(found: Resolution, dialect: Dialect) -> list[Probe]:
+    """The probes that this query calls for; most queries call for none or one."""
+    context = _Context(found, dialect)
+    return [probe for scope in found.scopes for probe in context.of_select(scope)] + context.of_orders()
+
+
+class _Context:
+    def __init__(self, found: Resolution, dialect: Dialect) -> None:
+        self.found = found
+        self.dialect = dialect
+        clause = found.tree.args.get("with_")
+        self.prefix = sql_text(clause, dialect) + " " if clause is not None else ""
+
+    def statement(self, node: exp.Expr) -> str:
+        """A subquery as a statement of its own, with the CTEs it may name."""
+        text = sql_text(node, self.dialect)
+        return text if node.args.get("with_") is not None else self.prefix + text
+
+    def wrapped(self, columns: str, inner: exp.Expr, rest: str) -> str:
+        inner = inner.copy()
+        inner.set("with_", None)
+        return f"{self.prefix}SELECT {columns} FROM ({sql_text(inner, self.dialect)}) AS agro {rest}"
+
+    # --- ORDER BY and LIMIT --------------------------------------------------------------------------------------
+
+    def of_orders(self) -> list[Probe]:
+        probes: list[Probe] = []
+        for node in self.found.tree.find_all(exp.Select, exp.SetOperation):
+            top = node is self.found.tree
+            limited = node.args.get("limit") is not None
+            if node.args.get("order") is None or not (top or limited) or _one_row(node):
+                continue
+            if top or not self._correlated(node):
+                probe = self._order_probe(node, top)
+                if probe is not None:
+                    probes.append(probe)
+        if self.dialect == "sqlite":
+            probes.extend(self._scalar_probes())
+        return probes
+
+    def _correlated(self, node: exp.Expr) -> bool:
+        return any(self.found.scope_of(select).correlated for select in _branches(node))
+
+    def _order_probe(self, node: exp.Expr, top: bool) -> Probe | None:
+        positions, added = _key_positions(node, self.found)
+        if positions is None:
+            return None
+        width = 0 if any(_is_star(item) for item in leftmost(node).expressions) else len(leftmost(node).expressions)
+        folded = tuple(key.find(exp.Collate) is not None for key in node.args["order"].expressions)
+        if not added and width and set(range(width)) <= set(positions) and not any(folded):
+            return None  # rows that compare equal are equal
+        probe = node.copy()
+        for number, expression in enumerate(added):
+            probe.args["expressions"].append(exp.alias_(expression.copy(), f"agro_key_{number}"))
+        limit, offset = _number(node, "limit"), _number(node, "offset") or 0
+        if node.args.get("limit") is not None and limit is None:
+            return None
+        first = max(offset - 1, 0)
+        if limit is not None:
+            last = offset + limit + 1
+            probe.set("limit", exp.Limit(expression=exp.Literal.number(last - first)))
+            probe.set("offset", exp.Offset(expression=exp.Literal.number(first)) if first else None)
+        cuts = tuple(cut - first for cut in (offset, offset + limit) if cut > first) if limit is not None else ()
+        judge = _OrderJudge(tuple(positions), len(added), folded, cuts, ordered=top)
+        return Probe("tie", self.statement(probe), judge)
+
+    def _scalar_probes(self) -> Iterator[Probe]:
+        """SQLite takes the first row of a scalar subquery that has several."""
+        for node in self.found.tree.find_all(exp.Subquery):
+            select = node.this
+            value = not isinstance(node.parent, (exp.In, exp.Exists, exp.From, exp.Join, exp.SetOperation, exp.CTE))
+            if not value or not isinstance(select, exp.Query) or _one_row(select) or _number(select, "limit") == 1:
+                continue
+            if not self._correlated(select):
+                sql = self.wrapped("COUNT(*)", select, "")
+                yield Probe("scalar_rows", sql, _several_rows)
+
+    # --- windows and bare columns --------------------------------------------------------------------------------
+
+    def of_select(self, scope: Scope) -> Iterator[Probe]:
+        if scope.correlated:
+            return
+        for item in [*scope.select.expressions, scope.select.args.get("qualify")]:
+            for node in local_nodes(item) if item is not None else ():
+                if isinstance(node, exp.Window) and node.args.get("order") is not None and _needs_total_order(node):
+                    yield self._window_probe(scope.select, node)
+        if self.dialect == "sqlite":
+            bare = _bare_columns(scope, self.found)
+            if bare:
+                yield self._bare_probe(scope.select, bare)
+
+    def _window_probe(self, select: exp.Select, window: exp.Window) -> Probe:
+        inner = _unordered(select)
+        keys = [*(window.args.get("partition_by") or ()), *(key.this for key in window.args["order"].expressions)]
+        names = [f"agro_key_{number}" for number in range(len(keys))]
+        for name, key in zip(names, keys, strict=True):
+            inner.args["expressions"].append(exp.alias_(key.copy(), name))
+        inner.set("qualify", None)
+        sql = self.wrapped("1", inner, f"GROUP BY {', '.join(names)} HAVING COUNT(*) > 1 LIMIT 1")
+        return Probe("tie", sql, _Any("rows of one window share the value they are ordered by"))
+
+    def _bare_probe(self, select: exp.Select, bare: Sequence[exp.Column]) -> Probe:
+        inner = _unordered(select)
+        tests: list[str] = []
+        for number, column in enumerate(bare):
+            for name, function in (("low", exp.Min), ("high", exp.Max), ("known", exp.Count)):
+                call = function(this=column.copy())
+                inner.args["expressions"].append(exp.alias_(call, f"agro_{name}_{number}"))
+            tests.append(f"agro_low_{number} <> agro_high_{number}")
+            tests.append(f"agro_known_{number} BETWEEN 1 AND agro_rows - 1")
+        inner.args["expressions"].append(exp.alias_(exp.Count(this=exp.Star()), "agro_rows"))
+        named = ", ".join(dict.fromkeys(column.name for column in bare))
+        sql = self.wrapped("1", inner, f"WHERE {' OR '.join(tests)} LIMIT 1")
+        return Probe("bare_column", sql, _Any(f"{named} differs within a group that shows one value of it"))
+
+
+# --- judging rows ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _OrderJudge:
+    """Rows come in order, outputs first, `added` key columns last. `cuts` are places where LIMIT or OFFSET falls."""
+
+    positions: tuple[int, ...]  # of each key: an output, or (negative) an added column
+    added: int
+    folded: tuple[bool, ...]  # keys with a collation: letter case may not count
+    cuts: tuple[int, ...]
+    ordered: bool  # the order of the rows that are kept counts too
+
+    def __call__(self, rows: Rows) -> str:
+        for place, (left, right) in enumerate(pairwise(rows), 1):
+            if self._key(left) != self._key(right):
+                continue
+            if place in self.cuts:
+                return f"rows {place} and {place + 1} compare equal and LIMIT falls between them"
+            outputs = len(left) - self.added
+            if self.ordered and left[:outputs] != right[:outputs]:
+                return f"rows {place} and {place + 1} differ but compare equal: their order is left open"
+        return ""
+
+    def _key(self, row: tuple[Cell, ...]) -> tuple[Cell, ...]:
+        keys = []
+        for position, folded in zip(self.positions, self.folded, strict=True):
+            cell = row[position]
+            keys.append(cell.casefold() if folded and isinstance(cell, str) else cell)
+        return tuple(keys)
+
+
+@dataclass(frozen=True)
+class _Any:
+    detail: str
+
+    def __call__(self, rows: Rows) -> str:
+        return self.detail if rows else ""
+
+
+def _several_rows(rows: Rows) -> str:
+    count = rows[0][0] if rows else 0
+    if isinstance(count, int) and count > 1:
+        return f"a subquery that stands for one value has {count} rows"
+    return ""
+
+
+# --- reading trees -----------------------------------------------------------------------------------------------
+
+
+def _key_positions(node: exp.Expr, found: Resolution) -> tuple[list[int] | None, list[exp.Expr]]:
+    """Where each ORDER BY key stands in a row: an output's index, or one of the expressions to be added (negative).
+
+    None when a set operation is ordered by something that is not an output.
+    """
+    items = leftmost(node).expressions
+    star = any(_is_star(item) for item in items)
+    texts = {} if star else {item.unalias(): index for index, item in reversed(list(enumerate(items)))}
+    names = {item.alias_or_name.lower(): index for index, item in reversed(list(enumerate(items)))}
+    positions: list[int | exp.Expr] = []
+    added: list[exp.Expr] = []
+    for key in node.args["order"].expressions:
+        term = key.this.this if isinstance(key.this, exp.Collate) else key.this
+        binding = found.binding(term)
+        index: int | None = None
+        if isinstance(term, exp.Literal) and term.is_int:
+            index = int(term.this) - 1
+        elif binding is not None and binding.kind == "output":
+            index = names.get(binding.name)
+        elif binding is not None and binding.kind == "alias" and binding.expression is not None:
+            term = binding.expression
+            index = texts.get(term)
+        else:
+            index = texts.get(term)
+        if index is not None and not star:
+            positions.append(index)
+        elif isinstance(node, exp.SetOperation) or (star and isinstance(term, exp.Literal)):
+            return None, []
+        else:
+            added.append(_expanded(term, found))
+            positions.append(added[-1])
+    placed = [
+        p if isinstance(p, int) else next(i for i, a in enumerate(added) if a is p) - len(added) for p in positions
+    ]
+    return placed, added
+
+
+def _expanded(term: exp.Expr, found: Resolution) -> exp.Expr:
+    """The term with references to output aliases replaced: they may not stand in a SELECT list."""
+    copy = term.copy()
+    pairs = zip(list(term.walk()), list(copy.walk()), strict=True)
+    for original, twin in pairs:
+        binding = found.binding(original)
+        if binding is not None and binding.kind == "alias" and binding.expression is not None:
+            replacement = exp.paren(binding.expression.copy())
+            if twin is copy:
+                return replacement
+            twin.replace(replacement)
+    return copy
+
+
+def _bare_columns(scope: Scope, found: Resolution) -> list[exp.Column]:
+    """Columns of a grouped SELECT that stand outside aggregates and are no grouping key, each once."""
+    select = scope.select
+    group = select.args.get("group")
+    clauses = [*select.expressions]
+    for clause in ("having", "order"):
+        one_row = group is None and clause == "order"  # nothing to order
+        if select.args.get(clause) is not None and not one_row:
+            clauses.append(select.args[clause])
+    if group is None and not any(is_aggregate(node) for item in clauses for node in local_nodes(item)):
+        return []
+    keys = [_meaning(key, select, found) for key in (group.expressions if group is not None else ())]
+    named = {_identity(key, found) for key in keys if isinstance(key, exp.Column)}
+    local = {id(source) for source in scope.sources}
+    bare: dict[tuple[int, str], exp.Column] = {}
+    for clause in clauses:
+        for column in _outside_aggregates(clause, keys):
+            if isinstance(column, exp.Star):
+                for source in scope.sources:
+                    for name in source.columns.values():
+                        bare.setdefault((id(source), name.lower()), exp.column(name, table=source.alias, quoted=True))
+                continue
+            identity = _identity(column, found)
+            if identity is not None and identity[0] in local:
+                bare.setdefault(identity, column)
+    return [column for identity, column in bare.items() if identity not in named]
+
+
+def _meaning(key: exp.Expr, select: exp.Select, found: Resolution) -> exp.Expr:
+    binding = found.binding(key)
+    if binding is not None and binding.kind == "alias" and binding.expression is not None:
+        return binding.expression
+    if isinstance(key, exp.Literal) and key.is_int and 0 < int(key.this) <= len(select.expressions):
+        item: exp.Expr = select.expressions[int(key.this) - 1].unalias()
+        return item
+    return key
+
+
+def _identity(column: exp.Expr, found: Resolution) -> tuple[int, str] | None:
+    binding = found.binding(column)
+    if binding is None or binding.source is None:
+        return None
+    return id(binding.source), binding.name.lower()
+
+
+def _outside_aggregates(node: exp.Expr, keys: Sequence[exp.Expr]) -> Iterator[exp.Column | exp.Star]:
+    if is_aggregate(node) or isinstance(node, (exp.Query, exp.Window)) or any(node == key for key in keys):
+        return
+    if isinstance(node, exp.Star) or _is_star(node):
+        yield exp.Star()
+    elif isinstance(node, exp.Column):
+        yield node
+    else:
+        for child in node.iter_expressions():
+            yield from _outside_aggregates(child, keys)
+
+
+def _unordered(select: exp.Select) -> exp.Select:
+    copy = select.copy()
+    for clause in ("order", "limit", "offset", "distinct"):
+        copy.set(clause, None)
+    return copy
+
+
+def _one_row(node: exp.Expr) -> bool:
+    """An aggregate without grouping."""
+    if not isinstance(node, exp.Select) or node.args.get("group") is not None:
+        return False
+    return any(is_aggregate(part) for item in node.expressions for part in local_nodes(item))
+
+
+def _branches(node: exp.Expr) -> Iterator[exp.Select]:
+    """The SELECTs that a query's rows come from, through parentheses and set operations."""
+    if isinstance(node, exp.Select):
+        yield node
+    else:
+        yield from _branches(node.this)
+        if isinstance(node, exp.SetOperation):
+            yield from _branches(node.expression)
+
+
+def _is_star(item: exp.Expr) -> bool:
+    return isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
+
+
+def _number(node: exp.Expr, clause: str) -> int | None:
+    value = node.args.get(clause)
+    literal = value.expression if value is not None else None
+    return int(literal.this) if isinstance(literal, exp.Literal) and literal.is_int else None
+
+
+def _needs_total_order(window: exp.Window) -> bool:
+    """Whether rows with equal keys could exchange their values."""
+    function = window.this
+    while isinstance(function, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
+        function = function.this
+    if isinstance(function, _TOTAL_ORDER):
+        return True
+    if isinstance(function, _TIE_PROOF):
+        return False
+    spec = window.args.get("spec")
+    if spec is None or (spec.args.get("kind") or "").upper() != "ROWS":
+        return False
+    return not (spec.args.get("start") == "UNBOUNDED" and spec.args.get("end") == "UNBOUNDED")
+
+
+def _collects(node: exp.Expr) -> bool:
+    named = isinstance(node, exp.Anonymous) and node.name.lower() in _COLLECTING_NAMES
+    if not named and not isinstance(node, _COLLECTING):
+        return False
+    return node.find(exp.Order) is None and not isinstance(node.parent, exp.WithinGroup)
