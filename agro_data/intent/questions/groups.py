@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from agro_data.intent.questions import words
 from agro_data.intent.questions.comparing import compared
 from agro_data.intent.questions.content import Content
-from agro_data.intent.questions.lists import banded, figures, implied, ranked
+from agro_data.intent.questions.lists import banded, banded_column, figures, implied, ranked
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.order import extreme_word, order_clause
 from agro_data.intent.questions.phrases import figure, scalar, subject, term
@@ -62,7 +62,7 @@ def group_of(scene: Scene) -> Group:
         many = subject(scene, entity, True, skip=skip, drop=drop)
         return Group(entity, one, many, subject(scene, base, True, skip={entity}, drop=drop), noun)
     names = [key_term(scene, k, base) for k in keys]
-    one = names[0] if len(names) == 1 else f"combination of {words.listed(names)}"
+    one = words.singular(names[0]) if len(names) == 1 else f"combination of {words.listed(names)}"
     many = words.plural(names[0]) if len(names) == 1 else f"combinations of {words.listed(names)}"
     return Group("", one, many, subject(scene, base, True, drop=drop), noun)
 
@@ -125,18 +125,17 @@ def _entity(
     if not left and voice.chance(0.3):
         one = f"{one} with at least one {scene.one(scene.grain)}" if one == scene.one(group.entity) else one
     if counts:
-        said = f"the number of {group.rows}"
-        if group.rows == group.row_noun and voice.chance(0.7):
-            said = f"{said} {they}"
-        f = said
+        its = scene.its(group.entity)
+        have = group.rows == group.row_noun and voice.chance(0.6)
+        f = f"the number of {group.rows} {they}" if have else f"the number of {its} {group.rows}"
     else:
-        f = figures(scene, asked, f"{scene.its(group.entity)} {group.rows}" if voice.chance(0.7) else group.rows)
+        f = figures(scene, asked, f"{scene.its(group.entity)} {group.rows}")
     f = _share_text(scene, asked, group) or f
     np = f"the {words.listed(names)} of each {one} and {f}"
     if voice.chance(0.45) or len(names) > 1:
         led = f"the {words.listed(names)} and {f}" if len(names) == 1 else f"the {', '.join(names)} and {f}"
-        return Content(led, True, lead=f"for {voice.pick('each', 'each', 'every')} {one}", tail=tail)
-    return Content(np, True, tail=tail)
+        return Content(led, lead=f"for {voice.pick('each', 'each', 'every')} {one}", tail=tail)
+    return Content(np, tail=tail)
 
 
 def _category(
@@ -146,25 +145,30 @@ def _category(
     f = _share_text(scene, asked, group) or figures(scene, asked, group.rows)
     each = voice.pick("each", "each", "each", "every")
     if not shown:
-        return Content(f"{f} for {each} {group.one}", len(asked) > 1, tail=tail)
-    plural = len(asked) > 1
+        return Content(f"{f} for {each} {group.one}", tail=tail)
     ask = ""
     first = asked[0]
-    if len(asked) == 1 and isinstance(first, Aggregate) and first.function == "count" and not first.distinct:
-        ask = f"how many {group.rows} are there" if first.where is None else ""
-    form = voice.index(range(6 if voice.style in ("imperative", "formal") else 5))
-    if form <= 1:
-        return Content(f, plural, lead=f"for {each} {group.one}", tail=tail, ask=ask)
-    if form == 2:
-        return Content(
-            f"{f} for {each} {group.one}", plural, tail=tail, ask=f"{ask} for {each} {group.one}" if ask else ""
-        )
-    if form == 3 and group.rows == group.row_noun:
-        return Content(f"{f} per {group.one}", plural, tail=tail)
-    if form == 4 and isinstance(first, Aggregate) and first.where is None:
-        return Content(f"the different {group.many} and {f} for each", True, tail=tail)
-    return Content(f"each {group.one} and {f} for it" if voice.chance(0.4) else f"each {group.one} together with {f} for it",
-                   True, tail=tail)  # fmt: skip
+    first_counts = isinstance(first, Aggregate) and first.function == "count" and not first.distinct
+    if len(asked) == 1 and first_counts and isinstance(first, Aggregate) and first.where is None:
+        ask = f"how many {group.rows} are there"
+    plain = group.rows == group.row_noun
+    forms = ["lead", "lead", "for", "lead"]
+    if plain:
+        forms.append("per")
+    if first_counts or (isinstance(first, Aggregate) and first.where is None):
+        forms.append("different")
+    if plain and voice.style in ("imperative", "formal"):
+        forms.append("each")
+    form = voice.pick(*forms)
+    if form == "lead":
+        return Content(f, lead=f"for {each} {group.one}", tail=tail, ask=ask)
+    if form == "for":
+        return Content(f"{f} for {each} {group.one}", tail=tail, ask=f"{ask} for {each} {group.one}" if ask else "")
+    if form == "per":
+        return Content(f"{f} per {group.one}", tail=tail)
+    if form == "different":
+        return Content(f"the different {group.many} and {f} for each", tail=tail)
+    return Content(f"each {group.one} {voice.pick('and', 'together with')} {f} for it", tail=tail)
 
 
 def _share_text(scene: Scene, asked: Sequence[Expression], group: Group) -> str:
@@ -234,7 +238,7 @@ def _groups_with(scene: Scene, group: Group, condition: str, tail: str) -> Conte
     if asked:
         extra = _short_figures(scene, asked, group)
         np = f"{np}, {voice.pick('along with', 'together with', 'and')} {extra} {voice.pick('for each', 'of each')}"
-    return Content(np, True, tail=tail)
+    return Content(np, tail=tail)
 
 
 def _short_figures(scene: Scene, asked: Sequence[Expression], group: Group) -> str:
@@ -257,7 +261,7 @@ def _best_group(scene: Scene) -> Content:
         content = _groups_with(
             scene, Group(group.entity, group.one, f"{k} {group.many}", group.rows, group.row_noun), condition, ""
         )
-        return Content(content.np, True, tail=ranked(scene, key))
+        return Content(content.np, tail=ranked(scene, key))
     shown = [o.expression for o in query.select if o.expression in query.group_by]
     asked = [o.expression for o in query.select if o.expression not in query.group_by]
     if not group.entity:
@@ -275,8 +279,13 @@ def _best_group(scene: Scene) -> Content:
         np = f"the {words.listed(names)} of the {group.one} {condition}"
         ask = ""
     if asked:
-        np = f"{np}, {voice.pick('along with', 'together with', 'and')} {_short_figures(scene, asked, group)}"
-    return Content(np, bool(asked) or len(shown) > 1, ask=ask)
+        same = len(asked) == 1 and asked[0] == key.expression
+        counted = isinstance(asked[0], Aggregate) and asked[0].function == "count"
+        told = (
+            voice.pick("that number", "the number itself") if counted else voice.pick("that value", "the value itself")
+        )
+        np = f"{np}, {voice.pick('along with', 'together with', 'and')} {told if same else _short_figures(scene, asked, group)}"
+    return Content(np, ask=ask)
 
 
 def _extreme_figure(scene: Scene, key: OrderKey, group: Group) -> str:
@@ -289,6 +298,9 @@ def _extreme_figure(scene: Scene, key: OrderKey, group: Group) -> str:
         return f"{most} {group.rows}"
     extreme = extreme_word(scene, value, key.descending)
     if isinstance(value, Aggregate):
+        extreme = (
+            extreme if extreme in ("latest", "earliest", "most recent") else ("highest" if key.descending else "lowest")
+        )
         return f"{extreme} {figure(scene, value, group.rows)}"
     return f"{extreme} {term(scene, value, scene.grain)}"
 
@@ -302,12 +314,9 @@ def _bands(scene: Scene) -> Content:
     rows = subject(scene, scene.grain, True)
     asked = [o.expression for o in query.select if not isinstance(o.expression, Case)]
     f = figures(scene, asked, rows)
-    first = case.branches[0][0]
-    assert isinstance(first, Comparison)
-    column = term(scene, first.left, scene.grain)
-    bands = banded(scene, case, scene.grain).replace(f"a {column} ", "", 1)
+    column, bands = banded_column(scene, case, scene.grain), banded(case)
     form = scene.voice.pick(f"{f} in each {column} band", f"{f} for each band of {column}")
-    return Content(form, False, tail=f"where the bands are {bands}")
+    return Content(form, tail=f"where the bands are {bands}")
 
 
 def compared_groups(scene: Scene) -> Content:
@@ -345,4 +354,4 @@ def compared_groups(scene: Scene) -> Content:
         np = f"the {group.many} {condition}"
     if asked:
         np = f"{np}, along with {_short_figures(inner, asked, group)}"
-    return Content(np, True)
+    return Content(np)

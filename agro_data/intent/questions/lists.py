@@ -16,6 +16,7 @@ from agro_data.intent.questions.phrases import (
     subject,
     term,
 )
+from agro_data.intent.questions.values import say_number
 from agro_data.intent.tree import (
     Aggregate,
     Case,
@@ -29,7 +30,7 @@ from agro_data.intent.tree import (
     Query,
     Scalar,
     Share,
-    TextFunction,
+    Value,
     walk,
 )
 
@@ -46,7 +47,7 @@ def listing(scene: Scene) -> Content:
     one, many = subject(scene, base, False), subject(scene, base, True)
     tail = order_clause(scene, query.order_by, base)
     content = answer(scene, query.select, base, one, many, query.distinct)
-    return Content(content.np, content.plural, content.lead, tail, content.ask, content.then)
+    return Content(content.np, content.lead, tail, content.ask, content.then)
 
 
 def _best(scene: Scene, query: Query, base: str) -> Content:
@@ -61,9 +62,9 @@ def _best(scene: Scene, query: Query, base: str) -> Content:
     if k > 1:
         tail = ranked(scene, key)
         content = answer(scene, query.select, base, noun, noun, False, definite=True)
-        return Content(content.np, content.plural, content.lead, ", ".join(t for t in (ties, tail) if t))
+        return Content(content.np, content.lead, ", ".join(t for t in (ties, tail) if t))
     content = answer(scene, query.select, base, noun, noun, False, single=True)
-    return Content(content.np, content.plural, content.lead, ties)
+    return Content(content.np, content.lead, ties)
 
 
 def _among(scene: Scene, key: OrderKey, base: str, k: int, drop: tuple[Predicate, ...]) -> str:
@@ -112,20 +113,20 @@ def _extreme(scene: Scene, query: Query) -> Content | None:
     base, voice = scene.grain, scene.voice
     key = OrderKey(test.left, output.function == "max")
     extreme = f"{extreme_word(scene, test.left, key.descending)} {term(scene, test.left, base)}"
-    many = scene.many(base)
-    has = voice.pick(
-        f"that have the {extreme}",
+    phrase, who = term(scene, test.left, base), scene.who(base)
+    many, one = scene.many(base), scene.one(base)
+    form = voice.index("abc")
+    has = (
+        f"{who} have the {extreme}",
         f"with the {extreme}",
-        f"whose {term(scene, test.left, base)} is the {extreme_word(scene, test.left, key.descending)}",
+        f"whose {phrase} is the {extreme.split(' ' + phrase, maxsplit=1)[0]}",
     )
-    if words.is_person(scene.one(base)):
-        has = has.replace("that have", "who have")
     if len(query.select) == 1 and isinstance(query.select[0].expression, Aggregate):
-        return Content(f"the number of {many} {has}", False, ask=f"how many {many} have the {extreme}")
-    noun = f"all {many} {has}"
-    content = answer(scene, query.select, base, noun, noun, query.distinct, definite=True)
+        return Content(f"the number of {many} {has[form]}", ask=f"how many {many} have the {extreme}")
+    single = has[form].replace(f"{who} have", f"{who} has")
+    content = answer(scene, query.select, base, f"{one} {single}", f"{many} {has[form]}", query.distinct, every=True)
     tie = voice.pick("including any ties", "including ties", "ties included", "including all that tie")
-    return Content(content.np, content.plural, content.lead, tie)
+    return Content(content.np, content.lead, tie)
 
 
 # --- answers -----------------------------------------------------------------------------------------------------
@@ -133,7 +134,7 @@ def _extreme(scene: Scene, query: Query) -> Content | None:
 
 def answer(
     scene: Scene, select: Sequence[Output], base: str, one: str, many: str, distinct: bool,
-    single: bool = False, definite: bool = False,
+    single: bool = False, definite: bool = False, every: bool = False,
 ) -> Content:  # fmt: skip
     """The selected columns of the rows that `one` and `many` describe, in the order of the select."""
     expressions = [o.expression for o in select]
@@ -143,7 +144,7 @@ def answer(
     voice = scene.voice
     if all(plain):
         names = [term(scene, e, base) for e in expressions]
-        return _own(scene, names, base, one, many, distinct, single, definite)
+        return _own(scene, names, base, one, many, distinct, single, definite, every)
     segments = [_segment(scene, e, base) for e in expressions]
     if distinct:
         if len(segments) == 1 and isinstance(expressions[0], Column):
@@ -155,27 +156,32 @@ def answer(
         joined = words.listed(list(segments))
         return Content(f"the different combinations of {joined} for {many}")
     if single:
-        return Content(f"{_joined(scene, expressions, base, f'the {one}')}", len(expressions) > 1)
+        return Content(f"{_joined(scene, expressions, base, f'the {one}')}")
     if definite:
-        return Content(
-            f"{_joined(scene, expressions, base, f'each of the {many}'.replace('the all', 'all'))}",
-            len(expressions) > 1,
-        )
+        return Content(_joined(scene, expressions, base, f"each of the {many}"))
     simple = len(one.split(" ")) - len(scene.one(base).split(" ")) <= 4
     if simple and voice.chance(0.6):
-        return Content(_joined(scene, expressions, base, f"each {one}"), len(expressions) > 1)
+        return Content(_joined(scene, expressions, base, f"each {one}"))
     listed = words.listed([_led(scene, e, base) for e in expressions])
-    return Content(listed, len(expressions) > 1, lead=f"for {voice.pick('each', 'each', 'every')} {one}")
+    return Content(listed, lead=f"for {voice.pick('each', 'each', 'every')} {one}")
 
 
 def _own(
-    scene: Scene, names: list[str], base: str, one: str, many: str, distinct: bool, single: bool, definite: bool
+    scene: Scene,
+    names: list[str],
+    base: str,
+    one: str,
+    many: str,
+    distinct: bool,
+    single: bool,
+    definite: bool,
+    every: bool,
 ) -> Content:
     voice = scene.voice
     several = [words.plural(n) for n in names]
     plain = many == scene.many(base)
     if single:
-        return Content(f"the {words.listed(names)} of the {one}", len(names) > 1 or words.is_plural(names[0]))
+        return Content(f"the {words.listed(names)} of the {one}")
     if distinct:
         kind = voice.pick("different", "distinct", "different")
         if len(names) == 1:
@@ -186,14 +192,17 @@ def _own(
             )
         return Content(f"the {kind} combinations of {words.listed(names)} of {many}")
     if definite:
-        of = many if many.startswith("all ") else f"the {many}"
-        return Content(f"the {words.listed(several)} of {of}")
+        return Content(f"the {words.listed(several)} of the {many}")
+    if every:
+        return Content(
+            voice.pick(f"the {words.listed(several)} of all {many}", f"the {words.listed(names)} of each {one}")
+        )
     forms = [f"the {words.listed(several)} of {many}", f"the {words.listed(several)} of all {many}",
              f"the {words.listed(names)} of each {one}"]  # fmt: skip
     if plain and len(names) == 1 and scene.table(base) is not None and not names[0].lower().startswith(scene.one(base)):
         forms.append(f"all {scene.one(base)} {several[0]}")
     text = voice.pick(*forms)
-    return Content(text, not text.startswith(f"the {names[0]} of each") or len(names) > 1)
+    return Content(text)
 
 
 def _segment(scene: Scene, expression: Expression, base: str) -> str:
@@ -252,7 +261,7 @@ def totals(scene: Scene, expressions: Sequence[Expression], many: str) -> Conten
     first = expressions[0]
     if len(expressions) == 1 and isinstance(first, Aggregate) and first.function == "sum" and voice.chance(0.15):
         ask = ""
-    return Content(np, len(expressions) > 1, ask=ask)
+    return Content(np, ask=ask)
 
 
 def figures(scene: Scene, expressions: Sequence[Expression], many: str) -> str:
@@ -285,12 +294,12 @@ def _how_many(scene: Scene, count: Aggregate, many: str) -> Content:
     base, voice = scene.grain, scene.voice
     np = f"the {figure(scene, count, many)}"
     if count.where is not None:
-        return Content(np, False)
+        return Content(np)
     if count.distinct and count.argument is not None:
         kinds = words.plural(term(scene, count.argument, base))
         different = voice.pick("different", "distinct")
         have = "do" if voice.chance(2) else ""
-        return Content(np, False, ask=f"how many {different} {kinds} {have} {many} have")
+        return Content(np, ask=f"how many {different} {kinds} {have} {many} have")
     if scene.query.having is None and not scene.query.group_by:
         atoms = atoms_on(scene, base, set())
         verb = ""
@@ -302,8 +311,8 @@ def _how_many(scene: Scene, count: Aggregate, many: str) -> Content:
                 else only.predicate(True)
             )
         if verb and voice.chance(0.6):
-            return Content(np, False, ask=f"how many {scene.many(base)} {verb}")
-    return Content(np, False, ask=f"how many {many} are there")
+            return Content(np, ask=f"how many {scene.many(base)} {verb}")
+    return Content(np, ask=f"how many {many} are there")
 
 
 def percentage(scene: Scene, share: Share, many: str) -> Content:
@@ -316,27 +325,28 @@ def percentage(scene: Scene, share: Share, many: str) -> Content:
     if not verb:
         verb = f"are ones whose {made.whose}"
     who = scene.who(base)
-    return Content(f"the percentage of {many} {who} {verb}", False, ask=f"what percentage of {many} {verb}")
+    return Content(f"the percentage of {many} {who} {verb}", ask=f"what percentage of {many} {verb}")
 
 
-def banded(scene: Scene, case: Case, base: str) -> str:
-    """The bands of a CASE, each with its bounds."""
-    from agro_data.intent.questions.values import say_number  # noqa: PLC0415
-
+def banded(case: Case) -> str:
+    """The bands of a CASE over rising bounds, each with its ends: '"low" below 30, "high" from 30'."""
     said: list[str] = []
     last = ""
     for predicate, label in case.branches:
-        assert isinstance(predicate, Comparison)
-        column = term(scene, predicate.left, base)
-        bound = predicate.right
-        number = say_number(bound.value) if hasattr(bound, "value") and not isinstance(bound.value, str | None) else "?"
-        said.append(f'"{label.value}" for {"a " if not said else ""}{column if not said else ""}{" " if not said else ""}below {number}'
-                    if not last else f'"{label.value}" from {last} to below {number}')  # fmt: skip
+        if not isinstance(predicate, Comparison) or not isinstance(predicate.right, Value):
+            raise TypeError("a band is bounded by a comparison with a literal")
+        bound = predicate.right.value
+        number = say_number(bound) if isinstance(bound, int | float) else str(bound)
+        said.append(f'"{label.value}" from {last} to below {number}' if last else f'"{label.value}" below {number}')
         last = number
     if case.otherwise is not None:
-        said.append(f'"{case.otherwise.value}" for {last} or more')
+        said.append(f'"{case.otherwise.value}" from {last} up')
     return words.listed(said)
 
 
-def is_text_function(expression: Expression) -> bool:
-    return isinstance(expression, TextFunction)
+def banded_column(scene: Scene, case: Case, base: str) -> str:
+    """What the bands are of."""
+    first = case.branches[0][0]
+    if not isinstance(first, Comparison):
+        raise TypeError("a band is bounded by a comparison with a literal")
+    return term(scene, first.left, base)

@@ -133,7 +133,9 @@ class Scene:
     def phrase(self, column: Column) -> str:
         """Singular phrase of the column without its owner: "birth date"."""
         profile = self.column(column)
-        return profile.phrase if profile is not None else words.spelled(column.name)
+        if profile is None:
+            return words.spelled(column.name)
+        return _flag(profile.phrase) if profile.role == "boolean" else profile.phrase
 
     def owned(self, column: Column, base: str) -> str:
         """The column as seen from a row of `base`: "age", or "age of the customer" for another source."""
@@ -148,6 +150,12 @@ class Scene:
     def _own_phrases(self, alias: str) -> frozenset[str]:
         table = self.table(alias)
         return frozenset() if table is None else frozenset(c.phrase.lower() for c in table.columns)
+
+
+def _flag(phrase: str) -> str:
+    """A yes/no column as a thing that has a value: "active" -> "active flag"."""
+    nouns = ("flag", "status", "indicator", "sex", "gender", "type", "code", "value", "answer", "result")
+    return phrase if words.last_word(phrase).lower() in nouns else f"{phrase} flag"
 
 
 def compound(owner: str, phrase: str, voice: Voice, taken: frozenset[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agro_data.intent.questions import words
 from agro_data.intent.questions.content import Content
-from agro_data.intent.questions.lists import answer, ranked
+from agro_data.intent.questions.lists import answer, banded, banded_column
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.order import extreme_word, sort_key
 from agro_data.intent.questions.phrases import subject, term
@@ -82,7 +82,7 @@ def pairs(scene: Scene) -> Content:
         shown = f"the {words.plural(name)} of both and the {words.listed([scene.phrase(e) for e in extra if isinstance(e, Column)])} they share"
     less = sort_key(scene, Column(base, join.less or ""))
     first = "the alphabetically earlier" if less == "text" else "the smaller"
-    return Content(np, not np.startswith("every"), tail=f"giving {shown}, each pair once with {first} {name} first")
+    return Content(np, tail=f"giving {shown}, each pair once with {first} {name} first")
 
 
 def best_of_each(scene: Scene) -> Content:
@@ -115,7 +115,7 @@ def best_of_each(scene: Scene) -> Content:
     tie = voice.pick("including ties", "including any ties", "with ties included") if keep.ties else ""
     if keep.k > 1 and keep.ties:
         tie = voice.pick("including any that tie for the last place", "including ties for the last place")
-    return Content(np, True, lead=f"for {voice.pick('each', 'each', 'every')} {group}", tail=tie)
+    return Content(np, lead=f"for {voice.pick('each', 'each', 'every')} {group}", tail=tie)
 
 
 def windowed(scene: Scene) -> Content:
@@ -137,7 +137,7 @@ def windowed(scene: Scene) -> Content:
         if sort_key(scene, key.expression) not in ("date", "year"):
             ends = "highest to lowest" if key.descending else "lowest to highest"
         tail = f"in order of {term(scene, key.expression, base)} from {ends}"
-    return Content(np, True, lead=lead, tail=tail)
+    return Content(np, lead=lead, tail=tail)
 
 
 def _computes(expression: Expression) -> bool:
@@ -169,9 +169,12 @@ def _beside(scene: Scene, expression: Expression, base: str, narrowed: bool) -> 
         if isinstance(window, Window) and window.argument is not None:
             value = term(scene, window.argument, base)
             within = _same(scene, window, base)
+            make = "make" if words.is_plural(value) else "makes"
             if window.function == "sum":
-                return f"the percentage of the total {value} of all {'these ' if narrowed else ''}{many}{within} that {its} {value} makes up"
+                return f"the percentage of the total {value} of all {'these ' if narrowed else ''}{many}{within} that {its} {value} {make} up"
             return f"the difference between {its} {value} and the average {value} of all {'these ' if narrowed else ''}{many}{within}"
+    if isinstance(expression, Case):
+        return f"{its} {banded_column(scene, expression, base)} band ({banded(expression)})"
     return f"the {term(scene, expression, base)}"
 
 
@@ -187,8 +190,3 @@ def _same(scene: Scene, window: Window, base: str) -> str:
         return ""
     groups = words.listed([term(scene, e, base) for e in window.partition])
     return f" with the same {groups}"
-
-
-def ranked_tail(scene: Scene) -> str:
-    """Order of a top list."""
-    return ranked(scene, scene.query.order_by[0])

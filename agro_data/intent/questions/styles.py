@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from agro_data.intent.questions import words
 from agro_data.intent.questions.content import Content
 from agro_data.intent.questions.voice import Voice
 
 STYLES = ("interrogative", "imperative", "formal", "colloquial", "concise", "descriptive")
 
+_REST = re.compile(
+    r" (?:of|with|that|who|whose|for|per|in|among|together|along|shared|found|to|on|at|by)\b|, (?:and|along|together) "
+)
 _COMMANDS = ("Show", "List", "Find", "Return", "Give", "Show", "Find", "List", "Give me", "Tell me", "Display", "Get")
 _FORMAL = ("Please provide", "Determine", "Report", "Please list", "Identify", "Retrieve", "Provide", "Please report",
            "State", "Please return")  # fmt: skip
@@ -31,6 +36,12 @@ def ask(content: Content, style: str, voice: Voice) -> str:
     return words.capitalise(makers[style](content, voice))
 
 
+def verb_for(np: str) -> str:
+    """ "is" or "are", by the noun or nouns that the phrase is about."""
+    subject = _REST.split(np.removeprefix("the "), maxsplit=1)[0]
+    return "are" if " and " in subject or "," in subject or words.is_plural(subject) else "is"
+
+
 def _tailed(text: str, content: Content) -> str:
     if not content.tail:
         return text
@@ -42,7 +53,7 @@ def _led(content: Content, text: str, comma: bool = True) -> str:
 
 
 def _interrogative(content: Content, voice: Voice) -> str:
-    be = "are" if content.plural else "is"
+    be = verb_for(content.np)
     if content.ask and voice.chance(0.8):
         return _tailed(_led(content, content.ask), content) + "?"
     if content.lead and voice.chance(0.4):
@@ -91,11 +102,13 @@ def _colloquial(content: Content, voice: Voice) -> str:
 def _concise(content: Content, voice: Voice) -> str:
     np = content.np.removeprefix("the ")
     if content.lead:
-        return _tailed(f"{content.lead}, {content.np.removeprefix('the ')}", content) + voice.pick("", ".")
+        return _tailed(f"{content.lead}, {content.np}", content) + voice.pick("", ".")
     return _tailed(np, content) + voice.pick("", ".")
 
 
 def _descriptive(content: Content, voice: Voice) -> str:
     wish = voice.pick(*_WISHES)
-    text = _led(content, f"{wish} {content.np}")
+    text = _led(
+        content, f"{wish if wish.startswith('I') or not content.lead else wish[0].lower() + wish[1:]} {content.np}"
+    )
     return _tailed(text, content) + "."
