@@ -8,17 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agro_data.build import Build, build
+    from agro_data.pipeline import Build, build
     from agro_data.config import BuildConfig, ConfigError, RunConfig
     from agro_data.publish.read import Version, open_version
 
 _HOMES = {
-    "Build": "agro_data.build",
+    "Build": "agro_data.pipeline",
     "BuildConfig": "agro_data.config",
     "ConfigError": "agro_data.config",
     "RunConfig": "agro_data.config",
     "Version": "agro_data.publish.read",
-    "build": "agro_data.build",
+    "build": "agro_data.pipeline",
     "open_version": "agro_data.publish.read",
 }
 __all__ = ["Build", "BuildConfig", "ConfigError", "RunConfig", "Version", "build", "open_version"]

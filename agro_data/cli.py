@@ -18,7 +18,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from agro_data.build import Build, build, cache_folder, funnel
+from agro_data.pipeline import Build, build, cache_folder, funnel
 from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, RunConfig
 from agro_data.databases.catalog import find_databases
 from agro_data.estimate import estimate

@@ -22,7 +22,7 @@ from typing import Any
 import polars as pl
 
 import agro_data
-from agro_data.build import STAGES, StageReport, prepare, run_stage, write_corpus
+from agro_data.pipeline import STAGES, StageReport, prepare, run_stage, write_corpus
 from agro_data.config import STRUCTURAL
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database

@@ -1,1 +1,1 @@
-"""Dagster: assets, checks and jobs; thin, over `agro_data.build`."""
+"""Dagster: assets, checks and jobs; thin, over `agro_data.pipeline`."""

@@ -1,4 +1,4 @@
-"""The assets of a corpus, left to right: each one runs one stage of `agro_data.build` and shows what it did.
+"""The assets of a corpus, left to right: each one runs one stage of `agro_data.pipeline` and shows what it did.
 
 What flows between assets is the path of the work folder. Stages store their own shards there, so a run that is
 started again does only what is missing.
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from agro_data.build import STAGES, open_work, prepare, run_stage, write_corpus
+from agro_data.pipeline import STAGES, open_work, prepare, run_stage, write_corpus
 from agro_data.config import DEFAULT_MODEL, BuildConfig, RunConfig
 from agro_data.defs import metadata
 from agro_data.defs.place import Place

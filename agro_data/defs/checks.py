@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
-from agro_data.build import open_work
+from agro_data.pipeline import open_work
 from agro_data.defs.place import Place
 from agro_data.publish.read import open_version
 from agro_data.records import EXAMPLE

@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
-from agro_data.build import StageReport
+from agro_data.pipeline import StageReport
 from agro_data.publish import plots
 from agro_data.publish.read import Version
 from agro_data.stages.context import Context

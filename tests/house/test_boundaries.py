@@ -23,7 +23,7 @@ ORDER: list[set[str]] = [
     {"publish"},
     {"fingerprint", "progress", "parallel", "work"},
     {"stages"},
-    {"build"},
+    {"pipeline"},
     {"estimate"},
     {"defs", "definitions", "cli"},
 ]
@@ -72,7 +72,7 @@ def test_no_room_is_forgotten() -> None:
     assert rooms == set(RANK), "add new rooms to ORDER"
 
 
-@pytest.mark.parametrize("module", ["agro_data", "agro_data.build", "agro_data.cli", "agro_train.definitions"])
+@pytest.mark.parametrize("module", ["agro_data", "agro_data.pipeline", "agro_data.cli", "agro_train.definitions"])
 def test_import_loads_no_model_library(module: str) -> None:
     heavy = ("torch", "vllm", "trl", "transformers", "sentence_transformers", "matplotlib", "sklearn")
     code = f"import sys, {module}; print([m for m in {heavy!r} if m in sys.modules])"
