@@ -25,7 +25,7 @@ Precision = Literal["auto", "bfloat16", "float32"]
 LENGTH = 384.0  # of a quantised unit vector; components beyond 127 / 384 = 0.33 are cut, which is rare
 QUESTION_WEIGHT = 0.5
 _BATCH = 64
-_CHUNK = 8_192  # texts encoded between two reports of progress
+_CHUNK = 8_192  # rows whose float vectors are in memory at once; progress is told after each
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,12 @@ class Embeddings:
         """(n, d + 256): sqrt(weight) * question beside sqrt(1 - weight) * structure, or structure alone."""
         if self.question is None:
             return self.structure
-        parts = (np.sqrt(self.weight) * self.question, np.sqrt(1.0 - self.weight) * self.structure)
-        joined: Vectors = np.rint(np.concatenate(parts, axis=1)).astype(np.int8)
+        width = self.question.shape[1]
+        joined = np.empty((len(self), width + self.structure.shape[1]), dtype=np.int8)
+        for start in range(0, len(self), _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            joined[rows, :width] = np.rint(np.sqrt(self.weight) * self.question[rows])
+            joined[rows, width:] = np.rint(np.sqrt(1.0 - self.weight) * self.structure[rows])
         return joined
 
 
@@ -133,7 +137,8 @@ def embed(
     """
     if not 0.0 <= weight <= 1.0:
         raise ValueError(f"weight of the question is {weight}: expected a share between 0 and 1")
-    structure = quantise(structural_vectors(frame))
+    shards = [frame[start : start + _CHUNK] for start in range(0, max(1, frame.height), _CHUNK)]
+    structure = np.concatenate([quantise(structural_vectors(shard)) for shard in shards])
     if encoder is None:
         return Embeddings(structure)
     return Embeddings(structure, question_vectors(frame["question"].to_list(), encoder, progress), weight)

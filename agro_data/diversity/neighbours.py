@@ -91,7 +91,7 @@ def _index(whole: NDArray[np.float32], exact_rows: int, seed: int) -> Any:
     rows, dimensions = whole.shape
     index: Any = faiss.IndexFlatIP(dimensions)
     if rows > exact_rows:
-        cells = int(np.sqrt(rows))
+        cells = int(3 * np.sqrt(rows))
         index.add(whole[np.sort(np.random.default_rng(seed).choice(rows, size=cells, replace=False))])
         centres, index = index, faiss.IndexIVFFlat(index, dimensions, cells, faiss.METRIC_INNER_PRODUCT)
         index.is_trained = True
