@@ -66,7 +66,7 @@ def evaluate(expression: str, lookup: Callable[[str], Cell], rng: random.Random)
         path = _path(node)
         if path:
             return lookup(path)
-        if isinstance(node, ast.Constant) and isinstance(node.value, int | float | str):
+        if isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, int | float | str)):
             return node.value
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             inner = value(node.operand)
