@@ -121,7 +121,7 @@ def _after(maker: After, context: RowContext) -> list[Cell]:
     out: list[Cell] = []
     for row in range(context.count):
         known = [str(values[row]) for values in anchors if values[row] is not None]
-        if not known or (len(known) < len(anchors) and not context.column.nullable):
+        if not known:
             out.append(None)
             continue
         start = max(datetime.fromisoformat(value) for value in known)

@@ -61,10 +61,26 @@ _PEOPLE = re.compile(
 _COMPANIES = re.compile(r"company|supplier|vendor|manufacturer|publisher|airline|brand|employer|sponsor|carrier")
 
 _CATEGORIES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (r"(country|nationality) (code|abbrev\w*|iso)", ("US", "DE", "FR", "JP", "BR", "IN", "CA", "ES", "IT", "MX", "AU", "SE")),
+    (
+        r"(country|nationality) (code|abbrev\w*|iso)",
+        ("US", "DE", "FR", "JP", "BR", "IN", "CA", "ES", "IT", "MX", "AU", "SE"),
+    ),
     (
         r"country|nation|nationality|citizenship",
-        ("United States", "Germany", "France", "Japan", "Brazil", "India", "Canada", "Spain", "Italy", "Mexico", "Australia", "Sweden"),
+        (
+            "United States",
+            "Germany",
+            "France",
+            "Japan",
+            "Brazil",
+            "India",
+            "Canada",
+            "Spain",
+            "Italy",
+            "Mexico",
+            "Australia",
+            "Sweden",
+        ),
     ),
     (r"gender|sex", ("F", "M", "X")),
     (

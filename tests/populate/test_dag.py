@@ -8,9 +8,7 @@ from agro_data.populate.dag import components, fill_order
 from agro_data.populate.schema import read_ddl
 
 GRAPHS = st.integers(1, 9).flatmap(
-    lambda n: st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=20).map(
-        lambda e: (n, e)
-    )
+    lambda n: st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=20).map(lambda e: (n, e))
 )
 
 

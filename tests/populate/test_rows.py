@@ -131,9 +131,7 @@ def test_a_payment_never_precedes_its_order_nor_a_delivery_its_shipment():
     ordered = dict(zip(shop["orders"]["order_id"], shop["orders"]["order_date"], strict=True))
     for order, paid in zip(shop["payments"]["order_id"], shop["payments"]["paid_at"], strict=True):
         assert paid[:10] >= ordered[order]
-    for shipped, delivered in zip(
-        shop["shipments"]["shipped_on"], shop["shipments"]["delivered_on"], strict=True
-    ):
+    for shipped, delivered in zip(shop["shipments"]["shipped_on"], shop["shipments"]["delivered_on"], strict=True):
         assert delivered is None or delivered >= shipped
     signup = dict(zip(shop["customers"]["customer_id"], shop["customers"]["signup_date"], strict=True))
     for customer, day in zip(shop["orders"]["customer_id"], shop["orders"]["order_date"], strict=True):

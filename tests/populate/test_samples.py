@@ -65,11 +65,7 @@ def test_measures_have_few_ties(name, rows):
     for table in schema.tables:
         for column in table.columns:
             values = [v for v in rows[name][table.name][column.name] if v is not None]
-            if (
-                column.kind in ("real", "integer")
-                and len(values) >= 20
-                and column.name not in table.primary_key
-            ):
+            if column.kind in ("real", "integer") and len(values) >= 20 and column.name not in table.primary_key:
                 referring = any(column.name in key.columns for key in schema.keys_of(table.name))
                 good += not referring and len(set(values)) >= 0.9 * len(values)
     assert good >= 3

@@ -29,6 +29,7 @@ CREATE TABLE book (
     genre TEXT NOT NULL,
     language TEXT NOT NULL,
     page_count INTEGER,
+    weight_grams REAL,
     replacement_cost REAL NOT NULL
 );
 
