@@ -39,7 +39,8 @@ _TEXT_FORMATS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         (
             "d month y",
-            rf"(?P<d>[0-9]{{1,2}})(?:st|nd|rd|th)?[ -]+{_MONTH}(?:,?[ -]+(?P<y>[0-9]{{4}}|[0-9]{{2}}))?(?: +(?P<clock>{_CLOCK}))?",
+            rf"(?P<d>[0-9]{{1,2}})(?:st|nd|rd|th)?[ -]+{_MONTH}"
+            rf"(?:,?[ -]+(?P<y>[0-9]{{4}}|[0-9]{{2}}))?(?: +(?P<clock>{_CLOCK}))?",
         ),
         ("month y", rf"{_MONTH},?[ -]+(?P<y>[0-9]{{4}})"),
         ("y-m", r"(?P<y>[0-9]{4})[-/](?P<m>[0-9]{2})"),

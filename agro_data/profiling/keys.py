@@ -102,11 +102,11 @@ def name_score(child: KeyTable, column: str, words: list[str], parent: KeyTable,
         return 0.8 if primary else 0.65
     if _ends(words, full) and named:
         return 0.85 if primary else 0.65
-    if words == parent.words and primary:
+    if words == parent.words and primary:  # the singular: "games" counts games, "game" is one
         return 0.75
     if _ends(words, target) and not generic and named and primary:
         return 0.75
-    if _ends(words, parent.words) and primary and len(words) <= len(parent.words) + 1:
+    if words[-len(parent.words) :] == parent.words and primary and len(words) == len(parent.words) + 1:
         return 0.65
     return 0.0
 

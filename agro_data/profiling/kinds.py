@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agro_data.profiling.profile import ColumnProfile, ForeignKey
 from agro_data.profiling.knowledge import TableKind
+from agro_data.profiling.profile import ColumnProfile, ForeignKey
 
 _FULL_NAMES = (
     ("first name", "last name"),
@@ -13,15 +13,16 @@ _FULL_NAMES = (
     ("given name", "family name"),
     ("given name", "last name"),
 )
+_CODED = frozenset(["type", "status", "category", "role", "genre", "kind", "class", "level", "method", "code", "color"])
 _LABELS = ("name", "full name", "title", "official name", "common name", "short name", "label", "headline")
 
 
 def table_kind(
     rows: int,
+    singular: str,
     columns: Sequence[ColumnProfile],
     primary_key: Sequence[str],
     outgoing: Sequence[ForeignKey],
-    incoming: int,
 ) -> TableKind:
     """Bridge: rows only connect. Lookup: a few codes and their meaning. Event: dated and hanging on others."""
     linking = {column for key in outgoing for column in key.columns}
@@ -31,13 +32,20 @@ def table_kind(
         keyed = bool(primary_key) and set(primary_key) <= linking
         if not content and (keyed or len(own) <= 1):
             return "bridge"
-    if not outgoing and incoming and rows <= 200 and len(columns) <= 4:
-        texts = [column for column in columns if column.kind == "text"]
-        if len(texts) >= len(columns) - 1 and not any(column.role in ("measure", "date") for column in columns):
-            return "lookup"
+    if not outgoing and rows <= 200 and len(own) <= 3 and len(columns) <= 4 and _codes(columns, primary_key, singular):
+        return "lookup"
     if outgoing and any(column.role == "date" for column in columns):
         return "event"
     return "entity"
+
+
+def _codes(columns: Sequence[ColumnProfile], primary_key: Sequence[str], singular: str) -> bool:
+    """Whether the rows are codes with their meaning: by the noun, or by a key that is a code."""
+    if any(column.role in ("measure", "date", "year") for column in columns):
+        return False
+    keys = [column for column in columns if column.name in primary_key]
+    coded = any(column.phrase.endswith("code") for column in keys)
+    return coded or singular.rsplit(maxsplit=1)[-1] in _CODED
 
 
 def label_columns(
@@ -63,7 +71,7 @@ def label_columns(
             return (pair[0], pair[1])
     for phrase in (*_LABELS, singular, f"{singular} name", f"{singular} title"):
         found = usable(phrase)
-        if found:
+        if found and (phrase != singular or by_name[found].role == "text"):
             return (found,)
     named = [
         column.name
@@ -72,7 +80,7 @@ def label_columns(
         and column.role == "text"
         and column.kind == "text"
         and column.phrase.endswith((" name", " title"))
-        and (column.unique or column.distinct > 1)
+        and column.unique
     ]
     if named:
         return (named[0],)

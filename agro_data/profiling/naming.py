@@ -31,17 +31,18 @@ _NEEDS_NOUN = word_set("number count order group class field part")
 _TIGHT_PREPOSITIONS = word_set("of in for to by with from per on at is was")
 _PERSON = {"f": "first", "l": "last", "m": "middle"}
 _LENGTHS = word_set("meters metres feet inches km cm mm miles m") - {"m"}
-_OTHER_UNITS = word_set("kg lbs mph mib usd dollars euros")
+_OTHER_UNITS = word_set("kg lbs mph knots degrees mib usd dollars euros")
 _NO_UNIT_AFTER = _TIGHT_PREPOSITIONS | word_set("total square number max min us")
 _FLAG_ENDINGS = (["yes", "or", "no"], ["y", "n"], ["yn"], ["t", "f"], ["tf"], ["flag"], ["ind"], ["bool"])
 _GENDER_ENDINGS = (["mf"], ["mfu"], ["m", "f"], ["m", "f", "u"])
-_CONTEXT_SUFFIX = re.compile(r"([a-z]{1,5})(id|name|no|num|nr|code|type|date|number|title)")
+_CONTEXT_SUFFIX = re.compile(r"([a-z]{1,5})(id|name|no|num|nr|code|type|date|number|title|location)")
 
 
 @dataclass(frozen=True)
 class Hints:
     """Words that somebody gave. `noun` and `phrases` are used as they are; `words` still go through the rules."""
 
+    key: str = ""  # the column that is the primary key alone
     noun: str = ""
     plural: str = ""
     words: str = ""
@@ -70,7 +71,7 @@ def name_database(tables: Mapping[str, Sequence[str]], hints: Mapping[str, Hints
         single, plural = noun_forms(nouns[name])
         others = [words for other, words in every.items() if other != name]
         full = {column: _column_words(column, hint, every[name], others) for column in columns}
-        phrases = _phrases(full, every[name], plural, others)
+        phrases = _phrases(full, every[name], plural, others, hint.key)
         phrases.update({column: phrase for column, phrase in hint.phrases.items() if column in full})
         singular = hint.noun or spell(single)
         result[name] = Names(
@@ -103,7 +104,7 @@ def _settle(names: dict[str, Names]) -> dict[str, Names]:
 
 def _table_words(name: str, hint: Hints) -> tuple[list[str], list[str]]:
     """(words without the prefixes that say what a table is for, all words)."""
-    words = split_identifier(hint.noun) if hint.noun else _better_split(hint.words, name)
+    words = split_identifier(hint.noun) if hint.noun else _better_split(_plausible(hint.words, name), name)
     raw = split_identifier(name)
     core = list(words)
     known = lexicon()
@@ -153,17 +154,53 @@ def _distinct_nouns(candidates: Mapping[str, tuple[list[str], list[str]]]) -> di
 
 
 def _column_words(column: str, hint: Hints, table: list[str], others: list[list[str]]) -> list[str]:
-    words = _flag(_better_split(hint.column_words.get(column, ""), column))
+    words = _flag(_better_split(_plausible(hint.column_words.get(column, ""), column), column))
+    own = _in_context(column.lower(), "", table, others, is_key=column == hint.key)
+    if len(own) > 1 and _contradicts(words, own, table, others):
+        words = own
     resolved: list[str] = []
     for place, word in enumerate(words):
         following = words[place + 1] if place + 1 < len(words) else ""
-        resolved.extend(_in_context(word, following, table, others))
+        resolved.extend(_in_context(word, following, table, others, is_key=column == hint.key))
     expanded = expand(resolved) or [column.lower()]
-    return _unit(_count_noun(_gender(expanded)))
+    if len(expanded) > 1 and expanded[-1] == "is":
+        expanded = expanded[:-1]
+    return _unit(_payment(_count_noun(_gender(expanded))))
+
+
+def _contradicts(words: list[str], own: list[str], table: list[str], others: list[list[str]]) -> bool:
+    """Whether given `words` name another thing than `own`, the table's noun that the identifier abbreviates."""
+    if starts_with(own, words[:-1]) or starts_with(words, own[:-1]):
+        return False
+    named = [noun for noun in others if starts_with(words, noun)]
+    return not named or (starts_with(own, table) and not any(starts_with(table, noun) for noun in named))
+
+
+def _plausible(given: str, identifier: str) -> str:
+    """`given` unless `identifier` says another thing: side files with shifted columns exist.
+
+    It fits by a shared word, or by the letters of one within the other, in order; codes such as "f1" fit anything.
+    """
+    words, own = split_identifier(given), split_identifier(identifier)
+    shared = any(a[:3] == b[:3] for a in words for b in own)
+    letters, brief = "".join(words), "".join(own)
+    telling = any(word == "id" or (len(word) >= 4 and is_word(word)) for word in own)
+    return given if shared or not telling or _within(brief, letters) or _within(letters, brief) else ""
+
+
+def _within(short: str, long: str) -> bool:
+    rest = iter(long)
+    return all(letter in rest for letter in short)
+
+
+def _payment(words: list[str]) -> list[str]:
+    """ "amount payment" as "payment amount"."""
+    swapped = len(words) == 2 and words[0] in ("amount", "datetime") and words[1].endswith(("ment", "tion"))
+    return words[::-1] if swapped else words
 
 
 def _better_split(given: str, identifier: str) -> list[str]:
-    """Words of `given`, unless the identifier has the same letters in fewer, known words ("play list" of PlaylistId)."""
+    """Words of `given`, unless the identifier has the same letters in fewer, known words ("play list")."""
     own = split_identifier(identifier)
     words = split_identifier(given)
     if not words:
@@ -176,13 +213,18 @@ def _unit(words: list[str]) -> list[str]:
     """ "length meters" as "length in meters", "area km 2" as "area in square km"."""
     if len(words) > 2 and words[-1] == "2" and words[-2] in _LENGTHS:
         words = [*words[:-2], "square", words[-2]]
+    if len(words) > 2 and words[-2] in ("million", "millions", "billion", "billions"):
+        scale = words[-2] if words[-2].endswith("s") else words[-2] + "s"
+        return [*words[:-2], "in", scale, "of", words[-1]] if words[-1] in _OTHER_UNITS else words
+    if len(words) > 1 and words[-1] in ("million", "billion") and words[-2] != "in":
+        return [*words[:-1], "in", words[-1] + "s"]
     place = len(words) - (2 if words[-2:-1] == ["square"] else 1)
     if place < 1 or words[-1] not in _LENGTHS | _OTHER_UNITS or words[place - 1] in _NO_UNIT_AFTER:
         return words
     return [*words[:place], "in", *words[place:]]
 
 
-def _in_context(word: str, following: str, table: list[str], others: list[list[str]]) -> list[str]:
+def _in_context(word: str, following: str, table: list[str], others: list[list[str]], *, is_key: bool) -> list[str]:
     """A fragment such as "stu", "dname" or "p" (before "id") that abbreviates the noun of this or another table."""
     known = lexicon()
     if word in known.expansions or word in known.acronyms or word.isdigit() or not word.isascii():
@@ -190,6 +232,8 @@ def _in_context(word: str, following: str, table: list[str], others: list[list[s
     if word in _PERSON and following == "name":
         return [_PERSON[word]]
     glued = _CONTEXT_SUFFIX.fullmatch(word)
+    if glued and is_key and len(word) <= 4 and glued[2] in ("id", "no") and _abbreviates(glued[1], table):
+        return [*table, glued[2]]
     if glued and not is_word(word):
         noun = _noun_of(glued[1], table, others)
         return [*noun, glued[2]] if noun else [word]
@@ -200,12 +244,17 @@ def _in_context(word: str, following: str, table: list[str], others: list[list[s
 
 
 def _noun_of(fragment: str, table: list[str], others: list[list[str]]) -> list[str]:
-    if fragment in lexicon().expansions:
-        return lexicon().expansions[fragment].split()
+    if len(fragment) >= 4 and is_word(fragment):
+        return []
     if _abbreviates(fragment, table):
         return table
+    if fragment in lexicon().expansions:
+        return lexicon().expansions[fragment].split()
     matches = [words for words in others if _abbreviates(fragment, words)]
-    return matches[0] if len(matches) == 1 or (matches and len(fragment) >= 3) else []
+    if len(matches) == 1 or (matches and len(fragment) >= 3):
+        return matches[0]
+    # "amen" of "dorm amenity"
+    return table if len(fragment) >= 3 and table[-1].startswith(fragment) else []
 
 
 def _abbreviates(fragment: str, words: list[str]) -> bool:
@@ -244,11 +293,13 @@ def _count_noun(words: list[str]) -> list[str]:
 
 
 def _phrases(
-    full: Mapping[str, list[str]], single: list[str], plural: list[str], others: list[list[str]]
+    full: Mapping[str, list[str]], single: list[str], plural: list[str], others: list[list[str]], key: str
 ) -> dict[str, str]:
     """Phrases without the table's noun, which the noun gets back where two columns would be called the same."""
     tidy = {column: _singular_before_key(words, [*others, single]) for column, words in full.items()}
-    short = {column: _without_noun(words, single, plural, others) for column, words in tidy.items()}
+    short = {
+        column: _without_noun(words, single, plural, others, is_key=column == key) for column, words in tidy.items()
+    }
     counts = Counter(spell(words) for words in short.values())
     return {
         column: spell(words if counts[spell(words)] == 1 or words == tidy[column] else tidy[column])
@@ -256,10 +307,12 @@ def _phrases(
     }
 
 
-def _without_noun(words: list[str], single: list[str], plural: list[str], others: list[list[str]]) -> list[str]:
+def _without_noun(
+    words: list[str], single: list[str], plural: list[str], others: list[list[str]], *, is_key: bool
+) -> list[str]:
     if words[0] == "other" and len(words) > 2:
         # "other company details" of a company are its other details.
-        return ["other", *_without_noun(words[1:], single, plural, others)]
+        return ["other", *_without_noun(words[1:], single, plural, others, is_key=False)]
     own = [prefix for prefix in (single, plural) if starts_with(words, prefix)]
     prefix = own[0] if own else single[-1:]
     rest = words[len(prefix) :]
@@ -270,6 +323,8 @@ def _without_noun(words: list[str], single: list[str], plural: list[str], others
         or rest[0].isdigit()
         or rest[-1] in _NEEDS_NOUN
         or rest == ["flag"]
+        # "product id" of a booked product may be that of another table's product.
+        or (not own and rest[-1] in ("id", "code") and not is_key)
         # The words name another table: "address id" in "customer address", "document type code" in "document".
         or any(len(other) >= len(prefix) and starts_with(words, other) and other != single for other in others)
     ):

@@ -19,15 +19,16 @@ _NOUNS = {
     "from": "origin",
     "to": "destination",
 }
+_DATED = frozenset(["creation", "launch", "opening", "debut", "founding", "release"])
 _STRONG = frozenset(["built", "won", "lost", "sold", "born", "left"])
 
 
-def with_role(columns: Sequence[ColumnProfile]) -> tuple[ColumnProfile, ...]:
+def with_role(columns: Sequence[ColumnProfile], singular: str) -> tuple[ColumnProfile, ...]:
     """The columns, phrases that are no nouns made into nouns where that makes no two equal."""
     taken = {column.phrase for column in columns}
     result: list[ColumnProfile] = []
     for column in columns:
-        phrase = _noun(column)
+        phrase = _noun(column, singular)
         if phrase != column.phrase and phrase not in taken:
             taken.add(phrase)
             column = replace(column, phrase=phrase)  # noqa: PLW2901
@@ -35,10 +36,16 @@ def with_role(columns: Sequence[ColumnProfile]) -> tuple[ColumnProfile, ...]:
     return tuple(result)
 
 
-def _noun(column: ColumnProfile) -> str:
+def _noun(column: ColumnProfile, singular: str) -> str:
     phrase = column.phrase
     if phrase in _NOUNS:
         return _NOUNS[phrase]
+    if phrase == singular and column.role == "text" and column.kind == "text":
+        return "name"  # "the city of a city" is its name
+    if column.role == "year" and phrase in _DATED:
+        return f"{phrase} year"
+    if phrase == "spent" and column.role == "measure":
+        return "amount spent"
     if " " in phrase or not (is_participle(phrase) or phrase in _STRONG):
         return phrase
     if column.role == "year":

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from agro_data.databases.connections import Connection, TableInfo, open_database
@@ -14,33 +12,16 @@ from agro_data.databases.opening import DatabaseError, quoted
 from agro_data.databases.types import Cell, Database
 from agro_data.profiling.keys import Containment, KeyTable, Proposal, infer, propose
 from agro_data.profiling.kinds import label_columns, table_kind
+from agro_data.profiling.knowledge import JoinSemantics, Semantics
 from agro_data.profiling.naming import Hints, Names, name_database
 from agro_data.profiling.phrases import with_role
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
+from agro_data.profiling.reading import Group, TableRead, Tuples, read_values, stable_seed
 from agro_data.profiling.roles import Place, role_of, unit_of
-from agro_data.profiling.sampling import Reading, Row, read_table
-from agro_data.profiling.knowledge import Semantics
 from agro_data.profiling.sources import read_semantics
-from agro_data.profiling.statistics import Statistics, describe
 
 SAMPLE_ROWS = 300
-_LONG = 4096  # characters or bytes of a cell that a sample row keeps
 _ASKED = 200  # child values that are looked up in a parent too large to hold
-
-Group = tuple[str, ...]
-Tuples = Counter[tuple[Cell, ...]]
-
-
-@dataclass(frozen=True)
-class _Read:
-    """One table after its reading: statistics by column, values of the key columns, the sample."""
-
-    info: TableInfo
-    statistics: dict[str, Statistics]
-    groups: dict[Group, Tuples]
-    sample: tuple[Row, ...]
-    total: int
-    sampled: bool
 
 
 def profile_database(
@@ -64,7 +45,7 @@ def profile_database(
         declared = _declared_keys(tables)
         stated = _stated_keys(tables, semantics, declared)
         avoided = frozenset(join.ends for join in semantics.joins if join.avoid)
-        taken = frozenset((key.table, key.columns[0]) for key in (*declared, *stated) if len(key.columns) == 1)
+        taken = frozenset((key.table, column) for key in (*declared, *stated) for column in key.columns)
         proposals = [
             proposal
             for proposal in propose([_key_table(table, names[table.name], semantics) for table in tables], taken)
@@ -72,11 +53,13 @@ def profile_database(
         ]
         needed = _needed_groups(declared + stated, proposals)
         problems = [*semantics.problems]
-        reads: dict[str, _Read] = {}
+        reads: dict[str, TableRead] = {}
         for table in tables:
             try:
-                rng_seed = _stable_seed(seed, database.content_hash, table.name)
-                reads[table.name] = _read(connection, table, needed.get(table.name, ()), rng_seed, sample_rows)
+                rng_seed = stable_seed(seed, database.content_hash, table.name)
+                reads[table.name] = read_values(
+                    connection, table, needed.get(table.name, ()), seed=rng_seed, sample_rows=sample_rows
+                )
             except DatabaseError as error:
                 problems.append(f"table {table.name!r}: cannot be read, left out: {error}")
         keys = _all_keys(connection, reads, declared + stated, proposals)
@@ -136,7 +119,9 @@ def _visible(table: TableInfo, semantics: Semantics) -> TableInfo | None:
 def _hints(table: TableInfo, semantics: Semantics) -> Hints:
     known = semantics.table(table.name)
     columns = [(column.name, semantics.column(table.name, column.name)) for column in table.columns]
+    key = table.primary_key or known.primary_key
     return Hints(
+        key=key[0] if len(key) == 1 else "",
         noun=known.name,
         plural=known.plural,
         words=known.words,
@@ -156,17 +141,38 @@ def _declared_keys(tables: Sequence[TableInfo]) -> list[ForeignKey]:
 
 
 def _stated_keys(tables: Sequence[TableInfo], semantics: Semantics, declared: Sequence[ForeignKey]) -> list[ForeignKey]:
-    """Joins of the side files between visible columns that the database does not declare itself."""
+    """Joins of the side files between visible columns that the database does not declare itself.
+
+    Files that know one-column joins only (Spider) tear a reference to a composite key apart; here it is one again.
+    """
+    by_name = {table.name: table for table in tables}
     names = {table.name: {column.name for column in table.columns} for table in tables}
     known = {(key.table, key.columns, key.ref_table, key.ref_columns) for key in declared}
-    return [
-        ForeignKey(*join.ends, declared=False, confidence=join.confidence, verb=join.verb)
+    parts = {(key.table, column) for key in declared for column in key.columns}
+    joins = [
+        join
         for join in semantics.joins
         if not join.avoid
         and join.ends not in known
         and names.get(join.table, set()).issuperset(join.columns)
         and names.get(join.ref_table, set()).issuperset(join.ref_columns)
+        and (join.confidence == 1.0 or (join.table, join.columns[0]) not in parts)
     ]
+    torn: dict[tuple[str, str], list[JoinSemantics]] = {}
+    keys: list[ForeignKey] = []
+    for join in joins:
+        primary = by_name[join.ref_table].primary_key
+        if join.confidence < 1.0 and len(primary) > 1 and join.ref_columns[0] in primary:
+            torn.setdefault((join.table, join.ref_table), []).append(join)
+        else:
+            keys.append(ForeignKey(*join.ends, declared=False, confidence=join.confidence, verb=join.verb))
+    for (child, parent), pieces in torn.items():
+        primary = by_name[parent].primary_key
+        pairs = {piece.ref_columns[0]: piece.columns[0] for piece in pieces}
+        if set(pairs) == set(primary):
+            columns = tuple(pairs[column] for column in primary)
+            keys.append(ForeignKey(child, columns, parent, primary, declared=False, confidence=pieces[0].confidence))
+    return keys
 
 
 def _key_table(table: TableInfo, names: Names, semantics: Semantics) -> KeyTable:
@@ -193,52 +199,12 @@ def _needed_groups(keys: Sequence[ForeignKey], proposals: Sequence[Proposal]) ->
     return {table: tuple(named) for table, named in groups.items()}
 
 
-# --- reading -------------------------------------------------------------------------------------------------------
-
-
-def _stable_seed(seed: int, *parts: str) -> int:
-    return int.from_bytes(hashlib.sha256("\0".join((str(seed), *parts)).encode()).digest()[:8], "big")
-
-
-def _read(connection: Connection, table: TableInfo, groups: Sequence[Group], seed: int, sample_rows: int) -> _Read:
-    names = [column.name for column in table.columns]
-    reading = read_table(connection, connection.dialect, table.name, names, is_view=table.is_view, seed=seed)
-    places = {name: place for place, name in enumerate(names)}
-    columns: Sequence[Sequence[Cell]] = list(zip(*reading.rows, strict=True)) or [()] * len(names)
-    statistics = {
-        column.name: describe(cells, column.declared_type) for column, cells in zip(table.columns, columns, strict=True)
-    }
-    return _Read(
-        info=table,
-        statistics=statistics,
-        groups={group: _tuples([columns[places[name]] for name in group]) for group in groups},
-        sample=_sample(reading, seed, sample_rows),
-        total=reading.total,
-        sampled=reading.sampled,
-    )
-
-
-def _tuples(columns: Sequence[Sequence[Cell]]) -> Tuples:
-    """Counts of the rows of a key that have no NULL in it."""
-    counts = Counter(zip(*columns, strict=True))
-    return Counter({key: count for key, count in counts.items() if None not in key})
-
-
-def _sample(reading: Reading, seed: int, size: int) -> tuple[Row, ...]:
-    if len(reading.rows) > size:
-        places = sorted(random.Random(seed).sample(range(len(reading.rows)), size))
-        rows = [reading.rows[place] for place in places]
-    else:
-        rows = reading.rows
-    return tuple(tuple(cell[:_LONG] if isinstance(cell, str | bytes) else cell for cell in row) for row in rows)
-
-
 # --- keys ----------------------------------------------------------------------------------------------------------
 
 
 def _all_keys(
     connection: Connection,
-    reads: Mapping[str, _Read],
+    reads: Mapping[str, TableRead],
     known: Sequence[ForeignKey],
     proposals: Sequence[Proposal],
 ) -> list[ForeignKey]:
@@ -250,7 +216,7 @@ def _all_keys(
             continue
         values = contain(key.table, key.columns, key.ref_table, key.ref_columns)
         # A schema file that values contradict is no evidence; what a person states in semantics.yml stands.
-        if key.declared or key.confidence == 1.0 or values.orphan_share <= 0.5:
+        if key.declared or key.confidence == 1.0 or (values.orphan_share <= 0.5 and _has_key(reads, key)):
             kept.append(replace(key, orphan_share=round(values.orphan_share, 4)))
     possible = [
         proposal
@@ -263,7 +229,13 @@ def _all_keys(
     return kept + [key for key in inferred if (key.table, key.columns) not in linked]
 
 
-def _is_key(reads: Mapping[str, _Read], proposal: Proposal) -> bool:
+def _has_key(reads: Mapping[str, TableRead], key: ForeignKey) -> bool:
+    """Whether the parent's columns are a key, as declared or in the data."""
+    held = reads[key.ref_table].groups[key.ref_columns]
+    return not held or max(held.values()) == 1
+
+
+def _is_key(reads: Mapping[str, TableRead], proposal: Proposal) -> bool:
     """Whether the parent column really is a key: declared as one, or without a double in the data."""
     parent = reads[proposal.ref_table]
     column = (proposal.ref_column,)
@@ -273,7 +245,7 @@ def _is_key(reads: Mapping[str, _Read], proposal: Proposal) -> bool:
 
 def _containment(
     connection: Connection,
-    reads: Mapping[str, _Read],
+    reads: Mapping[str, TableRead],
     table: str,
     columns: Group,
     ref_table: str,
@@ -309,17 +281,16 @@ def _looked_up(
 # --- after reading -------------------------------------------------------------------------------------------------
 
 
-def _table_profile(read: _Read, names: Names, keys: Sequence[ForeignKey], semantics: Semantics) -> TableProfile:
+def _table_profile(read: TableRead, names: Names, keys: Sequence[ForeignKey], semantics: Semantics) -> TableProfile:
     table = read.info
     known = semantics.table(table.name)
     outgoing = [key for key in keys if key.table == table.name]
-    incoming = sum(key.ref_table == table.name for key in keys)
     primary = _primary_key(read, names, semantics)
     uniques = _unique_keys(read, semantics)
     columns = tuple(
         _column_profile(read, column.name, names, primary, uniques, outgoing, semantics) for column in table.columns
     )
-    columns = with_role(columns)
+    columns = with_role(columns, names.singular)
     by_phrase = {column.phrase: column.name for column in columns}
     return TableProfile(
         name=table.name,
@@ -330,7 +301,7 @@ def _table_profile(read: _Read, names: Names, keys: Sequence[ForeignKey], semant
         primary_key=primary,
         unique_keys=uniques,
         label_columns=known.label or label_columns(columns, by_phrase, names.singular, outgoing),
-        kind=known.kind or table_kind(read.total, columns, primary, outgoing, incoming),
+        kind=known.kind or table_kind(read.total, names.singular, columns, primary, outgoing),
         sampled=read.sampled,
         sample_rows=read.sample,
         description=known.description,
@@ -339,7 +310,7 @@ def _table_profile(read: _Read, names: Names, keys: Sequence[ForeignKey], semant
     )
 
 
-def _primary_key(read: _Read, names: Names, semantics: Semantics) -> Group:
+def _primary_key(read: TableRead, names: Names, semantics: Semantics) -> Group:
     """The declared key; else the one that a side file states or a name suggests, if the data bear it out."""
     table = read.info
     if table.primary_key or table.is_view or read.sampled or not read.total:
@@ -357,7 +328,7 @@ def _primary_key(read: _Read, names: Names, semantics: Semantics) -> Group:
     return ()
 
 
-def _unique_keys(read: _Read, semantics: Semantics) -> tuple[Group, ...]:
+def _unique_keys(read: TableRead, semantics: Semantics) -> tuple[Group, ...]:
     stated = [
         key
         for key in semantics.table(read.info.name).unique_keys
@@ -367,7 +338,7 @@ def _unique_keys(read: _Read, semantics: Semantics) -> tuple[Group, ...]:
 
 
 def _column_profile(
-    read: _Read,
+    read: TableRead,
     name: str,
     names: Names,
     primary: Group,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from agro_data.profiling.profile import Role
 from agro_data.profiling.statistics import Statistics
-from agro_data.profiling.words import word_set
+from agro_data.profiling.words import head_place, word_set
 
 _YES_NO = tuple(
     frozenset(pair)
@@ -18,7 +18,10 @@ _IDENTIFYING = word_set(
     "id ids code codes phone telephone mobile fax zip postcode postal ssn isbn issn iban sku ean upc vin uuid guid key "
     "email mail url uri website password login hash token index serial barcode ip icao iata imdb cik extension"
 )
-_NUMBERING = word_set("number order rank ranking position sequence round place line lap stop grid seed")
+_NUMBERING = word_set(
+    "number order rank ranking position sequence round place line lap stop grid seed major advisor manager supervisor "
+    "room classroom owner leader author teacher building"
+)
 _GROUPING = word_set(
     "type class category group level grade season status quarter month weekday day week gender sex floor gate platform "
     "cylinder cylinders star stars tier division semester term version decade priority"
@@ -34,6 +37,7 @@ _QUANTITY = word_set(
     "attendance hours days weeks months years minutes seconds milliseconds bytes size latitude longitude altitude "
     "elevation units"
 )
+_DATING = word_set("year founded built established founding creation created opened launched launch season debut born")
 _UNITS = {
     ("dollars",): "dollars", ("usd",): "US dollars", ("euros",): "euros", ("pounds",): "pounds", ("eur",): "euros",
     ("percentage",): "%", ("km",): "km", ("kg",): "kg", ("cm",): "cm", ("mm",): "mm", ("meters",): "m",
@@ -62,7 +66,7 @@ def role_of(words: list[str], statistics: Statistics, place: Place) -> Role:
     """
     kind = statistics.kind
     if kind in ("blob", "other"):
-        return "other"
+        return "identifier" if kind == "other" and _identifies(words) else "other"
     if kind == "boolean" or _two_valued(words, statistics):
         return "boolean"
     if kind in ("date", "datetime"):
@@ -78,13 +82,13 @@ def unit_of(words: list[str]) -> str:
 
 
 def _number_role(words: list[str], statistics: Statistics, place: Place) -> Role:
-    last = words[-1] if words else ""
+    last = words[head_place(words)] if words else ""
     counted = words[:2] == ["number", "of"] or last == "count" or last.endswith("count")
     if counted:
         return "measure"
     if place.refers or (place.sole_key and not statistics.years) or _identifies(words):
         return "identifier"
-    if statistics.years and ("year" in words or (statistics.kind == "integer" and last not in _QUANTITY)):
+    if statistics.years and (_DATING & set(words) or (_recent(statistics) and not _QUANTITY & set(words))):
         return "year"
     if "year" in words and last == "year" and not statistics.distinct:
         return "year"
@@ -119,6 +123,12 @@ def _text_role(words: list[str], statistics: Statistics, place: Place) -> Role:
     return "text"
 
 
+def _recent(statistics: Statistics) -> bool:
+    low, high = statistics.minimum, statistics.maximum
+    numbers = isinstance(low, int | float) and isinstance(high, int | float)
+    return statistics.distinct >= 3 and numbers and 1800 <= low <= high <= 2050  # type: ignore[operator]
+
+
 def _identifies(words: list[str]) -> bool:
     if not words:
         return False
@@ -142,7 +152,7 @@ def _two_valued(words: list[str], statistics: Statistics) -> bool:
     if "gender" in words or "sex" in words:
         return False
     numeric = statistics.kind in ("integer", "real")
-    if numeric and ({"count", "amount", "quantity", "number"} & set(words) or _identifies(words)):
+    if _identifies(words) or (numeric and {"count", "amount", "quantity", "number"} & set(words)):
         return False
     if statistics.distinct == 2:
         return statistics.few in _YES_NO

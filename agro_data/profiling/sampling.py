@@ -62,7 +62,7 @@ def read_table(
     limit = _row_limit(first, len(columns))
     if dialect == "duckdb":
         return _read_duckdb(session, chosen, source, limit, seed)
-    rowid = None if is_view else _rowid_name(session, source, columns)
+    rowid = None if is_view else _rowid_name(session, table, columns)
     rows = (
         session.execute(f"SELECT {chosen} FROM {source} LIMIT {limit + 1}")
         if _may_fit(session, source, rowid, limit)
@@ -94,7 +94,7 @@ def _read_duckdb(session: Session, chosen: str, source: str, limit: int, seed: i
     return Reading(session.execute(f"SELECT {chosen} FROM {source} {sample}"), total, sampled=True)
 
 
-def _rowid_name(session: Session, source: str, columns: Sequence[str]) -> str | None:
+def _rowid_name(session: Session, table: str, columns: Sequence[str]) -> str | None:
     """The name by which this table's rowid can be reached; None for WITHOUT ROWID tables."""
     named = {column.lower() for column in columns}
     free = next((name for name in ("rowid", "_rowid_", "oid") if name not in named), None)
@@ -102,8 +102,7 @@ def _rowid_name(session: Session, source: str, columns: Sequence[str]) -> str | 
         return None
     # A missing rowid is an error of the statement, so the schema is asked instead.
     [(without,)] = session.execute(
-        "SELECT count(*) FROM pragma_table_list WHERE wr = 1 AND schema = 'main' AND '\"' || replace(name, '\"', '\"\"') || '\"' = ?",
-        (source,),
+        "SELECT count(*) FROM pragma_table_list WHERE wr = 1 AND schema = 'main' AND name = ?", (table,)
     )
     return None if without else free
 

@@ -38,7 +38,6 @@ from sqlglot import exp
 from agro_data.databases.opening import quoted
 from agro_data.databases.types import Dialect
 from agro_data.profiling.imports import Schema, Speller
-from agro_data.profiling.profile import DatabaseProfile, Metric, Role, TableProfile
 from agro_data.profiling.knowledge import (
     ColumnSemantics,
     JoinSemantics,
@@ -46,6 +45,7 @@ from agro_data.profiling.knowledge import (
     TableKind,
     TableSemantics,
 )
+from agro_data.profiling.profile import DatabaseProfile, Metric, Role, TableProfile
 
 SHAPES = (
     "list", "count", "aggregate", "group", "having", "superlative", "superlative_group", "extreme", "compare_average",

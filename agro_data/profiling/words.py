@@ -9,7 +9,6 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
 from typing import Any, cast
 
 import inflect
@@ -29,7 +28,7 @@ _ORDINAL = re.compile(r"[0-9]*(1st|2nd|3rd|[0-9]th)", re.IGNORECASE)
 _COMMON_RANK = 60_000  # words rarer than this in wordninja's list are often names and fragments
 _GLUE = word_set("of in to by at on no id is or and for yn")
 _PREPOSITIONS = word_set("of in for to by with from per on at under over between")
-_PLURAL_MODIFIERS = word_set("sports sales goods news savings arts series species systems operations")
+_PLURAL_MODIFIERS = word_set("media data sports sales goods news savings arts series species systems operations")
 _STRONG_PARTICIPLES = word_set("taken sold held given bought paid made sent won lost written")
 
 
@@ -37,7 +36,8 @@ _STRONG_PARTICIPLES = word_set("taken sold held given bought paid made sent won 
 class Lexicon:
     """The shipped word lists of `abbreviations.yml`."""
 
-    expansions: dict[str, str]
+    expansions: dict[str, str]  # keys of up to four words
+    alone: dict[str, str]
     acronyms: frozenset[str]
     spellings: dict[str, str]
     whole: frozenset[str]
@@ -54,6 +54,7 @@ def lexicon() -> Lexicon:
     raw = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return Lexicon(
         expansions=raw["expansions"],
+        alone=raw["alone"],
         acronyms=frozenset(map(str, raw["acronyms"])),
         spellings=raw["spellings"],
         whole=frozenset(raw["whole"]),
@@ -80,8 +81,13 @@ def is_word(word: str) -> bool:
         or word in known.acronyms
         or word in known.spellings
         or word in known.numbers
-        or _rank().get(word, _COMMON_RANK) < _COMMON_RANK
+        or (_rank().get(word, _COMMON_RANK) < _COMMON_RANK and _in_dictionary(word))
     )
+
+
+def _in_dictionary(word: str) -> bool:
+    # Frequency alone lets in names and slips ("stuid"); the dictionary alone lets in the rarest terms.
+    return any(lemminflect.getAllLemmas(word).values())
 
 
 def split_identifier(identifier: str) -> list[str]:
@@ -104,10 +110,13 @@ def _unglue(token: str) -> tuple[str, ...]:
     """Parts of a token that is several words written as one; the token itself when in doubt."""
     if len(token) < 5 or not token.isascii() or not token.isalpha() or is_word(token):
         return (token,)
+    if _in_dictionary(token):
+        return (token,)
     if token.endswith("id") and is_word(token[:-2]):
         return token[:-2], "id"
     parts = tuple(wordninja.split(token))
     sound = all(part in _GLUE or (len(part) >= 3 and is_word(part)) for part in parts)
+    sound = sound and parts[0] not in _GLUE
     return parts if 1 < len(parts) <= 4 and sound and "".join(parts) == token else (token,)
 
 
@@ -117,13 +126,20 @@ def expand(words: list[str]) -> list[str]:
     >>> expand(["emp", "fname"]), expand(["no", "of", "pages"]), expand(["dept", "no"])
     (['employee', 'first', 'name'], ['number', 'of', 'pages'], ['department', 'number'])
     """
-    table = lexicon().expansions
+    if len(words) == 1 and words[0] in lexicon().alone:
+        return [lexicon().alone[words[0]]]
     result: list[str] = []
-    for place, word in enumerate(words):
+    place = 0
+    while place < len(words):
+        word = words[place]
         if word == "no" and (place == len(words) - 1 or words[place + 1] == "of" or place == 0):
             result.append("number")
-        else:
-            result.extend(table.get(word, word).split())
+            place += 1
+            continue
+        size = next((n for n in (4, 3, 2, 1) if " ".join(words[place : place + n]) in lexicon().expansions), 0)
+        chosen = lexicon().expansions[" ".join(words[place : place + size])] if size else word
+        result.extend(chosen.lower().split())
+        place += size or 1
     # "code code" and the like come of expanding both halves of a doubled abbreviation.
     return [word for place, word in enumerate(result) if place == 0 or word != result[place - 1]]
 
@@ -157,6 +173,8 @@ def number_forms(word: str) -> tuple[str, str]:
     single = str(lemma[0]) if lemma else word
     if word.endswith("ss"):
         single = word
+    elif single == word and word.endswith("s") and not word.endswith(("us", "is", "as", "os", "ics")):
+        return word, word  # a plural that has no singular: "finances"
     if single in numbers:
         return numbers[single]
     plural = word if single != word else str(_inflector().plural_noun(cast(Any, single)))
@@ -192,15 +210,19 @@ def noun_forms(words: list[str]) -> tuple[list[str], list[str]]:
     >>> noun_forms(["order", "items"]), noun_forms(["skills", "required", "to", "fix"])
     ((['order', 'item'], ['order', 'items']), (['skill', 'required', 'to', 'fix'], ['skills', 'required', 'to', 'fix']))
     """
+    if "and" in words[1:-1]:
+        place = words.index("and")
+        before, after = noun_forms(words[:place]), noun_forms(words[place + 1 :])
+        return [*before[0], "and", *after[0]], [*before[1], "and", *after[1]]
     head = head_place(words)
     single, plural = number_forms(words[head])
     tail_single = [singular_word(word) for word in words[head + 1 :]] if "in" in words[head:] else words[head + 1 :]
-    before = [word if word in _PLURAL_MODIFIERS else singular_word(word) for word in words[:head]]
-    return [*before, *single.split(), *tail_single], [*before, *plural.split(), *words[head + 1 :]]
+    modifiers = stem(words[:head])
+    return [*modifiers, *single.split(), *tail_single], [*modifiers, *plural.split(), *words[head + 1 :]]
 
 
 def stem(words: list[str]) -> list[str]:
-    """The noun phrase with plain singular words, as columns quote it: ["staff"], where `noun_forms` says "staff member".
+    """The noun phrase with plain singular words, as columns quote it: "staff", not "staff member".
 
     >>> stem(["customers", "policies"])
     ['customer', 'policy']
@@ -213,8 +235,3 @@ def starts_with(words: list[str], prefix: list[str]) -> bool:
     return len(words) >= len(prefix) > 0 and all(
         a == b or singular_word(a) == singular_word(b) for a, b in zip(words, prefix, strict=False)
     )
-
-
-def doubled(words: list[str]) -> bool:
-    """Whether a word is said twice in a row."""
-    return any(a == b for a, b in pairwise(words))

@@ -43,7 +43,7 @@ def test_names_are_those_of_people(shop: Database) -> None:
         "first name",
         "last name",
         "phone",
-        "vip",
+        "VIP",
     ]
     assert profile.table("tbl_orders").column("amt").phrase == "amount"
     assert profile.table("customers").label_columns == ("cust_fname", "cust_lname")

@@ -1,0 +1,72 @@
+"""One table after its reading: statistics of its columns, values of its keys, a sample of its rows."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agro_data.databases.connections import Connection, TableInfo
+from agro_data.databases.types import Cell
+from agro_data.profiling.sampling import Reading, Row, read_table
+from agro_data.profiling.statistics import Statistics, describe
+
+_LONG = 4096  # characters or bytes of a cell that a sample row keeps
+
+Group = tuple[str, ...]
+Tuples = Counter[tuple[Cell, ...]]
+
+
+@dataclass(frozen=True)
+class TableRead:
+    """One table after its reading: statistics by column, values of the key columns, the sample."""
+
+    info: TableInfo
+    statistics: dict[str, Statistics]
+    groups: dict[Group, Tuples]
+    sample: tuple[Row, ...]
+    total: int
+    sampled: bool
+
+
+def stable_seed(seed: int, *parts: str) -> int:
+    """A 64-bit seed from `seed` and the names of what is drawn; the same everywhere."""
+    return int.from_bytes(hashlib.sha256("\0".join((str(seed), *parts)).encode()).digest()[:8], "big")
+
+
+def read_values(
+    connection: Connection, table: TableInfo, groups: Sequence[Group], *, seed: int, sample_rows: int
+) -> TableRead:
+    """Read `table` once. `groups` are the column groups whose values key inference will compare."""
+    names = [column.name for column in table.columns]
+    reading = read_table(connection, connection.dialect, table.name, names, is_view=table.is_view, seed=seed)
+    places = {name: place for place, name in enumerate(names)}
+    columns: Sequence[Sequence[Cell]] = list(zip(*reading.rows, strict=True)) or [()] * len(names)
+    statistics = {
+        column.name: describe(cells, column.declared_type) for column, cells in zip(table.columns, columns, strict=True)
+    }
+    return TableRead(
+        info=table,
+        statistics=statistics,
+        groups={group: _tuples([columns[places[name]] for name in group]) for group in groups},
+        sample=_sample(reading, seed, sample_rows),
+        total=reading.total,
+        sampled=reading.sampled,
+    )
+
+
+def _tuples(columns: Sequence[Sequence[Cell]]) -> Tuples:
+    """Counts of the rows of a key that have no NULL in it."""
+    counts = Counter(zip(*columns, strict=True))
+    return Counter({key: count for key, count in counts.items() if None not in key})
+
+
+def _sample(reading: Reading, seed: int, size: int) -> tuple[Row, ...]:
+    if len(reading.rows) > size:
+        places = sorted(random.Random(seed).sample(range(len(reading.rows)), size))
+        rows = [reading.rows[place] for place in places]
+    else:
+        rows = reading.rows
+    return tuple(tuple(cell[:_LONG] if isinstance(cell, str | bytes) else cell for cell in row) for row in rows)

@@ -1,0 +1,130 @@
+"""Statistics, date formats and roles of columns, from their values alone."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agro_data.databases.types import Cell
+from agro_data.profiling.dates import date_format
+from agro_data.profiling.roles import Place, role_of, unit_of
+from agro_data.profiling.statistics import describe
+
+cells = st.one_of(st.none(), st.integers(-(10**20), 10**20), st.floats(), st.text(max_size=8), st.binary(max_size=4))
+
+
+@given(st.lists(cells, max_size=60))
+def test_any_mixture_is_described(values: list[Cell]) -> None:
+    known = describe(values)
+    assert known.rows == len(values)
+    assert known.nulls == sum(value is None for value in values)
+    assert known.distinct <= known.filled
+    assert all(isinstance(value, str) or math.isfinite(value) for value, _ in known.common)  # type: ignore[arg-type]
+
+
+@given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=80))
+def test_quantiles_are_values_in_order(values: list[int]) -> None:
+    known = describe(values)
+    assert len(known.quantiles) == 11
+    assert list(known.quantiles) == sorted(known.quantiles)
+    assert (known.quantiles[0], known.quantiles[-1]) == (min(values), max(values))
+    assert set(known.quantiles) <= set(values)
+    assert known.unique == (len(set(values)) == len(values))
+
+
+def test_infinite_and_nan_floats_do_not_reach_the_range() -> None:
+    known = describe([1.0, math.inf, math.nan, math.nan, -math.inf, 2.0])
+    assert (known.minimum, known.maximum, known.distinct, known.kind) == (1.0, 2.0, 5, "real")
+
+
+def test_numbers_with_a_text_among_them_are_no_numbers() -> None:
+    assert describe([1, 2, "N/A"]).kind == "other"
+    assert describe([1, 2, ""]).kind == "other"
+
+
+def test_a_few_undecodable_texts_leave_a_column_text() -> None:
+    assert describe([*(f"name {i}" for i in range(20)), b"\xff\xfe"]).kind == "text"
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "clock"),
+    [
+        (["2020-01-31", "1999-12-01"], "iso", False),
+        (["2020-01-31 10:00:00", "1999-12-01 00:00:01"], "iso", True),
+        (["8/21/2015 17:39", "12/1/2015 7:03"], "m/d/y", True),
+        (["21/8/2015", "1/12/2015"], "d/m/y", False),
+        (["31.12.2015", "01.02.2015"], "d/m/y", False),
+        (["2015/08/21", "2015/1/2"], "y/m/d", False),
+        (["May 3, 2010", "Sept. 13, 2011"], "month d, y", False),
+        (["3 May 2010", "13 September 2011"], "d month y", False),
+        (["20100503", "20111231"], "yyyymmdd", False),
+        (["2010-05", "2011-12"], "y-m", False),
+        (["2020-02-30"], "", False),
+        (["2020-13-01"], "", False),
+        (["2020-01-01", "unknown"], "", False),
+        (["12345678"], "", False),
+        ([], "", False),
+    ],
+)
+def test_date_formats(values: list[str], name: str, clock: bool) -> None:
+    assert date_format(values) == (name, clock)
+
+
+def test_times_are_no_dates() -> None:
+    assert describe(["10:30", "11:45:09"]).kind == "time"
+
+
+def test_only_iso_dates_have_quantiles() -> None:
+    assert len(describe(["2020-01-01", "2020-02-01"]).quantiles) == 11
+    assert describe(["8/21/2015", "9/1/2015"]).quantiles == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "values", "role"),
+    [
+        ("id", [1, 2, 3], "identifier"),
+        ("phone", [5551, 5552, 5553], "identifier"),
+        ("zip code", [94107, 94107, 94110], "identifier"),
+        ("account number", [7, 8, 9], "identifier"),
+        ("number of pages", [3, 4, 5], "measure"),
+        ("amount", [1.5, 2.5], "measure"),
+        ("year", [1999, 2001], "year"),
+        ("founded", [1866.0, 1998.0], "year"),
+        ("launch year", ["1999", "2001"], "year"),
+        ("price", [1999, 2001, 2010], "measure"),
+        ("rank", [1, 2, 3], "identifier"),
+        ("rank", [1, 2] * 5, "category"),
+        ("rank in series", [26, 27, 28], "identifier"),
+        ("latitude", [37.1, 38.2], "measure"),
+        ("active flag", [0, 1, 1, 0], "boolean"),
+        ("chargeable", ["Y", "N", "Y"], "boolean"),
+        ("gender", ["T", "F", "T"], "category"),
+        ("count", [0, 1, 1, 0], "measure"),
+        ("status", ["open", "closed"] * 3, "category"),
+        ("name", ["Ann", "Bo", "Cy"], "text"),
+        ("comment", ["a long sentence that says many things about nothing at all"] * 2, "free_text"),
+        ("hire date", ["2020-01-01"], "date"),
+        ("stuff", [1, "a"], "other"),
+        ("photo", [b"\x00\x01"], "other"),
+        ("price", ["1.50", "2.50", "3.50"], "text"),
+        ("isbn", ["123", "124"], "identifier"),
+    ],
+)
+def test_roles(words: str, values: list[Cell], role: str) -> None:
+    assert role_of(words.split(), describe(values), Place()) == role
+
+
+def test_keys_are_identifiers_whatever_they_are_called() -> None:
+    values = describe([1, 2, 3])
+    assert role_of(["weight"], values, Place(sole_key=True)) == "identifier"
+    assert role_of(["weight"], values, Place(refers=True)) == "identifier"
+    assert role_of(["weight"], values, Place()) == "measure"
+
+
+def test_units_are_read_from_names() -> None:
+    assert unit_of(["length", "in", "km"]) == "km"
+    assert unit_of(["latitude"]) == "degrees"
+    assert unit_of(["name"]) == ""

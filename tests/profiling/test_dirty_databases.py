@@ -1,0 +1,147 @@
+"""Databases as they are: odd names, odd values, huge, wide, broken in part."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from agro_data.databases.types import Database
+from agro_data.profiling import sampling
+from agro_data.profiling.cache import decode, encode
+from agro_data.profiling.profiler import profile_database
+
+
+def made(path: Path, script: str) -> Database:
+    connection = sqlite3.connect(path)
+    connection.executescript(script)
+    connection.commit()
+    connection.close()
+    return Database(path.stem, "sqlite", "sqlite", path, hashlib.sha256(path.read_bytes()).hexdigest(), path.name)
+
+
+def test_odd_identifiers(tmp_path: Path) -> None:
+    script = """
+    CREATE TABLE "order" ("select" INTEGER PRIMARY KEY, "a ""b"" c" TEXT, "Größe" REAL, "x.y" TEXT, "名前" TEXT);
+    CREATE TABLE "Name With Spaces" (id INTEGER PRIMARY KEY, "City" TEXT, "order" INTEGER REFERENCES "order");
+    INSERT INTO "order" VALUES (1, 'q', 1.5, 'z', 'n');
+    INSERT INTO "Name With Spaces" VALUES (1, 'Oslo', 1);
+    """
+    profile = profile_database(made(tmp_path / "odd.sqlite", script))
+    assert profile.problems == ()
+    assert profile.table("order").column('a "b" c').common == (("q", 1),)
+    assert [key.ref_table for key in profile.foreign_keys] == ["order"]
+
+
+def test_wide_empty_mixed_and_undecodable(tmp_path: Path) -> None:
+    wide = ", ".join(f"c{i} INTEGER" for i in range(1500))
+    script = f"""
+    CREATE TABLE wide ({wide});
+    INSERT INTO wide (c0, c1499) VALUES (1, 2);
+    CREATE TABLE empty (id INTEGER PRIMARY KEY, price REAL, born DATE, ok BOOLEAN, note TEXT, raw BLOB);
+    CREATE TABLE mixed (a, b DATETIME, c TEXT);
+    INSERT INTO mixed VALUES (1, 'yesterday', CAST(x'ff41' AS TEXT)), ('x', 7, 'fine'), (x'00', NULL, 'ok');
+    CREATE VIEW broken AS SELECT * FROM nowhere;
+    CREATE VIEW fine AS SELECT a FROM mixed;
+    """
+    profile = profile_database(made(tmp_path / "dirty.sqlite", script))
+    assert len(profile.table("wide").columns) == 1500
+    assert len({column.phrase for column in profile.table("wide").columns}) == 1500
+    roles = {column.name: column.role for column in profile.table("empty").columns}
+    assert roles == {
+        "id": "identifier",
+        "price": "measure",
+        "born": "date",
+        "ok": "boolean",
+        "note": "text",
+        "raw": "other",
+    }
+    assert profile.table("mixed").column("a").role == "other"
+    assert profile.table("fine").is_view
+    assert any("broken" in problem for problem in profile.problems)
+    assert decode(encode(profile)) == profile
+
+
+def test_cyclic_and_self_references(tmp_path: Path) -> None:
+    script = """
+    CREATE TABLE a (id INTEGER PRIMARY KEY, b_id INTEGER REFERENCES b(id), parent_id INTEGER REFERENCES a(id));
+    CREATE TABLE b (id INTEGER PRIMARY KEY, a_id INTEGER REFERENCES a(id));
+    INSERT INTO a VALUES (1, 1, NULL), (2, 9, 1);
+    INSERT INTO b VALUES (1, 2);
+    """
+    keys = {
+        (key.table, key.columns[0]): key for key in profile_database(made(tmp_path / "c.sqlite", script)).foreign_keys
+    }
+    assert set(keys) == {("a", "b_id"), ("a", "parent_id"), ("b", "a_id")}
+    assert keys["a", "b_id"].orphan_share == 0.5
+
+
+def test_composite_keys_stay_whole(tmp_path: Path) -> None:
+    script = """
+    CREATE TABLE p (x INTEGER, y TEXT, PRIMARY KEY (x, y));
+    CREATE TABLE c (id INTEGER PRIMARY KEY, x INTEGER, y TEXT, FOREIGN KEY (x, y) REFERENCES p (x, y));
+    INSERT INTO p VALUES (1, 'a'), (1, 'b'), (2, 'a');
+    INSERT INTO c VALUES (1, 1, 'a'), (2, 2, 'b'), (3, NULL, 'b');
+    """
+    [key] = profile_database(made(tmp_path / "k.sqlite", script)).foreign_keys
+    assert (key.columns, key.ref_columns, key.orphan_share) == (("x", "y"), ("x", "y"), 0.5)
+
+
+@pytest.fixture(scope="module")
+def huge(tmp_path_factory: pytest.TempPathFactory) -> Database:
+    script = """
+    CREATE TABLE event (event_id INTEGER PRIMARY KEY, user_id INTEGER, amount REAL);
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000)
+    INSERT INTO event SELECT i * 2, i % 500 + 1, i % 97 FROM n;
+    CREATE TABLE users (user_id INTEGER PRIMARY KEY, name TEXT);
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+    INSERT INTO users SELECT i, 'user ' || i FROM n;
+    CREATE TABLE flagged (id INTEGER PRIMARY KEY, event_id INTEGER);
+    INSERT INTO flagged VALUES (1, 2), (2, 400), (3, 600000);
+    """
+    return made(tmp_path_factory.mktemp("huge") / "huge.sqlite", script)
+
+
+def test_a_large_table_is_sampled_evenly(huge: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "ROWS", 5_000)
+    started = time.perf_counter()
+    profile = profile_database(huge, seed=1)
+    assert time.perf_counter() - started < 5
+    event = profile.table("event")
+    assert event.sampled
+    assert 0.98 * 300_000 < event.rows < 1.02 * 300_000
+    assert len(event.sample_rows) == 300
+    middle = event.column("event_id").quantiles[5]
+    assert isinstance(middle, int)
+    assert 200_000 < middle < 400_000
+    keys = {(key.table, key.ref_table) for key in profile.foreign_keys}
+    assert keys == {("event", "users"), ("flagged", "event")}  # the parent `event` is asked, not held
+    assert profile == profile_database(huge, seed=1)
+
+
+def test_a_large_duckdb_table_is_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "ROWS", 5_000)
+    path = tmp_path / "big.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute(
+            "CREATE TABLE reading AS SELECT i AS id, i % 7 AS meter, i / 3 AS kwh FROM range(200000) t(i)"
+        )
+        connection.execute("CREATE TABLE dated (id INTEGER PRIMARY KEY, day DATE, ok BOOLEAN, big HUGEINT, f DOUBLE)")
+        connection.execute(
+            "INSERT INTO dated VALUES (1, '2020-01-02', true, 3, 'nan'), (2, '2021-01-02', false, 4, 'inf')"
+        )
+    database = Database("big", "duckdb", "duckdb", path, hashlib.sha256(path.read_bytes()).hexdigest(), "big.duckdb")
+    profile = profile_database(database)
+    reading = profile.table("reading")
+    assert reading.sampled
+    assert reading.rows == 200_000
+    dated = profile.table("dated")
+    assert (dated.column("day").role, dated.column("day").date_format) == ("date", "iso")
+    assert dated.column("ok").role == "boolean"
+    assert dated.column("f").maximum is None
+    assert decode(encode(profile)).table("dated").column("f") == dated.column("f")
+    assert profile_database(database).table("reading") == reading

@@ -1,0 +1,138 @@
+"""Names as people say them."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agro_data.profiling import words
+from agro_data.profiling.naming import Hints, name_database
+from agro_data.profiling.words import expand, number_forms, split_identifier
+
+identifiers = st.text(min_size=1, max_size=25).filter(lambda text: "\0" not in text)
+
+
+def phrases(table: str, *columns: str, others: tuple[str, ...] = ()) -> list[str]:
+    named = name_database({table: columns, **dict.fromkeys(others, ("id",))}, {})
+    return [named[table].phrases[column] for column in columns]
+
+
+@pytest.mark.parametrize(
+    ("table", "singular", "plural"),
+    [
+        ("people", "person", "people"),
+        ("Ref_Document_Types", "document type", "document types"),
+        ("tbl_order_items", "order item", "order items"),
+        ("dim_customer", "customer", "customers"),
+        ("staff", "staff member", "staff"),
+        ("TV_series", "TV series", "TV series"),
+        ("user_profiles", "user profile", "user profiles"),
+        ("customerorders", "customer order", "customer orders"),
+        ("Has_Pet", "pet record", "pet records"),
+        ("Documents_Mailed", "mailed document", "mailed documents"),
+        ("First_Notification_of_Loss", "first notification of loss", "first notifications of loss"),
+        ("mediaTypes", "media type", "media types"),
+        ("Addresses", "address", "addresses"),
+        ("weekly_weather", "weekly weather record", "weekly weather records"),
+        ("INVOICE", "invoice", "invoices"),
+    ],
+)
+def test_tables_have_a_noun_in_both_numbers(table: str, singular: str, plural: str) -> None:
+    names = name_database({table: ("id",)}, {})[table]
+    assert (names.singular, names.plural) == (singular, plural)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "phrase"),
+    [
+        ("employee", "emp_fname", "first name"),
+        ("employee", "EmployeeID", "ID"),
+        ("employee", "dept_no", "department number"),
+        ("customers", "cust_addr", "address"),
+        ("customers", "dob", "date of birth"),
+        ("products", "prodQty", "quantity"),
+        ("student", "LName", "last name"),
+        ("project", "Pname", "name"),
+        ("flight", "flight_number", "flight number"),
+        ("company", "num_employees", "number of employees"),
+        ("company", "other_company_details", "other details"),
+        ("city", "Area_km_2", "area in square km"),
+        ("bridge", "length_meters", "length in meters"),
+        ("page", "homepage_url", "homepage URL"),
+        ("hotel", "pets_allowed_yn", "pets allowed flag"),
+        ("person", "gender_mfu", "gender"),
+        ("payments", "amount_payment", "amount"),
+        ("driver", "petowner", "pet owner"),
+    ],
+)
+def test_columns_have_a_phrase_without_the_tables_noun(table: str, column: str, phrase: str) -> None:
+    assert phrases(table, column) == [phrase]
+
+
+def test_a_foreign_noun_is_kept() -> None:
+    assert phrases("customer_address", "address_id", "customer_id", others=("address", "customer")) == [
+        "address ID",
+        "customer ID",
+    ]
+
+
+def test_abbreviated_tables_are_found_in_context() -> None:
+    assert phrases("has_pet", "stuid", "petid", others=("student", "pets")) == ["student ID", "pet ID"]
+
+
+def test_equal_phrases_are_told_apart() -> None:
+    assert phrases("pet", "name", "pet_name") == ["name", "pet name"]
+    both = phrases("t", "City", "city")
+    assert len(set(both)) == 2
+
+
+def test_equal_nouns_are_told_apart() -> None:
+    names = name_database({"orders": ("id",), "tbl_orders": ("id",), "Order": ("id",)}, {})
+    assert len({value.singular for value in names.values()}) == 3
+    assert len({value.plural for value in names.values()}) == 3
+
+
+def test_given_words_win_unless_they_speak_of_something_else() -> None:
+    hints = Hints(words="artists", column_words={"ArtistId": "name", "f2": "follower id"})
+    names = name_database({"artists": ("ArtistId", "f2")}, {"artists": hints})["artists"]
+    assert names.phrases == {"ArtistId": "ID", "f2": "follower ID"}
+
+
+def test_semantics_names_are_said_as_given() -> None:
+    hints = Hints(noun="purchase order", phrases={"x": "Grand Total"})
+    names = name_database({"po": ("x",)}, {"po": hints})["po"]
+    assert (names.singular, names.plural, names.phrases["x"]) == ("purchase order", "purchase orders", "Grand Total")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.dictionaries(identifiers, st.lists(identifiers, min_size=1, max_size=6, unique=True), min_size=1, max_size=4))
+def test_any_identifiers_get_distinct_sayable_names(tables: dict[str, list[str]]) -> None:
+    names = name_database(tables, {})
+    assert len({value.singular for value in names.values()}) == len(tables)
+    for table, columns in tables.items():
+        said = names[table].phrases
+        assert set(said) == set(columns)
+        assert len(set(said.values())) == len(columns)
+        assert all(phrase for phrase in said.values())
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,20}", fullmatch=True))
+def test_splitting_loses_no_letter(identifier: str) -> None:
+    parts = split_identifier(identifier)
+    assert "".join(parts) == identifier.replace("_", "").lower()
+    assert all("_" not in part for part in expand(parts))
+
+
+@pytest.mark.parametrize("word", ["status", "bus", "series", "class", "movie", "finances", "people", "child", "id"])
+def test_number_is_stable(word: str) -> None:
+    single, plural = number_forms(word)
+    assert number_forms(single)[0] == single
+    assert number_forms(plural) == (single, plural)
+
+
+def test_examples_in_docstrings() -> None:
+    assert doctest.testmod(words).failed == 0

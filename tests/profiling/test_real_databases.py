@@ -1,0 +1,61 @@
+"""The Spider training databases, where they are at hand."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from agro_data.databases.catalog import find_databases
+from agro_data.profiling.cache import decode, encode
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.profiler import profile_database
+
+SPIDER = Path(__file__).resolve().parents[2] / "../shared/data/spider"
+pytestmark = pytest.mark.skipif(not SPIDER.is_dir(), reason="the Spider databases are not at hand")
+
+
+@pytest.fixture(scope="module")
+def profiles() -> list[DatabaseProfile]:
+    train = {row["db_id"] for row in json.loads((SPIDER / "train.json").read_text(encoding="utf-8"))}
+    databases = [d for d in find_databases(SPIDER / "database").databases if d.path.stem in train]
+    assert len(databases) == 107
+    started = time.perf_counter()
+    profiles = [profile_database(database) for database in databases]
+    assert time.perf_counter() - started < 40
+    return profiles
+
+
+def test_names_can_be_said(profiles: list[DatabaseProfile]) -> None:
+    for profile in profiles:
+        nouns = [table.singular for table in profile.tables]
+        assert len(set(nouns)) == len(nouns), profile.db_id
+        for table in profile.tables:
+            said = [column.phrase for column in table.columns]
+            assert len(set(said)) == len(said), (profile.db_id, table.name)
+            for phrase in (*said, table.singular, table.plural):
+                assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9' -]*", phrase), (profile.db_id, table.name, phrase)
+
+
+def test_nothing_is_left_out(profiles: list[DatabaseProfile]) -> None:
+    assert [problem for profile in profiles for problem in profile.problems] == []
+
+
+def test_keys_and_sums_make_sense(profiles: list[DatabaseProfile]) -> None:
+    for profile in profiles:
+        for key in profile.foreign_keys:
+            assert set(key.columns) <= set(profile.table(key.table).by_name)
+            assert set(key.ref_columns) <= set(profile.table(key.ref_table).by_name)
+        for table in profile.tables:
+            for column in table.columns:
+                if column.role == "measure" and column.has_values:
+                    assert column.kind in ("integer", "real"), (profile.db_id, table.name, column.name)
+                    assert column.phrase != "ID", (profile.db_id, table.name, column.name)
+
+
+def test_profiles_survive_the_cache(profiles: list[DatabaseProfile]) -> None:
+    for profile in profiles[::5]:
+        assert decode(encode(profile)) == profile

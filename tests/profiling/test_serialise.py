@@ -1,0 +1,60 @@
+"""Schemas as text under a budget."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+
+import pytest
+
+from agro_data.databases.types import Database
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.profiler import profile_database
+from agro_data.profiling.serialise import Style, serialise_schema
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
+    path = tmp_path_factory.mktemp("schema") / "s.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        """CREATE TABLE team (id INTEGER PRIMARY KEY, name TEXT, city TEXT);
+           CREATE TABLE player (id INTEGER PRIMARY KEY, team_id INTEGER REFERENCES team(id), "a b" TEXT, age INTEGER);
+           CREATE TABLE alone (x TEXT);
+           INSERT INTO team VALUES (1, 'Reds' || char(10) || 'x', 'Oslo'); INSERT INTO player VALUES (1, 1, 'q', 30);"""
+    )
+    connection.close()
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return profile_database(Database("s", "sqlite", "sqlite", path, digest, path.name))
+
+
+def test_ddl_can_be_executed(profile: DatabaseProfile) -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(serialise_schema(profile, style="ddl"))
+    assert [row[1] for row in connection.execute("PRAGMA table_info(player)")] == ["id", "team_id", "a b", "age"]
+    assert len(connection.execute("PRAGMA foreign_key_list(player)").fetchall()) == 1
+
+
+@pytest.mark.parametrize("style", ["ddl", "compact", "mschema"])
+def test_the_budget_is_kept_and_losses_are_said(profile: DatabaseProfile, style: Style) -> None:
+    full = serialise_schema(profile, style=style, budget=10_000)
+    assert "not shown" not in full
+    texts = [
+        serialise_schema(profile, style=style, budget=len(full), count_tokens=lambda text, most=most: len(text) + most)  # type: ignore[misc]
+        for most in range(0, len(full) // 2, 10)
+    ]
+    for place, text in enumerate(texts):
+        assert len(text) <= len(full) - 10 * place
+    assert texts[0] == full
+    assert "more" in texts[-1]
+
+
+def test_nothing_fits_or_is_unknown(profile: DatabaseProfile) -> None:
+    with pytest.raises(ValueError, match="no table fits"):
+        serialise_schema(profile, budget=1)
+    with pytest.raises(ValueError, match="no table 'ghost'"):
+        serialise_schema(profile, tables=["ghost"])
+
+
+def test_chosen_tables_only(profile: DatabaseProfile) -> None:
+    assert "alone" not in serialise_schema(profile, tables=["team"])
