@@ -26,6 +26,8 @@ _TIME: dict[Comparator, tuple[str, ...]] = {
     ">": ("after", "later than"),
     "<": ("before", "earlier than"),
 }
+_NOT_COUNTED = frozenset({"scores", "sales", "earnings", "details", "ratings", "dimensions", "grades", "percents",
+                          "expenses", "assets", "profits", "wages", "proceeds"})  # fmt: skip
 _PLACES = ("country", "city", "state", "county", "continent", "region", "town", "nationality", "district", "province")
 
 
@@ -35,11 +37,18 @@ def sort_of(column: ColumnProfile | None) -> Sort:
         return "number"
     if column.role == "boolean":
         return "boolean"
-    if column.role == "year":
+    if column.role == "year" or _yearlike(column):
         return "year"
     if column.role == "date" or column.kind in ("date", "datetime"):
         return "date"
     return "number" if column.kind in ("integer", "real") else "text"
+
+
+def _yearlike(column: ColumnProfile) -> bool:
+    low, high = column.minimum, column.maximum
+    if not isinstance(low, int | float) or not isinstance(high, int | float):
+        return False
+    return "year" in column.phrase.lower().split(" ") and low >= 1000 and high <= 2200
 
 
 def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Voice) -> Atom:
@@ -54,15 +63,20 @@ def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Vo
         counted = _counted(phrase)
         if counted and bound not in ("above", "higher than", "larger than", "below", "lower than", "smaller than"):
             more = {"greater than": "more than", "less than": "fewer than"}.get(bound, bound)
-            have = f"{more.replace(' than or equal to', ' than or exactly')} {text} {counted}"
-            have = have.replace("greater than or exactly", "at least").replace("less than or exactly", "at most")
+            more = {"greater than or equal to": "at least", "less than or equal to": "at most"}.get(more, more)
+            more = {"under": "fewer than", "over": "more than"}.get(more, more)
+            have = f"{more} {text} {words.singular(counted) if text == '1' else counted}"
         return Atom(have=have, whose=f"{phrase} {is_} {bound} {text}", after=_older(phrase, operator, text))
     if operator == "!=":
         other = voice.pick("other than", "different from") if sort == "text" else "other than"
         return Atom(have=f"{a_phrase} {other} {text}", whose=f"{phrase} {is_} not {text}")
     if operator == "=" and sort == "number":
         counted = _counted(phrase)
-        have = f"exactly {text} {counted}" if counted else f"{a_phrase} of {text}"
+        have = (
+            f"exactly {text} {words.singular(counted) if text == '1' else counted}"
+            if counted
+            else f"{a_phrase} of {text}"
+        )
         if words.last_word(phrase).lower() in ("id", "number", "code"):
             have = voice.pick(f"{phrase} {text}", f"the {phrase} {text}")
         return Atom(have=have, whose=f"{phrase} {is_} {text}", after=f"aged {text}" if phrase == "age" else "")
@@ -179,7 +193,8 @@ def _counted(phrase: str) -> str:
     """What a phrase counts: "number of platforms" -> "platforms"; "" for other phrases."""
     if phrase.startswith("number of ") and words.is_plural(phrase[10:]):
         return phrase[10:]
-    return ""
+    simple = words.head(phrase)[1] == "" and words.is_plural(phrase)
+    return phrase if simple and words.last_word(phrase).lower() not in _NOT_COUNTED else ""
 
 
 def _placed(phrase: str, text: str, voice: Voice) -> str:

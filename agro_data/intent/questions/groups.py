@@ -150,12 +150,13 @@ def _category(
     first = asked[0]
     first_counts = isinstance(first, Aggregate) and first.function == "count" and not first.distinct
     if len(asked) == 1 and first_counts and isinstance(first, Aggregate) and first.where is None:
-        ask = f"how many {group.rows} are there"
+        ask = f"how many {group.rows} are there" if group.rows == group.row_noun else ""
     plain = group.rows == group.row_noun
     forms = ["lead", "lead", "for", "lead"]
     if plain:
         forms.append("per")
-    if first_counts or (isinstance(first, Aggregate) and first.where is None):
+    paired = any(isinstance(k, DatePart) and k.part == "year_month" for k in scene.query.group_by)
+    if isinstance(first, Aggregate) and first.where is None and not paired:
         forms.append("different")
     if plain and voice.style in ("imperative", "formal"):
         forms.append("each")
@@ -163,7 +164,9 @@ def _category(
     if form == "lead":
         return Content(f, lead=f"for {each} {group.one}", tail=tail, ask=ask)
     if form == "for":
-        return Content(f"{f} for {each} {group.one}", tail=tail, ask=f"{ask} for {each} {group.one}" if ask else "")
+        return Content(
+            f"{f} for {each} {group.one}", tail=tail, ask=f"{ask} for {each} {group.one}" if ask and plain else ""
+        )
     if form == "per":
         return Content(f"{f} per {group.one}", tail=tail)
     if form == "different":

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agro_data.intent.questions import words
 from agro_data.intent.questions.content import Content
+from agro_data.intent.questions.modifiers import Atom
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.order import extreme_word, order_clause, superlative
 from agro_data.intent.questions.phrases import (
@@ -153,17 +154,17 @@ def answer(
             return Content(
                 f"the {kind} {words.plural(scene.phrase(column))} of the {scene.many(column.source)} of {many}"
             )
-        joined = words.listed(list(segments))
-        return Content(f"the different combinations of {joined} for {many}")
+        return Content(f"the different combinations of {words.listed(segments)} for {many}")
+    if (single or definite) and scene.query.where is not None:
+        return Content(_led(scene, expressions, base), lead=f"for the {one}" if single else f"for each of the {many}")
     if single:
-        return Content(f"{_joined(scene, expressions, base, f'the {one}')}")
+        return Content(joined(scene, expressions, base, f"the {one}"))
     if definite:
-        return Content(_joined(scene, expressions, base, f"each of the {many}"))
-    simple = len(one.split(" ")) - len(scene.one(base).split(" ")) <= 4
+        return Content(joined(scene, expressions, base, f"each of the {many}"))
+    simple = one.removeprefix(scene.one(base)).split(" ")[1:2] in ([], ["named"], ["called"], ["titled"], ["older"])
     if simple and voice.chance(0.6):
-        return Content(_joined(scene, expressions, base, f"each {one}"))
-    listed = words.listed([_led(scene, e, base) for e in expressions])
-    return Content(listed, lead=f"for {voice.pick('each', 'each', 'every')} {one}")
+        return Content(joined(scene, expressions, base, f"each {one}"))
+    return Content(_led(scene, expressions, base), lead=f"for {voice.pick('each', 'each', 'every')} {one}")
 
 
 def _own(
@@ -211,16 +212,18 @@ def _segment(scene: Scene, expression: Expression, base: str) -> str:
     return term(scene, expression, base)
 
 
-def _led(scene: Scene, expression: Expression, base: str) -> str:
-    """The expression after "for each singer,": "its name", "the name of its stadium"."""
-    if isinstance(expression, Column) and expression.source != base:
-        return f"the {scene.phrase(expression)} of {scene.tie(base, expression.source)}"
-    return f"the {term(scene, expression, base)}"
+def _led(scene: Scene, expressions: Sequence[Expression], base: str) -> str:
+    """The expressions after "for each concert,": "the title and date, and the name of its stadium"."""
+    said: list[str] = []
+    groups = _by_owner(scene, expressions, base)
+    for owner, names in groups:
+        alone = f"the {words.listed(names)}" if not owner else f"the {words.listed(names)} of {scene.tie(base, owner)}"
+        said.append(alone)
+    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
 
 
-def _joined(scene: Scene, expressions: Sequence[Expression], base: str, of: str) -> str:
-    """ "the name of each concert and the name of its stadium"."""
-    own: list[str] = []
+def _by_owner(scene: Scene, expressions: Sequence[Expression], base: str) -> list[tuple[str, list[str]]]:
+    """Runs of expressions of one source: (alias or "" for the base itself, their phrases)."""
     groups: list[tuple[str, list[str]]] = []
     for e in expressions:
         key = e.source if isinstance(e, Column) and e.source != base else ""
@@ -229,21 +232,19 @@ def _joined(scene: Scene, expressions: Sequence[Expression], base: str, of: str)
             groups[-1][1].append(name)
         else:
             groups.append((key, [name]))
-    said = False
-    for key, names in groups:
-        whose = of
+    return groups
+
+
+def joined(scene: Scene, expressions: Sequence[Expression], base: str, of: str) -> str:
+    """ "the name of each concert and the name of its stadium"; `of` is how a row of the base is said first."""
+    said: list[str] = []
+    for key, names in _by_owner(scene, expressions, base):
         if key:
-            whose = f"{scene.tie(base, key)}" if said else f"{_the_parent(scene, key)} of {of}"
-        elif said:
-            whose = "it" if not words.is_person(scene.one(base)) else "them"
-            whose = f"the {scene.one(base)}"
-        said = True
-        own.append(f"the {words.listed(names)} of {whose}")
-    return words.listed(own) if len(own) < 3 else ", ".join(own[:-1]) + " and " + own[-1]
-
-
-def _the_parent(scene: Scene, alias: str) -> str:
-    return f"the {scene.one(alias)}"
+            whose = scene.tie(base, key) if said else f"the {scene.one(key)} of {of}"
+        else:
+            whose = f"the {scene.one(base)}" if said else of
+        said.append(f"the {words.listed(names)} of {whose}")
+    return words.listed(said) if len(said) < 3 else f"{', '.join(said[:-1])} and {said[-1]}"
 
 
 # --- one row -----------------------------------------------------------------------------------------------------
@@ -277,11 +278,14 @@ def figures(scene: Scene, expressions: Sequence[Expression], many: str) -> str:
             assert argument is not None
             return f"the {words.listed([w for w, _ in words_])} {term(scene, argument, base)} of {many}"
         if all(a.where is not None for a in aggregates):
-            return words.listed([f"the {figure(scene, a, scene.many(base))}" for a in aggregates])
+            # Worded alike, so that their difference stands out.
+            likes = [Scene(scene.query, scene.profile, scene.voice.twin(), scene.outer) for _ in aggregates]
+            return words.listed([f"the {figure(s, a, s.many(base))}" for s, a in zip(likes, aggregates, strict=True)])
         first = f"the {figure(scene, aggregates[0], many)}"
         others = [f"their {figure(scene, a, short=True)}" if a.function != "count" or a.distinct else "how many there are"
                   for a in aggregates[1:]]  # fmt: skip
-        return words.listed([first, *others])
+        comma = "," if " and " in many and len(others) == 1 else ""
+        return f"{first}{comma} and {others[0]}" if len(others) == 1 else words.listed([first, *others])
     return words.listed(
         [
             f"the {figure(scene, e, many)}" if isinstance(e, Aggregate) else f"the {term(scene, e, base)}"
@@ -298,21 +302,26 @@ def _how_many(scene: Scene, count: Aggregate, many: str) -> Content:
     if count.distinct and count.argument is not None:
         kinds = words.plural(term(scene, count.argument, base))
         different = voice.pick("different", "distinct")
-        have = "do" if voice.chance(2) else ""
-        return Content(np, ask=f"how many {different} {kinds} {have} {many} have")
+        ask = f"how many {different} {kinds} do {many} have" if many == scene.many(base) else ""
+        return Content(np, ask=ask)
     if scene.query.having is None and not scene.query.group_by:
         atoms = atoms_on(scene, base, set())
-        verb = ""
-        if len(atoms) == 1:
-            only = atoms[0]
-            verb = (
-                f"are {only.after}"
-                if only.after.startswith(("older", "younger", "in ", "from ", "aged"))
-                else only.predicate(True)
-            )
+        verb = _verb(atoms)
         if verb and voice.chance(0.6):
             return Content(np, ask=f"how many {scene.many(base)} {verb}")
-    return Content(np, ask=f"how many {many} are there")
+    long = len(many.split(" ")) > 8 or "whose" in many
+    return Content(np, ask="" if long else f"how many {many} are there")
+
+
+def _verb(atoms: Sequence[Atom]) -> str:
+    """The conditions as one verb phrase, or "" where they do not make one."""
+    if not atoms or len(atoms) > 2 or any(a.heavy for a in atoms[:-1]):
+        return ""
+    said = []
+    for one in atoms:
+        adjective = one.after.startswith(("older", "younger", "in ", "from ", "aged"))
+        said.append(f"are {one.after}" if adjective else one.predicate(True))
+    return " and ".join(said) if all(said) else ""
 
 
 def percentage(scene: Scene, share: Share, many: str) -> Content:

@@ -34,13 +34,16 @@ class Atom:
         return f"{'have' if plural else 'has'} {self.have}" if self.have else ""
 
 
-def combine(atoms: Sequence[Atom], who: str, plural: bool, voice: Voice) -> str:
-    """Text after the noun, without a leading space. All atoms hold together (AND)."""
+def combine(atoms: Sequence[Atom], who: str, plural: bool, voice: Voice, nested: bool = False) -> str:
+    """Text after the noun, without a leading space. All atoms hold together (AND).
+
+    `nested` says that the noun stands inside another's condition, where a chain of "that have" is hard to follow.
+    """
     if not atoms:
         return ""
     ordered = [a for a in atoms if not a.heavy] + [a for a in atoms if a.heavy]
     if len(ordered) == 1:
-        return _single(ordered[0], who, plural, voice)
+        return _single(ordered[0], who, plural, voice, nested=nested)
     first, rest = ordered[0], ordered[1:]
     leader = next((a for a in ordered if a.after and not a.heavy and not a.after.startswith("of ")), None)
     if leader is not None and voice.chance(0.75):
@@ -54,12 +57,14 @@ def combine(atoms: Sequence[Atom], who: str, plural: bool, voice: Voice) -> str:
     return _several([first, *rest], who, plural, voice)
 
 
-def _single(atom: Atom, who: str, plural: bool, voice: Voice, reduced: bool = True) -> str:
+def _single(atom: Atom, who: str, plural: bool, voice: Voice, reduced: bool = True, nested: bool = False) -> str:
     forms = []
+    if atom.after.startswith(("named ", "called ", "titled ")) and reduced and (nested or voice.chance(0.85)):
+        return atom.after
     if atom.after and reduced:
         forms += [atom.after] * 4
     if atom.have:
-        forms += [f"with {atom.have}"] * 2 + [f"{who} {atom.predicate(plural)}"]
+        forms += [f"with {atom.have}"] * 2 + ([] if nested else [f"{who} {atom.predicate(plural)}"])
     elif atom.verb[0]:
         forms += [f"{who} {atom.predicate(plural)}"] * 2
     if atom.whose:

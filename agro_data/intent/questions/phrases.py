@@ -45,7 +45,7 @@ from agro_data.intent.tree import (
 )
 from agro_data.profiling.profile import ColumnProfile
 
-_TAKEN = ("total ", "average ", "mean ", "maximum ", "minimum ", "max ", "min ", "highest ", "lowest ", "sum ",
+TAKEN = ("total ", "average ", "mean ", "maximum ", "minimum ", "max ", "min ", "highest ", "lowest ", "sum ",
           "largest ", "smallest ", "biggest ", "greatest ", "overall ", "earliest ", "latest ", "avg ")  # fmt: skip
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
            "November", "December")  # fmt: skip
@@ -123,7 +123,7 @@ def function_words(scene: Scene, aggregate: Aggregate) -> tuple[str, bool]:
     timed = profile is not None and sort_of(profile) in ("year", "date")
     phrase = profile.phrase.lower() if profile is not None else ""
     pick = scene.voice.pick
-    if not isinstance(aggregate.argument, Column) or phrase.startswith(_TAKEN):
+    if not isinstance(aggregate.argument, Column) or phrase.startswith(TAKEN):
         return {"avg": "average", "sum": "sum", "min": "minimum", "max": "maximum"}[aggregate.function], False
     if timed:
         return {"min": "earliest", "max": pick("latest", "most recent")}.get(aggregate.function, "average"), True
@@ -301,7 +301,7 @@ def _called(scene: Scene, column: Column, predicate: Comparison, text: str) -> s
 def _existence(scene: Scene, predicate: Exists, base: str) -> Atom:
     inner = Scene(predicate.query, scene.profile, scene.voice, scene)
     child = inner.grain
-    said = subject(inner, child, plural=predicate.negated)
+    said = subject(inner, child, plural=predicate.negated, nested=True)
     heavy = said not in (inner.one(child), inner.many(child))
     columns = tuple(c.name for _, c in predicate.link)
     role = scene.role_below(inner, child, columns, base)
@@ -338,15 +338,20 @@ def condition_text(scene: Scene, predicate: Predicate, base: str) -> str:
 
 
 def subject(
-    scene: Scene, alias: str, plural: bool, skip: Iterable[str] = (), drop: Iterable[Predicate] = (), noun: str = ""
+    scene: Scene,
+    alias: str,
+    plural: bool,
+    skip: Iterable[str] = (),
+    drop: Iterable[Predicate] = (),
+    nested: bool = False,
 ) -> str:
     """Noun of a source with all conditions on it and on what it belongs to: "orders of customers in France".
 
-    Sources in `skip` are not described; conditions in `drop` are said elsewhere; `noun` replaces the plain noun.
+    Sources in `skip` are not described; conditions in `drop` are said elsewhere. For `nested` see `combine`.
     """
     atoms = atoms_on(scene, alias, set(skip), tuple(drop))
-    head = noun or (scene.many(alias) if plural else scene.one(alias))
-    text = combine(atoms, scene.who(alias), plural, scene.voice)
+    head = scene.many(alias) if plural else scene.one(alias)
+    text = combine(atoms, scene.who(alias), plural, scene.voice, nested)
     return f"{head} {text}" if text else head
 
 
@@ -369,15 +374,15 @@ def _relation(scene: Scene, alias: str, other: str, below: list[Atom], up: bool,
     """The tie to a neighbour that meets conditions of its own."""
     voice = scene.voice
     one = scene.one(other)
-    single = f"{one} {combine(below, scene.who(other), False, voice)}"
+    single = f"{one} {combine(below, scene.who(other), False, voice, nested=True)}"
     simple = len(below) == 1 and not below[0].heavy
     if not up:
         return Atom(have=f"at least one {single}", heavy=True)
-    whose = f"{one}'s {below[0].whose}" if simple and below[0].whose else ""
+    whose = f"{one}'s {below[0].whose}" if simple and below[0].whose and "'s " not in below[0].whose else ""
     unique = simple and below[0].after.startswith(("named ", "called ", "titled "))
     after = ""
     if bare:
-        many = f"{scene.many(other)} {combine(below, scene.who(other), True, voice)}"
+        many = f"{scene.many(other)} {combine(below, scene.who(other), True, voice, nested=True)}"
         after = (
             f"of the {single}"
             if unique

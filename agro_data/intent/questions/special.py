@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from agro_data.intent.questions import words
 from agro_data.intent.questions.content import Content
-from agro_data.intent.questions.lists import answer, banded, banded_column
+from agro_data.intent.questions.lists import answer, banded, banded_column, joined
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.order import extreme_word, sort_key
-from agro_data.intent.questions.phrases import subject, term
+from agro_data.intent.questions.phrases import TAKEN, subject, term
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Arithmetic, Case, Column, Expression, SetOperation, Window
 from agro_data.profiling.profile import DatabaseProfile
@@ -72,17 +72,20 @@ def pairs(scene: Scene) -> Content:
     name = scene.phrase(Column(base, join.less)) if join.less else "name"
     many = subject(scene, base, True)
     extra = [o.expression for o in scene.query.select[2:]]
-    np = f"all pairs of {many} with the same {shared}"
     who = "who have" if words.is_person(scene.one(base)) else "that have"
-    np = voice.pick(
-        np, f"all pairs of {many} {who} the same {shared}", f"every pair of {many} sharing the same {shared}"
-    )
-    shown = f"the {name} of each of the two"
+    same = voice.pick(f"with the same {shared}", f"{who} the same {shared}", f"sharing the same {shared}")
+    text = sort_key(scene, Column(base, join.less or "")) == "text"
+    first = "the alphabetically earlier" if text else "the smaller"
+    once = voice.pick(f"each pair once with {first} {name} first", f"listing each pair only once, {first} {name} first")
     if extra:
-        shown = f"the {words.plural(name)} of both and the {words.listed([scene.phrase(e) for e in extra if isinstance(e, Column)])} they share"
-    less = sort_key(scene, Column(base, join.less or ""))
-    first = "the alphabetically earlier" if less == "text" else "the smaller"
-    return Content(np, tail=f"giving {shown}, each pair once with {first} {name} first")
+        also = words.listed([scene.phrase(e) for e in extra if isinstance(e, Column)])
+        return Content(f"the {words.plural(name)} of all pairs of {many} {same}, and the {also} they share", tail=once)
+    if voice.chance(0.5):
+        return Content(
+            f"the {words.plural(name)} of {voice.pick('all pairs', 'the pairs')} of {many} {same}", tail=once
+        )
+    np = f"{voice.pick('all pairs', 'every pair')} of {many} {same}"
+    return Content(np, tail=f"giving the {name} of each of the two, {once}")
 
 
 def best_of_each(scene: Scene) -> Content:
@@ -107,7 +110,7 @@ def best_of_each(scene: Scene) -> Content:
         elif e in keep.partition:
             heads.append(f"the {term(scene, e, base)}")
         else:
-            own.append(term(scene, e, base))
+            own.append(_beside_owner(scene, e, base))
     names = words.listed([words.plural(n) if keep.k > 1 else n for n in own])
     np = f"the {names} of the {noun}"
     if heads and (parent or voice.chance(0.5)):
@@ -116,6 +119,12 @@ def best_of_each(scene: Scene) -> Content:
     if keep.k > 1 and keep.ties:
         tie = voice.pick("including any that tie for the last place", "including ties for the last place")
     return Content(np, lead=f"for {voice.pick('each', 'each', 'every')} {group}", tail=tie)
+
+
+def _beside_owner(scene: Scene, expression: Expression, base: str) -> str:
+    if isinstance(expression, Column) and expression.source != base:
+        return f"{scene.one(expression.source)} {scene.phrase(expression)}"
+    return term(scene, expression, base)
 
 
 def windowed(scene: Scene) -> Content:
@@ -127,9 +136,8 @@ def windowed(scene: Scene) -> Content:
     lead = "" if plain else f"among {many}"
     own = [o.expression for o in query.select if not _computes(o.expression)]
     told = [_beside(scene, o.expression, base, not plain) for o in query.select if _computes(o.expression)]
-    names = words.listed([term(scene, e, base) for e in own])
-    np = f"the {names} of each {scene.one(base)}, and {words.listed(told)}" if len(own) > 1 else \
-        f"the {names} of each {scene.one(base)} and {words.listed(told)}"  # fmt: skip
+    head = joined(scene, own, base, f"each {scene.one(base)}")
+    np = f"{head}, and {words.listed(told)}" if " and " in head or "," in head else f"{head} and {words.listed(told)}"
     tail = ""
     if query.order_by:
         key = query.order_by[0]
@@ -170,9 +178,12 @@ def _beside(scene: Scene, expression: Expression, base: str, narrowed: bool) -> 
             value = term(scene, window.argument, base)
             within = _same(scene, window, base)
             make = "make" if words.is_plural(value) else "makes"
+            total, mean = (
+                ("total", "average") if not value.lower().startswith(TAKEN) else ("sum of the", "average of the")
+            )
             if window.function == "sum":
-                return f"the percentage of the total {value} of all {'these ' if narrowed else ''}{many}{within} that {its} {value} {make} up"
-            return f"the difference between {its} {value} and the average {value} of all {'these ' if narrowed else ''}{many}{within}"
+                return f"the percentage of the {total} {value} of all {'these ' if narrowed else ''}{many}{within} that {its} {value} {make} up"
+            return f"the difference between {its} {value} and the {mean} {value} of all {'these ' if narrowed else ''}{many}{within}"
     if isinstance(expression, Case):
         return f"{its} {banded_column(scene, expression, base)} band ({banded(expression)})"
     return f"the {term(scene, expression, base)}"

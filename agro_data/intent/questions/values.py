@@ -39,7 +39,8 @@ def say_value(value: Value, column: ColumnProfile | None, voice: Voice) -> str:
         return _with_unit(say_number(raw), column)
     if column is not None and column.kind in ("date", "datetime", "text") and column.role == "date":
         return _say_date(raw, voice)
-    return quoted(raw) if needs_quotes(raw) else voice.pick(raw, quoted(raw), raw)
+    bare = 0.3 if " " in raw else 0.55
+    return raw if not needs_quotes(raw) and voice.chance(bare) else quoted(raw)
 
 
 def quoted(text: str) -> str:

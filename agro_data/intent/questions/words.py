@@ -198,8 +198,16 @@ def head(phrase: str) -> tuple[str, str]:
     """(head, rest) at the first preposition: "date of birth" -> ("date", " of birth")."""
     found = re.search(r" (of|in|per|for|at|on|to|from|by|with|that|since|until|\() ?", phrase)
     if found is None or found.start() == 0:
-        return phrase, ""
+        return _before_participle(phrase)
     return phrase[: found.start()], phrase[found.start() :]
+
+
+def _before_participle(phrase: str) -> tuple[str, str]:
+    """ "hours played" -> ("hours", " played")."""
+    start, _, last = phrase.rpartition(" ")
+    if start and len(last) > 4 and last.endswith("ed") and not last.endswith("eed"):
+        return start, f" {last}"
+    return phrase, ""
 
 
 @cache
