@@ -165,3 +165,24 @@ def _position(maker: Position, context: RowContext) -> list[Cell]:
         else:
             out.append((maker.start + timedelta(days=place * (7 if maker.step == "week" else 1))).isoformat())
     return out
+
+
+def rollup(maker: Rollup, parents: list[int | None], values: list[Cell], count: int) -> list[Cell]:
+    """Aggregate of the children's `values` for each of `count` parents; without children 0, or NULL for max and min."""
+    groups: dict[int, list[Cell]] = {}
+    for parent, value in zip(parents, values, strict=True):
+        if parent is not None and value is not None:
+            groups.setdefault(parent, []).append(value)
+    return [_aggregate(groups.get(i, []), maker) for i in range(count)]
+
+
+def _aggregate(values: list[Cell], maker: Rollup) -> Cell:
+    if maker.function == "count":
+        return len(values)
+    if not values:
+        return 0 if maker.function == "sum" else None
+    if maker.function == "sum":
+        total = sum(value for value in values if isinstance(value, int | float))
+        return round(total, maker.decimals) if isinstance(total, float) else total
+    pick: Callable[..., Cell] = max if maker.function == "max" else min
+    return pick(values)

@@ -64,7 +64,7 @@ def components(nodes: Sequence[str], parents: Mapping[str, Sequence[str]]) -> li
 def fill_order(schema: Schema) -> FillOrder:
     """Order of all tables of `schema`, and what becomes of the keys that no order can satisfy."""
     names = [table.name for table in schema.tables]
-    own = tuple(k for k in schema.foreign_keys if k.table == k.ref_table)
+    own = [k for k in schema.foreign_keys if k.table == k.ref_table]
     others = [k for k in schema.foreign_keys if k.table != k.ref_table]
     parents = {name: [k.ref_table for k in others if k.table == name] for name in names}
     ordered: list[str] = []
@@ -72,8 +72,9 @@ def fill_order(schema: Schema) -> FillOrder:
         ordered.extend(_open(component, others, schema))
     rank = {name: i for i, name in enumerate(ordered)}
     late = [k for k in others if rank[k.ref_table] > rank[k.table]]
-    broken = tuple(k for k in late if _in_key(k, schema))
-    return FillOrder(tuple(ordered), own, tuple(k for k in late if k not in broken), broken)
+    broken = tuple(k for k in (*late, *own) if _in_key(k, schema))
+    kept = [tuple(k for k in keys if k not in broken) for keys in (own, late)]
+    return FillOrder(tuple(ordered), own=kept[0], deferred=kept[1], broken=broken)
 
 
 def _open(component: tuple[str, ...], keys: Sequence[ForeignKey], schema: Schema) -> list[str]:

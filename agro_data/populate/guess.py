@@ -115,7 +115,7 @@ _CATEGORIES: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 _GENERIC = (
     "North", "Harbor", "Summit", "River", "Maple", "Granite", "Silver", "Meadow", "Falcon", "Ocean", "Prairie", "Cedar",
-    "Aurora", "Beacon", "Canyon", "Delta", "Ember", "Forest", "Garnet", "Horizon", "Island", "Juniper", "Keystone", "Lunar",
+    "Aurora", "Beacon", "Canyon", "Delta", "Ember", "Forest", "Garnet", "Horizon", "Island", "Juniper", "Keystone",
 )  # fmt: skip
 _NOUNS = (
     "Plan", "Line", "Group", "Point", "House", "Works", "Bridge", "Garden", "Star", "Gate", "Field", "Tower", "Path",

@@ -68,7 +68,10 @@ class Clock:
 
 @dataclass(frozen=True)
 class Words:
-    """Names and texts from Faker; `kind` is a key of `generators.WORDS`. With `pool`, at most so many different ones."""
+    """Names and texts from Faker; `kind` is a key of `generators.WORDS`.
+
+    With `pool`, at most so many different ones.
+    """
 
     kind: str
     pool: int = 0
@@ -86,7 +89,8 @@ class Compose:
 class After:
     """A date or timestamp later than the latest of `anchors` (paths) by `low` to `high` days.
 
-    What would fall after `until` (a path or an ISO date) is NULL in a nullable column if `until` is a date, and else falls between `low` days after the anchors and `until`.
+    What would fall after `until`, an ISO date, is NULL in a nullable column. In others, and where `until` is a path,
+    it falls between `low` days after the anchors and `until`.
     """
 
     anchors: tuple[str, ...]

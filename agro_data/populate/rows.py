@@ -6,8 +6,7 @@ the fan-out of 0, 1 and many children a parent is our decision (METHODS 1.1).
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import TypeVar
@@ -16,7 +15,7 @@ from faker import Faker
 
 from agro_data.databases.types import Cell
 from agro_data.populate import links
-from agro_data.populate.columns import RowContext, dependencies, fill, paths
+from agro_data.populate.columns import RowContext, dependencies, fill, paths, rollup
 from agro_data.populate.dag import fill_order
 from agro_data.populate.generators import new_faker
 from agro_data.populate.guess import guess_hint
@@ -221,7 +220,8 @@ class _Builder:
             values = self._with_nulls(table, name, values)
         elif None in values:
             raise PopulateError(
-                f"{self.schema.name}: {table.spec.name}.{name} is NOT NULL, but its hint gave NULL in row {values.index(None)}"
+                f"{self.schema.name}: {table.spec.name}.{name} is NOT NULL, "
+                f"but its hint gave NULL in row {values.index(None)}"
             )
         table.columns[name] = values
 
@@ -339,7 +339,7 @@ class _Builder:
         rng: links.Rng,
         differs: links.Allowed | None,
     ) -> list[int | None]:
-        """Redraw where a bridge's key is complete with `key` and would repeat; what finds no free pair is dropped later."""
+        """Redraw where a bridge's key would repeat; what finds no free pair is dropped later."""
         filled = set(table.columns) | set(key.columns)
         unique = next((k for k in table.spec.keys if set(k) <= filled and set(key.columns) < set(k)), None)
         if unique is None:
@@ -357,7 +357,8 @@ class _Builder:
         for row, value in enumerate(values):
             if None not in value and value not in number:
                 raise PopulateError(
-                    f"{self.schema.name}: {table.spec.name}: record {row + 1} has {value}, which is no row of {key.ref_table}"
+                    f"{self.schema.name}: {table.spec.name}: record {row + 1} has {value}, "
+                    f"which is no row of {key.ref_table}"
                 )
         return [number.get(value) for value in values]
 
@@ -397,29 +398,7 @@ class _Builder:
         keys = [k for k in child.parents if k.ref_table == table.spec.name] if child else []
         if child is None or len(keys) != 1:
             raise PopulateError(
-                f"{self.schema.name}: {table.spec.name}: a rollup of {maker.table} needs one foreign key from it, found {len(keys)}"
+                f"{self.schema.name}: {table.spec.name}: a rollup of {maker.table} needs one foreign key from it, "
+                f"found {len(keys)}"
             )
-        groups: dict[int, list[Cell]] = {}
-        for parent, value in zip(child.parents[keys[0]], child.columns[maker.column], strict=True):
-            if parent is not None and value is not None:
-                groups.setdefault(parent, []).append(value)
-        return [_aggregate(groups.get(i, []), maker) for i in range(table.count)]
-
-
-def _aggregate(values: list[Cell], maker: Rollup) -> Cell:
-    if maker.function == "count":
-        return len(values)
-    if not values:
-        return 0 if maker.function == "sum" else None
-    if maker.function == "sum":
-        total = sum(value for value in values if isinstance(value, int | float))
-        return round(total, maker.decimals) if isinstance(total, float) else total
-    pick: Callable[..., Cell] = max if maker.function == "max" else min
-    return pick(values)
-
-
-def fan_out(rows: Rows, key: ForeignKey) -> Counter[int]:
-    """Number of parents by their number of children: `{0: 12, 1: 9, 5: 30}`."""
-    children = Counter(zip(*(rows[key.table][c] for c in key.columns), strict=True))
-    parents = zip(*(rows[key.ref_table][c] for c in key.ref_columns), strict=True)
-    return Counter(children[parent] for parent in parents)
+        return rollup(maker, child.parents[keys[0]], child.columns[maker.column], table.count)

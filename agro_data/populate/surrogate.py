@@ -36,10 +36,11 @@ _MOST_NULL = 0.8  # a column keeps some values, however empty the source's is
 def build_surrogate(profile: DatabaseProfile, path: Path, seed: int, rows: int = 200) -> Path:
     """Write a database of `profile`'s dialect at `path` with its tables, keys and foreign keys, and invented rows.
 
-    Names, types, roles, rounded null shares and distinct counts are all that is read of the profile, so a profile made
-    with `values=False` loses nothing, and no source value can be in the file. Lookup tables keep roughly their size,
-    entities get `rows` rows, events, bridges and other tables at the end of a chain twice as many. Foreign keys that were inferred are declared where the
-    engine lets them be; the rows respect all of them. Raises `PopulateError` where a schema cannot be filled.
+    Names, types, roles, rounded null shares and distinct counts are all that is read of the profile, so a profile
+    made with `values=False` loses nothing, and no source value can be in the file. Lookup tables keep roughly their
+    size, entities get `rows` rows, events, bridges and other tables at the end of a chain twice as many. Foreign keys
+    that were inferred are declared where the engine lets them be; the rows respect all of them. Raises
+    `PopulateError` where a schema cannot be filled.
     """
     schema = surrogate_schema(profile)
     made = build_rows(schema, surrogate_plan(profile, schema, rows), seed)

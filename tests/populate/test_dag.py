@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agro_data.populate.dag import components, fill_order
 from agro_data.populate.schema import read_ddl

@@ -8,7 +8,8 @@ import pytest
 
 from agro_data.populate.domain import load_domain
 from agro_data.populate.hints import read_table
-from agro_data.populate.rows import build_rows, fan_out
+from agro_data.populate.links import fan_out
+from agro_data.populate.rows import build_rows
 from agro_data.populate.schema import PopulateError, read_ddl
 from agro_data.populate.writer import write_sqlite
 
@@ -65,10 +66,10 @@ def test_no_one_is_hired_before_eighteen(rows):
 def test_chains_of_bosses_end(rows):
     boss = dict(zip(rows["person"]["id"], rows["person"]["boss"], strict=True))
     assert None in boss.values()
-    for person in boss:
-        steps = 0
-        while person is not None:
-            person, steps = boss[person], steps + 1
+    for first in list(boss):
+        above, steps = boss[first], 0
+        while above is not None:
+            above, steps = boss[above], steps + 1
             assert steps <= len(boss)
 
 
@@ -84,7 +85,7 @@ def test_composite_keys_are_unique_and_derived_columns_add_up(rows):
     assert len(set(zip(work["person"], work["project"], strict=True))) == len(work["person"]) >= 380
     for hours, rate, pay in zip(work["hours"], work["rate"], work["pay"], strict=True):
         assert pay == round(hours * rate, 2)
-    totals = {p: 0.0 for p in rows["project"]["id"]}
+    totals = dict.fromkeys(rows["project"]["id"], 0.0)
     for project, pay in zip(work["project"], work["pay"], strict=True):
         totals[project] += pay
     assert rows["project"]["cost"] == pytest.approx(list(totals.values()), abs=0.01)

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from agro_data.populate.domain import domain_names, load_domain
-from agro_data.populate.rows import fan_out
+from agro_data.populate.links import fan_out
 from agro_data.populate.samples import build_sample, build_samples
 from agro_data.populate.writer import write_duckdb, write_sqlite
 
