@@ -34,7 +34,9 @@ def table_kind(
             return "bridge"
     if not outgoing and rows <= 200 and len(own) <= 3 and len(columns) <= 4 and _codes(columns, primary_key, singular):
         return "lookup"
-    if outgoing and any(column.role == "date" for column in columns):
+    person = any(column.phrase in ("last name", "family name", "date of birth", "birth date") for column in columns)
+    elsewhere = any(key.ref_table != key.table for key in outgoing)
+    if elsewhere and not person and any(column.role == "date" for column in columns):
         return "event"
     return "entity"
 

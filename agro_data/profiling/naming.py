@@ -321,6 +321,7 @@ def _without_noun(
         or not rest
         or rest[0] in _TIGHT_PREPOSITIONS
         or rest[0].isdigit()
+        or rest[-1].isdigit()
         or rest[-1] in _NEEDS_NOUN
         or rest == ["flag"]
         # "product id" of a booked product may be that of another table's product.
