@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from agro_data.databases.types import Cell
 from agro_data.intent.atlas import is_iso_date, is_number, sayable
+from agro_data.intent.holds import cuts
 from agro_data.intent.scene import Frame
 from agro_data.intent.tree import (
     Between,
@@ -56,13 +57,18 @@ def conditions(
                 weight *= 50
             pool.append((column, weight))
     found: list[Predicate] = []
+    on_alias: dict[str, list[Predicate]] = {}
     for _ in range(count * 3):
         if len(found) == count or not pool:
             break
         column = scene.pick([c for c, _ in pool], [w for _, w in pool])
         pool = [(c, w) for c, w in pool if c != column]
         predicate = condition(frame, column)
-        if predicate is not None:
+        if predicate is None:
+            continue
+        beside = on_alias.setdefault(column.source, [])
+        if cuts([*beside, predicate], frame.atlas.rows(frame.table(column.source).name)):
+            beside.append(predicate)
             found.append(predicate)
     return found
 
@@ -166,7 +172,9 @@ class Maker:
         here = self.here if isinstance(self.here, int | float) and math.isfinite(self.here) else None
         year = self.profile.role == "year"
         exact = 0.45 if year else (0.3 if self.profile.integral and self.profile.distinct <= 12 else 0.04)
-        if len(whole) < 3 or self.scene.chance(exact):
+        if len(whole) < 3:
+            return self.same()
+        if self.scene.chance(exact):
             return self.same() if year or self.profile.integral else (self._bound(whole, here) or self.same())
         if not self.plain and self.scene.chance(0.16):
             between = self._between(whole, here)

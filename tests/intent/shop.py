@@ -72,8 +72,7 @@ def rows(seed: int = 7) -> dict[str, list[tuple[object, ...]]]:
     ]  # fmt: skip
     customers = [
         (i, f"{rng.choice(first)} {rng.choice(last)} {i}", rng.choice(cities[:4]), rng.randint(1950, 2004),
-         i % 3 == 0,
-         f"Prefers {rng.choice(['mail', 'phone', 'visits'])}, met at the {rng.choice(['fair', 'shop'])}." if i % 2 else None)
+         i % 3 == 0, f"Prefers {rng.choice(['mail', 'phone'])} at {rng.choice(['home', 'work'])}." if i % 2 else None)
         for i in range(1, 41)
     ]  # fmt: skip
     products = [

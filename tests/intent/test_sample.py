@@ -25,8 +25,10 @@ from agro_data.intent.tree import Intent, Shape, from_json, to_json
 sys.path.insert(0, str(Path(__file__).parent))
 import shop
 
+Fetch = Callable[[str], list[tuple[Any, ...]]]
 
-def fetcher(dialect: str, folder: Path) -> Callable[[str], list[tuple[Any, ...]]]:
+
+def fetcher(dialect: str, folder: Path) -> Fetch:
     if dialect == "sqlite":
         shop.build_sqlite(folder / "shop.sqlite").close()
         connection = sqlite3.connect(f"file:{folder / 'shop.sqlite'}?mode=ro", uri=True)
@@ -37,7 +39,7 @@ def fetcher(dialect: str, folder: Path) -> Callable[[str], list[tuple[Any, ...]]
 
 @pytest.fixture(scope="module")
 def intents() -> list[Intent]:
-    return list(islice(sample_intents(shop.profile(), seed=1), 1500))
+    return list(islice(sample_intents(shop.profile(), seed=1), 500))
 
 
 def test_every_shape_is_sampled(intents: list[Intent]) -> None:
@@ -133,7 +135,7 @@ def test_prior_can_switch_shapes_off_and_names_unknown_ones() -> None:
         default_prior().with_shapes({"jion": 1})
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 2**31))
 def test_plausibility_is_a_share_and_never_depends_on_aliases(seed: int) -> None:
     profile = shop.profile()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from agro_data.intent.atlas import is_number, near_unique, sayable
+from agro_data.intent.atlas import Row, is_number, near_unique, sayable
 from agro_data.intent.choose import outputs
 from agro_data.intent.filters import Maker, conditions
+from agro_data.intent.holds import holds
 from agro_data.intent.rename import rename_sources
 from agro_data.intent.scene import Draft, Frame, Scene
 from agro_data.intent.tree import Column, Comparison, Join, Predicate, Query, SetOperation, Value
@@ -62,7 +63,8 @@ def _contrast(
 ) -> tuple[Predicate, Predicate] | None:
     """Two conditions on one column that set rows apart, drawn from two sample rows.
 
-    For an intersection the two rows are of one group (equal in the columns `group`), so that it is not empty.
+    But for a union the two rows are of one group (equal in the columns `group`), so that the lists overlap.
+    None where the sample shows no pair that makes a difference.
     """
     table = frame.table(frame.root)
     sample = [r for r in scene.atlas.rows(table.name) if all(r[c.name] is not None for c in group)]
@@ -73,22 +75,41 @@ def _contrast(
     for _ in range(8):
         one = scene.pick(sample)
         same = [r for r in sample if all(r[c.name] == one[c.name] for c in group)]
-        a, b = one[column.name], scene.pick(same if operator == "intersect" else sample)[column.name]
-        if a == b or not sayable(a) or not sayable(b):
-            continue
-        makers = [Maker(frame, Column(frame.root, column.name), here, plain=True) for here in (a, b)]
-        if not (column.role in ("measure", "year") and is_number(column)) or (
-            column.distinct <= 12 and scene.chance(0.15)
-        ):
-            return makers[0].equal(a), makers[1].equal(b)
-        if not isinstance(a, int | float) or not isinstance(b, int | float):
-            continue
-        low, high = makers if a < b else makers[::-1]
-        below, above = low.bound("<"), high.bound(">")
-        if below is None or above is None or not _apart(below, above):
-            continue
-        return (above, below) if scene.chance(0.6) else (below, above)
+        tests = _pair(scene, frame, column, one, scene.pick(sample if operator == "union" else same))
+        for first, second in () if tests is None else (tests, tests[::-1]):
+            if _telling(operator, first, second, sample, group):
+                return first, second
     return None
+
+
+def _pair(
+    scene: Scene, frame: Frame, column: ColumnProfile, one: Row, other: Row
+) -> tuple[Predicate, Predicate] | None:
+    """A condition true of `one` and a condition true of `other` that no row meets together."""
+    a, b = one[column.name], other[column.name]
+    if a == b or not sayable(a) or not sayable(b):
+        return None
+    makers = [Maker(frame, Column(frame.root, column.name), here, plain=True) for here in (a, b)]
+    exact = column.distinct <= 12 and scene.chance(0.15)
+    if exact or not (column.role in ("measure", "year") and is_number(column)):
+        return makers[0].equal(a), makers[1].equal(b)
+    if not isinstance(a, int | float) or not isinstance(b, int | float):
+        return None
+    low, high = makers if a < b else makers[::-1]
+    below, above = low.bound("<"), high.bound(">")
+    if below is None or above is None or not _apart(below, above):
+        return None
+    return (above, below) if scene.chance(0.6) else (below, above)
+
+
+def _telling(operator: Operator, first: Predicate, second: Predicate, sample: list[Row], group: list[Column]) -> bool:
+    """Whether, in the sample, the operation gives something and the second list matters."""
+    left, right = (
+        {tuple(row[c.name] for c in group) for row in sample if holds(test, row)} for test in (first, second)
+    )
+    if operator == "intersect":
+        return bool(left & right)
+    return bool(left - right) and bool(right - left if operator == "union" else left & right)
 
 
 def _contrasts(scene: Scene, table: TableProfile, column: ColumnProfile, group: list[Column]) -> bool:

@@ -44,7 +44,8 @@ def extreme(scene: Scene) -> Draft | None:
     table = scene.subject(lambda t: t.rows > 2 and scene.atlas.ordered(t.name))
     if table is None:
         return None
-    column = scene.column(table.name, scene.atlas.ordered(table.name))
+    columns = [c for c in scene.atlas.ordered(table.name) if c.distinct >= min(10, 0.3 * table.rows)]
+    column = scene.column(table.name, columns)
     if column is None:
         return None
     frame = scene.frame(table)

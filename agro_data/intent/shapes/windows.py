@@ -7,11 +7,16 @@ from agro_data.intent.choose import adds_up, outputs, rankable
 from agro_data.intent.filters import conditions
 from agro_data.intent.scene import Draft, Frame, Scene, conjunction
 from agro_data.intent.tree import Arithmetic, Column, Expression, Keep, OrderKey, Output, Value, Window
-from agro_data.profiling.profile import TableProfile
+from agro_data.profiling.profile import ColumnProfile, TableProfile
 
 
 def _groups(scene: Scene, table: TableProfile) -> list[str]:
     return [c.name for c in scene.atlas.categories(table.name) if c.null_share == 0 and table.rows / c.distinct >= 2]
+
+
+def _graded(table: TableProfile, column: ColumnProfile) -> bool:
+    """Whether a ranking by the column tells rows apart, rather than putting half of them on the first place."""
+    return column.distinct >= min(20, 0.4 * table.rows)
 
 
 def top_per_group(scene: Scene) -> Draft | None:
@@ -21,7 +26,7 @@ def top_per_group(scene: Scene) -> Draft | None:
     )
     if table is None:
         return None
-    measures = [c for c in scene.atlas.ordered(table.name) if c.null_share == 0]
+    measures = [c for c in scene.atlas.ordered(table.name) if c.null_share == 0 and _graded(table, c)]
     column = scene.column(table.name, measures)
     if column is None:
         return None
@@ -55,7 +60,9 @@ def window(scene: Scene) -> Draft | None:
     table = scene.subject(lambda t: t.rows > 3 and scene.atlas.measures(t.name))
     if table is None:
         return None
-    column = scene.column(table.name, [c for c in scene.atlas.measures(table.name) if c.null_share == 0])
+    column = scene.column(
+        table.name, [c for c in scene.atlas.measures(table.name) if c.null_share == 0 and _graded(table, c)]
+    )
     if column is None:
         return None
     frame = scene.frame(table)
