@@ -11,15 +11,15 @@ from pathlib import Path
 from agro_data.databases.types import Dialect
 from agro_data.populate.dag import fill_order
 from agro_data.populate.guess import guess_hint
-from agro_data.populate.hints import ColumnHint, Number, Parent, Plan, Series, TablePlan
+from agro_data.populate.hints import ColumnHint, Number, Parent, Plan, Series, TablePlan, Words
 from agro_data.populate.rows import build_rows
-from agro_data.populate.schema import ColumnSpec, PopulateError, Schema, TableSpec
+from agro_data.populate.schema import ColumnSpec, PopulateError, Schema, TableSpec, kind_of
 from agro_data.populate.writer import quote, write_duckdb, write_sqlite
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Kind, TableProfile
 
 # A declared type may quote values (ENUM ('a', 'b')); only plain names with sizes are carried over.
 _PLAIN_TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_ ]*(\(\s*\d+\s*(,\s*\d+\s*)?\))?")
-_NESTED = re.compile(r"ENUM|STRUCT|MAP|UNION|INTERVAL|BIT\b|JSON|VARIANT", re.IGNORECASE)
+_NESTED = re.compile(r"ENUM|STRUCT|MAP|UNION|INTERVAL|BIT\b|JSON|VARIANT|GEOMETRY", re.IGNORECASE)
 _TYPE_OF_KIND: dict[Kind, str] = {
     "integer": "BIGINT",
     "real": "DOUBLE",
@@ -105,7 +105,10 @@ def _column(column: ColumnProfile, in_key: bool, dialect: Dialect) -> ColumnSpec
     if not plain:
         known = dialect == "duckdb" or (declared and column.kind in _TYPE_OF_KIND)
         declared = _TYPE_OF_KIND.get(column.kind, "VARCHAR") if known else ""
-    return ColumnSpec(column.name, declared, column.kind, nullable=column.nullable and not in_key)
+    kind = column.kind
+    if dialect == "duckdb" and kind_of(declared) != "text":
+        kind = kind_of(declared)  # DuckDB holds its columns to their types, SQLite does not
+    return ColumnSpec(column.name, declared, kind, nullable=column.nullable and not in_key)
 
 
 def _ddl(schema: Schema, dialect: Dialect) -> str:
@@ -176,6 +179,8 @@ def _hint(table: TableProfile, column: ColumnProfile, spec: TableSpec, count: in
     if unique and place.kind in ("integer", "real", "boolean"):
         start = 2025 - count if column.role == "year" else 1
         return ColumnHint(Series(start), 0.0, unique=True)
+    if place.declared_type.upper() == "UUID":
+        return ColumnHint(Words("uuid"), _null_share(column), unique)
     hint = guess_hint(
         f"{table.singular} {table.name}",
         place,

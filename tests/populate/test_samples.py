@@ -9,10 +9,12 @@ import duckdb
 import pytest
 import yaml
 
+from agro_data.databases.catalog import find_databases
 from agro_data.populate.domain import domain_names, load_domain
 from agro_data.populate.links import fan_out
 from agro_data.populate.samples import build_sample, build_samples
 from agro_data.populate.writer import write_duckdb, write_sqlite
+from agro_data.profiling.profiler import profile_database
 
 NAMES = domain_names()
 SQLITE = [name for name in NAMES if load_domain(name).engine == "sqlite"]
@@ -134,10 +136,21 @@ def test_right_content_is_kept_and_wrong_content_is_made_again(tmp_path):
 def test_semantics_name_what_exists(name, folder):
     notes = yaml.safe_load((folder / f"{name}.semantics.yml").read_text())
     schema = load_domain(name).schema
-    assert notes["description"]
+    assert notes["domain"]
     for table, entry in notes["tables"].items():
         assert set(entry.get("columns", {})) <= set(schema.by_name[table].by_name)
     assert notes["metrics"]
+
+
+def test_profiles_of_the_samples_have_no_problems(folder):
+    found = find_databases(folder)
+    assert found.problems == ()
+    assert [database.db_id for database in found.databases] == list(NAMES)
+    for name in (SQLITE[0], DUCKDB[0], "insurance_claims"):
+        (database,) = [d for d in found.databases if d.db_id == name]
+        profile = profile_database(database)
+        assert profile.problems == ()
+        assert len(profile.metrics) == len(load_domain(name).semantics["metrics"])
 
 
 @pytest.mark.parametrize("name", NAMES)
