@@ -74,11 +74,11 @@ def _in_hub_cache(name: str) -> Path | None:
     if find_spec("huggingface_hub") is None:
         return None
     from huggingface_hub import snapshot_download  # noqa: PLC0415  (heavy)
-    from huggingface_hub.errors import LocalEntryNotFoundError  # noqa: PLC0415
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError  # noqa: PLC0415
 
     try:
         folder = Path(snapshot_download(name, local_files_only=True))
-    except LocalEntryNotFoundError:
+    except (LocalEntryNotFoundError, HFValidationError):  # not there, or no name the Hub could have
         return None
     # A download that was cut short, or one of the configuration alone, leaves a snapshot without weights.
     return folder if any(folder.glob("*.safetensors")) or any(folder.glob("pytorch_model*.bin")) else None
@@ -117,7 +117,7 @@ def _from_hub(name: str, network: bool) -> Path:
     try:
         wanted = ["*.json", "*.txt", "*.safetensors", "*/config.json"]
         return Path(snapshot_download(name, allow_patterns=wanted))
-    except (HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled, OSError) as error:
+    except (HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled, OSError, ValueError) as error:
         raise ModelMissing(
             f"embedding model {name} is not on this machine and the Hub did not give it ({error}): {remedy}"
         ) from error

@@ -45,7 +45,7 @@ class Quotas:
     styles: Mapping[str, float] | None = None
     construct_share: float = 0.005
     coverage: bool = True
-    plausibility: float = 0.5
+    plausibility: float = 0.3
     block_rows: int = 2_000
 
     def __post_init__(self) -> None:
