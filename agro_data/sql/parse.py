@@ -60,6 +60,8 @@ def parse_select(sql: str, dialect: Dialect) -> exp.Query:
     for kind in {type(node): None for node in tree.walk()}:
         if not issubclass(kind, _ALLOWED) or issubclass(kind, _REFUSED):
             raise SqlRefused("not_select", f"{kind.__name__} has no place in a read-only query")
+    if any(not select.expressions for select in tree.find_all(exp.Select)):
+        raise SqlRefused("syntax", "a SELECT names nothing to be selected")
     return tree
 
 

@@ -194,8 +194,10 @@ def _column_mapping(
 ) -> tuple[int, ...] | None:
     """Columns of `predicted`, one for each of `gold` and none twice, under which the rows are the same; or None.
 
-    Columns are placed one after another, and a prefix that already differs is not continued.
+    Columns are placed one after another; a prefix that already differs is not continued, and of columns that are
+    identical only the first that is free is tried.
     """
+    images = [tuple((type(row[j]), row[j]) for row in predicted) for j in range(len(predicted[0]))]
     width = len(gold[0])
     candidates = [
         [j for j in range(len(predicted[0])) if same([(r[i],) for r in gold], [(r[j],) for r in predicted])]
@@ -206,11 +208,13 @@ def _column_mapping(
         if len(chosen) == width:
             yield chosen
             return
+        tried: set[Hashable] = set()
         for column in candidates[len(chosen)]:
+            if column in chosen or images[column] in tried:
+                continue
+            tried.add(images[column])
             longer = (*chosen, column)
-            if column not in chosen and same(
-                [row[: len(longer)] for row in gold], [tuple([row[j] for j in longer]) for row in predicted]
-            ):
+            if same([row[: len(longer)] for row in gold], [tuple([row[j] for j in longer]) for row in predicted]):
                 yield from extend(longer)
 
     return next(extend(()), None)

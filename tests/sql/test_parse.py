@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+
+from agro_data.databases.types import Dialect
+from agro_data.sql.parse import SqlRefused, parse_select
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1",
+        "SELECT a FROM t;",
+        "WITH c AS (SELECT a FROM t) SELECT * FROM c",
+        "SELECT a FROM t UNION ALL SELECT b FROM u ORDER BY 1 LIMIT 3",
+        "SELECT SUM(a) OVER (PARTITION BY b ORDER BY c ROWS UNBOUNDED PRECEDING) FROM t",
+        "SELECT CASE WHEN a > 1 THEN 'x' END, a || b, CAST(a AS REAL) FROM t WHERE a IN (1, 2) AND b LIKE '%x'",
+    ],
+)
+def test_one_query_is_parsed(sql: str, dialect: Dialect) -> None:
+    assert parse_select(sql, dialect).key in {"select", "union"}
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+@pytest.mark.parametrize(
+    ("sql", "reason"),
+    [
+        ("", "syntax"),
+        ("SELECT", "syntax"),
+        ("SELECT (", "syntax"),
+        ("SELEC a FROM t", "syntax"),
+        ("SELECT 1; SELECT 2", "multiple_statements"),
+        ("SELECT 1; DROP TABLE t", "multiple_statements"),
+        ("DROP TABLE t", "not_select"),
+        ("DELETE FROM t", "not_select"),
+        ("PRAGMA table_info(t)", "not_select"),
+        ("ATTACH 'x' AS y", "not_select"),
+        ("COPY t TO 'x'", "not_select"),
+        ("SELECT 1 INTO x", "not_select"),
+        ("SELECT ?", "not_select"),
+        ("SELECT * FROM t TABLESAMPLE 5", "not_select"),
+        ("VALUES (1)", "not_select"),
+        ("EXPLAIN SELECT 1", "not_select"),
+    ],
+)
+def test_anything_else_is_refused_with_its_reason(sql: str, reason: str, dialect: Dialect) -> None:
+    with pytest.raises(SqlRefused) as refused:
+        parse_select(sql, dialect)
+    # what one dialect cannot read at all, the other may know as a command
+    assert refused.value.reason in {reason, "syntax"} if reason == "not_select" else refused.value.reason == reason
+    assert refused.value.detail
+
+
+def test_deep_nesting_is_a_refusal_not_a_crash() -> None:
+    with pytest.raises(SqlRefused):
+        parse_select("SELECT " + "(" * 5_000 + "1" + ")" * 5_000, "sqlite")

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sql_samples import SHOP, golds, spider_path, spider_schema
+
+from agro_data.databases.types import Dialect
+from agro_data.verify.gate import MAX_LENGTH, check_statement
+
+BOTH = ["sqlite", "duckdb"]
+
+
+@pytest.mark.parametrize("dialect", BOTH)
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT name FROM customer WHERE id = 1",
+        "SELECT id AS z FROM orders WHERE z > 1 GROUP BY z ORDER BY z",
+        "SELECT name FROM customer c WHERE EXISTS (SELECT 1 FROM orders WHERE customer_id = c.id)",
+        "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 3) SELECT x FROM n",
+        "SELECT id FROM customer JOIN orders USING (id)",
+        "SELECT name FROM customer NATURAL JOIN orders",
+        "SELECT name FROM customer WHERE name = 'now'",
+        "SELECT id FROM customer UNION SELECT customer_id FROM orders ORDER BY id",
+    ],
+)
+def test_reading_known_names_passes(sql: str, dialect: Dialect) -> None:
+    gate = check_statement(sql, dialect, SHOP)
+    assert gate.ok, gate.detail
+    assert gate.tree is not None
+
+
+@pytest.mark.parametrize("dialect", BOTH)
+@pytest.mark.parametrize(
+    ("sql", "reason"),
+    [
+        ("SELECT FROM WHERE", "syntax"),
+        ("DELETE FROM customer", "not_select"),
+        ("SELECT 1; SELECT 2", "multiple_statements"),
+        ("SELECT id FROM shop", "unknown_table"),
+        ("SELECT x.id FROM customer", "unknown_table"),
+        ("SELECT id FROM sqlite_master", "unknown_table"),
+        ("SELECT age FROM customer", "unknown_column"),
+        ("SELECT customer.age FROM customer", "unknown_column"),
+        ("SELECT rowid FROM customer", "unknown_column"),
+        ("SELECT id FROM customer, orders", "ambiguous_column"),
+        ("SELECT * FROM pragma_table_info('customer')", "forbidden_function"),
+        ("SELECT load_extension('x')", "forbidden_function"),
+        ("SELECT * FROM read_csv('x')", "forbidden_function"),
+        ("SELECT random() FROM customer", "not_deterministic_function"),
+        ("SELECT name FROM customer ORDER BY random()", "not_deterministic_function"),
+        ("SELECT CURRENT_DATE", "not_deterministic_function"),
+        ("SELECT CURRENT_TIMESTAMP", "not_deterministic_function"),
+        ("SELECT date('now') FROM customer", "not_deterministic_function"),
+    ],
+)
+def test_a_refusal_has_its_class_and_says_why(sql: str, reason: str, dialect: Dialect) -> None:
+    gate = check_statement(sql, dialect, SHOP)
+    assert (gate.ok, gate.reason) == (False, reason)
+    assert gate.detail
+
+
+@pytest.mark.parametrize("sql", ["SELECT datetime()", "SELECT strftime('%Y')", "SELECT julianday(' NOW ') - 1"])
+def test_sqlite_date_functions_read_the_clock_when_nothing_is_given(sql: str) -> None:
+    assert check_statement(sql, "sqlite", SHOP).reason == "not_deterministic_function"
+
+
+@pytest.mark.parametrize("sql", ["SELECT now()", "SELECT 'today'::DATE", "SELECT age(born) FROM customer"])
+def test_duckdb_functions_that_read_the_clock(sql: str) -> None:
+    assert check_statement(sql, "duckdb", SHOP).reason == "not_deterministic_function"
+
+
+def test_a_double_quoted_token_that_names_nothing_is_a_string_in_sqlite_only() -> None:
+    sql = 'SELECT id FROM customer WHERE city = "Oslo"'
+    assert check_statement(sql, "sqlite", SHOP).ok
+    assert check_statement(sql, "duckdb", SHOP).reason == "unknown_column"
+
+
+def test_a_near_miss_is_named() -> None:
+    assert "did you mean name?" in check_statement("SELECT nam FROM customer", "sqlite", SHOP).detail
+    assert "did you mean customer?" in check_statement("SELECT 1 FROM custmer", "sqlite", SHOP).detail
+
+
+def test_length_is_bounded_before_anything_is_read() -> None:
+    gate = check_statement("SELECT '" + "x" * MAX_LENGTH + "'", "sqlite", SHOP)
+    assert gate.reason == "too_long"
+
+
+def test_every_runnable_gold_of_spider_passes(shared_data: Path) -> None:
+    refused = [
+        (db_id, sql, gate)
+        for split in ("train", "dev")
+        for db_id, sql in golds(shared_data, split)
+        if not (gate := check_statement(sql, "sqlite", spider_schema(shared_data, db_id))).ok
+    ]
+    assert len(refused) <= 3
+    for db_id, sql, gate in refused:
+        with (
+            closing(sqlite3.connect(spider_path(shared_data, db_id).as_uri() + "?immutable=1", uri=True)) as connection,
+            pytest.raises(sqlite3.Error),
+        ):
+            connection.execute(sql).fetchall()
+        assert gate.reason in {"unknown_table", "unknown_column"}

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import duckdb
+import pytest
+from verify_shop import as_database, shop
+
+from agro_data.databases.opening import DatabaseError
+from agro_data.databases.types import Cell, Database, Dialect
+from agro_data.verify import determinism
+from agro_data.verify.determinism import reference, shuffled_copy
+
+
+def rows(database: Database, sql: str) -> list[tuple[Cell, ...]]:
+    if database.dialect == "duckdb":
+        with duckdb.connect(database.path, read_only=True) as duck:
+            return duck.execute(sql).fetchall()
+    with closing(sqlite3.connect(database.path)) as connection:
+        return connection.execute(sql).fetchall()
+
+
+@pytest.fixture(params=["sqlite", "duckdb"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
+    dialect: Dialect = request.param
+    path = tmp_path / f"many.{dialect}"
+    values = ", ".join(f"({n}, 'v{n % 7}', {n / 4})" for n in range(1, 201))
+    script = (
+        "CREATE TABLE big (id INTEGER PRIMARY KEY, v TEXT, x DOUBLE);"
+        f"INSERT INTO big VALUES {values}; CREATE VIEW few AS SELECT * FROM big WHERE id < 5;"
+    )
+    if dialect == "sqlite":
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.executescript(script)
+    else:
+        with duckdb.connect(path) as duck:
+            duck.execute(script)
+    return as_database(path, dialect)
+
+
+def test_same_rows_other_order_nothing_written_at_the_source(database: Database, tmp_path: Path) -> None:
+    before = sha256(database.path.read_bytes()).hexdigest()
+    copy = shuffled_copy(database, tmp_path / "copies", seed=1)
+    original, moved = rows(database, "SELECT * FROM big"), rows(copy, "SELECT * FROM big")
+    assert Counter(original) == Counter(moved)
+    assert original != moved
+    assert original[0] == (1, "v1", 0.25)
+    assert Counter(rows(copy, "SELECT id FROM few")) == Counter([(1,), (2,), (3,), (4,)])
+    assert sha256(database.path.read_bytes()).hexdigest() == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["copies", database.path.name]
+    assert copy.content_hash != database.content_hash
+    assert reference(database, copy) is database
+
+
+def test_seed_and_content_decide_and_a_copy_is_made_once(database: Database, tmp_path: Path) -> None:
+    first = shuffled_copy(database, tmp_path / "a", seed=1)
+    again = shuffled_copy(database, tmp_path / "b", seed=1)
+    other = shuffled_copy(database, tmp_path / "a", seed=2)
+    order = "SELECT id FROM big"
+    assert rows(first, order) == rows(again, order) != rows(other, order)
+    stamp = first.path.stat().st_mtime_ns
+    assert shuffled_copy(database, tmp_path / "a", seed=1) == first
+    assert first.path.stat().st_mtime_ns == stamp
+    assert [p for p in (tmp_path / "a").iterdir() if p.name.startswith(".")] == []
+
+
+def test_a_large_database_is_sampled_and_compared_with_the_same_sample(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(determinism, "SAMPLE", 50)
+    copy = shuffled_copy(database, tmp_path / "copies", seed=1, large=0)
+    original = reference(database, copy)
+    assert original.path != database.path
+    kept, moved = rows(original, "SELECT id FROM big"), rows(copy, "SELECT id FROM big")
+    assert 20 < len(kept) < 90
+    assert kept == sorted(kept)
+    assert moved != kept
+    assert Counter(moved) == Counter(kept)
+
+
+def test_sqlite_types_collations_bytes_and_odd_names_survive(tmp_path: Path) -> None:
+    path = tmp_path / "odd.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript(
+            """
+            CREATE TABLE "a ""b" ("x y" TEXT COLLATE NOCASE, n NUMERIC, any, g INTEGER AS (n + 1), PRIMARY KEY ("x y"))
+              WITHOUT ROWID;
+            INSERT INTO "a ""b" VALUES ('B', '07', x'00ff', 0) ON CONFLICT DO NOTHING;
+            """.replace(", 0) ON CONFLICT DO NOTHING", ")")
+        )
+        connection.execute("""INSERT INTO "a ""b" VALUES (CAST(x'ff41' AS TEXT), 1.5, '07')""")
+        connection.executescript(
+            """CREATE TABLE s (k INTEGER PRIMARY KEY, v ANY) STRICT; INSERT INTO s VALUES (1, '07');
+               CREATE VIEW broken AS SELECT * FROM missing;"""
+        )
+    copy = shuffled_copy(as_database(path, "sqlite"), tmp_path / "copies", seed=0)
+    probe = """SELECT hex("x y"), typeof(n), n, typeof(any), quote(any), g FROM "a ""b" ORDER BY 1"""
+    assert rows(copy, probe) == rows(as_database(path, "sqlite"), probe)
+    assert rows(copy, """SELECT COUNT(*) FROM "a ""b" WHERE "x y" = 'b'""") == [(1,)]
+    assert rows(copy, "SELECT typeof(v) FROM s") == [("text",)]
+    # the key is no rowid alias any more
+    assert rows(copy, "SELECT COUNT(*) FROM pragma_table_info('s') WHERE pk") == [(0,)]
+
+
+def test_a_folder_of_files_becomes_shuffled_tables(tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    duckdb.sql("SELECT range AS n, 'x' || range AS t FROM range(100)").write_parquet(str(folder / "p.parquet"))
+    (folder / "c.csv").write_text("a,b\n" + "".join(f"{n},{n * n}\n" for n in range(50)))
+    database = Database("files", "duckdb", "files", folder, "f" * 64, "files")
+    copy = shuffled_copy(database, tmp_path / "copies", seed=3)
+    assert copy.layout == "duckdb"
+    moved = rows(copy, "SELECT n FROM p")
+    assert sorted(moved) == [(n,) for n in range(100)] != moved
+    assert sorted(rows(copy, "SELECT b FROM c"))[:3] == [(0,), (1,), (4,)]
+
+
+def test_a_log_beside_the_source_counts_and_nothing_appears_there(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    source = shop(home, "sqlite")
+    writer = sqlite3.connect(source.path, isolation_level=None)
+    writer.execute("PRAGMA journal_mode=WAL")
+    writer.execute("UPDATE customer SET name = 'Zoe' WHERE id = 1")
+    before = sorted(p.name for p in home.iterdir())
+    copy = shuffled_copy(source, tmp_path / "copies", seed=0)
+    assert rows(copy, "SELECT name FROM customer WHERE id = 1") == [("Zoe",)]
+    assert sorted(p.name for p in home.iterdir()) == before
+    writer.close()
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.sqlite"
+    bad.write_bytes(b"SQLite format 3\0" + b"\xff" * 500)
+    database = replace(as_database(bad, "sqlite"), db_id="ledger")
+    with pytest.raises(DatabaseError, match="ledger: no shuffled copy"):
+        shuffled_copy(database, tmp_path / "copies", seed=0)
+    assert list((tmp_path / "copies").iterdir()) == []
