@@ -51,8 +51,11 @@ def _yearlike(column: ColumnProfile) -> bool:
     return "year" in column.phrase.lower().split(" ") and low >= 1000 and high <= 2200
 
 
-def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Voice) -> Atom:
-    """ "age", ">", "56": with an age above 56, whose age is over 56."""
+def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Voice, count: bool = True) -> Atom:
+    """ "age", ">", "56": with an age above 56, whose age is over 56.
+
+    `count` allows "more than 5 seats" for "a number of seats above 5".
+    """
     a_phrase, is_ = words.article(phrase), words.be(phrase)
     if sort in ("year", "date"):
         return _timed(phrase, sort, operator, text, voice)
@@ -60,7 +63,7 @@ def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Vo
         bound = voice.pick(*_NUMBER[operator])
         small = bound if bound in _BARE else f"of {bound}"
         have = f"{a_phrase} {small} {text}"
-        counted = _counted(phrase)
+        counted = _counted(phrase) if count else ""
         if counted and bound not in ("above", "higher than", "larger than", "below", "lower than", "smaller than"):
             more = {"greater than": "more than", "less than": "fewer than"}.get(bound, bound)
             more = {"greater than or equal to": "at least", "less than or equal to": "at most"}.get(more, more)
@@ -71,7 +74,7 @@ def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Vo
         other = voice.pick("other than", "different from") if sort == "text" else "other than"
         return Atom(have=f"{a_phrase} {other} {text}", whose=f"{phrase} {is_} not {text}")
     if operator == "=" and sort == "number":
-        counted = _counted(phrase)
+        counted = _counted(phrase) if count else ""
         have = (
             f"exactly {text} {words.singular(counted) if text == '1' else counted}"
             if counted
@@ -121,9 +124,7 @@ def between(phrase: str, low: str, high: str, voice: Voice) -> Atom:
         f"between {low} and {high} inclusive", f"from {low} to {high}", f"between {low} and {high}, inclusive,"
     )
     span = span.rstrip(",")
-    a_phrase = words.article(phrase)
-    lead = "" if span.startswith("between") else ""
-    return Atom(have=f"{a_phrase} {lead}{span}", whose=f"{phrase} {words.be(phrase)} {span}")
+    return Atom(have=f"{words.article(phrase)} {span}", whose=f"{phrase} {words.be(phrase)} {span}")
 
 
 def matched(phrase: str, kind: str, text: str, negated: bool, voice: Voice) -> Atom:
@@ -170,17 +171,6 @@ def missing(phrase: str, negated: bool, voice: Voice) -> Atom:
     gone = voice.pick("not recorded", "missing", "unknown")
     none = voice.pick(f"no recorded {phrase}", f"no {phrase} recorded", f"no {phrase} on record")
     return Atom(have=none, whose=f"{phrase} {is_} {gone}", after=f"without a recorded {phrase}" if is_ == "is" else "")
-
-
-def flagged(phrase: str, text: str, operator: Comparator) -> Atom:
-    """A yes/no column."""
-    negation = "" if operator == "=" else "not "
-    is_ = words.be(phrase)
-    return Atom(whose=f"{phrase} {is_} {negation}{text}", have=f"{phrase} {negation}{voice_free(text)}")
-
-
-def voice_free(text: str) -> str:
-    return f"marked as {text}"
 
 
 def _older(phrase: str, operator: Comparator, text: str) -> str:

@@ -11,7 +11,7 @@ from agro_data.intent.questions.content import Content
 from agro_data.intent.questions.lists import banded, banded_column, figures, implied, ranked
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.order import extreme_word, order_clause
-from agro_data.intent.questions.phrases import figure, scalar, subject, term
+from agro_data.intent.questions.phrases import CONTAINERS, figure, scalar, subject, term
 from agro_data.intent.questions.values import say_value
 from agro_data.intent.tree import (
     Aggregate,
@@ -52,8 +52,10 @@ def group_of(scene: Scene) -> Group:
     entity = ""
     if columns and len({c.source for c in columns}) == 1 and columns[0].source != base and len(columns) == len(keys):
         table = scene.table(columns[0].source)
-        naming = () if table is None else (*table.primary_key, *table.label_columns)
-        if table is not None and any(c.name in naming or table.column(c.name).unique for c in columns):
+        names = {c.name for c in columns}
+        if table is not None and (
+            (table.primary_key and names.issuperset(table.primary_key)) or any(table.column(n).unique for n in names)
+        ):
             entity = columns[0].source
     noun = scene.many(base)
     if entity:
@@ -62,8 +64,8 @@ def group_of(scene: Scene) -> Group:
         many = subject(scene, entity, True, skip=skip, drop=drop)
         return Group(entity, one, many, subject(scene, base, True, skip={entity}, drop=drop), noun)
     names = [key_term(scene, k, base) for k in keys]
-    one = words.singular(names[0]) if len(names) == 1 else f"combination of {words.listed(names)}"
-    many = words.plural(names[0]) if len(names) == 1 else f"combinations of {words.listed(names)}"
+    one = words.singular(names[0]) if len(names) == 1 else f"combination of {scene.voice.listed(names)}"
+    many = words.plural(names[0]) if len(names) == 1 else f"combinations of {scene.voice.listed(names)}"
     return Group("", one, many, subject(scene, base, True, drop=drop), noun)
 
 
@@ -131,9 +133,9 @@ def _entity(
     else:
         f = figures(scene, asked, f"{scene.its(group.entity)} {group.rows}")
     f = _share_text(scene, asked, group) or f
-    np = f"the {words.listed(names)} of each {one} and {f}"
-    if voice.chance(0.45) or len(names) > 1:
-        led = f"the {words.listed(names)} and {f}" if len(names) == 1 else f"the {', '.join(names)} and {f}"
+    np = f"the {scene.voice.listed(names)} of each {one} and {f}"
+    if voice.chance(0.3):
+        led = f"the {scene.voice.listed(names)} and {f}" if len(names) == 1 else f"the {', '.join(names)} and {f}"
         return Content(led, lead=f"for {voice.pick('each', 'each', 'every')} {one}", tail=tail)
     return Content(np, tail=tail)
 
@@ -152,9 +154,11 @@ def _category(
     if len(asked) == 1 and first_counts and isinstance(first, Aggregate) and first.where is None:
         ask = f"how many {group.rows} are there" if group.rows == group.row_noun else ""
     plain = group.rows == group.row_noun
-    forms = ["lead", "lead", "for", "lead"]
+    forms = ["lead", "for", "for", "for"]
     if plain:
         forms.append("per")
+    if plain and first_counts and len(asked) == 1 and isinstance(first, Aggregate) and first.where is None:
+        forms += ["in"] * 3 if _holds(group.one) else ["with"]
     paired = any(isinstance(k, DatePart) and k.part == "year_month" for k in scene.query.group_by)
     if isinstance(first, Aggregate) and first.where is None and not paired:
         forms.append("different")
@@ -167,11 +171,22 @@ def _category(
         return Content(
             f"{f} for {each} {group.one}", tail=tail, ask=f"{ask} for {each} {group.one}" if ask and plain else ""
         )
+    if form == "in":
+        return Content(
+            f"{f} in {each} {group.one}", tail=tail, ask=f"how many {group.rows} are there in {each} {group.one}"
+        )
+    if form == "with":
+        return Content(f"{f} with {each} {group.one}", tail=tail, ask=f"how many {group.rows} have {each} {group.one}")
     if form == "per":
         return Content(f"{f} per {group.one}", tail=tail)
     if form == "different":
         return Content(f"the different {group.many} and {f} for each", tail=tail)
     return Content(f"each {group.one} {voice.pick('and', 'together with')} {f} for it", tail=tail)
+
+
+def _holds(noun: str) -> bool:
+    """Whether rows are said to be in such a group."""
+    return words.last_word(noun).lower() in CONTAINERS
 
 
 def _share_text(scene: Scene, asked: Sequence[Expression], group: Group) -> str:
@@ -237,7 +252,11 @@ def _groups_with(scene: Scene, group: Group, condition: str, tail: str) -> Conte
         np = f"the {many}" if voice.chance(0.8) or not condition.startswith("that") else f"all {many}"
     else:
         names = [words.plural(term(scene, e, group.entity)) for e in shown]
-        np = f"the {words.listed(names)} of the {many}" if voice.chance(0.5) else f"the {words.listed(names)} of {many}"
+        np = (
+            f"the {scene.voice.listed(names)} of the {many}"
+            if voice.chance(0.5)
+            else f"the {scene.voice.listed(names)} of {many}"
+        )
     if asked:
         extra = _short_figures(scene, asked, group)
         np = f"{np}, {voice.pick('along with', 'together with', 'and')} {extra} {voice.pick('for each', 'of each')}"
@@ -252,7 +271,7 @@ def _short_figures(scene: Scene, asked: Sequence[Expression], group: Group) -> s
             said.append(f"the {figure(scene, e, rows or None or group.row_noun, short=not rows)}")
         else:
             said.append(f"the {term(scene, e, scene.grain)}")
-    return words.listed(said)
+    return scene.voice.listed(said)
 
 
 def _best_group(scene: Scene) -> Content:
@@ -279,7 +298,7 @@ def _best_group(scene: Scene) -> Content:
         )
     else:
         names = [term(scene, e, group.entity) for e in shown]
-        np = f"the {words.listed(names)} of the {group.one} {condition}"
+        np = f"the {scene.voice.listed(names)} of the {group.one} {condition}"
         ask = ""
     if asked:
         same = len(asked) == 1 and asked[0] == key.expression
@@ -352,7 +371,7 @@ def compared_groups(scene: Scene) -> Content:
     asked = [e for e in shown if e not in inner_query.group_by]
     if group.entity:
         names = [words.plural(term(inner, e, group.entity)) for e in keys]
-        np = f"the {words.listed(names)} of the {group.many} {condition}"
+        np = f"the {scene.voice.listed(names)} of the {group.many} {condition}"
     else:
         np = f"the {group.many} {condition}"
     if asked:

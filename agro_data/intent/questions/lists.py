@@ -48,7 +48,21 @@ def listing(scene: Scene) -> Content:
     one, many = subject(scene, base, False), subject(scene, base, True)
     tail = order_clause(scene, query.order_by, base)
     content = answer(scene, query.select, base, one, many, query.distinct)
-    return Content(content.np, content.lead, tail, content.ask, content.then)
+    ask, then = _which(scene, query, base)
+    return Content(content.np, content.lead, tail, ask or content.ask, then)
+
+
+def _which(scene: Scene, query: Query, base: str) -> tuple[str, str]:
+    """A direct question for the rows and a request for their columns: "which singers ...", "Give me their names."."""
+    own = all(isinstance(o.expression, Column) and o.expression.source == base for o in query.select)
+    if query.distinct or query.order_by or not own or not scene.voice.chance(0.4):
+        return "", ""
+    verb = _verb(atoms_on(scene, base, set()))
+    if not verb:
+        return "", ""
+    names = scene.voice.listed([words.plural(term(scene, o.expression, base)) for o in query.select])
+    give = scene.voice.pick("Give me", "Give", "List", "Show", "Return", "Give me", "Find")
+    return f"which {scene.many(base)} {verb}", f"{give} their {names}."
 
 
 def _best(scene: Scene, query: Query, base: str) -> Content:
@@ -120,7 +134,7 @@ def _extreme(scene: Scene, query: Query) -> Content | None:
     has = (
         f"{who} have the {extreme}",
         f"with the {extreme}",
-        f"whose {phrase} is the {extreme.split(' ' + phrase, maxsplit=1)[0]}",
+        f"whose {phrase} {words.be(phrase)} the {extreme.split(' ' + phrase, maxsplit=1)[0]}",
     )
     if len(query.select) == 1 and isinstance(query.select[0].expression, Aggregate):
         return Content(f"the number of {many} {has[form]}", ask=f"how many {many} have the {extreme}")
@@ -154,7 +168,7 @@ def answer(
             return Content(
                 f"the {kind} {words.plural(scene.phrase(column))} of the {scene.many(column.source)} of {many}"
             )
-        return Content(f"the different combinations of {words.listed(segments)} for {many}")
+        return Content(f"the different combinations of {scene.voice.listed(segments)} for {many}")
     if (single or definite) and scene.query.where is not None:
         return Content(_led(scene, expressions, base), lead=f"for the {one}" if single else f"for each of the {many}")
     if single:
@@ -162,7 +176,9 @@ def answer(
     if definite:
         return Content(joined(scene, expressions, base, f"each of the {many}"))
     simple = one.removeprefix(scene.one(base)).split(" ")[1:2] in ([], ["named"], ["called"], ["titled"], ["older"])
-    if simple and voice.chance(0.6):
+    if _pairs_up(scene, expressions, base) and voice.chance(0.5 if simple else 0.35):
+        return Content(_together(scene, expressions, base, many))
+    if simple and voice.chance(0.7):
         return Content(joined(scene, expressions, base, f"each {one}"))
     return Content(_led(scene, expressions, base), lead=f"for {voice.pick('each', 'each', 'every')} {one}")
 
@@ -182,26 +198,32 @@ def _own(
     several = [words.plural(n) for n in names]
     plain = many == scene.many(base)
     if single:
-        return Content(f"the {words.listed(names)} of the {one}")
+        return Content(f"the {scene.voice.listed(names)} of the {one}")
     if distinct:
-        kind = voice.pick("different", "distinct", "different")
+        kind = voice.pick("different", "distinct", "different", "unique")
         if len(names) == 1:
             return Content(
                 f"the {kind} {several[0]} of {voice.pick('all ', '')}{many}"
                 if plain
                 else f"the {kind} {several[0]} of {many}"
             )
-        return Content(f"the {kind} combinations of {words.listed(names)} of {many}")
+        return Content(f"the {kind} combinations of {scene.voice.listed(names)} of {many}")
     if definite:
-        return Content(f"the {words.listed(several)} of the {many}")
+        return Content(f"the {scene.voice.listed(several)} of the {many}")
     if every:
         return Content(
-            voice.pick(f"the {words.listed(several)} of all {many}", f"the {words.listed(names)} of each {one}")
+            voice.pick(
+                f"the {scene.voice.listed(several)} of all {many}", f"the {scene.voice.listed(names)} of each {one}"
+            )
         )
-    forms = [f"the {words.listed(several)} of {many}", f"the {words.listed(several)} of all {many}",
-             f"the {words.listed(names)} of each {one}"]  # fmt: skip
-    if plain and len(names) == 1 and scene.table(base) is not None and not names[0].lower().startswith(scene.one(base)):
-        forms.append(f"all {scene.one(base)} {several[0]}")
+    of_several = f"the {scene.voice.listed(several)} of"
+    # "the students whose ..." needs a condition to be definite; bare "the students" would not.
+    the = [f"{of_several} the {many}"] * 2 if not plain else [f"{of_several} all the {many}"]
+    forms = [f"{of_several} {many}", f"{of_several} {many}", f"{of_several} all {many}", *the]
+    forms.append(f"the {scene.voice.listed(names)} {voice.pick('of each', 'of each', 'for each')} {one}")
+    forms.append(f"the {scene.voice.listed(several)} {'for all' if plain else 'for the'} {many}")
+    if plain and len(names) == 1 and not names[0].lower().startswith(scene.one(base)):
+        forms += [f"all {scene.one(base)} {several[0]}", f"the {several[0]} of all the {many}"]
     text = voice.pick(*forms)
     return Content(text)
 
@@ -212,12 +234,33 @@ def _segment(scene: Scene, expression: Expression, base: str) -> str:
     return term(scene, expression, base)
 
 
+def _pairs_up(scene: Scene, expressions: Sequence[Expression], base: str) -> bool:
+    """Whether the plural says the columns as clearly as "each": columns of the base first, then of one parent."""
+    owners = [key for key, _ in _by_owner(scene, expressions, base)]
+    plain = all(isinstance(e, Column) for e in expressions)
+    return plain and len(owners) == 2 and owners[0] == "" and any(o == owners[1] for o, _, _ in scene.neighbours(base))
+
+
+def _together(scene: Scene, expressions: Sequence[Expression], base: str, many: str) -> str:
+    """ "the titles of concerts and the names of their stadiums"."""
+    (_, own), (parent, theirs) = _by_owner(scene, expressions, base)
+    corresponding = scene.voice.pick("their", "their", "their corresponding", "the corresponding")
+    first = f"the {scene.voice.listed([words.plural(n) for n in own])} of {scene.voice.pick('', 'all ')}{many}"
+    comma = "," if many != scene.many(base) or len(own) > 1 else ""
+    names = scene.voice.listed([words.plural(n) for n in theirs])
+    return f"{first}{comma} and the {names} of {corresponding} {scene.many(parent)}"
+
+
 def _led(scene: Scene, expressions: Sequence[Expression], base: str) -> str:
     """The expressions after "for each concert,": "the title and date, and the name of its stadium"."""
     said: list[str] = []
     groups = _by_owner(scene, expressions, base)
     for owner, names in groups:
-        alone = f"the {words.listed(names)}" if not owner else f"the {words.listed(names)} of {scene.tie(base, owner)}"
+        alone = (
+            f"the {scene.voice.listed(names)}"
+            if not owner
+            else f"the {scene.voice.listed(names)} of {scene.tie(base, owner)}"
+        )
         said.append(alone)
     return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
 
@@ -243,8 +286,8 @@ def joined(scene: Scene, expressions: Sequence[Expression], base: str, of: str) 
             whose = scene.tie(base, key) if said else f"the {scene.one(key)} of {of}"
         else:
             whose = f"the {scene.one(base)}" if said else of
-        said.append(f"the {words.listed(names)} of {whose}")
-    return words.listed(said) if len(said) < 3 else f"{', '.join(said[:-1])} and {said[-1]}"
+        said.append(f"the {scene.voice.listed(names)} of {whose}")
+    return scene.voice.listed(said) if len(said) < 3 else f"{', '.join(said[:-1])} and {said[-1]}"
 
 
 # --- one row -----------------------------------------------------------------------------------------------------
@@ -276,17 +319,19 @@ def figures(scene: Scene, expressions: Sequence[Expression], many: str) -> str:
         if len(arguments) == 1 and plain and all(straight for _, straight in words_):
             argument = aggregates[0].argument
             assert argument is not None
-            return f"the {words.listed([w for w, _ in words_])} {term(scene, argument, base)} of {many}"
+            return f"the {scene.voice.listed([w for w, _ in words_])} {term(scene, argument, base)} of {many}"
         if all(a.where is not None for a in aggregates):
             # Worded alike, so that their difference stands out.
             likes = [Scene(scene.query, scene.profile, scene.voice.twin(), scene.outer) for _ in aggregates]
-            return words.listed([f"the {figure(s, a, s.many(base))}" for s, a in zip(likes, aggregates, strict=True)])
+            return scene.voice.listed(
+                [f"the {figure(s, a, s.many(base))}" for s, a in zip(likes, aggregates, strict=True)]
+            )
         first = f"the {figure(scene, aggregates[0], many)}"
         others = [f"their {figure(scene, a, short=True)}" if a.function != "count" or a.distinct else "how many there are"
                   for a in aggregates[1:]]  # fmt: skip
         comma = "," if " and " in many and len(others) == 1 else ""
-        return f"{first}{comma} and {others[0]}" if len(others) == 1 else words.listed([first, *others])
-    return words.listed(
+        return f"{first}{comma} and {others[0]}" if len(others) == 1 else scene.voice.listed([first, *others])
+    return scene.voice.listed(
         [
             f"the {figure(scene, e, many)}" if isinstance(e, Aggregate) else f"the {term(scene, e, base)}"
             for e in expressions
@@ -307,7 +352,7 @@ def _how_many(scene: Scene, count: Aggregate, many: str) -> Content:
     if scene.query.having is None and not scene.query.group_by:
         atoms = atoms_on(scene, base, set())
         verb = _verb(atoms)
-        if verb and voice.chance(0.6):
+        if verb and voice.chance(0.9):
             return Content(np, ask=f"how many {scene.many(base)} {verb}")
     long = len(many.split(" ")) > 8 or "whose" in many
     return Content(np, ask="" if long else f"how many {many} are there")

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 
 from agro_data.intent.questions.voice import Voice
 
+# After these a further condition would attach to the wrong noun.
+_LOOSE = frozenset({"of", "for", "associated", "in"})
+
 
 @dataclass(frozen=True)
 class Atom:
@@ -45,7 +48,7 @@ def combine(atoms: Sequence[Atom], who: str, plural: bool, voice: Voice, nested:
     if len(ordered) == 1:
         return _single(ordered[0], who, plural, voice, nested=nested)
     first, rest = ordered[0], ordered[1:]
-    leader = next((a for a in ordered if a.after and not a.heavy and not a.after.startswith("of ")), None)
+    leader = next((a for a in ordered if a.after and not a.heavy and a.after.split(" ")[0] not in _LOOSE), None)
     if leader is not None and voice.chance(0.75):
         rest = [a for a in ordered if a is not leader]
         tail = (
@@ -62,16 +65,22 @@ def _single(atom: Atom, who: str, plural: bool, voice: Voice, reduced: bool = Tr
     if atom.after.startswith(("named ", "called ", "titled ")) and reduced and (nested or voice.chance(0.85)):
         return atom.after
     if atom.after and reduced:
-        forms += [atom.after] * 4
+        forms += [atom.after] * 4 + (
+            [f"{who} are {atom.after}" if plural else f"{who} is {atom.after}"] * 2 if _adjective(atom) else []
+        )
     if atom.have:
-        forms += [f"with {atom.have}"] * 2 + ([] if nested else [f"{who} {atom.predicate(plural)}"])
+        forms += [f"with {atom.have}"] * (2 if nested else 1) + ([] if nested else [f"{who} {atom.predicate(plural)}"])
     elif atom.verb[0]:
         forms += [f"{who} {atom.predicate(plural)}"] * 2
     if atom.whose:
-        forms += [f"whose {atom.whose}"] * 2
+        forms += [f"whose {atom.whose}"]
     if not forms:
         forms = [atom.after]
     return voice.pick(*forms)
+
+
+def _adjective(atom: Atom) -> bool:
+    return atom.after.startswith(("older ", "younger ", "from ", "aged "))
 
 
 def _several(atoms: Sequence[Atom], who: str, plural: bool, voice: Voice) -> str:

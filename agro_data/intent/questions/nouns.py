@@ -135,7 +135,8 @@ class Scene:
         profile = self.column(column)
         if profile is None:
             return words.spelled(column.name)
-        return _flag(profile.phrase) if profile.role == "boolean" else profile.phrase
+        phrase = _flag(profile.phrase) if profile.role == "boolean" else profile.phrase
+        return re.sub(r"\bID\b", "id", phrase) if self.voice.lower_id else phrase
 
     def owned(self, column: Column, base: str) -> str:
         """The column as seen from a row of `base`: "age", or "age of the customer" for another source."""

@@ -35,7 +35,6 @@ from agro_data.intent.tree import (
     MetricCall,
     Or,
     Predicate,
-    Query,
     Scalar,
     Share,
     TextFunction,
@@ -52,6 +51,54 @@ _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "Augu
 
 _DATE_PARTS = {"year": "year", "month": "calendar month", "day": "day of the month", "weekday": "day of the week",
                "year_month": "year and month"}  # fmt: skip
+
+
+_LINKS = ("of", "of", "of", "for", "associated with")
+CONTAINERS = frozenset(
+    [
+        "country",
+        "city",
+        "state",
+        "county",
+        "continent",
+        "region",
+        "district",
+        "town",
+        "department",
+        "team",
+        "club",
+        "school",
+        "college",
+        "league",
+        "class",
+        "category",
+        "genre",
+        "group",
+        "division",
+        "year",
+        "month",
+        "season",
+        "building",
+        "campus",
+        "venue",
+        "location",
+        "province",
+        "borough",
+        "grade",
+        "section",
+        "area",
+        "zone",
+        "dorm",
+        "album",
+        "playlist",
+        "store",
+        "shop",
+        "hotel",
+        "station",
+        "library",
+        "museum",
+    ]
+)
 
 
 # --- expressions -------------------------------------------------------------------------------------------------
@@ -98,7 +145,7 @@ def _text(scene: Scene, expression: TextFunction, base: str) -> str:
         if [words.last_word(i) for i in items] == ["name", "name"] and items[0].startswith("first"):
             return scene.voice.pick("full name (first name, then last name)", "first and last name joined by a space") \
                 if items[1].startswith("last") else f"{items[0]} and {items[1]} joined by a space"  # fmt: skip
-        return f"{words.listed(items)} joined by a space"
+        return f"{scene.voice.listed(items)} joined by a space"
     if expression.function == "length":
         return scene.voice.pick(f"length of the {items[0]}", f"number of characters in the {items[0]}")
     if expression.function == "prefix":
@@ -195,7 +242,9 @@ def atom(scene: Scene, predicate: Predicate, base: str) -> Atom:
         return between(term(scene, predicate.argument, base), low, high, voice)
     if isinstance(predicate, Like):
         text = str(predicate.text.value)
-        return matched(term(scene, predicate.argument, base), predicate.kind, quoted(text), predicate.negated, voice)
+        return matched(
+            term(scene, predicate.argument, base), predicate.kind, quoted(text, voice), predicate.negated, voice
+        )
     if isinstance(predicate, InList):
         profile = _profile(scene, predicate.argument)
         texts = [say_value(v, profile, voice) for v in predicate.values]
@@ -228,7 +277,9 @@ def _same_column(scene: Scene, predicate: Or, base: str) -> Atom | None:
         return None
     phrase = term(scene, parts[0].left, base)
     profile = _profile(scene, parts[0].left)
-    said = words.listed([say_value(p.right, profile, scene.voice) for p in parts if isinstance(p.right, Value)], "or")
+    said = scene.voice.listed(
+        [say_value(p.right, profile, scene.voice) for p in parts if isinstance(p.right, Value)], "or"
+    )
     either_ = "either " if len(parts) == 2 else "one of "
     return Atom(
         have=f"{words.article(phrase)} of {either_}{said}", whose=f"{phrase} {words.be(phrase)} {either_}{said}"
@@ -255,8 +306,8 @@ def _comparison(scene: Scene, predicate: Comparison, base: str) -> Atom:
     other = term(scene, right, base)
     if isinstance(right, Column) and right.source != base and right.source in scene.tables:
         other = f"{scene.phrase(right)} of {scene.its(base)} {scene.one(right.source)}"
-        return compared(phrase, sort_of(profile), predicate.operator, f"the {other}", voice)
-    return compared(phrase, sort_of(profile), predicate.operator, f"{scene.its(base)} {other}", voice)
+        return compared(phrase, sort_of(profile), predicate.operator, f"the {other}", voice, count=False)
+    return compared(phrase, sort_of(profile), predicate.operator, f"{scene.its(base)} {other}", voice, count=False)
 
 
 def _against(scene: Scene, phrase: str, predicate: Comparison, right: Scalar) -> Atom:
@@ -267,14 +318,16 @@ def _against(scene: Scene, phrase: str, predicate: Comparison, right: Scalar) ->
     if predicate.operator == "=" and isinstance(output, Aggregate):
         extreme = whole.removeprefix("the ")
         return Atom(have=f"the {extreme}", whose=f"{phrase} {is_} equal to the {extreme}")
-    return compared(phrase, "number", predicate.operator, whole, voice)
+    return compared(phrase, "number", predicate.operator, whole, voice, count=False)
 
 
 def _date_part(scene: Scene, left: DatePart, predicate: Comparison, base: str) -> Atom:
     phrase = term(scene, left.argument, base)
     right = predicate.right
     if not isinstance(right, Value):
-        return compared(term(scene, left, base), "number", predicate.operator, term(scene, right, base), scene.voice)
+        return compared(
+            term(scene, left, base), "number", predicate.operator, term(scene, right, base), scene.voice, count=False
+        )
     text = str(right.value)
     if left.part == "month" and isinstance(right.value, int) and predicate.operator in ("=", "!="):
         text = _MONTHS[right.value - 1]
@@ -299,7 +352,8 @@ def _called(scene: Scene, column: Column, predicate: Comparison, text: str) -> s
 
 
 def _existence(scene: Scene, predicate: Exists, base: str) -> Atom:
-    inner = Scene(predicate.query, scene.profile, scene.voice, scene)
+    voice = scene.voice
+    inner = Scene(predicate.query, scene.profile, voice, scene)
     child = inner.grain
     said = subject(inner, child, plural=predicate.negated, nested=True)
     heavy = said not in (inner.one(child), inner.many(child))
@@ -316,6 +370,9 @@ def _existence(scene: Scene, predicate: Exists, base: str) -> Atom:
         one = "has no" if none == "have no" else "does not have any"
         after = f"without any {said}" if not heavy else ""
         return Atom(verb=(f"{none} {said}", f"{one} {said}"), after=after, heavy=heavy)
+    if voice.chance(0.4):
+        several = subject(inner, child, plural=True, nested=True)
+        return Atom(have=voice.pick(several, f"any {several}") if heavy else f"any {several}", heavy=heavy)
     return Atom(have=f"at least one {said}", heavy=heavy)
 
 
@@ -383,15 +440,9 @@ def _relation(scene: Scene, alias: str, other: str, below: list[Atom], up: bool,
     after = ""
     if bare:
         many = f"{scene.many(other)} {combine(below, scene.who(other), True, voice, nested=True)}"
-        after = (
-            f"of the {single}"
-            if unique
-            else voice.pick(f"of {many}", f"of {words.article(one)} {single[len(one) + 1 :]}")
-        )
+        link = voice.pick("in", "in", "of") if words.last_word(one).lower() in CONTAINERS else voice.pick(*_LINKS)
+        a_single = f"{words.article(one)} {single[len(one) + 1 :]}"
+        after = f"{link} the {single}" if unique else voice.pick(f"{link} {many}", f"{link} {a_single}")
     return Atom(
         have=words.article(single) if not unique else f"the {single}", whose=whose, after=after, heavy=not simple
     )
-
-
-def scene_of(query: Query, outer: Scene) -> Scene:
-    return Scene(query, outer.profile, outer.voice, outer)

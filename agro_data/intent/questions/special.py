@@ -28,10 +28,10 @@ def set_operation(operation: SetOperation, profile: DatabaseProfile, voice: Voic
         names = words.plural(left.phrase(shown))
         owners = left.many(shown.source)
         who = left.who(shown.source)
-        held = _held(operation, rows, voice, who)
+        held = _held(operation, rows, voice, who, entity=True)
         return Content(f"the {_different(operation, voice)}{names} of {owners} {held}")
-    kinds = words.listed([words.plural(term(left, o.expression, base)) for o in operation.left.select])
-    others = words.listed([words.plural(term(right, o.expression, right.grain)) for o in operation.right.select])
+    kinds = voice.listed([words.plural(term(left, o.expression, base)) for o in operation.left.select])
+    others = voice.listed([words.plural(term(right, o.expression, right.grain)) for o in operation.right.select])
     a = answer(left, operation.left.select, base, subject(left, base, False), rows[0], False, definite=True).np
     if operation.operator == "intersect":
         return Content(f"the {voice.pick('different ', '')}{kinds} that are found among both {rows[0]} and {rows[1]}")
@@ -54,10 +54,10 @@ def _different(operation: SetOperation, voice: Voice) -> str:
     )
 
 
-def _held(operation: SetOperation, rows: tuple[str, str], voice: Voice, who: str = "that") -> str:
+def _held(operation: SetOperation, rows: tuple[str, str], voice: Voice, who: str = "that", entity: bool = False) -> str:
     if operation.operator == "intersect":
-        return voice.pick(f"{who} have both {rows[0]} and {rows[1]}", f"shared by both {rows[0]} and {rows[1]}") \
-            if who == "that" else f"{who} have both {rows[0]} and {rows[1]}"  # fmt: skip
+        both = f"{who} have both {rows[0]} and {rows[1]}"
+        return both if entity else voice.pick(both, f"shared by both {rows[0]} and {rows[1]}")
     if operation.operator == "except":
         return voice.pick(f"{who} have {rows[0]} but no {rows[1]}", f"{who} have {rows[0]} but not any {rows[1]}",
                           f"{who} have {rows[0]} but do not have any {rows[1]}")  # fmt: skip
@@ -68,7 +68,7 @@ def pairs(scene: Scene) -> Content:
     """Two rows of one table that share a value, each pair once."""
     join = next(j for j in scene.query.joins if j.direction == "peer")
     base, voice = scene.query.subject.alias, scene.voice
-    shared = words.listed([scene.phrase(Column(base, left)) for left, _ in join.columns])
+    shared = scene.voice.listed([scene.phrase(Column(base, left)) for left, _ in join.columns])
     name = scene.phrase(Column(base, join.less)) if join.less else "name"
     many = subject(scene, base, True)
     extra = [o.expression for o in scene.query.select[2:]]
@@ -78,7 +78,7 @@ def pairs(scene: Scene) -> Content:
     first = "the alphabetically earlier" if text else "the smaller"
     once = voice.pick(f"each pair once with {first} {name} first", f"listing each pair only once, {first} {name} first")
     if extra:
-        also = words.listed([scene.phrase(e) for e in extra if isinstance(e, Column)])
+        also = scene.voice.listed([scene.phrase(e) for e in extra if isinstance(e, Column)])
         return Content(f"the {words.plural(name)} of all pairs of {many} {same}, and the {also} they share", tail=once)
     if voice.chance(0.5):
         return Content(
@@ -96,7 +96,7 @@ def best_of_each(scene: Scene) -> Content:
     base, key = scene.grain, keep.order[0]
     columns = [e for e in keep.partition if isinstance(e, Column)]
     parent = columns[0].source if columns and columns[0].source != base else ""
-    group = scene.one(parent) if parent else words.listed([term(scene, e, base) for e in keep.partition])
+    group = scene.one(parent) if parent else scene.voice.listed([term(scene, e, base) for e in keep.partition])
     drop: tuple[()] = ()
     extreme = f"the {extreme_word(scene, key.expression, key.descending)} {term(scene, key.expression, base)}"
     rows = subject(scene, base, keep.k > 1, drop=drop)
@@ -111,10 +111,10 @@ def best_of_each(scene: Scene) -> Content:
             heads.append(f"the {term(scene, e, base)}")
         else:
             own.append(_beside_owner(scene, e, base))
-    names = words.listed([words.plural(n) if keep.k > 1 else n for n in own])
+    names = scene.voice.listed([words.plural(n) if keep.k > 1 else n for n in own])
     np = f"the {names} of the {noun}"
     if heads and (parent or voice.chance(0.5)):
-        np = f"{words.listed(heads)} and {np}" if len(heads) == 1 else f"{', '.join(heads)} and {np}"
+        np = f"{scene.voice.listed(heads)} and {np}" if len(heads) == 1 else f"{', '.join(heads)} and {np}"
     tie = voice.pick("including ties", "including any ties", "with ties included") if keep.ties else ""
     if keep.k > 1 and keep.ties:
         tie = voice.pick("including any that tie for the last place", "including ties for the last place")
@@ -137,7 +137,11 @@ def windowed(scene: Scene) -> Content:
     own = [o.expression for o in query.select if not _computes(o.expression)]
     told = [_beside(scene, o.expression, base, not plain) for o in query.select if _computes(o.expression)]
     head = joined(scene, own, base, f"each {scene.one(base)}")
-    np = f"{head}, and {words.listed(told)}" if " and " in head or "," in head else f"{head} and {words.listed(told)}"
+    np = (
+        f"{head}, and {scene.voice.listed(told)}"
+        if " and " in head or "," in head
+        else f"{head} and {scene.voice.listed(told)}"
+    )
     tail = ""
     if query.order_by:
         key = query.order_by[0]
@@ -192,12 +196,12 @@ def _beside(scene: Scene, expression: Expression, base: str, narrowed: bool) -> 
 def _within(scene: Scene, window: Window, base: str) -> str:
     if not window.partition:
         return ""
-    groups = words.listed([term(scene, e, base) for e in window.partition])
+    groups = scene.voice.listed([term(scene, e, base) for e in window.partition])
     return scene.voice.pick(f" within {scene.its(base)} {groups}", f" among those with the same {groups}")
 
 
 def _same(scene: Scene, window: Window, base: str) -> str:
     if not window.partition:
         return ""
-    groups = words.listed([term(scene, e, base) for e in window.partition])
+    groups = scene.voice.listed([term(scene, e, base) for e in window.partition])
     return f" with the same {groups}"

@@ -10,15 +10,17 @@ from agro_data.intent.questions.voice import Voice
 
 STYLES = ("interrogative", "imperative", "formal", "colloquial", "concise", "descriptive")
 
+_ORDER = re.compile(r"(sorted|ordered|listed) ((?:by|in|alphabetically|from) .*)")
 _REST = re.compile(
     r" (?:of|with|that|who|whose|for|per|in|among|together|along|shared|found|to|on|at|by)\b|, (?:and|along|together) "
 )
-_COMMANDS = ("Show", "List", "Find", "Return", "Give", "Show", "Find", "List", "Give me", "Tell me", "Display", "Get")
-_FORMAL = ("Please provide", "Determine", "Report", "Please list", "Identify", "Retrieve", "Provide", "Please report",
-           "State", "Please return")  # fmt: skip
-_CHATTY = ("Can you tell me", "I'd like to know", "Could you show me", "Can you find", "Tell me", "I want to know",
-           "Could you give me", "Please show me", "Can you list", "I'm looking for", "Let me know")  # fmt: skip
-_WISHES = ("I need", "I would like", "I am looking for", "I want to see", "We need")
+_COMMANDS = ("Show", "List", "Find", "Return", "Give", "Show", "Find", "List", "Give me", "Find", "Return", "Display")
+_SHORT = frozenset({"Show", "List", "Find", "Return", "Give", "Please list", "Please show", "Give me"})
+_FORMAL = ("Return", "Report", "Please show", "Please list", "Please give", "Retrieve", "Provide", "List", "Find",
+           "Determine", "Return", "Please find", "Identify")  # fmt: skip
+_CHATTY = ("Tell me", "Give me", "Show me", "Tell me", "Find me", "Can you list", "Can you show me", "I want to know",
+           "Just give me", "Let me see")  # fmt: skip
+_WISHES = ("I want to find", "I would like to see", "Find out", "We want to know", "I need to know")
 
 
 def ask(content: Content, style: str, voice: Voice) -> str:
@@ -53,13 +55,21 @@ def _led(content: Content, text: str, comma: bool = True) -> str:
 
 
 def _interrogative(content: Content, voice: Voice) -> str:
-    be = verb_for(content.np)
     if content.ask and voice.chance(0.8):
-        return _tailed(_led(content, content.ask), content) + "?"
-    if content.lead and voice.chance(0.4):
-        return _tailed(f"what {be} {content.np} {content.lead}", content) + "?" if _plain(content) else \
-            _tailed(_led(content, f"what {be} {content.np}"), content) + "?"  # fmt: skip
-    return _tailed(_led(content, f"what {be} {content.np}"), content) + "?"
+        return _asked(content)
+    return _what(content, voice)
+
+
+def _asked(content: Content) -> str:
+    text = _tailed(_led(content, content.ask), content) + "?"
+    return f"{text} {content.then}" if content.then else text
+
+
+def _what(content: Content, voice: Voice) -> str:
+    text = f"what {verb_for(content.np)} {content.np}"
+    if content.lead and _plain(content) and voice.chance(0.5):
+        return _tailed(f"{text} {content.lead}", content) + "?"
+    return _tailed(_led(content, text), content) + "?"
 
 
 def _plain(content: Content) -> bool:
@@ -68,47 +78,77 @@ def _plain(content: Content) -> bool:
 
 
 def _imperative(content: Content, voice: Voice) -> str:
-    if content.ask.startswith("how many") and voice.chance(0.3) and content.np.startswith("the number of "):
+    if content.np.startswith("the number of ") and voice.chance(0.5) and content.np.startswith("the number of "):
         return _tailed(_led(content, f"{'count' if content.lead else 'Count'} {content.np}"), content) + "."
-    verb = voice.pick(*_COMMANDS)
-    if content.lead:
-        if _plain(content) and voice.chance(0.4):
-            return _tailed(f"{verb} {content.np} {content.lead}", content) + "."
-        return _tailed(_led(content, f"{verb[0].lower()}{verb[1:]} {content.np}"), content) + "."
-    return _tailed(f"{verb} {content.np}", content) + "."
+    return _told(content, voice.pick(*_COMMANDS), voice)
 
 
 def _formal(content: Content, voice: Voice) -> str:
-    verb = voice.pick(*_FORMAL)
-    if content.lead:
-        return _tailed(_led(content, f"{verb[0].lower()}{verb[1:]} {content.np}"), content) + "."
-    return _tailed(f"{verb} {content.np}", content) + "."
+    if voice.chance(0.35):
+        return _what(content, voice)
+    return _told(content, voice.pick(*_FORMAL), voice)
+
+
+def _told(content: Content, verb: str, voice: Voice) -> str:
+    """A request that opens with `verb`."""
+    if (
+        not content.lead
+        and content.np.startswith("the ")
+        and verb in _SHORT
+        and _several(content.np)
+        and voice.chance(0.4)
+    ):
+        rest = content.np.removeprefix("the ")
+        return _tailed(f"{verb} all {voice.pick('', 'the ')}{rest}", content) + "."
+    if not content.lead:
+        return _tailed(f"{verb} {content.np}", content) + "."
+    if _plain(content) and voice.chance(0.5):
+        return _tailed(f"{verb} {content.np} {content.lead}", content) + "."
+    small = verb if verb.startswith(("I ", "I'")) else verb[0].lower() + verb[1:]
+    return _tailed(_led(content, f"{small} {content.np}"), content) + "."
+
+
+def _several(np: str) -> bool:
+    """Whether "all" may stand before the phrase: a plural of unlimited number."""
+    return (
+        verb_for(np) == "are"
+        and not re.search(
+            r"\b(?:all|each|every|both|either|\d+|number|pairs)\b", np.split(" of ", maxsplit=1)[0] + np[-60:]
+        )
+        and words.is_plural(np.removeprefix("the ").split(" of ")[0].split(" and ")[0].split(",")[0])
+    )
 
 
 def _colloquial(content: Content, voice: Voice) -> str:
+    if content.ask and voice.chance(0.6):
+        return _asked(content)
+    if voice.chance(0.25):
+        return _what(content, voice)
     opening = voice.pick(*_CHATTY)
-    if content.ask and voice.chance(0.5):
-        return _tailed(_led(content, content.ask), content) + "?"
-    mark = "?" if opening.startswith(("Can", "Could")) else "."
-    text = _tailed(f"{opening} {content.np}", content)
-    if content.lead:
-        text = _tailed(
-            _led(content, f"{opening if opening.startswith('I') else opening[0].lower() + opening[1:]} {content.np}"),
-            content,
-        )
-    return text + mark
+    text = _told(content, opening, voice)
+    return text[:-1] + "?" if opening.startswith("Can") else text
 
 
 def _concise(content: Content, voice: Voice) -> str:
+    if content.ask.startswith("how many") and voice.chance(0.6):
+        short = content.ask.removesuffix(" are there")
+        return _tailed(_led(content, short), content) + "?"
     np = content.np.removeprefix("the ")
     if content.lead:
-        return _tailed(f"{content.lead}, {content.np}", content) + voice.pick("", ".")
+        return _told(content, voice.pick("Show", "List", "Find", "Give"), voice)
+    if voice.chance(0.75) and not np.startswith(("each", "every")):
+        return _tailed(f"{voice.pick('Show', 'List', 'Find', 'Give', 'Show')} {np}", content) + "."
     return _tailed(np, content) + voice.pick("", ".")
 
 
 def _descriptive(content: Content, voice: Voice) -> str:
-    wish = voice.pick(*_WISHES)
-    text = _led(
-        content, f"{wish if wish.startswith('I') or not content.lead else wish[0].lower() + wish[1:]} {content.np}"
-    )
-    return _tailed(text, content) + "."
+    """The whole said at length, with the order in a sentence of its own."""
+    verb = voice.pick(*_COMMANDS, *_WISHES)
+    order = _ORDER.match(content.tail)
+    if order is not None:
+        body = Content(content.np, content.lead, "", content.ask, content.then)
+        opening = _what(body, voice) if voice.chance(0.4) else _told(body, verb, voice)
+        return f"{opening} {voice.pick('Sort the list', 'Sort the results', 'Order the results', 'Sort them')} {order.group(2)}."
+    if voice.chance(0.3):
+        return _what(content, voice)
+    return _told(content, verb, voice)

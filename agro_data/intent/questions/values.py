@@ -12,7 +12,8 @@ from agro_data.profiling.profile import ColumnProfile
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
            "November", "December")  # fmt: skip
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_PROPER = re.compile(r"[A-Z][\w'’.-]*[a-z](?: (?:[A-Z][\w'’-]*|de|la|van|von))*")
+_LETTER = r"[^\W\d_]"
+_PROPER = re.compile(rf"[A-Z](?:{_LETTER}|['’.-])*{_LETTER}(?: (?:[A-Z](?:{_LETTER}|['’-])*|de|la|van|von))*")
 _UNIT_NAMES = {"ms": "millisecond", "kg": "kilogram", "km": "kilomet", "$": "dollar", "mi": "mile", "s": "second",
                "min": "minute", "%": "percent", "USD": "dollar"}  # fmt: skip
 _UNSAFE = frozenset({"And", "Or", "Not", "The", "In", "Of", "With", "By", "All", "Any", "None", "Other", "No", "Yes"})
@@ -39,13 +40,16 @@ def say_value(value: Value, column: ColumnProfile | None, voice: Voice) -> str:
         return _with_unit(say_number(raw), column)
     if column is not None and column.kind in ("date", "datetime", "text") and column.role == "date":
         return _say_date(raw, voice)
-    bare = 0.3 if " " in raw else 0.55
-    return raw if not needs_quotes(raw) and voice.chance(bare) else quoted(raw)
+    bare = 0.5 if " " in raw else 0.7
+    return raw if not needs_quotes(raw) and voice.chance(bare) else quoted(raw, voice)
 
 
-def quoted(text: str) -> str:
-    """The text in the quotation marks that it does not itself hold."""
-    return f"'{text}'" if '"' in text else f'"{text}"'
+def quoted(text: str, voice: Voice) -> str:
+    """The text in the voice's quotation marks, or in the others where it holds those itself."""
+    mark = voice.quote
+    if mark in text:
+        mark = "'" if mark == '"' else '"'
+    return f"{mark}{text}{mark}"
 
 
 def needs_quotes(text: str) -> bool:
@@ -77,7 +81,7 @@ def _with_unit(number: str, column: ColumnProfile | None) -> str:
 
 def _say_date(text: str, voice: Voice) -> str:
     if _ISO_DATE.fullmatch(text) is None or not voice.chance(0.4):
-        return text if re.fullmatch(r"[\d :.T/-]+", text) else quoted(text)
+        return text if re.fullmatch(r"[\d :.T/-]+", text) else quoted(text, voice)
     try:
         day = date.fromisoformat(text)
     except ValueError:

@@ -15,6 +15,9 @@ class Voice:
         self.style = style
         self._random = random.Random(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big"))
         self._evidence: dict[str, None] = {}
+        self.quote = '"' if self.chance(0.6) else "'"
+        self.lower_id = self.chance(0.85)
+        self.oxford = self.chance(0.5)
         # One question speaks of ends of a scale in one pair of words.
         self.scale = (("lowest", "highest"), ("smallest", "largest"), ("minimum", "maximum"))[self.index("abc")]
 
@@ -28,6 +31,13 @@ class Voice:
     def chance(self, probability: float) -> bool:
         return self._random.random() < probability
 
+    def listed(self, items: Sequence[str], conjunction: str = "and") -> str:
+        """ "a", "a and b", "a, b and c", in some voices "a, b, and c"."""
+        if len(items) < 2:
+            return "".join(items)
+        comma = "," if self.oxford and len(items) > 2 else ""
+        return f"{', '.join(items[:-1])}{comma} {conjunction} {items[-1]}"
+
     def note(self, definition: str) -> None:
         """Record a definition that the question relies on without saying it."""
         self._evidence[definition] = None
@@ -37,7 +47,8 @@ class Voice:
         other = Voice.__new__(Voice)
         other.style, other._evidence, other._random = self.style, self._evidence, random.Random()
         other._random.setstate(self._random.getstate())
-        other.scale = self.scale
+        other.scale, other.quote = self.scale, self.quote
+        other.lower_id, other.oxford = self.lower_id, self.oxford
         return other
 
     @property

@@ -196,9 +196,10 @@ def last_word(phrase: str) -> str:
 @cache
 def head(phrase: str) -> tuple[str, str]:
     """(head, rest) at the first preposition: "date of birth" -> ("date", " of birth")."""
-    found = re.search(r" (of|in|per|for|at|on|to|from|by|with|that|since|until|\() ?", phrase)
+    found = re.search(r" (?:(?:of|in|per|for|at|on|to|from|by|with|that|since|until)(?= |$)|\()", phrase)
     if found is None or found.start() == 0:
-        return _before_participle(phrase)
+        dated = phrase.startswith("date ") and not phrase.endswith((" format", " type", " code", " id", " ID"))
+        return ("date", phrase[4:]) if dated else _before_participle(phrase)
     return phrase[: found.start()], phrase[found.start() :]
 
 
@@ -231,9 +232,7 @@ def plural(phrase: str) -> str:
     before, _, word = start.rpartition(" ")
     if word.lower() in _INVARIANT:
         many = word
-    elif word.lower() == "id":
-        many = "IDs"
-    elif word.isupper() and len(word) > 1:
+    elif word.lower() == "id" or (word.isupper() and len(word) > 1):
         many = word + "s"
     elif word[-1:].isdigit() or not word[-1:].isalpha():
         many = word
