@@ -123,6 +123,15 @@ class Atlas:
     def _sole_label(self, table: str) -> tuple[str, ...]:
         return tuple(c.name for c in self.labels(table))
 
+    def groups_by(self, table: str) -> tuple[Edge, ...]:
+        """Named parents that several rows of `table` may share. One row a parent is no group."""
+        own = self.by_name[table]
+        return tuple(
+            e
+            for e in self.up[table]
+            if e.parent != e.child and self.labels(e.parent) and not is_key(own, e.child_columns)
+        )
+
     # --- sample rows ---
 
     def rows(self, table: str) -> tuple[Row, ...]:

@@ -44,6 +44,8 @@ class StepWords:
 
     def __init__(self, query: Query | SetOperation, profile: DatabaseProfile) -> None:
         self.profile = profile
+        first = query.left.subject if isinstance(query, SetOperation) else query.subject
+        self.counted = self.rows(first) if len({n.alias for n in walk(query) if isinstance(n, Source)}) == 1 else "rows"
         self.alone = len({n.table for n in walk(query) if isinstance(n, Source)}) == 1
         self.tables = {n.alias: n.table for n in walk(query) if isinstance(n, Source)}
 
@@ -68,7 +70,11 @@ class StepWords:
                 return repr(node.value) if isinstance(node.value, str) else str(node.value)
             case Aggregate():
                 if node.argument is None:
-                    return "number of rows" if node.where is None else f"number where {self.predicate(node.where)}"
+                    return (
+                        f"number of {self.counted}"
+                        if node.where is None
+                        else f"number where {self.predicate(node.where)}"
+                    )
                 kind = "different " if node.distinct else ""
                 of = "of " if node.function in ("count", "sum") else ""
                 return f"{_AGGREGATES[node.function]} {of}{kind}{self.expression(node.argument)}"

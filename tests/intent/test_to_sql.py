@@ -231,18 +231,17 @@ _WORDS = [
 ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.one_of(st.sampled_from(_WORDS), st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8))
 )
 def test_any_name_is_quoted_where_it_must_be(name: str) -> None:
-    for dialect in ("sqlite", "duckdb"):
-        text = identifier(name, dialect).sql(dialect=dialect)
-        statement = f"SELECT {text} FROM (SELECT 1 AS {text}) AS t"
-        if dialect == "sqlite":
-            assert sqlite3.connect(":memory:").execute(statement).fetchall() == [(1,)]
-        else:
-            assert duckdb.execute(statement).fetchall() == [(1,)]
+    # A real table: SQLite renames a derived table's column that is called TRUE or FALSE.
+    for dialect, connection in (("sqlite", sqlite3.connect(":memory:")), ("duckdb", duckdb.connect())):
+        text = identifier(name, dialect).sql(dialect=dialect)  # type: ignore[arg-type]
+        connection.execute(f"CREATE TABLE t ({text} INTEGER)")
+        connection.execute("INSERT INTO t VALUES (1)")
+        assert connection.execute(f"SELECT t.{text}, {text} FROM t WHERE {text} = 1").fetchall() == [(1, 1)]
 
 
 def awkward(dialect: Dialect) -> tuple[DatabaseProfile, list[str]]:

@@ -280,7 +280,7 @@ def metric(scene: Scene) -> Draft | None:
     if groups and scene.chance(0.6):
         key = Column(frame.root, scene.pick(groups).name)
         return Draft(frame.query(select=(Output(key), Output(call, name)), where=where, group_by=(key,)))
-    parents = [e for e in scene.atlas.up[chosen.table] if scene.atlas.labels(e.parent) and e.parent != e.child]
+    parents = scene.atlas.groups_by(chosen.table)
     if parents and scene.chance(0.6):
         labels = frame.labels(frame.up(frame.root, scene.pick(parents)))
         return Draft(frame.query(select=(*outputs(labels), Output(call, name)), where=where, group_by=tuple(labels)))

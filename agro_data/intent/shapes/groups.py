@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from agro_data.databases.types import Cell
-from agro_data.intent.atlas import Edge, is_number
+from agro_data.intent.atlas import is_number
 from agro_data.intent.choose import adds_up, outputs, summary
 from agro_data.intent.filters import conditions
 from agro_data.intent.scene import Draft, Frame, Scene, conjunction
@@ -51,10 +51,10 @@ def grouping(scene: Scene, empty_too: bool = False) -> Grouping | None:
 
     With `empty_too` parents without rows may be kept (left join); the parent is then the subject.
     """
-    table = scene.subject(lambda t: t.rows > 3 and (scene.atlas.categories(t.name) or _parents(scene, t)))
+    table = scene.subject(lambda t: t.rows > 3 and (scene.atlas.categories(t.name) or scene.atlas.groups_by(t.name)))
     if table is None:
         return None
-    categories, parents = scene.atlas.categories(table.name), _parents(scene, table)
+    categories, parents = scene.atlas.categories(table.name), scene.atlas.groups_by(table.name)
     targeted = scene.target is not None and any(scene.target == (table.name, c.name) for c in categories)
     if categories and (targeted or not parents or scene.chance(0.55)):
         frame = scene.frame(table)
@@ -80,10 +80,6 @@ def grouping(scene: Scene, empty_too: bool = False) -> Grouping | None:
         return Grouping(frame, (key,), (key,), (), frame.root)
     keys, shown = _parent_keys(scene, frame, parent)
     return Grouping(frame, keys, shown, sizes, frame.root)
-
-
-def _parents(scene: Scene, table: TableProfile) -> list[Edge]:
-    return [e for e in scene.atlas.up[table.name] if scene.atlas.labels(e.parent) and e.parent != e.child]
 
 
 def _parent_keys(scene: Scene, frame: Frame, parent: str) -> tuple[tuple[Expression, ...], tuple[Column, ...]]:

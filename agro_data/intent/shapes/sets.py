@@ -32,7 +32,7 @@ def _two_conditions(scene: Scene, operator: Operator) -> Draft | None:
     table = scene.subject(lambda t: t.rows > 3 and (_kinds(scene, t) or scene.atlas.up[t.name]))
     if table is None:
         return None
-    parents = [e for e in scene.atlas.up[table.name] if e.parent != e.child and _unique_label(scene, e.parent)]
+    parents = [e for e in scene.atlas.groups_by(table.name) if _unique_label(scene, e.parent)]
     own = _kinds(scene, table)
     frame = scene.frame(table)
     if parents and (not own or scene.chance(0.5)):

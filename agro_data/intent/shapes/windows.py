@@ -31,7 +31,7 @@ def top_per_group(scene: Scene) -> Draft | None:
     if column is None:
         return None
     frame = scene.frame(table)
-    parents = [e for e in scene.atlas.up[table.name] if e.parent != e.child and scene.atlas.labels(e.parent)]
+    parents = scene.atlas.groups_by(table.name)
     own = _groups(scene, table)
     group: list[Column]
     partition: tuple[Expression, ...]
