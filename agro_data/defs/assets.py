@@ -1,19 +1,17 @@
 """The assets of a corpus, left to right: each one runs one stage of `agro_data.pipeline` and shows what it did.
 
 What flows between assets is the path of the work folder. Stages store their own shards there, so a run that is
-started again does only what is missing.
+started again does only what is missing. (No postponed annotations here: Dagster reads the config's type from them.)
 """
-
-from __future__ import annotations
 
 from pathlib import Path
 
 import dagster as dg
 
-from agro_data.pipeline import STAGES, open_work, prepare, run_stage, write_corpus
 from agro_data.config import DEFAULT_MODEL, BuildConfig, RunConfig
 from agro_data.defs import metadata
 from agro_data.defs.place import Place
+from agro_data.pipeline import STAGES, open_work, prepare, run_stage, write_corpus
 from agro_data.populate.samples import build_samples
 from agro_data.progress import Lines
 from agro_data.publish.read import open_version

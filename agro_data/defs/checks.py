@@ -1,15 +1,13 @@
 """Checks that stand between the stages and the corpus. A blocking one that fails stops what is to its right."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import polars as pl
 
-from agro_data.pipeline import open_work
 from agro_data.defs.place import Place
+from agro_data.pipeline import open_work
 from agro_data.publish.read import open_version
 from agro_data.records import EXAMPLE
 from agro_data.verify.replay import replay
@@ -59,7 +57,7 @@ def corpus_is_whole(corpus: str) -> dg.AssetCheckResult:
     return _result(not wrong and not misfits, changed_files=len(wrong), wrong_columns=len(misfits))
 
 
-@dg.asset_check(asset="corpus", blocking=True)
+@dg.asset_check(asset="corpus", blocking=True, additional_ins={"selection": dg.AssetIn("selection")})
 def stored_digests_replay(corpus: str, selection: str, place: Place) -> dg.AssetCheckResult:
     """A sample of stored SQL gives its stored digest when run again."""
     examples = open_version(Path(corpus)).examples().collect()

@@ -1,7 +1,5 @@
 """Where things go and with how many workers: what a machine decides, not a corpus."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,10 @@ from typing import Any
 import polars as pl
 
 from agro_data.diversity.neighbours import drop_near_duplicates
-from agro_data.diversity.selection import SelectionReport, select
+from agro_data.diversity.sampling import sample
+from agro_data.diversity.selection import SelectionReport
 from agro_data.diversity.similarity import sketch
-from agro_data.diversity.splits import SplitReport, assign_splits, split_method
+from agro_data.diversity.splits import SplitReport
 from agro_data.fingerprint import library_versions, seed_of, stable_hash
 from agro_data.intent.questions import STYLES
 from agro_data.progress import Reporter
@@ -23,7 +24,6 @@ from agro_data.stages import vectors
 from agro_data.stages.context import Context
 from agro_data.stages.questions import in_style
 from agro_data.stages.shards import Outcome, usable
-from agro_data.stages.vectors import aligned
 
 SELECTION = "all"  # the one shard of the stage
 STAGES = ("candidates", "verified", "questions", "distinct", "selection")
@@ -46,27 +46,25 @@ def _select(context: Context) -> None:
     config, work = context.config, context.work
     frame, embeddings = vectors.read(work)
     near = drop_near_duplicates(frame, embeddings)
-    pool = near.kept
     sketches = [sketch(context.profile(db_id)) for db_id in usable(context)]
     size = ceil(config.size / config.styles_per_sql)
-    if split_method(pool, sketches, config.split_by) == "database":
-        chosen, report = select(pool, aligned(embeddings, frame, pool), size, config.seed)
-        done = assign_splits(chosen, sketches, config.seed, "database")
-        kept = done.kept
-    else:
-        # Which rows leak depends on all rows: split the pool, then choose inside each split.
-        done = assign_splits(pool, sketches, config.seed, "skeleton")
-        chosen, report = select(done.kept, aligned(embeddings, frame, done.kept), size, config.seed)
-        kept = chosen
-    said = _further_styles(context, kept).head(config.size)
-    counts = {split: said.filter(pl.col("split") == split).height for split in done.report.counts}
-    work.write_json("selection/figures.json", _figures(report, replace(done.report, counts=counts)))
-    rejected = pl.concat([pl.DataFrame(schema=REJECTED), near.rejected, done.rejected])
+    sampled = sample(
+        near.kept,
+        vectors.aligned(embeddings, frame, near.kept),
+        sketches,
+        size,
+        config.seed,
+        split_by=config.split_by,
+    )
+    said = _further_styles(context, sampled.kept).head(config.size)
+    work.write_json("selection/figures.json", _figures(sampled.selection, sampled.splits.of(said)))
+    rejected = pl.concat([pl.DataFrame(schema=REJECTED), near.rejected, sampled.rejected])
     work.write("selection", SELECTION, said, rejected.with_columns(stage=pl.lit("selection")))
 
 
 def _further_styles(context: Context, chosen: pl.DataFrame) -> pl.DataFrame:
     """`styles_per_sql` questions for each row: its own, and the styles that follow it."""
+    chosen = chosen.select(list(SELECTED))
     more = context.config.styles_per_sql - 1
     if not more:
         return chosen
@@ -81,7 +79,7 @@ def _further_styles(context: Context, chosen: pl.DataFrame) -> pl.DataFrame:
             if other["question"] not in taken and len(taken) <= more:
                 taken.add(other["question"])
                 said.append(other)
-    return pl.concat([chosen.select(list(SELECTED)), rows(said, SELECTED)]).sort("candidate_id", "style")
+    return pl.concat([chosen, rows(said, SELECTED)]).sort("candidate_id", "style")
 
 
 def write_corpus(context: Context, out: Path) -> Path:

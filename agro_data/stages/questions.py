@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import polars as pl
 
+from agro_data.diversity.styles import assign_styles
 from agro_data.fingerprint import seed_of
 from agro_data.intent.questions import STYLES, render_question
 from agro_data.intent.tree import from_json
@@ -20,11 +20,10 @@ def questions(verified: pl.DataFrame, profile: DatabaseProfile, seed: int) -> tu
     """QUESTION rows of one shard, one style per intent, and the intents that could not be said."""
     said: list[dict[str, Any]] = []
     refused: list[dict[str, Any]] = []
-    for record in verified.to_dicts():
+    for record in assign_styles(verified, STYLES, seed).to_dicts():
         own = seed_of(seed, record["candidate_id"])
-        style = random.Random(own).choice(STYLES)
         try:
-            said.append(record | in_style(record, profile, style, own))
+            said.append(record | in_style(record, profile, record["style"], own))
         except Exception as error:  # a renderer's fault costs one question, and is listed
             refused.append(_refusal(record, error))
     return rows(said, QUESTION), rows(refused, REJECTED)

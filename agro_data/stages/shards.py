@@ -17,8 +17,9 @@ import polars as pl
 
 from agro_data import parallel
 from agro_data.config import STRUCTURAL
+from agro_data.databases.opening import DatabaseError
 from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Limits
+from agro_data.databases.types import Database, Limits
 from agro_data.diversity.embeddings import Encoder, embed, load_encoder
 from agro_data.fingerprint import seed_of
 from agro_data.progress import Reporter
@@ -100,9 +101,11 @@ def run_candidates(context: Context, workers: int, progress: Reporter) -> Outcom
     """First round: every database is asked for an equal share."""
     databases = usable(context)
     share = ceil(wanted(context) / max(len(databases), 1) / ACCEPTANCE)
-    problems = _make([task for db_id in databases for task in _split(context, db_id, 0, share)], workers, progress)
+    # One shard each: whether a database has more to give is known once these are verified.
+    first = min(share, SHARD)
+    problems = _make([t for db_id in databases for t in _split(context, db_id, 0, first)], workers, progress)
     return Outcome(
-        share * len(databases),
+        first * len(databases),
         _height(context, "candidates"),
         _reasons(context, "candidates"),
         problems=problems,
@@ -191,10 +194,18 @@ def _verify(task: Task) -> int:
     database = context.database(task.db_id)
     earlier = {i for r in range(_round_of(task.shard)) for i in _ids(context, "candidates", task.db_id, r)}
     new = context.work.read("candidates", task.shard).filter(~pl.col("candidate_id").is_in(sorted(earlier)))
-    shuffled = shuffled_copy(database, context.cache / "shuffled", seed=context.config.seed)
+    shuffled = _shuffled(context, database)
     frame, refused = verified(new, database, context.profile(task.db_id), _sandbox(context.seconds), shuffled)
     context.work.write("verified", task.shard, frame, refused)
     return frame.height
+
+
+def _shuffled(context: Context, database: Database) -> Database | None:
+    """The row-shuffled copy; None where none can be made, and the check `row_order` is then missing from the rows."""
+    try:
+        return shuffled_copy(database, context.cache / "shuffled", seed=context.config.seed)
+    except DatabaseError:
+        return None
 
 
 @cache
@@ -242,6 +253,7 @@ def _sift(task: Task) -> int:
     context = task.context
     mine = [s for s in context.work.shards("questions") if _database_of(s) == task.db_id]
     frame = pl.concat([pl.DataFrame(schema=QUESTION), *(context.work.read("questions", s) for s in mine)])
+    frame = frame.unique("candidate_id", keep="first", maintain_order=True)  # two shards may have met
     kept, refused = distinct(frame, context.config, rows_per_database=wanted(context) // len(usable(context)))
     context.work.write("distinct", task.db_id, kept, refused)
     return kept.height
