@@ -6,6 +6,7 @@ from typing import Literal
 
 from agro_data.intent.questions import words
 from agro_data.intent.questions.modifiers import Atom
+from agro_data.intent.questions.vocabulary import NOT_COUNTED
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Comparator
 from agro_data.profiling.profile import ColumnProfile
@@ -26,8 +27,6 @@ _TIME: dict[Comparator, tuple[str, ...]] = {
     ">": ("after", "later than"),
     "<": ("before", "earlier than"),
 }
-_NOT_COUNTED = frozenset({"scores", "sales", "earnings", "details", "ratings", "dimensions", "grades", "percents",
-                          "expenses", "assets", "profits", "wages", "proceeds"})  # fmt: skip
 _PLACES = ("country", "city", "state", "county", "continent", "region", "town", "nationality", "district", "province")
 
 
@@ -129,7 +128,8 @@ def between(phrase: str, low: str, high: str, voice: Voice) -> Atom:
 
 def matched(phrase: str, kind: str, text: str, negated: bool, voice: Voice) -> Atom:
     """A pattern: "a name containing the text 'x'"."""
-    what = f"{voice.pick('', '', 'the text ', 'the substring ', 'the letters ' if text.strip(chr(34)).isalpha() else '')}{text}"
+    letters = "the letters " if text[1:-1].isalpha() and len(text) > 3 else ""
+    what = voice.pick("", "", "the text ", "the substring ", letters) + text
     singular_forms = {"contains": ("contains", "containing"), "starts": ("starts with", "starting with"),
                       "ends": ("ends with", "ending with")}  # fmt: skip
     verb, doing = singular_forms[kind]
@@ -149,16 +149,16 @@ def matched(phrase: str, kind: str, text: str, negated: bool, voice: Voice) -> A
     return Atom(have=f"{words.article(phrase)} {doing} {what}", whose=f"{phrase} {verb} {what}")
 
 
-def listed_values(phrase: str, texts: list[str], negated: bool) -> Atom:
+def listed_values(phrase: str, texts: list[str], negated: bool, voice: Voice) -> Atom:
     """Membership in a list of literals."""
     a_phrase, is_ = words.article(phrase), words.be(phrase)
     if negated:
         if len(texts) == 2:
             return Atom(have=f"{a_phrase} that {is_} neither {texts[0]} nor {texts[1]}",
                         whose=f"{phrase} {is_} neither {texts[0]} nor {texts[1]}")  # fmt: skip
-        said = words.listed(texts, "or")
+        said = voice.listed(texts, "or")
         return Atom(have=f"{a_phrase} that {is_} not {said}", whose=f"{phrase} {is_} not {said}")
-    said = words.listed(texts, "or")
+    said = voice.listed(texts, "or")
     return Atom(have=f"{a_phrase} of {said}", whose=f"{phrase} {is_} {said}")
 
 
@@ -184,11 +184,11 @@ def _counted(phrase: str) -> str:
     if phrase.startswith("number of ") and words.is_plural(phrase[10:]):
         return phrase[10:]
     simple = words.head(phrase)[1] == "" and words.is_plural(phrase)
-    return phrase if simple and words.last_word(phrase).lower() not in _NOT_COUNTED else ""
+    return phrase if simple and words.last_word(phrase).lower() not in NOT_COUNTED else ""
 
 
 def _placed(phrase: str, text: str, voice: Voice) -> str:
-    """Where a column says a place, the preposition that leads to it; the column is named unless the value is said so."""
+    """Where a column says a place, the preposition that leads to it, if one does."""
     if phrase not in _PLACES:
         return ""
     if phrase in ("city", "state", "county", "province", "district", "region", "town"):

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agro_data.intent.questions import words
+from agro_data.intent.questions.bands import banded, banded_column
 from agro_data.intent.questions.comparing import compared
 from agro_data.intent.questions.content import Content
-from agro_data.intent.questions.lists import banded, banded_column, figures, implied, ranked
+from agro_data.intent.questions.lists import implied, ranked
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.order import extreme_word, order_clause
-from agro_data.intent.questions.phrases import CONTAINERS, figure, scalar, subject, term
+from agro_data.intent.questions.phrases import figure, scalar, subject, term
+from agro_data.intent.questions.totals import figures, percentage
 from agro_data.intent.questions.values import say_value
+from agro_data.intent.questions.vocabulary import CONTAINERS
 from agro_data.intent.tree import (
     Aggregate,
     Case,
@@ -52,9 +55,9 @@ def group_of(scene: Scene) -> Group:
     entity = ""
     if columns and len({c.source for c in columns}) == 1 and columns[0].source != base and len(columns) == len(keys):
         table = scene.table(columns[0].source)
-        names = {c.name for c in columns}
+        named = {c.name for c in columns}
         if table is not None and (
-            (table.primary_key and names.issuperset(table.primary_key)) or any(table.column(n).unique for n in names)
+            (table.primary_key and named.issuperset(table.primary_key)) or any(table.column(n).unique for n in named)
         ):
             entity = columns[0].source
     noun = scene.many(base)
@@ -191,8 +194,6 @@ def _holds(noun: str) -> bool:
 
 def _share_text(scene: Scene, asked: Sequence[Expression], group: Group) -> str:
     if len(asked) == 1 and isinstance(asked[0], Share):
-        from agro_data.intent.questions.lists import percentage  # noqa: PLC0415
-
         rows = f"{scene.its(group.entity)} {group.rows}" if group.entity else group.rows
         return percentage(scene, asked[0], rows).np
     return ""
@@ -290,7 +291,8 @@ def _best_group(scene: Scene) -> Content:
         np = f"the {group.one} {condition}"
         counted = isinstance(key.expression, Aggregate) and key.expression == Aggregate("count")
         if counted and not asked and group.rows == group.row_noun and voice.chance(0.3):
-            np = f"the {'most' if key.descending else 'least'} common {group.one} {voice.pick('among', 'of')} {voice.pick('all ', '')}{group.rows}"
+            common = "most common" if key.descending else "least common"
+            np = f"the {common} {group.one} {voice.pick('among', 'of')} {voice.pick('all ', '')}{group.rows}"
         ask = (
             f"which {group.one} has the {_extreme_figure(scene, key, group)}"
             if not asked and len(query.group_by) == 1
@@ -306,7 +308,8 @@ def _best_group(scene: Scene) -> Content:
         told = (
             voice.pick("that number", "the number itself") if counted else voice.pick("that value", "the value itself")
         )
-        np = f"{np}, {voice.pick('along with', 'together with', 'and')} {told if same else _short_figures(scene, asked, group)}"
+        extra = told if same else _short_figures(scene, asked, group)
+        np = f"{np}, {voice.pick('along with', 'together with', 'and')} {extra}"
     return Content(np, ask=ask)
 
 
@@ -336,7 +339,7 @@ def _bands(scene: Scene) -> Content:
     rows = subject(scene, scene.grain, True)
     asked = [o.expression for o in query.select if not isinstance(o.expression, Case)]
     f = figures(scene, asked, rows)
-    column, bands = banded_column(scene, case, scene.grain), banded(case)
+    column, bands = banded_column(scene, case, scene.grain), banded(scene, case)
     form = scene.voice.pick(f"{f} in each {column} band", f"{f} for each band of {column}")
     return Content(form, tail=f"where the bands are {bands}")
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from agro_data.intent.questions import words
 from agro_data.intent.questions.comparing import sort_of
 from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.phrases import term
+from agro_data.intent.questions.phrases import figure, term
 from agro_data.intent.tree import Aggregate, Column, DatePart, Expression, OrderKey, TextFunction
 
 _ADJECTIVES = {
@@ -28,8 +28,6 @@ def key_phrase(scene: Scene, expression: Expression, base: str) -> str:
     if isinstance(expression, Aggregate):
         if expression.function == "count" and not expression.distinct and expression.argument is None:
             return f"the number of {scene.many(base)}"
-        from agro_data.intent.questions.phrases import figure  # noqa: PLC0415
-
         return f"the {figure(scene, expression, short=True)}"
     return term(scene, expression, base)
 

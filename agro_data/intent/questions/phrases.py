@@ -14,9 +14,11 @@ from agro_data.intent.questions.comparing import (
     missing,
     sort_of,
 )
+from agro_data.intent.questions.functions import combined, function_words, metric, text_function
 from agro_data.intent.questions.modifiers import Atom, both, combine, either
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.values import quoted, say_value
+from agro_data.intent.questions.vocabulary import CONTAINERS
 from agro_data.intent.tree import (
     Aggregate,
     And,
@@ -44,8 +46,6 @@ from agro_data.intent.tree import (
 )
 from agro_data.profiling.profile import ColumnProfile
 
-TAKEN = ("total ", "average ", "mean ", "maximum ", "minimum ", "max ", "min ", "highest ", "lowest ", "sum ",
-          "largest ", "smallest ", "biggest ", "greatest ", "overall ", "earliest ", "latest ", "avg ")  # fmt: skip
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
            "November", "December")  # fmt: skip
 
@@ -54,52 +54,6 @@ _DATE_PARTS = {"year": "year", "month": "calendar month", "day": "day of the mon
 
 
 _LINKS = ("of", "of", "of", "for", "associated with")
-CONTAINERS = frozenset(
-    [
-        "country",
-        "city",
-        "state",
-        "county",
-        "continent",
-        "region",
-        "district",
-        "town",
-        "department",
-        "team",
-        "club",
-        "school",
-        "college",
-        "league",
-        "class",
-        "category",
-        "genre",
-        "group",
-        "division",
-        "year",
-        "month",
-        "season",
-        "building",
-        "campus",
-        "venue",
-        "location",
-        "province",
-        "borough",
-        "grade",
-        "section",
-        "area",
-        "zone",
-        "dorm",
-        "album",
-        "playlist",
-        "store",
-        "shop",
-        "hotel",
-        "station",
-        "library",
-        "museum",
-    ]
-)
-
 
 # --- expressions -------------------------------------------------------------------------------------------------
 
@@ -111,19 +65,12 @@ def term(scene: Scene, expression: Expression, base: str) -> str:
     if isinstance(expression, Value):
         return say_value(expression, None, scene.voice)
     if isinstance(expression, Arithmetic):
-        left, right = term(scene, expression.left, base), term(scene, expression.right, base)
-        joined = {"+": f"sum of the {left} and the {right}", "-": f"difference between the {left} and the {right}",
-                  "*": f"product of the {left} and the {right}", "/": f"ratio of the {left} to the {right}"}  # fmt: skip
-        if expression.operator == "-":
-            return scene.voice.pick(f"{left} minus the {right}", f"{left} minus {right}")
-        if expression.operator == "*":
-            return scene.voice.pick(joined["*"], f"{left} times the {right}", f"{left} multiplied by the {right}")
-        return joined[expression.operator]
+        return combined(scene, expression, term(scene, expression.left, base), term(scene, expression.right, base))
     if isinstance(expression, DatePart):
         part = _DATE_PARTS[expression.part]
         return f"{part} of the {term(scene, expression.argument, base)}"
     if isinstance(expression, TextFunction):
-        return _text(scene, expression, base)
+        return text_function(scene, expression, [term(scene, a, base) for a in expression.arguments])
     if isinstance(expression, Aggregate):
         return figure(scene, expression)
     if isinstance(expression, Share):
@@ -137,47 +84,6 @@ def term(scene: Scene, expression: Expression, base: str) -> str:
     if isinstance(expression, Window):
         return {"sum": "running total", "lag": "previous value"}.get(expression.function, "rank")
     raise TypeError(f"no words for {type(expression).__name__}")
-
-
-def _text(scene: Scene, expression: TextFunction, base: str) -> str:
-    items = [term(scene, a, base) for a in expression.arguments]
-    if expression.function == "join_words":
-        if [words.last_word(i) for i in items] == ["name", "name"] and items[0].startswith("first"):
-            return scene.voice.pick("full name (first name, then last name)", "first and last name joined by a space") \
-                if items[1].startswith("last") else f"{items[0]} and {items[1]} joined by a space"  # fmt: skip
-        return f"{scene.voice.listed(items)} joined by a space"
-    if expression.function == "length":
-        return scene.voice.pick(f"length of the {items[0]}", f"number of characters in the {items[0]}")
-    if expression.function == "prefix":
-        if expression.size == 1:
-            return scene.voice.pick(f"first letter of the {items[0]}", f"initial letter of the {items[0]}")
-        return f"first {expression.size} characters of the {items[0]}"
-    case = "upper" if expression.function == "upper" else "lower"
-    return scene.voice.pick(f"{items[0]} in {case} case", f"{items[0]} in {case}case letters")
-
-
-def metric(scene: Scene, call: MetricCall) -> str:
-    """A metric's own name; its definition becomes evidence."""
-    found = next(m for m in scene.profile.metrics if m.name == call.name)
-    name = words.spelled(found.name) if "_" in found.name else found.name
-    scene.voice.note(f"{name}: {found.definition or 'as defined for this database'}".rstrip("."))
-    return scene.voice.pick(name, name, *(s.replace("_", " ") for s in found.synonyms))
-
-
-def function_words(scene: Scene, aggregate: Aggregate) -> tuple[str, bool]:
-    """("average", True): the word, and whether it stands straight before the column's phrase."""
-    profile = scene.column(aggregate.argument) if isinstance(aggregate.argument, Column) else None
-    timed = profile is not None and sort_of(profile) in ("year", "date")
-    phrase = profile.phrase.lower() if profile is not None else ""
-    pick = scene.voice.pick
-    if not isinstance(aggregate.argument, Column) or phrase.startswith(TAKEN):
-        return {"avg": "average", "sum": "sum", "min": "minimum", "max": "maximum"}[aggregate.function], False
-    if timed:
-        return {"min": "earliest", "max": pick("latest", "most recent")}.get(aggregate.function, "average"), True
-    if aggregate.function == "sum":
-        return "total", True
-    return {"avg": pick("average", "average", "average", "mean"), "min": scene.voice.scale[0],
-            "max": scene.voice.scale[1]}[aggregate.function], True  # fmt: skip
 
 
 def figure(scene: Scene, aggregate: Aggregate, rows: str = "", short: bool = False) -> str:
@@ -220,6 +126,7 @@ def scalar(scene: Scene, expression: Scalar) -> str:
 
 
 def parts_of(predicate: Predicate | None) -> tuple[Predicate, ...]:
+    """The conditions that all hold together."""
     if predicate is None:
         return ()
     return predicate.parts if isinstance(predicate, And) else (predicate,)
@@ -248,7 +155,7 @@ def atom(scene: Scene, predicate: Predicate, base: str) -> Atom:
     if isinstance(predicate, InList):
         profile = _profile(scene, predicate.argument)
         texts = [say_value(v, profile, voice) for v in predicate.values]
-        return listed_values(term(scene, predicate.argument, base), texts, predicate.negated)
+        return listed_values(term(scene, predicate.argument, base), texts, predicate.negated, voice)
     if isinstance(predicate, IsNull):
         return missing(term(scene, predicate.argument, base), predicate.negated, voice)
     if isinstance(predicate, Exists):
@@ -421,10 +328,25 @@ def atoms_on(scene: Scene, alias: str, seen: set[str], drop: tuple[Predicate, ..
         if other in seen or other in scene.cte_of:
             continue
         below = atoms_on(scene, other, seen, drop)
+        if not below and up and not _spoken_of(scene, alias, other):
+            atoms.append(Atom(have=words.article(scene.one(other))))
         if not below:
             continue
         atoms.append(_relation(scene, alias, other, below, up, bare=not atoms))
     return atoms
+
+
+def _spoken_of(scene: Scene, alias: str, other: str) -> bool:
+    """Whether the query uses a column of `other` or of what is joined beyond it, or only asks that it exists."""
+    query = scene.query
+    beyond, frontier = {other}, [other]
+    while frontier:
+        for further, _, _ in scene.neighbours(frontier.pop()):
+            if further not in beyond and further != alias:
+                beyond.add(further)
+                frontier.append(further)
+    used = (query.select, query.where, query.group_by, query.having, query.order_by, query.keep)
+    return any(n.source in beyond for n in walk(used) if isinstance(n, Column | MetricCall))
 
 
 def _relation(scene: Scene, alias: str, other: str, below: list[Atom], up: bool, bare: bool) -> Atom:

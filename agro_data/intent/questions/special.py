@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from agro_data.intent.questions import words
+from agro_data.intent.questions.bands import banded, banded_column
+from agro_data.intent.questions.columns import answer, joined
 from agro_data.intent.questions.content import Content
-from agro_data.intent.questions.lists import answer, banded, banded_column, joined
+from agro_data.intent.questions.functions import TAKEN
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.order import extreme_word, sort_key
-from agro_data.intent.questions.phrases import TAKEN, subject, term
+from agro_data.intent.questions.phrases import subject, term
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Arithmetic, Case, Column, Expression, SetOperation, Window
 from agro_data.profiling.profile import DatabaseProfile
@@ -185,11 +187,12 @@ def _beside(scene: Scene, expression: Expression, base: str, narrowed: bool) -> 
             total, mean = (
                 ("total", "average") if not value.lower().startswith(TAKEN) else ("sum of the", "average of the")
             )
+            everyone = f"all {'these ' if narrowed else ''}{many}{within}"
             if window.function == "sum":
-                return f"the percentage of the {total} {value} of all {'these ' if narrowed else ''}{many}{within} that {its} {value} {make} up"
-            return f"the difference between {its} {value} and the {mean} {value} of all {'these ' if narrowed else ''}{many}{within}"
+                return f"the percentage of the {total} {value} of {everyone} that {its} {value} {make} up"
+            return f"the difference between {its} {value} and the {mean} {value} of {everyone}"
     if isinstance(expression, Case):
-        return f"{its} {banded_column(scene, expression, base)} band ({banded(expression)})"
+        return f"{its} {banded_column(scene, expression, base)} band ({banded(scene, expression)})"
     return f"the {term(scene, expression, base)}"
 
 

@@ -148,7 +148,8 @@ def _descriptive(content: Content, voice: Voice) -> str:
     if order is not None:
         body = Content(content.np, content.lead, "", content.ask, content.then)
         opening = _what(body, voice) if voice.chance(0.4) else _told(body, verb, voice)
-        return f"{opening} {voice.pick('Sort the list', 'Sort the results', 'Order the results', 'Sort them')} {order.group(2)}."
+        sort = voice.pick("Sort the list", "Sort the results", "Order the results", "Sort them")
+        return f"{opening} {sort} {order.group(2)}."
     if voice.chance(0.3):
         return _what(content, voice)
     return _told(content, verb, voice)

@@ -3,189 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cache
 
 import inflect
 
+from agro_data.intent.questions.vocabulary import INVARIANT, PEOPLE, SINGULAR_IN_S
+
 _ENGINE = inflect.engine()
-
-# Words whose form in -s is singular, or whose one form serves both numbers; a plural engine breaks on these.
-_INVARIANT = frozenset(
-    {
-        "series", "species", "data", "gps", "news", "staff", "information", "equipment", "software", "hardware",
-        "aircraft", "headquarters", "means", "sales", "gross", "contents", "faculty", "media", "metadata", "chassis",
-        "weather", "research", "feedback", "luggage", "clothing", "furniture", "personnel", "athletics",
-    }
-)  # fmt: skip
-_SINGULAR_IN_S = frozenset({"status", "bus", "gas", "lens", "campus", "class", "address", "focus", "bonus",
-                            "process", "access", "tennis", "basis", "analysis", "diagnosis", "virus", "census", "genus",
-                            "business", "news", "gross", "consensus", "loss", "mass", "boss", "pass", "press", "glass",
-                            "congress", "success", "illness", "canvas", "atlas", "axis", "thesis", "series", "gps",
-                            "chassis", "plus", "politics", "economics", "physics",
-                            "mathematics", "dns", "sms", "iris", "paris", "texas",
-                            "species", "data", "media", "metadata", "bias", "cross", "express", "distress", "stress",
-                            "headquarters", "athletics", "css", "sas", "aids"})  # fmt: skip
-
-PEOPLE = frozenset(
-    [
-        "student",
-        "employee",
-        "customer",
-        "client",
-        "person",
-        "people",
-        "user",
-        "member",
-        "teacher",
-        "professor",
-        "instructor",
-        "player",
-        "singer",
-        "artist",
-        "actor",
-        "author",
-        "writer",
-        "editor",
-        "patient",
-        "doctor",
-        "physician",
-        "nurse",
-        "driver",
-        "passenger",
-        "guest",
-        "host",
-        "manager",
-        "captain",
-        "wrestler",
-        "swimmer",
-        "gymnast",
-        "scientist",
-        "technician",
-        "mechanic",
-        "researcher",
-        "candidate",
-        "voter",
-        "tourist",
-        "visitor",
-        "owner",
-        "tenant",
-        "pilot",
-        "entrepreneur",
-        "investor",
-        "journalist",
-        "director",
-        "producer",
-        "composer",
-        "musician",
-        "chef",
-        "waiter",
-        "cashier",
-        "clerk",
-        "agent",
-        "assistant",
-        "worker",
-        "staff",
-        "spouse",
-        "parent",
-        "child",
-        "friend",
-        "colleague",
-        "supervisor",
-        "boss",
-        "leader",
-        "secretary",
-        "lawyer",
-        "judge",
-        "officer",
-        "perpetrator",
-        "victim",
-        "participant",
-        "contestant",
-        "competitor",
-        "coach",
-        "trainer",
-        "referee",
-        "umpire",
-        "reviewer",
-        "rater",
-        "subscriber",
-        "borrower",
-        "reader",
-        "lender",
-        "donor",
-        "supplier",
-        "seller",
-        "buyer",
-        "shopper",
-        "conductor",
-        "dancer",
-        "performer",
-        "tutor",
-        "mentor",
-        "intern",
-        "apprentice",
-        "resident",
-        "citizen",
-        "inhabitant",
-        "president",
-        "governor",
-        "senator",
-        "mayor",
-        "representative",
-        "advisor",
-        "adviser",
-        "tryout",
-        "follower",
-        "coauthor",
-        "co-author",
-        "head",
-        "founder",
-        "resident",
-        "physician",
-        "attendee",
-        "delegate",
-        "enquirer",
-        "poker_player",
-        "skater",
-        "cyclist",
-        "rider",
-        "jockey",
-        "runner",
-        "bodybuilder",
-        "climber",
-        "dentist",
-        "vet",
-        "veterinarian",
-        "pharmacist",
-        "policyholder",
-        "claimant",
-        "adjuster",
-        "dispatcher",
-        "courier",
-        "sailor",
-        "pilot",
-        "astronaut",
-        "engineer",
-        "developer",
-        "tester",
-        "designer",
-        "architect",
-        "analyst",
-        "consultant",
-        "accountant",
-        "auditor",
-        "man",
-        "woman",
-        "girl",
-        "boy",
-        "prescriber",
-        "undergraduate",
-        "graduate",
-        "alumnus",
-        "professor",
-    ]
-)
 
 
 def last_word(phrase: str) -> str:
@@ -216,7 +40,7 @@ def is_plural(phrase: str) -> bool:
     """Whether the noun phrase takes "are"."""
     word = last_word(phrase)
     low = word.lower()
-    if low in _SINGULAR_IN_S or len(low) < 3 or word.isupper() or low.endswith(("ss", "ous", "itis", "ics")):
+    if low in SINGULAR_IN_S or len(low) < 3 or word.isupper() or low.endswith(("ss", "ous", "itis", "ics")):
         return word.endswith("s") and word[:-1].isupper() and len(word) > 2
     if low in {"people", "men", "women", "children", "criteria"}:
         return True
@@ -230,7 +54,7 @@ def plural(phrase: str) -> str:
     if is_plural(phrase):
         return phrase
     before, _, word = start.rpartition(" ")
-    if word.lower() in _INVARIANT:
+    if word.lower() in INVARIANT:
         many = word
     elif word.lower() == "id" or (word.isupper() and len(word) > 1):
         many = word + "s"
@@ -255,35 +79,25 @@ def singular(phrase: str) -> str:
 @cache
 def article(phrase: str) -> str:
     """The phrase with "a" or "an"; a plural takes none."""
-    if is_plural(phrase) or last_word(phrase).lower() in _INVARIANT:
+    if is_plural(phrase) or last_word(phrase).lower() in INVARIANT:
         return phrase
     return str(_ENGINE.a(phrase)).replace("a ID", "an ID")
 
 
 def number_word(value: int) -> str:
     """Small whole numbers as words, others in digits."""
-    words = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-    return words[value] if 0 <= value <= 10 else str(value)
-
-
-@cache
-def ordinal(value: int) -> str:
-    return str(_ENGINE.ordinal(str(value)))
-
-
-def listed(items: Sequence[str], conjunction: str = "and") -> str:
-    """ "a", "a and b", "a, b and c"."""
-    if len(items) < 2:
-        return "".join(items)
-    return f"{', '.join(items[:-1])} {conjunction} {items[-1]}"
+    names = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    return names[value] if 0 <= value <= 10 else str(value)
 
 
 @cache
 def is_person(noun: str) -> bool:
+    """Whether the noun takes "who"."""
     return singular(noun).lower().rsplit(" ", 1)[-1] in PEOPLE
 
 
 def be(phrase: str) -> str:
+    """ "is" or "are"."""
     return "are" if is_plural(phrase) else "is"
 
 
@@ -295,4 +109,5 @@ def spelled(identifier: str) -> str:
 
 
 def capitalise(text: str) -> str:
+    """The text with its first letter large, and nothing else changed."""
     return text[:1].upper() + text[1:]

@@ -1,0 +1,161 @@
+"""The selected columns of each row as one noun phrase, in the order of the select."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agro_data.intent.questions import words
+from agro_data.intent.questions.content import Content
+from agro_data.intent.questions.nouns import Scene
+from agro_data.intent.questions.phrases import term
+from agro_data.intent.questions.totals import totals
+from agro_data.intent.tree import (
+    Aggregate,
+    Column,
+    Expression,
+    Output,
+    Share,
+)
+
+
+def answer(
+    scene: Scene, select: Sequence[Output], base: str, one: str, many: str, distinct: bool,
+    single: bool = False, definite: bool = False, every: bool = False,
+) -> Content:  # fmt: skip
+    """The selected columns of the rows that `one` and `many` describe, in the order of the select."""
+    expressions = [o.expression for o in select]
+    if all(isinstance(e, Aggregate | Share) for e in expressions):
+        return totals(scene, expressions, many)
+    plain = [isinstance(e, Column) and e.source == base for e in expressions]
+    voice = scene.voice
+    if all(plain):
+        names = [term(scene, e, base) for e in expressions]
+        return _own(scene, names, base, one, many, distinct, single, definite, every)
+    segments = [_segment(scene, e, base) for e in expressions]
+    if distinct:
+        if len(segments) == 1 and isinstance(expressions[0], Column):
+            column = expressions[0]
+            kind = voice.pick("different", "different", "distinct")
+            return Content(
+                f"the {kind} {words.plural(scene.phrase(column))} of the {scene.many(column.source)} of {many}"
+            )
+        return Content(f"the different combinations of {scene.voice.listed(segments)} for {many}")
+    if (single or definite) and scene.query.where is not None:
+        return Content(_led(scene, expressions, base), lead=f"for the {one}" if single else f"for each of the {many}")
+    if single:
+        return Content(joined(scene, expressions, base, f"the {one}"))
+    if definite:
+        return Content(joined(scene, expressions, base, f"each of the {many}"))
+    simple = one.removeprefix(scene.one(base)).split(" ")[1:2] in ([], ["named"], ["called"], ["titled"], ["older"])
+    if _pairs_up(scene, expressions, base) and voice.chance(0.5 if simple else 0.35):
+        return Content(_together(scene, expressions, base, many))
+    if simple and voice.chance(0.7):
+        return Content(joined(scene, expressions, base, f"each {one}"))
+    return Content(_led(scene, expressions, base), lead=f"for {voice.pick('each', 'each', 'every')} {one}")
+
+
+def _own(
+    scene: Scene,
+    names: list[str],
+    base: str,
+    one: str,
+    many: str,
+    distinct: bool,
+    single: bool,
+    definite: bool,
+    every: bool,
+) -> Content:
+    voice = scene.voice
+    several = [words.plural(n) for n in names]
+    plain = many == scene.many(base)
+    if single:
+        return Content(f"the {scene.voice.listed(names)} of the {one}")
+    if distinct:
+        kind = voice.pick("different", "distinct", "different", "unique")
+        if len(names) == 1:
+            return Content(
+                f"the {kind} {several[0]} of {voice.pick('all ', '')}{many}"
+                if plain
+                else f"the {kind} {several[0]} of {many}"
+            )
+        return Content(f"the {kind} combinations of {scene.voice.listed(names)} of {many}")
+    if definite:
+        return Content(f"the {scene.voice.listed(several)} of the {many}")
+    if every:
+        return Content(
+            voice.pick(
+                f"the {scene.voice.listed(several)} of all {many}", f"the {scene.voice.listed(names)} of each {one}"
+            )
+        )
+    of_several = f"the {scene.voice.listed(several)} of"
+    # "the students whose ..." needs a condition to be definite; bare "the students" would not.
+    the = [f"{of_several} the {many}"] * 2 if not plain else [f"{of_several} all the {many}"]
+    forms = [f"{of_several} {many}", f"{of_several} {many}", f"{of_several} all {many}", *the]
+    forms.append(f"the {scene.voice.listed(names)} {voice.pick('of each', 'of each', 'for each')} {one}")
+    forms.append(f"the {scene.voice.listed(several)} {'for all' if plain else 'for the'} {many}")
+    if plain and len(names) == 1 and not names[0].lower().startswith(scene.one(base)):
+        forms += [f"all {scene.one(base)} {several[0]}", f"the {several[0]} of all the {many}"]
+    text = voice.pick(*forms)
+    return Content(text)
+
+
+def _segment(scene: Scene, expression: Expression, base: str) -> str:
+    if isinstance(expression, Column) and expression.source != base:
+        return f"{scene.one(expression.source)} {scene.phrase(expression)}"
+    return term(scene, expression, base)
+
+
+def _pairs_up(scene: Scene, expressions: Sequence[Expression], base: str) -> bool:
+    """Whether the plural says the columns as clearly as "each": columns of the base first, then of one parent."""
+    owners = [key for key, _ in _by_owner(scene, expressions, base)]
+    plain = all(isinstance(e, Column) for e in expressions)
+    return plain and len(owners) == 2 and owners[0] == "" and any(o == owners[1] for o, _, _ in scene.neighbours(base))
+
+
+def _together(scene: Scene, expressions: Sequence[Expression], base: str, many: str) -> str:
+    """ "the titles of concerts and the names of their stadiums"."""
+    (_, own), (parent, theirs) = _by_owner(scene, expressions, base)
+    corresponding = scene.voice.pick("their", "their", "their corresponding", "the corresponding")
+    first = f"the {scene.voice.listed([words.plural(n) for n in own])} of {scene.voice.pick('', 'all ')}{many}"
+    comma = "," if many != scene.many(base) or len(own) > 1 else ""
+    names = scene.voice.listed([words.plural(n) for n in theirs])
+    return f"{first}{comma} and the {names} of {corresponding} {scene.many(parent)}"
+
+
+def _led(scene: Scene, expressions: Sequence[Expression], base: str) -> str:
+    """The expressions after "for each concert,": "the title and date, and the name of its stadium"."""
+    said: list[str] = []
+    groups = _by_owner(scene, expressions, base)
+    for owner, names in groups:
+        alone = (
+            f"the {scene.voice.listed(names)}"
+            if not owner
+            else f"the {scene.voice.listed(names)} of {scene.tie(base, owner)}"
+        )
+        said.append(alone)
+    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
+
+
+def _by_owner(scene: Scene, expressions: Sequence[Expression], base: str) -> list[tuple[str, list[str]]]:
+    """Runs of expressions of one source: (alias or "" for the base itself, their phrases)."""
+    groups: list[tuple[str, list[str]]] = []
+    for e in expressions:
+        key = e.source if isinstance(e, Column) and e.source != base else ""
+        name = scene.phrase(e) if isinstance(e, Column) else term(scene, e, base)
+        if groups and groups[-1][0] == key:
+            groups[-1][1].append(name)
+        else:
+            groups.append((key, [name]))
+    return groups
+
+
+def joined(scene: Scene, expressions: Sequence[Expression], base: str, of: str) -> str:
+    """ "the name of each concert and the name of its stadium"; `of` is how a row of the base is said first."""
+    said: list[str] = []
+    for key, names in _by_owner(scene, expressions, base):
+        if key:
+            whose = scene.tie(base, key) if said else f"the {scene.one(key)} of {of}"
+        else:
+            whose = f"the {scene.one(base)}" if said else of
+        said.append(f"the {scene.voice.listed(names)} of {whose}")
+    return scene.voice.listed(said) if len(said) < 3 else f"{', '.join(said[:-1])} and {said[-1]}"

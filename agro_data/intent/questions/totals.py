@@ -1,0 +1,110 @@
+"""Frames for one row over all subjects: counts, aggregates, percentages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agro_data.intent.questions import words
+from agro_data.intent.questions.content import Content
+from agro_data.intent.questions.functions import function_words
+from agro_data.intent.questions.modifiers import Atom
+from agro_data.intent.questions.nouns import Scene
+from agro_data.intent.questions.phrases import atom, atoms_on, figure, term
+from agro_data.intent.tree import (
+    Aggregate,
+    Expression,
+    Share,
+)
+
+
+def totals(scene: Scene, expressions: Sequence[Expression], many: str) -> Content:
+    """Aggregates over all rows that `many` describes."""
+    voice = scene.voice
+    if len(expressions) == 1 and isinstance(expressions[0], Aggregate) and expressions[0].function == "count":
+        return _how_many(scene, expressions[0], many)
+    if len(expressions) == 1 and isinstance(expressions[0], Share):
+        return percentage(scene, expressions[0], many)
+    np = figures(scene, expressions, many)
+    ask = ""
+    first = expressions[0]
+    if len(expressions) == 1 and isinstance(first, Aggregate) and first.function == "sum" and voice.chance(0.15):
+        ask = ""
+    return Content(np, ask=ask)
+
+
+def figures(scene: Scene, expressions: Sequence[Expression], many: str) -> str:
+    """ "the minimum and maximum age of singers from France and the number of them"."""
+    aggregates = [e for e in expressions if isinstance(e, Aggregate)]
+    base = scene.grain
+    if len(aggregates) == len(expressions) > 1:
+        arguments = {a.argument for a in aggregates}
+        plain = all(a.where is None and a.function != "count" for a in aggregates)
+        words_ = [function_words(scene, a) for a in aggregates] if plain else []
+        if len(arguments) == 1 and plain and all(straight for _, straight in words_):
+            argument = aggregates[0].argument
+            assert argument is not None
+            return f"the {scene.voice.listed([w for w, _ in words_])} {term(scene, argument, base)} of {many}"
+        if all(a.where is not None for a in aggregates):
+            # Worded alike, so that their difference stands out.
+            likes = [Scene(scene.query, scene.profile, scene.voice.twin(), scene.outer) for _ in aggregates]
+            return scene.voice.listed(
+                [f"the {figure(s, a, s.many(base))}" for s, a in zip(likes, aggregates, strict=True)]
+            )
+        first = f"the {figure(scene, aggregates[0], many)}"
+        others = [_further(scene, a) for a in aggregates[1:]]
+        comma = "," if " and " in many and len(others) == 1 else ""
+        return f"{first}{comma} and {others[0]}" if len(others) == 1 else scene.voice.listed([first, *others])
+    return scene.voice.listed(
+        [
+            f"the {figure(scene, e, many)}" if isinstance(e, Aggregate) else f"the {term(scene, e, base)}"
+            for e in expressions
+        ]
+    )
+
+
+def _further(scene: Scene, aggregate: Aggregate) -> str:
+    """A later aggregate over rows that have been named."""
+    if aggregate.function == "count" and not aggregate.distinct:
+        return "how many there are"
+    return f"their {figure(scene, aggregate, short=True)}"
+
+
+def _how_many(scene: Scene, count: Aggregate, many: str) -> Content:
+    base, voice = scene.grain, scene.voice
+    np = f"the {figure(scene, count, many)}"
+    if count.where is not None:
+        return Content(np)
+    if count.distinct and count.argument is not None:
+        kinds = words.plural(term(scene, count.argument, base))
+        different = voice.pick("different", "distinct")
+        ask = f"how many {different} {kinds} do {many} have" if many == scene.many(base) else ""
+        return Content(np, ask=ask)
+    if scene.query.having is None and not scene.query.group_by:
+        atoms = atoms_on(scene, base, set())
+        verb = verb_phrase(atoms)
+        if verb and voice.chance(0.9):
+            return Content(np, ask=f"how many {scene.many(base)} {verb}")
+    long = len(many.split(" ")) > 8 or "whose" in many
+    return Content(np, ask="" if long else f"how many {many} are there")
+
+
+def verb_phrase(atoms: Sequence[Atom]) -> str:
+    """The conditions as one verb phrase, or "" where they do not make one."""
+    if not atoms or len(atoms) > 2 or any(a.heavy for a in atoms[:-1]):
+        return ""
+    said = []
+    for one in atoms:
+        adjective = one.after.startswith(("older", "younger", "in ", "from ", "aged"))
+        said.append(f"are {one.after}" if adjective else one.predicate(True))
+    return " and ".join(said) if all(said) else ""
+
+
+def percentage(scene: Scene, share: Share, many: str) -> Content:
+    """ "what percentage of singers are from France"."""
+    base = scene.grain
+    made = atom(scene, share.where, base)
+    verb = made.predicate(True) or (f"are {made.after}" if made.after else "")
+    if not verb:
+        verb = f"are ones whose {made.whose}"
+    who = scene.who(base)
+    return Content(f"the percentage of {many} {who} {verb}", ask=f"what percentage of {many} {verb}")
