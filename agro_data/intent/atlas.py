@@ -170,8 +170,8 @@ def is_number(column: ColumnProfile) -> bool:
 
 
 def is_iso_date(column: ColumnProfile) -> bool:
-    """Whether the engine's date functions read the values."""
-    return column.role == "date" and (column.date_format == "iso" or column.kind in ("date", "datetime"))
+    """Whether the engine's date functions read the values, and their order is that of time: 'May 1' is no such text."""
+    return column.role == "date" and column.date_format == "iso"
 
 
 def is_key(table: TableProfile, columns: Iterable[str]) -> bool:
