@@ -41,7 +41,7 @@ def answer(
             )
         return Content(f"the different combinations of {scene.voice.listed(segments)} for {many}")
     if (single or definite) and scene.query.where is not None:
-        return Content(_led(scene, expressions, base), lead=f"for the {one}" if single else f"for each of the {many}")
+        return Content(led(scene, expressions, base), lead=f"for the {one}" if single else f"for each of the {many}")
     if single:
         return Content(joined(scene, expressions, base, f"the {one}"))
     if definite:
@@ -51,7 +51,7 @@ def answer(
         return Content(_together(scene, expressions, base, many))
     if simple and voice.chance(0.7):
         return Content(joined(scene, expressions, base, f"each {one}"))
-    return Content(_led(scene, expressions, base), lead=f"for {voice.pick('each', 'each', 'every')} {one}")
+    return Content(led(scene, expressions, base), lead=f"for {voice.pick('each', 'each', 'every')} {one}")
 
 
 def _own(
@@ -122,7 +122,7 @@ def _together(scene: Scene, expressions: Sequence[Expression], base: str, many: 
     return f"{first}{comma} and the {names} of {corresponding} {scene.many(parent)}"
 
 
-def _led(scene: Scene, expressions: Sequence[Expression], base: str) -> str:
+def led(scene: Scene, expressions: Sequence[Expression], base: str) -> str:
     """The expressions after "for each concert,": "the title and date, and the name of its stadium"."""
     said: list[str] = []
     groups = _by_owner(scene, expressions, base)

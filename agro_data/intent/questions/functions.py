@@ -45,7 +45,7 @@ def function_words(scene: Scene, aggregate: Aggregate) -> tuple[str, bool]:
     timed = profile is not None and sort_of(profile) in ("year", "date")
     phrase = profile.phrase.lower() if profile is not None else ""
     pick = scene.voice.pick
-    if not isinstance(aggregate.argument, Column) or phrase.startswith(TAKEN):
+    if not isinstance(aggregate.argument, Column) or f"{phrase} ".startswith(TAKEN):
         return {"avg": "average", "sum": "sum", "min": "minimum", "max": "maximum"}[aggregate.function], False
     if timed and aggregate.function == "sum":
         return "sum", False

@@ -127,8 +127,8 @@ def _entity(
     first = asked[0] if asked else None
     counts = isinstance(first, Aggregate) and first.function == "count" and not first.distinct and len(asked) == 1
     one = group.one
-    if not left and voice.chance(0.3):
-        one = f"{one} with at least one {scene.one(scene.grain)}" if one == scene.one(group.entity) else one
+    if not left and group.rows == group.row_noun and one == scene.one(group.entity) and voice.chance(0.3):
+        one = f"{one} with at least one {scene.one(scene.grain)}"
     if counts:
         its = scene.its(group.entity)
         have = group.rows == group.row_noun and voice.chance(0.6)
@@ -157,7 +157,7 @@ def _category(
     if len(asked) == 1 and first_counts and isinstance(first, Aggregate) and first.where is None:
         ask = f"how many {group.rows} are there" if group.rows == group.row_noun else ""
     plain = group.rows == group.row_noun
-    forms = ["lead", "for", "for", "for"]
+    forms = ["lead", "for", "for", "for"] if plain else ["lead", "lead", "for"]
     if plain:
         forms.append("per")
     if plain and first_counts and len(asked) == 1 and isinstance(first, Aggregate) and first.where is None:
@@ -179,7 +179,7 @@ def _category(
             f"{f} in {each} {group.one}", tail=tail, ask=f"how many {group.rows} are there in {each} {group.one}"
         )
     if form == "with":
-        return Content(f"{f} with {each} {group.one}", tail=tail, ask=f"how many {group.rows} have {each} {group.one}")
+        return Content(f"{f} with each {group.one}", tail=tail, ask=f"how many {group.rows} have each {group.one}")
     if form == "per":
         return Content(f"{f} per {group.one}", tail=tail)
     if form == "different":

@@ -96,7 +96,7 @@ def _several(atoms: Sequence[Atom], who: str, plural: bool, voice: Voice) -> str
     if form == "whose":
         return _chain([f"whose {a.whose}" for a in atoms], heavy)
     if form == "with":
-        return "with " + _chain([a.have for a in atoms], heavy)
+        return "with " + _chain([a.have for a in atoms], [])
     if form == "that":
         if heavy:
             return _chain([f"{who} {a.predicate(plural)}" for a in atoms], heavy)

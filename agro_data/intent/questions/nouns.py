@@ -156,7 +156,7 @@ class Scene:
 def _flag(phrase: str) -> str:
     """A yes/no column as a thing that has a value: "active" -> "active flag"."""
     nouns = ("flag", "status", "indicator", "sex", "gender", "type", "code", "value", "answer", "result")
-    return phrase if words.last_word(phrase).lower() in nouns else f"{phrase} flag"
+    return phrase if phrase.rsplit(" ", 1)[-1].lower() in nouns else f"{phrase} flag"
 
 
 def compound(owner: str, phrase: str, voice: Voice, taken: frozenset[str]) -> str:

@@ -72,6 +72,8 @@ def order_clause(scene: Scene, keys: Sequence[OrderKey], base: str) -> str:
             ends = ("highest", "lowest") if first.descending else ("lowest", "highest")
             forms = [f"in {way} order of {bare}", f"{verb} by {phrase} in {way} order",
                      f"{verb} by {phrase} from {ends[0]} to {ends[1]}", f"{verb} in {way} order of {bare}"]  # fmt: skip
+        if phrase.endswith((" from", " to")):
+            forms = [form for form in forms if " from from " not in form and " to from " not in form]
         return voice.pick(*forms)
     rest = [f"{key_phrase(scene, k.expression, base)} in {_way(scene, k)} order" for k in keys]
     if len({k.descending for k in keys}) == 1 and len({_way(scene, k) for k in keys}) == 1:

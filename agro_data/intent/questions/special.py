@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agro_data.intent.questions import words
 from agro_data.intent.questions.bands import banded, banded_column
-from agro_data.intent.questions.columns import answer, joined
+from agro_data.intent.questions.columns import answer, joined, led
 from agro_data.intent.questions.content import Content
 from agro_data.intent.questions.functions import TAKEN
 from agro_data.intent.questions.nouns import Scene
@@ -99,9 +99,8 @@ def best_of_each(scene: Scene) -> Content:
     columns = [e for e in keep.partition if isinstance(e, Column)]
     parent = columns[0].source if columns and columns[0].source != base else ""
     group = scene.one(parent) if parent else scene.voice.listed([term(scene, e, base) for e in keep.partition])
-    drop: tuple[()] = ()
     extreme = f"the {extreme_word(scene, key.expression, key.descending)} {term(scene, key.expression, base)}"
-    rows = subject(scene, base, keep.k > 1, drop=drop)
+    rows = subject(scene, base, keep.k > 1)
     noun = f"{keep.k} {rows} with {extreme}" if keep.k > 1 else f"{rows} with {extreme}"
     shown = [o.expression for o in query.select]
     heads: list[str] = []
@@ -113,6 +112,8 @@ def best_of_each(scene: Scene) -> Content:
             heads.append(f"the {term(scene, e, base)}")
         else:
             own.append(_beside_owner(scene, e, base))
+    if not own:
+        return _chosen(scene, shown, base, group, parent, extreme, keep.k)
     names = scene.voice.listed([words.plural(n) if keep.k > 1 else n for n in own])
     np = f"the {names} of the {noun}"
     if heads and (parent or voice.chance(0.5)):
@@ -121,6 +122,14 @@ def best_of_each(scene: Scene) -> Content:
     if keep.k > 1 and keep.ties:
         tie = voice.pick("including any that tie for the last place", "including ties for the last place")
     return Content(np, lead=f"for {voice.pick('each', 'each', 'every')} {group}", tail=tie)
+
+
+def _chosen(scene: Scene, shown: list[Expression], base: str, group: str, parent: str, extreme: str, k: int) -> Content:
+    """The frame for answers that say nothing of the best rows themselves, only of their groups."""
+    within = f"of {scene.its(base)} {group}" if parent else f"with the same {group}"
+    placed = f"is among the {k} with {extreme}" if k > 1 else f"has {extreme} among those"
+    one = subject(scene, base, False)
+    return Content(led(scene, shown, base), lead=f"for each {one} that {placed} {within}", tail="ties included")
 
 
 def _beside_owner(scene: Scene, expression: Expression, base: str) -> str:
@@ -185,7 +194,7 @@ def _beside(scene: Scene, expression: Expression, base: str, narrowed: bool) -> 
             within = _same(scene, window, base)
             make = "make" if words.is_plural(value) else "makes"
             total, mean = (
-                ("total", "average") if not value.lower().startswith(TAKEN) else ("sum of the", "average of the")
+                ("total", "average") if not f"{value.lower()} ".startswith(TAKEN) else ("sum of the", "average of the")
             )
             everyone = f"all {'these ' if narrowed else ''}{many}{within}"
             if window.function == "sum":

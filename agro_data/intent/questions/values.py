@@ -72,11 +72,17 @@ def _meaning(raw: int | float | str, column: ColumnProfile | None, voice: Voice)
 
 def _with_unit(number: str, column: ColumnProfile | None) -> str:
     unit = column.unit.strip() if column is not None else ""
-    if column is None or not unit or _UNIT_NAMES.get(unit, unit) in column.phrase.lower():
+    if column is None or not unit or _says(column.phrase.lower(), unit):
         return number
     if unit in ("$", "€", "£"):
         return f"{unit}{number}"
     return f"{number}%" if unit in ("%", "percent") else f"{number} {unit}"
+
+
+def _says(phrase: str, unit: str) -> bool:
+    """Whether the column's phrase names its unit, so that the value need not."""
+    named = " in " in phrase or " per " in phrase or unit.lower() in phrase
+    return named or _UNIT_NAMES.get(unit, unit.lower()) in phrase
 
 
 def _say_date(text: str, voice: Voice) -> str:

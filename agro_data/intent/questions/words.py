@@ -19,20 +19,25 @@ def last_word(phrase: str) -> str:
 
 @cache
 def head(phrase: str) -> tuple[str, str]:
-    """(head, rest) at the first preposition: "date of birth" -> ("date", " of birth")."""
-    found = re.search(r" (?:(?:of|in|per|for|at|on|to|from|by|with|that|since|until)(?= |$)|\()", phrase)
-    if found is None or found.start() == 0:
-        dated = phrase.startswith("date ") and not phrase.endswith((" format", " type", " code", " id", " ID"))
-        return ("date", phrase[4:]) if dated else _before_participle(phrase)
-    return phrase[: found.start()], phrase[found.start() :]
+    """The noun that takes the plural, with what stands before it, and the rest.
+
+    "date of birth" -> ("date", " of birth"), "hours played" -> ("hours", " played"). A phrase that opens with a
+    participle has its noun, if any, at the end: "destroyed by employee" -> ("destroyed by employee", "").
+    """
+    found = re.search(r" (?:(?:of|in|per|for|at|on|to|from|by|with|that)(?= |$)|\()", phrase)
+    start = phrase if found is None or found.start() == 0 else phrase[: found.start()]
+    if start.startswith("date ") and not start.endswith((" format", " type", " code", " id", " ID")):
+        start = "date"
+    before, _, last = start.rpartition(" ")
+    if before and _is_participle(last):
+        start = before
+    elif not before and _is_participle(last):
+        start = phrase
+    return start, phrase[len(start) :]
 
 
-def _before_participle(phrase: str) -> tuple[str, str]:
-    """ "hours played" -> ("hours", " played")."""
-    start, _, last = phrase.rpartition(" ")
-    if start and len(last) > 4 and last.endswith("ed") and not last.endswith("eed"):
-        return start, f" {last}"
-    return phrase, ""
+def _is_participle(word: str) -> bool:
+    return len(word) > 4 and word.endswith("ed") and not word.endswith("eed")
 
 
 @cache
@@ -54,6 +59,8 @@ def plural(phrase: str) -> str:
     if is_plural(phrase):
         return phrase
     before, _, word = start.rpartition(" ")
+    if word.lower() in ("by", "in", "to", "from", "at", "on"):
+        return f"{phrase} values"
     if word.lower() in INVARIANT:
         many = word
     elif word.lower() == "id" or (word.isupper() and len(word) > 1):
