@@ -174,6 +174,11 @@ def is_iso_date(column: ColumnProfile) -> bool:
     return column.role == "date" and column.date_format == "iso"
 
 
+def has_order(column: ColumnProfile) -> bool:
+    """Whether sorting by the stored values means something: dates in words and mixed types do not sort."""
+    return column.role != "other" and (column.role != "date" or is_iso_date(column))
+
+
 def is_key(table: TableProfile, columns: Iterable[str]) -> bool:
     """Whether `columns` hold no combination twice, as far as the profile knows."""
     wanted = set(columns)

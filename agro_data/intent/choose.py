@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from agro_data.intent.atlas import extreme_is_tied, near_unique
+from agro_data.intent.atlas import extreme_is_tied, has_order, near_unique
 from agro_data.intent.scene import Frame
 from agro_data.intent.tree import (
     Aggregate,
@@ -111,7 +111,8 @@ def order_of(frame: Frame, shown: Sequence[Column]) -> tuple[OrderKey, ...]:
     scene, root = frame.scene, frame.root
     table = frame.table(root)
     keys = [Column(root, c.name) for c in frame.atlas.ordered(table.name) if c.null_share == 0]
-    keys += [c for c in shown if c.source == root and frame.profile(c).null_share == 0]
+    in_order = [c for c in shown if frame.profile(c).null_share == 0 and has_order(frame.profile(c))]
+    keys += [c for c in in_order if c.source == root]
     if not keys:
         return ()
     key = scene.pick(keys)
@@ -119,8 +120,7 @@ def order_of(frame: Frame, shown: Sequence[Column]) -> tuple[OrderKey, ...]:
     order = (OrderKey(key, scene.chance(0.6 if numeric else 0.15)),)
     if settled(frame, order, shown):
         return order
-    seconds = [c for c in shown if c != key and frame.profile(c).null_share == 0]
-    for second in seconds:
+    for second in (c for c in in_order if c != key):
         longer = (*order, OrderKey(second))
         if settled(frame, longer, shown):
             return longer
