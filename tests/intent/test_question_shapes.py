@@ -100,36 +100,102 @@ FEMALE = Comparison("=", SEX, Value("F", ("singer", "sex")))
 OLD = Comparison(">", AGE, Value(56, ("singer", "age")))
 BAND = Case(((Comparison("<", AGE, Value(30)), Value("low")),), Value("high"))
 RELATED = Query(
-    (Source("t2", "concert_event"),), out(Value(1)), where=Comparison(">", Column("t2", "ticket_price"), Value(20.5))
+    (Source("t2", "concert_event"),),
+    out(Value(1)),
+    where=Comparison(">", Column("t2", "ticket_price"), Value(20.5)),
 )
 LINK = ((Column("t1", "singer_id"), Column("t2", "singer_id")),)
 GROUPS = Query((S,), (Output(COUNTRY, "country"), Output(COUNT, "total_count")), group_by=(COUNTRY,))
 AVERAGE = Scalar(Query((Source("t8", "g"),), out(Aggregate("avg", Column("t8", "total_count")))))
 
 SHAPES: dict[str, tuple[Query | SetOperation, tuple[str, ...]]] = {
-    "list": (Query((S,), out(NAME, AGE), where=OLD, order_by=(OrderKey(AGE, True),)), ("name", "age", "56", "descending|highest")),
+    "list": (
+        Query((S,), out(NAME, AGE), where=OLD, order_by=(OrderKey(AGE, True),)),
+        ("name", "age", "56", "descending|highest"),
+    ),
     "count": (Query((S,), out(COUNT), where=OLD), ("singers", "56")),
-    "aggregate": (Query((S,), out(Aggregate("avg", AGE), Aggregate("max", AGE)), where=FEMALE), ("average|mean", "maximum|highest|largest", "age", "female")),
+    "aggregate": (
+        Query((S,), out(Aggregate("avg", AGE), Aggregate("max", AGE)), where=FEMALE),
+        ("average|mean", "maximum|highest|largest", "age", "female"),
+    ),
     "group": (Query((S,), out(COUNTRY, COUNT), group_by=(COUNTRY,)), ("countr", "singers", "each|every|per")),
-    "having": (Query((S,), out(COUNTRY), group_by=(COUNTRY,), having=Comparison(">", COUNT, Value(3))), ("countries", "more than (3|three) singers")),
-    "superlative": (Query((S,), out(NAME), order_by=(OrderKey(AGE, True),), limit=3), ("3", "oldest|(highest|largest|greatest) age", "name")),
-    "superlative_group": (Query((C, SINGER_UP), out(Column("t2", "full_name")), (UP,), group_by=(Column("t2", "full_name"),), order_by=(OrderKey(COUNT, True),), limit=1), ("name", "singer", "(most|number of) concerts")),
-    "extreme": (Query((S,), out(NAME), where=Comparison("=", AGE, over_all("min"))), ("name", "(lowest|smallest)", "age", "ties|tie")),
-    "compare_average": (Query((S,), out(NAME), where=Comparison(">", AGE, over_all("avg"))), ("name", "(average|mean) age of all singers")),
-    "related_exists": (Query((S,), out(NAME), where=Exists(RELATED, LINK)), ("name", "(at least one concert|any concerts|concerts)", "20.5")),
-    "related_none": (Query((S,), out(NAME), where=Exists(RELATED, LINK, negated=True)), ("name", "no concerts|not have any concerts", "20.5")),
-    "set_operation": (SetOperation("intersect", Query((S,), out(COUNTRY), where=OLD), Query((S,), out(COUNTRY), where=FEMALE)), ("countries", "both", "56", "female")),
-    "top_per_group": (Query((S,), out(COUNTRY, NAME), keep=Keep((COUNTRY,), (OrderKey(AGE, True),), 1)), ("(each|every) country", "name", "age", "ties")),
-    "window": (Query((S,), out(NAME, Window("rank", None, (COUNTRY,), (OrderKey(AGE, True),)))), ("name", "rank", "country", "age")),
-    "self_join": (Query((S, SINGER_UP), out(NAME, Column("t2", "full_name")), (Join("t1", "t2", (("country", "country"),), direction="peer", less="full_name"),)), ("pair", "singers", "same country")),
+    "having": (
+        Query((S,), out(COUNTRY), group_by=(COUNTRY,), having=Comparison(">", COUNT, Value(3))),
+        ("countries", "more than (3|three) singers"),
+    ),
+    "superlative": (
+        Query((S,), out(NAME), order_by=(OrderKey(AGE, True),), limit=3),
+        ("3", "oldest|(highest|largest|greatest) age", "name"),
+    ),
+    "superlative_group": (
+        Query(
+            (C, SINGER_UP),
+            out(Column("t2", "full_name")),
+            (UP,),
+            group_by=(Column("t2", "full_name"),),
+            order_by=(OrderKey(COUNT, True),),
+            limit=1,
+        ),
+        ("name", "singer", "(most|number of) concerts"),
+    ),
+    "extreme": (
+        Query((S,), out(NAME), where=Comparison("=", AGE, over_all("min"))),
+        ("name", "(lowest|smallest)", "age", "ties|tie"),
+    ),
+    "compare_average": (
+        Query((S,), out(NAME), where=Comparison(">", AGE, over_all("avg"))),
+        ("name", "(average|mean) age of all singers"),
+    ),
+    "related_exists": (
+        Query((S,), out(NAME), where=Exists(RELATED, LINK)),
+        ("name", "(at least one concert|any concerts|concerts)", "20.5"),
+    ),
+    "related_none": (
+        Query((S,), out(NAME), where=Exists(RELATED, LINK, negated=True)),
+        ("name", "no concerts|not have any concerts", "20.5"),
+    ),
+    "set_operation": (
+        SetOperation("intersect", Query((S,), out(COUNTRY), where=OLD), Query((S,), out(COUNTRY), where=FEMALE)),
+        ("countries", "both", "56", "female"),
+    ),
+    "top_per_group": (
+        Query((S,), out(COUNTRY, NAME), keep=Keep((COUNTRY,), (OrderKey(AGE, True),), 1)),
+        ("(each|every) country", "name", "age", "ties"),
+    ),
+    "window": (
+        Query((S,), out(NAME, Window("rank", None, (COUNTRY,), (OrderKey(AGE, True),)))),
+        ("name", "rank", "country", "age"),
+    ),
+    "self_join": (
+        Query(
+            (S, SINGER_UP),
+            out(NAME, Column("t2", "full_name")),
+            (Join("t1", "t2", (("country", "country"),), direction="peer", less="full_name"),),
+        ),
+        ("pair", "singers", "same country"),
+    ),
     "buckets": (Query((S,), out(BAND, COUNT), group_by=(BAND,)), ("singers", '"low"', '"high"', "30", "age")),
-    "arithmetic": (Query((C,), out(TITLE, Arithmetic("*", PRICE, SOLD))), ("title", "ticket price", "number of seats sold", "product|times|multiplied")),
-    "date_group": (Query((C,), out(DatePart("year", HELD), COUNT), group_by=(DatePart("year", HELD),)), ("year", "concerts")),
-    "compare_groups": (Query((Source("t7", "g"),), out(Column("t7", "country")), where=Comparison(">", Column("t7", "total_count"), AVERAGE), ctes=(Cte("g", GROUPS),)), ("countries", "number of singers", "average")),
+    "arithmetic": (
+        Query((C,), out(TITLE, Arithmetic("*", PRICE, SOLD))),
+        ("title", "ticket price", "number of seats sold", "product|times|multiplied"),
+    ),
+    "date_group": (
+        Query((C,), out(DatePart("year", HELD), COUNT), group_by=(DatePart("year", HELD),)),
+        ("year", "concerts"),
+    ),
+    "compare_groups": (
+        Query(
+            (Source("t7", "g"),),
+            out(Column("t7", "country")),
+            where=Comparison(">", Column("t7", "total_count"), AVERAGE),
+            ctes=(Cte("g", GROUPS),),
+        ),
+        ("countries", "number of singers", "average"),
+    ),
     "share": (Query((S,), out(Share(FEMALE))), ("percentage", "singers", "female")),
     "text_function": (Query((S,), out(TextFunction("upper", (NAME,)))), ("name", "upper")),
     "metric": (Query((C,), out(MetricCall("ticket_revenue", "t1"))), ("ticket revenue",)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -201,7 +267,7 @@ def test_and_with_or_stays_one_reading() -> None:
     assert " or " in text
     assert "56" in text
     assert "France" in text
-    assert 'son' in text
+    assert "son" in text
 
 
 @pytest.mark.parametrize("text", ["O'Brien", 'the "big" one', "a and b", "x", "42", "Straße", " padded "])

@@ -1,0 +1,101 @@
+"""English at the level of words, and values said verbatim."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agro_data.intent.questions import words
+from agro_data.intent.questions.values import quoted, say_number, say_value
+from agro_data.intent.questions.voice import Voice
+from agro_data.intent.tree import Value
+from agro_data.profiling.profile import ColumnProfile
+
+PLURALS = {
+    "singer": "singers",
+    "person": "people",
+    "city": "cities",
+    "date of birth": "dates of birth",
+    "status": "statuses",
+    "ID": "IDs",
+    "id": "ids",
+    "employee ID": "employee IDs",
+    "hours played": "hours played",
+    "GDP": "GDPs",
+    "date moved in": "dates moved in",
+    "amount claimed": "amounts claimed",
+    "number of hosts": "numbers of hosts",
+    "address line 1": "address line 1",
+    "series": "series",
+    "details": "details",
+    "speed in knots": "speeds in knots",
+    "tourist attraction": "tourist attractions",
+    "eliminated by": "eliminated by values",
+}
+
+
+@pytest.mark.parametrize(("one", "many"), PLURALS.items())
+def test_plural(one: str, many: str) -> None:
+    assert words.plural(one) == many
+
+
+@given(st.sampled_from(sorted(PLURALS)))
+def test_a_plural_stays(one: str) -> None:
+    many = words.plural(one)
+    assert words.plural(many) == many or not words.is_plural(many)
+
+
+@pytest.mark.parametrize(
+    ("noun", "said"), [("age", "an age"), ("hours", "hours"), ("series", "series"), ("ID", "an ID")]
+)
+def test_article(noun: str, said: str) -> None:
+    assert words.article(noun) == said
+
+
+@pytest.mark.parametrize(
+    ("noun", "verb"), [("status", "is"), ("points", "are"), ("number of hosts", "is"), ("people", "are")]
+)
+def test_agreement(noun: str, verb: str) -> None:
+    assert words.be(noun) == verb
+
+
+@given(st.text(min_size=1), st.integers(0, 50))
+def test_a_text_value_is_said_verbatim(text: str, seed: int) -> None:
+    column = ColumnProfile("name", "TEXT", "text", "text", "name")
+    assert text in say_value(Value(text, ("t", "name")), column, Voice("formal", seed))
+
+
+@given(st.text(alphabet=st.characters(exclude_characters="'\""), min_size=1))
+def test_quotation_marks_differ_from_the_text(text: str) -> None:
+    said = quoted(text + "'", Voice("formal", 1))
+    assert said[0] == '"'
+
+
+@given(st.integers(-(10**12), 10**12))
+def test_whole_numbers_are_said_in_digits(number: int) -> None:
+    assert say_number(number) == say_number(float(number)) == str(number)
+
+
+def test_dates_are_said_as_stored_or_in_words() -> None:
+    column = ColumnProfile("day", "DATE", "date", "date", "day", date_format="iso")
+    said = {say_value(Value("2021-03-05", ("t", "day")), column, Voice("formal", s)) for s in range(40)}
+    assert said == {"2021-03-05", "March 5, 2021"}
+
+
+def test_a_unit_is_said_once() -> None:
+    weight = ColumnProfile("w", "REAL", "real", "measure", "weight", unit="kg")
+    spelled_out = ColumnProfile("w", "REAL", "real", "measure", "weight in kilograms", unit="kg")
+    voice = Voice("formal", 1)
+    assert say_value(Value(5.0, ("t", "w")), weight, voice) == "5 kg"
+    assert say_value(Value(5.0, ("t", "w")), spelled_out, voice) == "5"
+
+
+def test_equal_meanings_of_two_codes_keep_the_code() -> None:
+    column = ColumnProfile(
+        "c", "TEXT", "text", "category", "state", codes=(("a", "open"), ("b", "open"), ("c", "shut"))
+    )
+    voice = Voice("formal", 1)
+    assert say_value(Value("a", ("t", "c")), column, voice) == "open (a)"
+    assert say_value(Value("c", ("t", "c")), column, voice) == "shut"
+    assert voice.evidence == "state 'a' means open; state 'c' means shut"
