@@ -40,10 +40,11 @@ def figures(scene: Scene, expressions: Sequence[Expression], many: str) -> str:
         arguments = {a.argument for a in aggregates}
         plain = all(a.where is None and a.function != "count" for a in aggregates)
         words_ = [function_words(scene, a) for a in aggregates] if plain else []
-        if len(arguments) == 1 and plain and all(straight for _, straight in words_):
+        if len(arguments) == 1 and plain and len({straight for _, straight in words_}) == 1:
             argument = aggregates[0].argument
-            assert argument is not None
-            return f"the {scene.voice.listed([w for w, _ in words_])} {term(scene, argument, base)} of {many}"
+            assert argument is not None, "only COUNT may lack an argument"
+            of = "" if words_[0][1] else "of the "
+            return f"the {scene.voice.listed([w for w, _ in words_])} {of}{term(scene, argument, base)} of {many}"
         if all(a.where is not None for a in aggregates):
             # Worded alike, so that their difference stands out.
             likes = [Scene(scene.query, scene.profile, scene.voice.twin(), scene.outer) for _ in aggregates]
