@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import TypeAdapter, ValidationError
+
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 STRUCTURAL = "structural"  # embeddings of the SQL's structure alone: needs no model and no torch
 
@@ -68,7 +70,12 @@ class BuildConfig:
             raise ConfigError(f"unknown setting {', '.join(unknown)}; known are {', '.join(sorted(known))}")
         if "databases" not in values:
             raise ConfigError("the setting 'databases' (a path) is missing")
-        return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
+        try:
+            return TypeAdapter(cls).validate_python(values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"]) or "settings"
+            raise ConfigError(f"{where}: {first['msg'].removeprefix('Value error, ')}") from error
 
     @classmethod
     def from_file(cls, path: Path) -> BuildConfig:
@@ -89,7 +96,7 @@ class RunConfig:
     out: Path = Path("datasets")
     cache: Path | None = None  # default: $AGRO_CACHE, else .agro-cache beside `out`
     workers: int = 2
-    seconds: float = 5.0  # per statement in the sandbox
+    seconds: float = 10.0  # per statement in the sandbox; SQLite's are bounded by steps long before, see ARCHITECTURE
 
     def __post_init__(self) -> None:
         if self.workers < 1:
