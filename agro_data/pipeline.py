@@ -99,7 +99,7 @@ def prepare(config: BuildConfig, run: RunConfig) -> Context:
     return context
 
 
-def open_work(root: Path, cache: Path, seconds: float = 5.0) -> Context:
+def open_work(root: Path, cache: Path, seconds: float = 10.0) -> Context:
     """The context of a work folder that `prepare` made."""
     work = Work(root)
     return Context(work, BuildConfig.from_dict(work.read_json("build.json")["config"]), cache, seconds)

@@ -24,7 +24,7 @@ from agro_data.databases.opening import (
 from agro_data.databases.types import Cell, Layout, Limits, Status
 
 CHUNK = 1000  # rows fetched at a time
-PROGRESS_STEPS = 10_000  # SQLite operations between two looks at the clock: well under a millisecond
+PROGRESS_STEPS = 10_000  # SQLite operations between two looks at clock and count: well under a millisecond
 DENIED_FUNCTIONS = frozenset(("load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "sqlite_log"))
 SQLITE_LIMITS = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
@@ -54,6 +54,9 @@ class Session(Protocol):
 
     def judge(self, error: Exception) -> Status: ...
 
+    def overrun(self) -> str:
+        """Which bound a statement that `judge` calls "timeout" has met."""
+
     def close(self) -> None: ...
 
 
@@ -78,7 +81,7 @@ def run_statement(session: Session, sql: str, limits: Limits, keep_rows: bool) -
         return _failure("too_large", f"needs more than {limits.memory} bytes of memory", started)
     except Exception as error:
         status = session.judge(error)
-        message = f"over {limits.seconds:g} s" if status == "timeout" else first_line(error)
+        message = session.overrun() if status == "timeout" else first_line(error)
         return _failure(status, message, started)
     finally:
         session.finish()
@@ -120,12 +123,15 @@ def _failure(status: Status, message: str, started: float) -> Fields:
 
 
 class SqliteSession:
-    """SQLite: authorizer, engine limits, heap limit, and a clock looked at every few thousand operations."""
+    """SQLite: authorizer, engine limits, heap limit, a clock and a count of steps looked at now and then."""
 
     def __init__(self, path: Path, limits: Limits) -> None:
-        self._seconds = limits.seconds
+        self._limits = limits
         self._deadline = 0.0
-        connection = self._connection = open_sqlite(path)
+        self._looks = 0
+        self._most_looks = -(-limits.steps // PROGRESS_STEPS)
+        # A statement taken from a cache would go on counting its steps where its last run ended.
+        connection = self._connection = open_sqlite(path, cached_statements=0)
         connection.execute(f"PRAGMA hard_heap_limit={limits.memory // 2}")  # of the process, never raised again
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(limits.bytes, limits.sql_length))
         connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, limits.sql_length * 4)  # bytes, of characters
@@ -148,10 +154,12 @@ class SqliteSession:
                 continue
 
     def _late(self) -> bool:
-        return monotonic() > self._deadline
+        self._looks += 1
+        return 0 < self._most_looks <= self._looks or monotonic() > self._deadline
 
     def execute(self, sql: str) -> tuple[str, ...]:
-        self._deadline = monotonic() + self._seconds
+        self._deadline = monotonic() + self._limits.seconds
+        self._looks = 0
         self._cursor.execute(sql)
         description = self._cursor.description
         if description is None:  # only comments or nothing: not even a SELECT
@@ -177,6 +185,11 @@ class SqliteSession:
         if isinstance(error, sqlite3.DataError) and "too big" in str(error):
             return "too_large"
         return "error"
+
+    def overrun(self) -> str:
+        if 0 < self._most_looks <= self._looks:
+            return f"over {self._limits.steps} steps of SQLite's virtual machine"
+        return f"over {self._limits.seconds:g} s"
 
     def close(self) -> None:
         self._connection.close()
@@ -205,6 +218,7 @@ class DuckdbSession:
             "memory_limit": f"{limits.memory // 2}B",
             "max_execution_time": str(max(1, int(limits.seconds * 1000))),
         }
+        self._seconds = limits.seconds
         self._connection, _ = open_duckdb(path, layout, settings)
 
     def execute(self, sql: str) -> tuple[str, ...]:
@@ -238,6 +252,9 @@ class DuckdbSession:
         if isinstance(error, duckdb.InterruptException):
             return "timeout"
         return "too_large" if isinstance(error, duckdb.OutOfMemoryException) else "error"
+
+    def overrun(self) -> str:
+        return f"over {self._seconds:g} s"
 
     def close(self) -> None:
         self._connection.close()

@@ -92,10 +92,12 @@ def _stamp(file: Path) -> tuple[int, int, int]:
     return status.st_size, status.st_mtime_ns, status.st_ino
 
 
-def open_sqlite(path: Path) -> sqlite3.Connection:
+def open_sqlite(path: Path, *, cached_statements: int = 128) -> sqlite3.Connection:
     """Read-only connection to a settled file. `immutable` takes no lock and makes no file."""
     uri = "file:" + quote(os.fsencode(path.absolute())) + "?mode=ro&immutable=1"
-    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(
+        uri, uri=True, isolation_level=None, check_same_thread=False, cached_statements=cached_statements
+    )
     for pragma in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON", "temp_store=MEMORY"):
         connection.execute(f"PRAGMA {pragma}")
     return connection

@@ -58,13 +58,18 @@ class Catalog:
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on one statement. A statement that meets one is stopped, and says which."""
+    """Bounds on one statement. A statement that meets one is stopped, and says which.
+
+    `steps` bounds SQLite's virtual machine: unlike `seconds`, it stops the same statements on every machine. DuckDB
+    counts nothing of the kind and knows `seconds` only.
+    """
 
     seconds: float = 5.0
     rows: int = 10_000
     bytes: int = 16 * 2**20
     memory: int = 2 * 2**30  # address space of a worker, bytes, on top of what its imports take
     sql_length: int = 100_000
+    steps: int = 0  # operations of SQLite's virtual machine, counted in ten thousands; 0: no bound
 
 
 Cell = None | int | float | str | bytes

@@ -25,7 +25,7 @@ class Context:
     work: Work
     config: BuildConfig
     cache: Path
-    seconds: float = 5.0  # limit per statement
+    seconds: float = 10.0  # limit per statement
 
     def databases(self) -> list[Database]:
         """The databases the examples are made on, sorted by id: the sources, or their surrogates."""

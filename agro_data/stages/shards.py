@@ -36,6 +36,7 @@ SHARD = 1_000  # candidates; a worker holds one shard in memory
 CHUNK = 4_096  # rows that are embedded together
 ACCEPTANCE = 0.7  # expected before anything is known
 ROUNDS = 12
+STEPS = 30_000_000  # of SQLite's virtual machine, per statement: about a second, but the same bound on every machine
 WORTHWHILE = 0.05  # a round that adds less than this share of what it tried has found the end of a database
 
 
@@ -211,7 +212,7 @@ def _shuffled(context: Context, database: Database) -> Database | None:
 @cache
 def _sandbox(seconds: float) -> Sandbox:
     """One sandbox for each worker process, shared by its shards; it ends with the process."""
-    return Sandbox(workers=1, limits=Limits(seconds=seconds))
+    return Sandbox(workers=1, limits=Limits(seconds=seconds, steps=STEPS))
 
 
 # --- questions and embeddings ------------------------------------------------------------------------------------

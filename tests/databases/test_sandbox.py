@@ -124,6 +124,22 @@ def test_values_of_duckdb_become_cells(sandbox: Sandbox, tmp_path: Path) -> None
     assert nan.digest == result_digest(1, [(float("nan"),)], ordered=False)
 
 
+def test_steps_stop_the_same_statements_whatever_the_clock(tmp_path: Path) -> None:
+    database = found(sqlite_file(tmp_path / "db.sqlite"))
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {}) SELECT count(*) FROM n"
+    statements = [numbers.format(1_000), ENDLESS, numbers.format(1_000), numbers.format(10_000_000)]
+    with Sandbox(limits=Limits(seconds=60, steps=1_000_000)) as pool:
+        results = pool.run(database, statements)
+        again = pool.run(database, statements)
+    assert [result.status for result in results] == ["ok", "timeout", "ok", "timeout"]
+    assert results[1].error == "over 1000000 steps of SQLite's virtual machine"
+    assert results[1].seconds < 10
+    assert [result.status for result in again] == [result.status for result in results]
+    with Sandbox(limits=Limits(seconds=0.2)) as pool:
+        (result,) = pool.run(database, [ENDLESS])
+    assert (result.status, result.error) == ("timeout", "over 0.2 s")
+
+
 def test_limits_are_exact(tmp_path: Path) -> None:
     database = found(sqlite_file(tmp_path / "db.sqlite"))
     numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {}) SELECT i FROM n"
