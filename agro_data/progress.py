@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 
 class Reporter(Protocol):
-    """Receives `done` of `total` units of a stage; `done == total` ends it."""
+    """Receives `done` of `total` units of a stage: 0 starts it (again, in a further round), `total` ends it."""
 
     def __call__(self, stage: str, done: int, total: int, unit: str) -> None: ...
 
@@ -35,6 +35,10 @@ class Lines:
 
     def __call__(self, stage: str, done: int, total: int, unit: str) -> None:
         now = time.monotonic()
+        if done == 0:
+            self.started[stage] = self.last[stage] = now
+            self.write(f"{stage}: {total:,} {unit} to do")
+            return
         start = self.started.setdefault(stage, now)
         due = now - self.last.get(stage, start) >= self.every
         if not due and done < total:
@@ -44,7 +48,7 @@ class Lines:
         rate = done / elapsed
         left = (total - done) / rate if rate > 0 else float("inf")
         tail = f"{_clock(left)} left" if done < total else f"done in {_clock(elapsed)}"
-        self.write(f"{stage}: {done:,} of {total:,} {unit}, {rate:,.0f} {unit}/s, {tail}")
+        self.write(f"{stage}: {done:,} of {total:,} {unit}, {rate:,.{0 if rate >= 10 else 1}f} {unit}/s, {tail}")
 
 
 class Bars:
@@ -79,6 +83,8 @@ class Bars:
             return
         if stage not in self.tasks:
             self.tasks[stage] = self.progress.add_task(stage, total=total, unit=unit, rate="")
+        if done == 0:
+            self.progress.reset(self.tasks[stage], total=total)
         task = self.progress.tasks[self.tasks[stage]]
         rate = f"{done / task.elapsed:,.0f}/s" if task.elapsed else ""
         self.progress.update(task.id, completed=done, total=total, rate=rate)

@@ -32,13 +32,14 @@ STAGES = ("candidates", "verified", "questions", "distinct", "selection")
 def run_selection(context: Context, workers: int, progress: Reporter) -> Outcome:
     """Near duplicates out, a diverse sample under the quotas, further styles, splits."""
     work = context.work
+    asked = sum(work.read("distinct", shard).height for shard in work.shards("distinct"))
     if not work.finished("selection", SELECTION):
+        progress("selection", 0, asked, "rows")
         _select(context)
-    progress("selection", 1, 1, "selection")
+        progress("selection", asked, asked, "rows")
     figures = work.read_json("selection/figures.json")
     kept = work.read("selection", SELECTION)
     reasons = dict(Counter(work.read_rejected("selection")["reason"].to_list()).most_common())
-    asked = sum(work.read("distinct", shard).height for shard in work.shards("distinct"))
     return Outcome(asked, kept.height, reasons, figures["numbers"])
 
 

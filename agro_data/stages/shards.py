@@ -122,7 +122,7 @@ def run_verified(context: Context, workers: int, progress: Reporter) -> Outcome:
             for shard in context.work.shards("candidates")
             if not context.work.finished("verified", shard)
         ]
-        problems += _failures(_run(_verify, waiting, workers, "verified", "shards", progress))
+        problems += _failures(_run(_verify, waiting, workers, "verified", "candidates", progress, _candidates_in))
         more = _top_up(context)
         if not more:
             break
@@ -177,7 +177,7 @@ def _split(context: Context, db_id: str, round_: int, count: int) -> list[Task]:
 
 def _make(tasks: Sequence[Task], workers: int, progress: Reporter) -> list[str]:
     waiting = [t for t in tasks if not t.context.work.finished("candidates", t.shard)]
-    return _failures(_run(_sample, waiting, workers, "candidates", "shards", progress))
+    return _failures(_run(_sample, waiting, workers, "candidates", "queries", progress, lambda task: task.count))
 
 
 def _sample(task: Task) -> int:
@@ -221,7 +221,7 @@ def _sandbox(seconds: float) -> Sandbox:
 def run_questions(context: Context, workers: int, progress: Reporter) -> Outcome:
     """Say every verified intent in one style."""
     waiting = _waiting(context, "verified", "questions")
-    problems = _failures(_run(_ask, waiting, workers, "questions", "shards", progress))
+    problems = _failures(_run(_ask, waiting, workers, "questions", "queries", progress, _verified_in))
     return Outcome(
         _height(context, "verified"),
         _height(context, "questions"),
@@ -270,7 +270,7 @@ def run_embeddings(context: Context, workers: int, progress: Reporter) -> Outcom
     ]
     structural = context.config.embedding_model == STRUCTURAL
     problems = _failures(
-        _run(_embed, tasks, 1, "embeddings", "chunks", progress, isolate=not structural and bool(tasks))
+        _run(_embed, tasks, 1, "embeddings", "rows", progress, _rows_in, isolate=not structural and bool(tasks))
     )
     rows_in = _height(context, "distinct")
     done = sum(
@@ -318,17 +318,34 @@ def _run(
     stage: str,
     unit: str,
     progress: Reporter,
+    amount: Callable[[Task], int] = lambda task: 1,
     *,
     isolate: bool = False,
 ) -> list[parallel.Outcome[Task, int]]:
+    """Run shards; progress counts the `unit`s that each holds, since shards differ in size."""
     done = 0
+    total = sum(amount(task) for task in tasks)
 
-    def on_done(_: parallel.Outcome[Task, int]) -> None:
+    def on_done(outcome: parallel.Outcome[Task, int]) -> None:
         nonlocal done
-        done += 1
-        progress(stage, done, len(tasks), unit)
+        done += amount(outcome.task)
+        progress(stage, done, total, unit)
 
+    if total:
+        progress(stage, 0, total, unit)
     return parallel.run_shards(function, tasks, workers, on_done, isolate=isolate)
+
+
+def _candidates_in(task: Task) -> int:
+    return _height_of(task.context, "candidates", [task.shard])
+
+
+def _verified_in(task: Task) -> int:
+    return _height_of(task.context, "verified", [task.shard])
+
+
+def _rows_in(task: Task) -> int:
+    return _height_of(task.context, "distinct", task.db_id.split(","))
 
 
 def _waiting(context: Context, source: str, target: str) -> list[Task]:
