@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from typing import Any
 from typing import Literal as OneOf
 
@@ -367,13 +368,20 @@ _TYPES = {
 
 def walk(node: Any) -> Iterator[Any]:
     """Yield every dataclass node of the tree, parents first."""
-    if is_dataclass(node):
-        yield node
-        for field in fields(node):
-            yield from walk(getattr(node, field.name))
-    elif isinstance(node, tuple):
-        for item in node:
-            yield from walk(item)
+    waiting = [node]
+    while waiting:  # not recursive: this is the innermost loop of sampling
+        node = waiting.pop()
+        if isinstance(node, tuple):
+            waiting.extend(reversed(node))
+        elif names := _field_names(node.__class__):
+            yield node
+            waiting.extend([getattr(node, name) for name in reversed(names)])
+
+
+@cache
+def _field_names(kind: type[Any]) -> tuple[str, ...]:
+    """Names of a node's fields; none for the plain values at the leaves."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 
 def to_json(node: Any) -> str:
