@@ -9,12 +9,14 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import inflect
 import lemminflect
 import wordninja
 import yaml
+
+if TYPE_CHECKING:
+    import inflect
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -152,6 +154,8 @@ def spell(words: list[str]) -> str:
 
 @cache
 def _inflector() -> inflect.engine:
+    import inflect  # noqa: PLC0415  (two seconds, which only profiling has to spend)
+
     return inflect.engine()
 
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
+import psutil
 import pytest
 
 from agro_data import parallel
@@ -73,3 +78,39 @@ def _full(_: int) -> int:
 def test_a_full_disk_stops_the_build(workers: int) -> None:
     with pytest.raises(OSError, match="No space"):
         parallel.run_shards(_full, [1, 2], workers, lambda o: None)
+
+
+ORPHANS = """
+import os, sys, time
+from pathlib import Path
+from agro_data import parallel
+
+def wait(place):
+    Path(place, str(os.getpid())).touch()
+    time.sleep(60)
+
+if __name__ == "__main__":
+    parallel.run_shards(wait, [sys.argv[1], sys.argv[1]], 2, lambda outcome: None)
+"""
+
+
+def test_workers_end_with_the_process_they_work_for(tmp_path: Path) -> None:
+    script, place = tmp_path / "orphans.py", tmp_path / "workers"
+    script.write_text(ORPHANS)
+    place.mkdir()
+    parent = subprocess.Popen([sys.executable, script, place])
+    _until(lambda: len(list(place.iterdir())) == 2)
+    parent.kill()
+    parent.wait()
+    _until(lambda: not any(_runs(int(path.name)) for path in place.iterdir()))
+
+
+def _runs(pid: int) -> bool:
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+
+
+def _until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
