@@ -74,9 +74,9 @@ def answer(frame: Frame, alias: str, skip: Iterable[Column] = ()) -> list[Column
 
 def summary(frame: Frame, alias: str, column: ColumnProfile) -> Aggregate:
     """An aggregate that makes sense of `column`: averages and sums of quantities, first and last of dates."""
-    functions: dict[AggregateFunction, float] = {"min": 1.0, "max": 1.3}
+    functions: dict[AggregateFunction, float] = {"min": 0.6, "max": 1.2}
     if column.role == "measure":
-        functions |= {"avg": 2.5, "sum": 1.2 if adds_up(column) else 0.0}
+        functions |= {"avg": 4.0, "sum": 2.0 if adds_up(column) else 0.0}
     function = frame.scene.pick(list(functions), functions.values())
     return Aggregate(function, Column(alias, column.name))
 
@@ -110,12 +110,13 @@ def order_of(frame: Frame, shown: Sequence[Column]) -> tuple[OrderKey, ...]:
     """An order for a list that leaves nothing to chance, or () when there is none worth asking for."""
     scene, root = frame.scene, frame.root
     table = frame.table(root)
-    keys = [Column(root, c.name) for c in frame.atlas.ordered(table.name) if c.null_share == 0]
     in_order = [c for c in shown if frame.profile(c).null_share == 0 and has_order(frame.profile(c))]
-    keys += [c for c in in_order if c.source == root]
-    if not keys:
+    keys = [c for c in in_order if c.source == root] * 2
+    keys += [Column(root, c.name) for c in frame.atlas.ordered(table.name) if c.null_share == 0]
+    alone = [k for k in keys if settled(frame, [OrderKey(k)], shown)]
+    if not keys or (not alone and scene.chance(0.7)):
         return ()
-    key = scene.pick(keys)
+    key = scene.pick(alone or keys)
     numeric = frame.profile(key).role in ("measure", "year", "date")
     order = (OrderKey(key, scene.chance(0.6 if numeric else 0.15)),)
     if settled(frame, order, shown):

@@ -57,15 +57,20 @@ def conditions(
                 weight *= 50
             pool.append((column, weight))
     found: list[Predicate] = []
+    exact = False  # a condition that singles out a row stands alone: a second one would say nothing
     on_alias: dict[str, list[Predicate]] = {}
     for _ in range(count * 3):
-        if len(found) == count or not pool:
+        if len(found) == count or not pool or exact:
             break
         column = scene.pick([c for c, _ in pool], [w for _, w in pool])
         pool = [(c, w) for c, w in pool if c != column]
         predicate = condition(frame, column)
         if predicate is None:
             continue
+        one = _singles_out(frame.table(column.source), frame.profile(column)) and _equality(predicate)
+        if one and found:
+            continue
+        exact = one
         beside = on_alias.setdefault(column.source, [])
         if cuts([*beside, predicate], frame.atlas.rows(frame.table(column.source).name)):
             beside.append(predicate)
@@ -76,6 +81,10 @@ def conditions(
 def _singles_out(table: TableProfile, profile: ColumnProfile) -> bool:
     by_order = (profile.role in ("measure", "year") and is_number(profile)) or is_iso_date(profile)
     return not by_order and profile.distinct > max(2, 0.4 * table.rows)
+
+
+def _equality(predicate: Predicate) -> bool:
+    return isinstance(predicate, Comparison) and predicate.operator == "="
 
 
 def condition(frame: Frame, column: Column, plain: bool = False) -> Predicate | None:
@@ -132,15 +141,15 @@ class Maker:
         groups = self.profile.role in ("category", "boolean", "text", "year")
         if others and groups and not self.plain:
             lot = self.scene.rng.random()
-            if lot < 0.07 and self.profile.distinct <= 30:
+            if lot < 0.06 and self.profile.distinct <= 30:
                 return Comparison("!=", self.column, self.value(self.scene.pick(others)))
-            if lot < 0.13 and self.profile.distinct > 2:
+            if lot < 0.16 and self.profile.distinct > 2:
                 chosen = sorted([here, self.scene.pick(others)], key=str)
                 return Or(tuple(Comparison("=", self.column, self.value(v)) for v in chosen))
-            if lot < 0.18 and self.profile.distinct > 4 and len(others) > 2:
+            if lot < 0.185 and self.profile.distinct > 4 and len(others) > 2:
                 chosen = sorted([here, *self.scene.rng.sample(others, self.scene.pick((1, 2)))], key=str)
                 return InList(self.column, tuple(self.value(v) for v in chosen))
-            if lot < 0.2 and self.profile.distinct > 4 and len(others) > 3:
+            if lot < 0.19 and self.profile.distinct > 4 and len(others) > 3:
                 chosen = sorted(self.scene.rng.sample(others, 2), key=str)
                 return InList(self.column, tuple(self.value(v) for v in chosen), negated=True)
         return self.equal(here)

@@ -16,7 +16,8 @@ class Prior:
     """Relative weights; they need not sum to one.
 
     `hops`, `filters` and `projections` are the weights of 0, 1, 2, ... joins and conditions and of 1, 2, 3 columns;
-    `limits` are (k, weight) of the first k; `coverage` is the share of draws that go to the least used column.
+    `limits` are (k, weight) of the first k; `ordered` is the share of plain lists that are asked for in an order;
+    `coverage` is the share of draws that go to the least used column.
     """
 
     shapes: Mapping[str, float]
@@ -26,6 +27,7 @@ class Prior:
     limits: tuple[tuple[int, float], ...]
     filter_roles: Mapping[str, float]
     shown_roles: Mapping[str, float]
+    ordered: float = 0.3
     coverage: float = 0.35
 
     def with_shapes(self, weights: Mapping[str, float]) -> Prior:
@@ -52,5 +54,6 @@ def default_prior() -> Prior:
         limits=tuple((k, weight) for k, weight in body["limits"]),
         filter_roles=body["filter_roles"],
         shown_roles=body["shown_roles"],
+        ordered=body["ordered"],
         coverage=body["coverage"],
     )

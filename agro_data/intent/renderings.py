@@ -2,7 +2,9 @@
 
 "exists", "in"     a related row is asked for by EXISTS or by IN
 "left_join"        absence of related rows as LEFT JOIN ... IS NULL
-"join_distinct"    presence of related rows as JOIN with DISTINCT, where the answer names each row once anyway
+"join"             presence of related rows as JOIN, with DISTINCT where a row may have several
+"set_difference"   absence of related rows as EXCEPT, where the answer is one name that no two rows share
+"group_by_key"     rows of one parent grouped by its key alone, its name shown beside (SQLite; DuckDB refuses it)
 "cte", "subquery"  a derived table by name before the query, or in its place (read by `to_sql`)
 "bounds"           BETWEEN as two comparisons
 """
@@ -11,6 +13,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from agro_data.databases.types import Dialect
+from agro_data.intent.rename import rename_sources
 from agro_data.intent.tree import (
     And,
     Between,
@@ -26,7 +30,7 @@ from agro_data.intent.tree import (
     SetOperation,
     walk,
 )
-from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.profile import DatabaseProfile, TableProfile
 
 
 def renderings(query: Query | SetOperation, profile: DatabaseProfile) -> tuple[str, ...]:
@@ -35,27 +39,36 @@ def renderings(query: Query | SetOperation, profile: DatabaseProfile) -> tuple[s
         return ("",)
     if query.ctes or query.keep:
         return ("cte", "subquery")
+    if _key_of_group(query, profile):
+        return ("group_by_key", "group_by_key", "")
     link = _related(query)
     if link is not None:
+        # Repeated as often as people write them: NOT IN for "without", JOIN for "with".
         names = ["exists"]
         if len(link.link) == 1:
-            names = ["in", "in", "exists"]
+            names = ["in"] * 5 + ["exists"] if link.negated else ["in", "in", "exists"]
         if link.negated and _can_left_join(query, link):
             names.append("left_join")
+        if link.negated and _can_subtract(query, link, profile):
+            names += ["set_difference"] * 2
         if not link.negated and _can_join(query, link, profile):
-            names.append("join_distinct")
+            names += ["join"] * 5
         return tuple(names)
     if any(isinstance(part, Between) for part in _parts(query.where)):
         return ("", "", "bounds")
     return ("",)
 
 
-def rewrite(query: Query | SetOperation, rendering: str, profile: DatabaseProfile) -> Query | SetOperation:
-    """`query` in the wanted rendering, or as it is where that does not apply."""
+def rewrite(
+    query: Query | SetOperation, rendering: str, profile: DatabaseProfile, dialect: Dialect | None = None
+) -> Query | SetOperation:
+    """`query` in the wanted rendering, or as it is where that does not apply. `dialect` defaults to the profile's."""
     if isinstance(query, SetOperation) or rendering not in renderings(query, profile):
         return query
     if rendering == "bounds":
         return replace(query, where=_and(tuple(p for part in _parts(query.where) for p in _bounds(part))))
+    if rendering == "group_by_key":
+        return query if dialect == "duckdb" else replace(query, group_by=_key_of_group(query, profile))
     link = _related(query)
     if link is None:
         return query
@@ -72,17 +85,81 @@ def rewrite(query: Query | SetOperation, rendering: str, profile: DatabaseProfil
             link,
             IsNull(link.link[0][1]),
         )
-    if rendering == "join_distinct":
-        pairs = tuple((a.name, b.name) for a, b in link.link)
-        join = Join(link.link[0][0].source, link.query.subject.alias, pairs, "inner", "down")
-        merged = replace(
-            query,
-            sources=(*query.sources, *link.query.sources),
-            joins=(*query.joins, join, *link.query.joins),
-            distinct=True,
-        )
-        return _swap(merged, link, link.query.where)
+    if rendering == "join":
+        merged = _merged(query, link)
+        return replace(_swap(merged, link, link.query.where), distinct=not _at_most_one(link, profile))
+    if rendering == "set_difference":
+        return _difference(query, link)
     return query
+
+
+def _merged(query: Query, link: Exists) -> Query:
+    """`query` joined with the rows of its EXISTS condition, which still stands."""
+    pairs = tuple((a.name, b.name) for a, b in link.link)
+    join = Join(link.link[0][0].source, link.query.subject.alias, pairs, "inner", "down")
+    sources, joins = (*query.sources, *link.query.sources), (*query.joins, join, *link.query.joins)
+    return replace(query, sources=sources, joins=joins)
+
+
+def _difference(query: Query, link: Exists) -> SetOperation:
+    """All names, EXCEPT those of the rows that do have a related row."""
+    names = {s.alias: f"{s.alias}_" for s in (*query.sources, *link.query.sources)}
+    related = rename_sources(_swap(_merged(query, link), link, link.query.where), names)
+    return SetOperation("except", replace(query, where=None), related)
+
+
+def _key_of_group(query: Query, profile: DatabaseProfile) -> tuple[Column, ...]:
+    """The key of one parent among longer grouping by that parent's columns; () where the grouping is no such."""
+    keys = [k for k in query.group_by if isinstance(k, Column)]
+    if profile.dialect != "sqlite" or len(keys) < 2 or len(keys) != len(query.group_by):
+        return ()
+    source = next((s for s in query.sources if s.alias == keys[0].source), None)
+    table = profile.by_name.get(source.table) if source is not None else None
+    if table is None or not table.primary_key or any(k.source != keys[0].source for k in keys):
+        return ()
+    found = tuple(k for k in keys if k.name in table.primary_key)
+    return found if len(found) == len(table.primary_key) < len(keys) else ()
+
+
+def _can_subtract(query: Query, link: Exists, profile: DatabaseProfile) -> bool:
+    """EXCEPT compares names, so the one column shown must be unique and known; and nothing else may be asked."""
+    if query.where is not link or query.order_by or query.limit is not None or len(query.sources) > 1:
+        return False
+    shown = [o.expression for o in query.select]
+    table = profile.by_name.get(query.subject.table)
+    if table is None or table.sampled or len(shown) != 1 or not isinstance(shown[0], Column):
+        return False
+    column = table.column(shown[0].name)
+    return column.unique and column.null_share == 0
+
+
+def _at_most_one(link: Exists, profile: DatabaseProfile) -> bool:
+    """Whether no row can have two such related rows: together with the link, the conditions fix a key."""
+    child = profile.by_name.get(link.query.subject.table)
+    if child is None or child.sampled:
+        return False
+    own = link.query.subject.alias
+    fixed = {inner for _, inner in link.link} | {
+        part.left
+        for part in _parts(link.query.where)
+        if isinstance(part, Comparison) and part.operator == "=" and isinstance(part.left, Column)
+    }
+    known = {c.name for c in fixed if c.source == own}
+    for join in link.query.joins:
+        parent = profile.by_name.get(next(s.table for s in link.query.sources if s.alias == join.right))
+        if join.left == own and parent is not None and not parent.sampled and _fixes(fixed, join.right, parent):
+            known |= {left for left, _ in join.columns}
+    return any(key and set(key) <= known for key in _keys(child))
+
+
+def _fixes(fixed: set[Column], alias: str, table: TableProfile) -> bool:
+    names = {c.name for c in fixed if c.source == alias}
+    return any(key and set(key) <= names for key in _keys(table))
+
+
+def _keys(table: TableProfile) -> list[tuple[str, ...]]:
+    unique = [(c.name,) for c in table.columns if c.unique and c.null_share == 0]
+    return [table.primary_key, *table.unique_keys, *unique]
 
 
 def _parts(node: Predicate | None) -> tuple[Predicate, ...]:

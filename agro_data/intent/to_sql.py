@@ -41,7 +41,7 @@ def render_sql(intent: Intent, profile: DatabaseProfile, dialect: Dialect | None
     `dialect` defaults to the profile's. Raises `KeyError` when the tree names a table, column or metric that the
     profile lacks.
     """
-    query = rewrite(intent.query, intent.rendering, profile)
+    query = rewrite(intent.query, intent.rendering, profile, dialect)
     return render_query(query, profile, dialect, style=pick_style(intent.seed), rendering=intent.rendering)
 
 

@@ -95,7 +95,8 @@ def test_renderings_of_one_intent_agree(intents: list[Intent], tmp_path: Path) -
             results.append(sorted(found, key=repr))
             compared[name] += 1
         assert all(r == results[0] for r in results), intent
-    assert {"in", "exists", "left_join", "join_distinct", "cte", "subquery", "bounds"} <= set(compared)
+    named = {"in", "exists", "left_join", "join", "set_difference", "group_by_key", "cte", "subquery", "bounds"}
+    assert named <= set(compared)
 
 
 def test_same_seed_same_stream_and_other_seed_another() -> None:

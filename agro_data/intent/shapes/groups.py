@@ -85,10 +85,12 @@ def grouping(scene: Scene, empty_too: bool = False) -> Grouping | None:
 def _parent_keys(scene: Scene, frame: Frame, parent: str) -> tuple[tuple[Expression, ...], tuple[Column, ...]]:
     """Grouping by a parent: its label when that is unique, else its key and label."""
     shown = tuple(frame.labels(parent))
+    own = scene.atlas.key(frame.table(parent).name)
+    if len(own) == 1 and Column(parent, own[0]) not in shown and scene.chance(0.25):
+        shown = (Column(parent, own[0]), *shown)  # its number beside its name, as people ask where names repeat
     if any(frame.profile(c).unique and frame.profile(c).null_share == 0 for c in shown):
         return shown, shown
-    key = tuple(Column(parent, c) for c in scene.atlas.key(frame.table(parent).name))
-    return tuple(dict.fromkeys((*key, *shown))), shown
+    return tuple(dict.fromkeys((*(Column(parent, c) for c in own), *shown))), shown
 
 
 def _sizes(scene: Scene, table: TableProfile, columns: tuple[str, ...]) -> tuple[int, ...]:
@@ -108,7 +110,7 @@ def figure(scene: Scene, group: Grouping, steady: bool = False) -> Aggregate:
     left = any(j.kind == "left" for j in frame.joins)
     used = {k for k in group.keys if isinstance(k, Column)}
     columns = [c for c in scene.atlas.ordered(group.table.name) if Column(group.rows, c.name) not in used]
-    if columns and not left and scene.chance(0.45):
+    if columns and not left and scene.chance(0.25 if steady else 0.33):
         column = scene.column(group.table.name, columns)
         if column is not None and not (steady and column.role != "measure"):
             found = summary(frame, group.rows, column)
@@ -135,14 +137,13 @@ def group(scene: Scene) -> Draft | None:
     found = grouping(scene, empty_too=True)
     if found is None:
         return None
-    where = _narrow(scene, found, 0.2)
+    where = _narrow(scene, found, 0.15)
     value = figure(scene, found)
-    shown: list[Expression] = [*found.shown, value]
-    if scene.chance(0.14):
-        other = figure(scene, found)
-        shown.append(other)
+    shown: list[Expression] = [value, *found.shown] if scene.chance(0.3) else [*found.shown, value]
+    if scene.chance(0.08):
+        shown.append(figure(scene, found))
     order: tuple[OrderKey, ...] = ()
-    if scene.chance(0.16):
+    if scene.chance(0.08):
         first = scene.chance(0.6)
         order = (
             (OrderKey(value, True), *(OrderKey(c) for c in found.keys))
@@ -160,13 +161,13 @@ def having(scene: Scene) -> Draft | None:
     found = grouping(scene)
     if found is None:
         return None
-    where = _narrow(scene, found, 0.12)
+    where = _narrow(scene, found, 0.07)
     value = figure(scene, found)
     bound = _bound(scene, found, value, narrowed=where is not None)
     if bound is None:
         return None
     shown: list[Expression] = [*found.shown]
-    if scene.chance(0.25):
+    if scene.chance(0.12):
         shown.append(value)
     return Draft(found.frame.query(select=outputs(shown), where=where, group_by=found.keys, having=bound))
 
@@ -210,14 +211,14 @@ def superlative_group(scene: Scene) -> Draft | None:
     where = _narrow(scene, found, 0.1)
     value = figure(scene, found, steady=True)
     descending = scene.chance(0.8)
-    k = scene.pick((1, 3, 5), (0.85, 0.1, 0.05))
+    k = scene.pick((1, 3, 5), (0.92, 0.05, 0.03))
     sizes = sorted(found.sizes, reverse=descending)
     if len(sizes) <= k and found.sizes:
         return None
     if value == Aggregate("count") and where is None and sizes and sizes[k - 1] == sizes[k]:
         return None
     shown: list[Expression] = [*found.shown]
-    if scene.chance(0.3):
+    if scene.chance(0.17):
         shown.append(value)
     query = found.frame.query(
         select=outputs(shown),

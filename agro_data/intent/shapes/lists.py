@@ -46,43 +46,57 @@ def listing(scene: Scene) -> Draft | None:
     if table is None:
         return None
     frame = scene.frame(table)
-    hops = scene.number(scene.prior.hops)
-    if hops == 0 and not scene.atlas.labels(table.name) and scene.atlas.up[table.name] and scene.chance(0.6):
-        hops = 1
-    ends = frame.climb(hops)
-    filters: list[Predicate] = []
-    shown: list[Column] = []
-    # Each joined table must be spoken of: by a condition on it, or by its name in the answer.
-    for end in ends:
-        found = conditions(frame, 1, [end]) if scene.chance(0.6) else []
-        filters += found
-        if not found:
-            shown += frame.labels(end)[:1]
-    more = scene.number(scene.prior.filters) - len(filters)
-    if more > 0:
-        filters += conditions(frame, more, [frame.root])
-    where = conjunction(filters)
     named = bool(scene.atlas.labels(table.name))
+    hops = scene.number(scene.prior.hops)
+    if not named and len(scene.atlas.groups_by(table.name)) > 1 and scene.chance(0.6):
+        hops = 2  # what joins two things: ask for one by the other
+    elif hops == 0 and not named and scene.atlas.up[table.name] and scene.chance(0.6):
+        hops = 1
+    wanted = scene.number(scene.prior.filters)
+    filters, shown = _about_parents(scene, frame, frame.climb(hops), wanted, named)
+    if wanted > len(filters):
+        filters += conditions(frame, wanted - len(filters), [frame.root])
+    where = conjunction(filters)
     from_target = scene.target is not None and scene.target[0] == table.name
-    if not shown or named or from_target:
+    if not shown or (named and not (filters and scene.chance(0.5))) or from_target:
         shown = answer(frame, frame.root, fixed(where)) + shown
-    shown = list(dict.fromkeys(shown))[:4]
+    shown = list(dict.fromkeys(shown))[:3]
     if not shown or unused(frame, spoken(where, tuple(shown))):
         return None
-    distinct = _distinct(scene, frame, shown)
-    order = order_of(frame, shown) if scene.chance(0.15) and not distinct else ()
+    distinct = _distinct(scene, frame, shown, where)
+    ordered = scene.chance(scene.prior.ordered if not filters else scene.prior.ordered / 2)
+    order = order_of(frame, shown) if ordered and not distinct else ()
     query = frame.query(select=outputs(shown), where=where, order_by=order, distinct=distinct)
     return Draft(query, "total_order" if order else "none")
 
 
-def _distinct(scene: Scene, frame: Frame, shown: list[Column]) -> bool:
+def _about_parents(
+    scene: Scene, frame: Frame, ends: list[str], wanted: int, named: bool
+) -> tuple[list[Predicate], list[Column]]:
+    """A condition on each of `ends`, or its name to be shown: a joined table that nothing speaks of is no join.
+
+    Where the rows have no name of their own, and more than one parent, the first is shown and the others tested.
+    """
+    filters: list[Predicate] = []
+    shown: list[Column] = []
+    for place, end in enumerate(ends):
+        tested = place > 0 if len(ends) > 1 and not named else scene.chance(0.65)
+        room = wanted - len(filters) if place == len(ends) - 1 else 1
+        found = conditions(frame, max(1, min(room, 2)), [end]) if tested and (wanted or scene.chance(0.7)) else []
+        filters += found
+        if not found:
+            shown += answer(frame, end) if not shown and scene.chance(0.4) else frame.labels(end)[:1]
+    return filters, shown
+
+
+def _distinct(scene: Scene, frame: Frame, shown: list[Column], filtered: Predicate | None) -> bool:
     """Whether to ask for different values: where the answer would repeat itself."""
     profiles = [frame.profile(c) for c in shown]
     if any(c.source == frame.root and p.unique for c, p in zip(shown, profiles, strict=True)):
         return False
     if len(shown) == 1:
-        return scene.chance(0.75)
-    return scene.chance(0.15)
+        return scene.chance(0.8 if filtered is None else 0.45)
+    return scene.chance(0.1)
 
 
 def count(scene: Scene) -> Draft | None:
@@ -91,11 +105,12 @@ def count(scene: Scene) -> Draft | None:
     if table is None:
         return None
     frame = scene.frame(table)
-    where = gather(scene, frame, scene.number(scene.prior.filters), scene.number(scene.prior.hops))
+    plain = scene.chance(0.25)
+    where = None if plain else gather(scene, frame, scene.number(scene.prior.filters), scene.number(scene.prior.hops))
     if unused(frame, spoken(where)):
         return None
     what: Expression = Aggregate("count")
-    if scene.chance(0.25) or (scene.target is not None and scene.chance(0.5)):
+    if scene.chance(0.3) or (scene.target is not None and scene.chance(0.5)):
         several = [
             c
             for c in scene.atlas.columns(table.name)
@@ -122,18 +137,18 @@ def aggregate(scene: Scene) -> Draft | None:
         return None
     chosen: list[Expression] = [summary(frame, frame.root, column)]
     lot = scene.rng.random()
-    if lot < 0.2:
-        chosen = [
-            Aggregate("min", Column(frame.root, column.name)),
-            Aggregate("max", Column(frame.root, column.name)),
-        ]
-        if column.role == "measure" and scene.chance(0.35):
-            chosen.append(Aggregate("avg", Column(frame.root, column.name)))
-    elif lot < 0.3:
+    if lot < 0.14:
+        key = Column(frame.root, column.name)
+        chosen = [Aggregate("max", key), Aggregate("min", key)]
+        if scene.chance(0.5):
+            chosen.reverse()
+        if column.role == "measure" and scene.chance(0.4):
+            chosen.insert(scene.pick((0, 2)), Aggregate("avg", key))
+    elif lot < 0.22:
         other = scene.pick(scene.atlas.ordered(table.name))
         if other is not column:
             chosen.append(summary(frame, frame.root, other))
-    elif lot < 0.36:
+    elif lot < 0.27:
         chosen.insert(0, Aggregate("count"))
     return Draft(frame.query(select=outputs(chosen), where=where))
 
@@ -156,17 +171,23 @@ def superlative(scene: Scene) -> Draft | None:
         descending = not descending
         if not clear_extreme(column, descending):
             return None
-    where = gather(scene, frame, scene.number((0.78, 0.2, 0.02)), scene.number((0.82, 0.18)))
     key = Column(frame.root, column.name)
+    named = scene.atlas.groups_by(table.name)
+    if named and scene.chance(0.25):
+        # Whose it is: the parent of the row that comes first.
+        parent = frame.up(frame.root, scene.pick(named))
+        shown = answer(frame, parent)[:2]
+        return Draft(frame.query(select=outputs(shown), order_by=(OrderKey(key, descending),), limit=k), "total_order")
+    where = gather(scene, frame, scene.number((0.83, 0.16, 0.01)), scene.number((0.88, 0.12)))
     if key in fixed(where) or unused(frame, spoken(where)):
         return None
     shown = [c for c in frame.labels(frame.root) if c != key]
     lot = scene.rng.random()
     if not shown or lot < 0.2:
         shown = details(frame, frame.root, scene.number(scene.prior.projections, 1), [key]) or [key]
-    elif lot < 0.4:
+    elif lot < 0.32:
         shown = [*shown, key]
-    elif lot < 0.5:
+    elif lot < 0.42:
         shown = [*shown, *details(frame, frame.root, 1, [key, *shown])]
     query = frame.query(select=outputs(shown), where=where, order_by=(OrderKey(key, descending),), limit=k)
     return Draft(query, "total_order")
