@@ -156,8 +156,11 @@ def _top_up(context: Context) -> list[Task]:
     for db_id, share in fair_shares(open_ended, ceiling).items():
         missing = share - accepted[db_id]
         if missing > 0 and open_ended[db_id] == ceiling:
-            rate = max(accepted[db_id] / max(len(_ids(context, "candidates", db_id)), 1), 0.1)
-            tasks += _split(context, db_id, _last_round(context, db_id) + 1, ceil(missing / rate))
+            tried = len(_ids(context, "candidates", db_id))
+            rate = max(accepted[db_id] / max(tried, 1), 0.1)
+            # At most as many again: the end of a small database is met early, not after its whole share was asked.
+            asked = min(ceil(missing / rate), max(tried, SHARD))
+            tasks += _split(context, db_id, _last_round(context, db_id) + 1, asked)
     return tasks
 
 
