@@ -67,7 +67,7 @@ def conditions(
         predicate = condition(frame, column)
         if predicate is None:
             continue
-        one = _singles_out(frame.table(column.source), frame.profile(column)) and _equality(predicate)
+        one = _singles_out(frame.table(column.source), frame.profile(column)) and _exact(predicate)
         if one and found:
             continue
         exact = one
@@ -83,8 +83,18 @@ def _singles_out(table: TableProfile, profile: ColumnProfile) -> bool:
     return not by_order and profile.distinct > max(2, 0.4 * table.rows)
 
 
-def _equality(predicate: Predicate) -> bool:
-    return isinstance(predicate, Comparison) and predicate.operator == "="
+def _exact(predicate: Predicate) -> bool:
+    return isinstance(predicate, Like) or (isinstance(predicate, Comparison) and predicate.operator == "=")
+
+
+def by_name(frame: Frame, alias: str) -> list[Predicate]:
+    """The one row of `alias` that the frame runs through, by its name: one equality a column; [] without a name."""
+    names = frame.atlas.labels(frame.table(alias).name)[:2]
+    row = frame.rows[alias]
+    if not names or row is None or any(not sayable(row[c.name]) or c.distinct < 2 for c in names):
+        return []
+    makers = [Maker(frame, Column(alias, c.name), row[c.name], plain=True) for c in names]
+    return [maker.equal(maker.here) for maker in makers]
 
 
 def condition(frame: Frame, column: Column, plain: bool = False) -> Predicate | None:

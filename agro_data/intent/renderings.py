@@ -103,9 +103,12 @@ def _merged(query: Query, link: Exists) -> Query:
 
 def _difference(query: Query, link: Exists) -> SetOperation:
     """All names, EXCEPT those of the rows that do have a related row."""
+    left, key = replace(query, where=None), query.select[0].expression
+    if link.link[0][0] == key and len(link.link) == 1:
+        return SetOperation("except", left, replace(link.query, select=(Output(link.link[0][1]),)))
     names = {s.alias: f"{s.alias}_" for s in (*query.sources, *link.query.sources)}
     related = rename_sources(_swap(_merged(query, link), link, link.query.where), names)
-    return SetOperation("except", replace(query, where=None), related)
+    return SetOperation("except", left, related)
 
 
 def _key_of_group(query: Query, profile: DatabaseProfile) -> tuple[Column, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from agro_data.databases.types import Cell
 from agro_data.intent.atlas import is_number
-from agro_data.intent.choose import adds_up, outputs, summary
+from agro_data.intent.choose import adds_up, details, outputs, summary
 from agro_data.intent.filters import conditions
 from agro_data.intent.scene import Draft, Frame, Scene, conjunction
 from agro_data.intent.tree import (
@@ -88,6 +88,9 @@ def _parent_keys(scene: Scene, frame: Frame, parent: str) -> tuple[tuple[Express
     own = scene.atlas.key(frame.table(parent).name)
     if len(own) == 1 and Column(parent, own[0]) not in shown and scene.chance(0.25):
         shown = (Column(parent, own[0]), *shown)  # its number beside its name, as people ask where names repeat
+    elif own and scene.chance(0.2):
+        shown = (*shown, *details(frame, parent, 1, [*shown, *(Column(parent, c) for c in own)]))
+        return tuple(dict.fromkeys((*(Column(parent, c) for c in own), *shown))), shown
     if any(frame.profile(c).unique and frame.profile(c).null_share == 0 for c in shown):
         return shown, shown
     return tuple(dict.fromkeys((*(Column(parent, c) for c in own), *shown))), shown
@@ -125,10 +128,11 @@ def figure(scene: Scene, group: Grouping, steady: bool = False) -> Aggregate:
     return Aggregate("count")
 
 
-def _narrow(scene: Scene, group: Grouping, share: float) -> Predicate | None:
+def _narrow(scene: Scene, group: Grouping, share: float, value: Aggregate) -> Predicate | None:
+    """At times a condition on the rows, of another column than those grouped by or summed up."""
     if not scene.chance(share) or any(j.kind == "left" for j in group.frame.joins):
         return None
-    used = [k for k in group.keys if isinstance(k, Column)]
+    used = [k for k in (*group.keys, value.argument) if isinstance(k, Column)]
     return conjunction(conditions(group.frame, 1, [group.rows], used, broad=True))
 
 
@@ -137,8 +141,8 @@ def group(scene: Scene) -> Draft | None:
     found = grouping(scene, empty_too=True)
     if found is None:
         return None
-    where = _narrow(scene, found, 0.15)
     value = figure(scene, found)
+    where = _narrow(scene, found, 0.15, value)
     shown: list[Expression] = [value, *found.shown] if scene.chance(0.3) else [*found.shown, value]
     if scene.chance(0.08):
         shown.append(figure(scene, found))
@@ -161,8 +165,8 @@ def having(scene: Scene) -> Draft | None:
     found = grouping(scene)
     if found is None:
         return None
-    where = _narrow(scene, found, 0.07)
     value = figure(scene, found)
+    where = _narrow(scene, found, 0.07, value)
     bound = _bound(scene, found, value, narrowed=where is not None)
     if bound is None:
         return None
@@ -208,8 +212,8 @@ def superlative_group(scene: Scene) -> Draft | None:
     found = grouping(scene)
     if found is None:
         return None
-    where = _narrow(scene, found, 0.1)
     value = figure(scene, found, steady=True)
+    where = _narrow(scene, found, 0.1, value)
     descending = scene.chance(0.8)
     k = scene.pick((1, 3, 5), (0.92, 0.05, 0.03))
     sizes = sorted(found.sizes, reverse=descending)

@@ -12,20 +12,29 @@ from agro_data.intent.choose import (
     rankable,
     summary,
 )
-from agro_data.intent.filters import conditions
+from agro_data.intent.filters import by_name, conditions
 from agro_data.intent.scene import Draft, Frame, Scene, conjunction
 from agro_data.intent.tree import Aggregate, Column, Expression, OrderKey, Predicate, walk
 
 
-def gather(scene: Scene, frame: Frame, filters: int, hops: int) -> Predicate | None:
-    """Join up to `hops` parents and draw `filters` broad conditions, one at least on each parent at a path's end."""
-    ends = frame.climb(hops)
+def gather(scene: Scene, frame: Frame, filters: int, hops: int, skip: tuple[Column, ...] = ()) -> Predicate | None:
+    """Join up to `hops` parents and draw `filters` broad conditions, one at least on each parent at a path's end.
+
+    Nothing is asked of the columns `skip`.
+    """
     parts: list[Predicate] = []
-    for end in ends:
-        parts += conditions(frame, 1, [end])
+    for end in frame.climb(hops):
+        parts += on_parent(scene, frame, end)
     if len(parts) < filters:
-        parts += conditions(frame, filters - len(parts), [frame.root], broad=True)
+        parts += conditions(frame, filters - len(parts), [frame.root], skip, broad=True)
     return conjunction(parts)
+
+
+def on_parent(scene: Scene, frame: Frame, alias: str) -> list[Predicate]:
+    """What is asked of a joined parent: which one it is, by its name, or of what kind."""
+    targeted = scene.target is not None and scene.target[0] == frame.table(alias).name
+    named = by_name(frame, alias) if scene.chance(0.45) and not targeted else []
+    return named or conditions(frame, 1, [alias])
 
 
 def unused(frame: Frame, used: set[str]) -> list[str]:
@@ -55,7 +64,7 @@ def listing(scene: Scene) -> Draft | None:
     wanted = scene.number(scene.prior.filters)
     filters, shown = _about_parents(scene, frame, frame.climb(hops), wanted, named)
     if wanted > len(filters):
-        filters += conditions(frame, wanted - len(filters), [frame.root])
+        filters += conditions(frame, wanted - len(filters), [frame.root], broad=bool(filters))
     where = conjunction(filters)
     from_target = scene.target is not None and scene.target[0] == table.name
     if not shown or (named and not (filters and scene.chance(0.5))) or from_target:
@@ -81,8 +90,7 @@ def _about_parents(
     shown: list[Column] = []
     for place, end in enumerate(ends):
         tested = place > 0 if len(ends) > 1 and not named else scene.chance(0.65)
-        room = wanted - len(filters) if place == len(ends) - 1 else 1
-        found = conditions(frame, max(1, min(room, 2)), [end]) if tested and (wanted or scene.chance(0.7)) else []
+        found = on_parent(scene, frame, end) if tested and (wanted or scene.chance(0.7)) else []
         filters += found
         if not found:
             shown += answer(frame, end) if not shown and scene.chance(0.4) else frame.labels(end)[:1]
@@ -129,11 +137,12 @@ def aggregate(scene: Scene) -> Draft | None:
     if table is None:
         return None
     frame = scene.frame(table)
-    where = gather(scene, frame, scene.number(scene.prior.filters), scene.number((0.72, 0.22, 0.06)))
-    if unused(frame, spoken(where)):
-        return None
     column = scene.column(table.name, scene.atlas.ordered(table.name))
-    if column is None or Column(frame.root, column.name) in fixed(where):
+    if column is None:
+        return None
+    skip = (Column(frame.root, column.name),)
+    where = gather(scene, frame, scene.number(scene.prior.filters), scene.number((0.66, 0.27, 0.07)), skip)
+    if unused(frame, spoken(where)):
         return None
     chosen: list[Expression] = [summary(frame, frame.root, column)]
     lot = scene.rng.random()
@@ -178,8 +187,8 @@ def superlative(scene: Scene) -> Draft | None:
         parent = frame.up(frame.root, scene.pick(named))
         shown = answer(frame, parent)[:2]
         return Draft(frame.query(select=outputs(shown), order_by=(OrderKey(key, descending),), limit=k), "total_order")
-    where = gather(scene, frame, scene.number((0.83, 0.16, 0.01)), scene.number((0.88, 0.12)))
-    if key in fixed(where) or unused(frame, spoken(where)):
+    where = gather(scene, frame, scene.number((0.83, 0.16, 0.01)), scene.number((0.88, 0.12)), (key,))
+    if unused(frame, spoken(where)):
         return None
     shown = [c for c in frame.labels(frame.root) if c != key]
     lot = scene.rng.random()

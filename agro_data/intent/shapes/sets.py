@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from agro_data.intent.atlas import Row, is_number, near_unique, sayable
+from agro_data.intent.atlas import Edge, Row, is_number, near_unique, sayable
 from agro_data.intent.choose import outputs
 from agro_data.intent.filters import Maker, conditions
 from agro_data.intent.holds import holds
@@ -19,7 +19,7 @@ Operator = Literal["union", "intersect", "except"]
 
 def set_operation(scene: Scene) -> Draft | None:
     """Two lists of the same thing, of one table under two conditions or of two tables."""
-    operator: Operator = scene.pick(("intersect", "except", "union"), (0.42, 0.36, 0.22))
+    operator: Operator = scene.pick(("intersect", "except", "union"), (0.5, 0.36, 0.14))
     if scene.chance(0.2):
         across = _across_tables(scene, operator)
         if across is not None:
@@ -63,33 +63,56 @@ def _contrast(
 ) -> tuple[Predicate, Predicate] | None:
     """Two conditions on one column that set rows apart, drawn from two sample rows.
 
-    But for a union the two rows are of one group (equal in the columns `group`), so that the lists overlap.
-    None where the sample shows no pair that makes a difference.
+    The column is one of the rows' own, or what a parent that does not name the group is called by. But for a union
+    the two rows are of one group (equal in the columns `group`), so that the lists overlap. None where the sample
+    shows no pair that makes a difference.
     """
     table = frame.table(frame.root)
-    sample = [r for r in scene.atlas.rows(table.name) if all(r[c.name] is not None for c in group)]
-    columns = [c for c in scene.atlas.columns(table.name) if _contrasts(scene, table, c, group)]
-    column = scene.column(table.name, columns)
-    if column is None or len(sample) < 2:
+    rows = [r for r in scene.atlas.rows(table.name) if all(r[c.name] is not None for c in group)]
+    pairs = [(row, row) for row in rows]
+    alias = frame.root
+    others = [e for e in scene.atlas.groups_by(table.name) if _other_parent(scene, frame, e, group)]
+    if others and group[0].source == frame.root and len(frame.sources) > 1 and scene.chance(0.6):
+        edge = scene.pick(others)
+        alias = frame.up(frame.root, edge)
+        column = _unique_label(scene, edge.parent)
+        found = [(row, scene.atlas.parent_row(edge, row)) for row in rows]
+        pairs = [(row, parent) for row, parent in found if parent is not None]
+    else:
+        own = [c for c in scene.atlas.columns(table.name) if _contrasts(scene, table, c, group)]
+        column = scene.column(table.name, own)
+    if column is None or len(pairs) < 2:
         return None
+    key = Column(alias, column.name)
     for _ in range(8):
-        one = scene.pick(sample)
-        same = [r for r in sample if all(r[c.name] == one[c.name] for c in group)]
-        tests = _pair(scene, frame, column, one, scene.pick(sample if operator == "union" else same))
+        one, here = scene.pick(pairs)
+        same = [(r, p) for r, p in pairs if all(r[c.name] == one[c.name] for c in group)]
+        tests = _pair(scene, operator, frame, key, here, scene.pick(pairs if operator == "union" else same)[1])
         for first, second in () if tests is None else (tests, tests[::-1]):
-            if _telling(operator, first, second, sample, group):
+            if _telling(operator, first, second, pairs, group):
                 return first, second
     return None
 
 
+def _other_parent(scene: Scene, frame: Frame, edge: Edge, group: list[Column]) -> bool:
+    """Whether `edge` leads to a parent by whose name rows of one group can be told apart."""
+    apart = not set(edge.child_columns) & {c.name for c in group}
+    return (
+        apart and all(s.table != edge.parent for s in frame.sources) and _unique_label(scene, edge.parent) is not None
+    )
+
+
 def _pair(
-    scene: Scene, frame: Frame, column: ColumnProfile, one: Row, other: Row
+    scene: Scene, operator: Operator, frame: Frame, key: Column, one: Row, other: Row
 ) -> tuple[Predicate, Predicate] | None:
-    """A condition true of `one` and a condition true of `other` that no row meets together."""
+    """A condition on `key` true of `one` and one true of `other` that no row meets together."""
+    column = frame.profile(key)
     a, b = one[column.name], other[column.name]
     if a == b or not sayable(a) or not sayable(b):
         return None
-    makers = [Maker(frame, Column(frame.root, column.name), here, plain=True) for here in (a, b)]
+    makers = [Maker(frame, key, here, plain=True) for here in (a, b)]
+    if operator == "union" and column.role in ("measure", "year"):
+        return None  # "above 5 or below 5" is everything
     exact = column.distinct <= 12 and scene.chance(0.15)
     if exact or not (column.role in ("measure", "year") and is_number(column)):
         return makers[0].equal(a), makers[1].equal(b)
@@ -102,10 +125,15 @@ def _pair(
     return (above, below) if scene.chance(0.6) else (below, above)
 
 
-def _telling(operator: Operator, first: Predicate, second: Predicate, sample: list[Row], group: list[Column]) -> bool:
-    """Whether, in the sample, the operation gives something and the second list matters."""
+def _telling(
+    operator: Operator, first: Predicate, second: Predicate, pairs: list[tuple[Row, Row]], group: list[Column]
+) -> bool:
+    """Whether, in the sample, the operation gives something and the second list matters.
+
+    `pairs` are rows that are grouped, each beside the row that is tested.
+    """
     left, right = (
-        {tuple(row[c.name] for c in group) for row in sample if holds(test, row)} for test in (first, second)
+        {tuple(row[c.name] for c in group) for row, tested in pairs if holds(test, tested)} for test in (first, second)
     )
     if operator == "intersect":
         return bool(left & right)

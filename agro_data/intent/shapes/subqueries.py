@@ -114,7 +114,10 @@ def _related(scene: Scene, negated: bool) -> Draft | None:
     where = conjunction(tests)
     if scene.chance(0.25):
         return Draft(frame.query(select=outputs([Aggregate("count")]), where=where))
+    key = scene.atlas.key(table.name)
     shown = answer(frame, frame.root, fixed(where))
+    if negated and len(key) == 1 and scene.chance(0.15):
+        shown = [Column(frame.root, key[0])]
     return Draft(frame.query(select=outputs(shown), where=where)) if shown else None
 
 
