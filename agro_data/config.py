@@ -41,7 +41,7 @@ class BuildConfig:
     exclude: tuple[str, ...] = ()
     query_log: str = ""
     embedding_model: str = DEFAULT_MODEL
-    oversample: float = 1.8
+    oversample: float = 1.3
 
     def __post_init__(self) -> None:
         if self.size < 1:

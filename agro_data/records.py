@@ -92,6 +92,18 @@ REJECTED = _schema(
     }
 )
 
+# What rows are compared and chosen by. The rest of a row stays in the shards of `questions` until it is chosen:
+# steps and trees are most of its bytes, and the stages from here on hold many databases in memory at once.
+DISTINCT = pl.Schema(
+    {
+        name: QUESTION[name]
+        for name in (
+            "candidate_id", "db_id", "dialect", "shape", "sql", "skeleton", "template", "hardness", "complexity",
+            "constructs", "tables", "columns", "plausibility", "result_digest", "question", "style",
+        )
+    }
+)  # fmt: skip
+
 SELECTED = _schema(QUESTION, {"split": pl.String})
 
 EXAMPLE = _schema(

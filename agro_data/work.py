@@ -43,8 +43,9 @@ class Work:
         with atomic_path(self.path(stage, f"{shard}.parquet")) as temporary:
             frame.write_parquet(temporary, compression="zstd")
 
-    def read(self, stage: str, shard: str) -> pl.DataFrame:
-        return pl.read_parquet(self.path(stage, f"{shard}.parquet"), glob=False)
+    def read(self, stage: str, shard: str, columns: list[str] | None = None) -> pl.DataFrame:
+        """A finished shard, or `columns` of it."""
+        return pl.read_parquet(self.path(stage, f"{shard}.parquet"), columns=columns, glob=False)
 
     def shards(self, stage: str) -> list[str]:
         """Finished shards of a stage, sorted."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from math import ceil
 
 import polars as pl
 
@@ -16,6 +17,7 @@ from agro_data.records import CANDIDATE, REJECTED, rows
 from agro_data.sql.facts import sql_facts
 
 GENERATOR = "grammar"
+SPARE = 1.5  # drawn for each candidate that is kept: a choice of templates, before anything costly is done
 
 
 def candidates(
@@ -23,22 +25,35 @@ def candidates(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Up to `count` candidates of one database with distinct SQL, and the intents that gave none.
 
+    More are drawn than are kept: one of each template has precedence, then the others in the order they came.
     Each shard draws from a stream of its own, so that a restart redoes one shard only; SQL that two shards share is
     dropped later, by `candidate_id`. Fewer than `count` rows mean that the database has nothing new to ask.
     """
     stream = sample_intents(profile, seed=seed, prior=prior)
     accepted: dict[str, dict[str, object]] = {}
     refused: list[dict[str, object]] = []
-    for intent in islice(stream, 2 * count):
+    drawn = ceil(SPARE * count)
+    for intent in islice(stream, 2 * drawn):
         try:
             row = candidate(intent, profile)
         except Exception as error:  # a renderer's fault costs one intent, and is listed
             refused.append(_refusal(intent, error))
             continue
         accepted.setdefault(str(row["candidate_id"]), row)
-        if len(accepted) == count:
+        if len(accepted) == drawn:
             break
-    return rows(list(accepted.values()), CANDIDATE), rows(refused, REJECTED)
+    return rows(_varied(list(accepted.values()), count), CANDIDATE), rows(refused, REJECTED)
+
+
+def _varied(drawn: list[dict[str, object]], count: int) -> list[dict[str, object]]:
+    """`count` of the rows in their order, of every template at least one as far as that goes."""
+    seen: set[object] = set()
+    repeats: list[bool] = []
+    for row in drawn:
+        repeats.append(row["template"] in seen)
+        seen.add(row["template"])
+    ranked = sorted(range(len(drawn)), key=lambda place: repeats[place])
+    return [drawn[place] for place in sorted(ranked[:count])]
 
 
 def candidate(intent: Intent, profile: DatabaseProfile) -> dict[str, object]:

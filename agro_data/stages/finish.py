@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import asdict
 from math import ceil
 from pathlib import Path
@@ -20,10 +19,11 @@ from agro_data.intent.questions import STYLES
 from agro_data.progress import Reporter
 from agro_data.publish.version import write_version
 from agro_data.records import EXAMPLE, REJECTED, SELECTED, rows
-from agro_data.stages import vectors
+from agro_data.stages import tally, vectors
 from agro_data.stages.context import Context
 from agro_data.stages.questions import in_style
 from agro_data.stages.shards import Outcome, usable
+from agro_data.work import Work
 
 SELECTION = "all"  # the one shard of the stage
 STAGES = ("candidates", "verified", "questions", "distinct", "selection")
@@ -32,15 +32,14 @@ STAGES = ("candidates", "verified", "questions", "distinct", "selection")
 def run_selection(context: Context, workers: int, progress: Reporter) -> Outcome:
     """Near duplicates out, a diverse sample under the quotas, further styles, splits."""
     work = context.work
-    asked = sum(work.read("distinct", shard).height for shard in work.shards("distinct"))
+    asked = tally.rows(work, "distinct")
     if not work.finished("selection", SELECTION):
         progress("selection", 0, asked, "rows")
         _select(context)
         progress("selection", asked, asked, "rows")
     figures = work.read_json("selection/figures.json")
     kept = work.read("selection", SELECTION)
-    reasons = dict(Counter(work.read_rejected("selection")["reason"].to_list()).most_common())
-    return Outcome(asked, kept.height, reasons, figures["numbers"])
+    return Outcome(asked, kept.height, tally.reasons(work, "selection"), figures["numbers"])
 
 
 def _select(context: Context) -> None:
@@ -57,15 +56,28 @@ def _select(context: Context) -> None:
         config.seed,
         split_by=config.split_by,
     )
-    said = _further_styles(context, sampled.kept).head(config.size)
+    said = _further_styles(context, _whole_rows(work, sampled.kept)).head(config.size)
     work.write_json("selection/figures.json", _figures(sampled.selection, sampled.splits.of(said)))
     rejected = pl.concat([pl.DataFrame(schema=REJECTED), near.rejected, sampled.rejected])
     work.write("selection", SELECTION, said, rejected.with_columns(stage=pl.lit("selection")))
 
 
+def _whole_rows(work: Work, chosen: pl.DataFrame) -> pl.DataFrame:
+    """SELECTED rows for the chosen DISTINCT ones, from the shards that said them; sorted by identity."""
+    splits = chosen.select(*vectors.KEY, "split")
+    found = [pl.DataFrame(schema=SELECTED)]
+    for shards in tally.by_database(work, "questions").values():
+        seen: set[str] = set()
+        for shard in shards:
+            part = work.read("questions", shard).join(splits, on=vectors.KEY, how="inner", maintain_order="left")
+            new = part.filter(~pl.col("candidate_id").is_in(sorted(seen)))  # where two shards met, the first counts
+            seen.update(new["candidate_id"])
+            found.append(new.select(list(SELECTED)))
+    return pl.concat(found).sort(vectors.KEY)
+
+
 def _further_styles(context: Context, chosen: pl.DataFrame) -> pl.DataFrame:
     """`styles_per_sql` questions for each row: its own, and the styles that follow it."""
-    chosen = chosen.select(list(SELECTED))
     more = context.config.styles_per_sql - 1
     if not more:
         return chosen

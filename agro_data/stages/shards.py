@@ -6,12 +6,10 @@ given their share, until the sum suffices or nothing new is found.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from math import ceil
-from pathlib import Path
 
 import polars as pl
 
@@ -23,7 +21,8 @@ from agro_data.databases.types import Database, Limits
 from agro_data.diversity.embeddings import Encoder, embed, load_encoder
 from agro_data.fingerprint import seed_of
 from agro_data.progress import Reporter
-from agro_data.records import QUESTION
+from agro_data.records import DISTINCT
+from agro_data.stages import tally
 from agro_data.stages.candidates import candidates
 from agro_data.stages.context import Context
 from agro_data.stages.distinct import distinct
@@ -31,10 +30,11 @@ from agro_data.stages.questions import questions
 from agro_data.stages.vectors import stored
 from agro_data.stages.verified import verified
 from agro_data.verify.determinism import shuffled_copy
+from agro_data.work import Work
 
 SHARD = 1_000  # candidates; a worker holds one shard in memory
 CHUNK = 4_096  # rows that are embedded together
-ACCEPTANCE = 0.7  # expected before anything is known
+ACCEPTANCE = 0.85  # expected before anything is known
 ROUNDS = 12
 STEPS = 30_000_000  # of SQLite's virtual machine, per statement: about a second, but the same bound on every machine
 WORTHWHILE = 0.05  # a round that adds less than this share of what it tried has found the end of a database
@@ -54,12 +54,13 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Task:
-    """One shard of one stage: `<db_id>.<round>.<number>`; `count` candidates are asked of it."""
+    """One shard of one stage, made from the shards `parts`; `count` candidates are asked of it."""
 
     context: Context
     db_id: str
     shard: str = ""
     count: int = 0
+    parts: tuple[str, ...] = ()
 
 
 def wanted(context: Context) -> int:
@@ -81,7 +82,9 @@ def run_profiles(context: Context, workers: int, progress: Reporter) -> Outcome:
             problems.append(f"{outcome.task.db_id}: no table with rows, left out")
     context.work.write_json("usable.json", usable)
     tables = sum(o.answer or 0 for o in outcomes)
-    notes = [f"{db_id}: {note}" for db_id in usable for note in context.profile(db_id).problems]
+    # A stand-in lacks what is hidden in its source, so the files beside the source do not fit it; `prepare` has told.
+    told = usable if context.config.values == "source" else []
+    notes = [f"{db_id}: {note}" for db_id in told for note in context.profile(db_id).problems]
     return Outcome(len(tasks), len(usable), figures={"tables": tables}, problems=problems, notes=notes)
 
 
@@ -107,8 +110,8 @@ def run_candidates(context: Context, workers: int, progress: Reporter) -> Outcom
     problems = _make([t for db_id in databases for t in _split(context, db_id, 0, first)], workers, progress)
     return Outcome(
         first * len(databases),
-        _height(context, "candidates"),
-        _reasons(context, "candidates"),
+        tally.rows(context.work, "candidates"),
+        tally.reasons(context.work, "candidates"),
         problems=problems,
     )
 
@@ -117,24 +120,32 @@ def run_verified(context: Context, workers: int, progress: Reporter) -> Outcome:
     """Verify what there is, then top up databases that lack, while that finds anything new."""
     problems: list[str] = []
     for _ in range(ROUNDS):
-        waiting = [
-            Task(context, _database_of(shard), shard)
-            for shard in context.work.shards("candidates")
-            if not context.work.finished("verified", shard)
-        ]
+        waiting = _waiting(context, "candidates", "verified")
+        waiting.sort(key=_bulk, reverse=True)  # the slowest first, so that no worker is left alone with it at the end
         problems += _failures(_run(_verify, waiting, workers, "verified", "candidates", progress, _candidates_in))
         more = _top_up(context)
         if not more:
             break
         problems += _make(more, workers, progress)
-    given = [len(_ids(context, "verified", db_id)) for db_id in usable(context)]
+    given = _accepted(context).values()
     return Outcome(
-        _height(context, "candidates"),
+        tally.rows(context.work, "candidates"),
         sum(given),
-        _reasons(context, "verified"),
+        tally.reasons(context.work, "verified"),
         {"databases": float(sum(n > 0 for n in given))},
         problems,
     )
+
+
+def _bulk(task: Task) -> int:
+    """Bytes of the database: what a shard costs grows with it."""
+    return task.context.database(task.db_id).path.stat().st_size
+
+
+def _accepted(context: Context) -> dict[str, int]:
+    """How many different queries of each usable database have been verified."""
+    shards = tally.by_database(context.work, "verified")
+    return {db_id: len(tally.ids(context.work, "verified", shards.get(db_id, ()))) for db_id in usable(context)}
 
 
 def fair_shares(available: dict[str, int], total: int) -> dict[str, int]:
@@ -149,27 +160,34 @@ def fair_shares(available: dict[str, int], total: int) -> dict[str, int]:
 
 def _top_up(context: Context) -> list[Task]:
     """Shards of the next round for the databases that lack and can still give."""
-    accepted = {db_id: len(_ids(context, "verified", db_id)) for db_id in usable(context)}
+    accepted = _accepted(context)
     ceiling = wanted(context)
-    open_ended = {db_id: n if _exhausted(context, db_id) else ceiling for db_id, n in accepted.items()}
+    asked_of = tally.by_database(context.work, "candidates")
+    open_ended = {
+        db_id: n if _exhausted(context, asked_of.get(db_id, [])) else ceiling for db_id, n in accepted.items()
+    }
     tasks: list[Task] = []
     for db_id, share in fair_shares(open_ended, ceiling).items():
         missing = share - accepted[db_id]
         if missing > 0 and open_ended[db_id] == ceiling:
-            tried = len(_ids(context, "candidates", db_id))
+            shards = asked_of.get(db_id, [])
+            tried = len(tally.ids(context.work, "candidates", shards))
             rate = max(accepted[db_id] / max(tried, 1), 0.1)
             # At most as many again: the end of a small database is met early, not after its whole share was asked.
             asked = min(ceil(missing / rate), max(tried, SHARD))
-            tasks += _split(context, db_id, _last_round(context, db_id) + 1, asked)
+            tasks += _split(context, db_id, max(map(tally.round_of, shards), default=-1) + 1, asked)
     return tasks
 
 
-def _exhausted(context: Context, db_id: str) -> bool:
-    """Whether the last round of a database gave next to nothing new."""
-    last = _last_round(context, db_id)
-    before = {i for r in range(last) for i in _ids(context, "verified", db_id, r)}
-    tried = len(_ids(context, "candidates", db_id, last))
-    return len(_ids(context, "verified", db_id, last) - before) < max(WORTHWHILE * tried, 1)
+def _exhausted(context: Context, shards: Sequence[str]) -> bool:
+    """Whether the last round of a database, which has these shards, gave next to nothing new."""
+    work = context.work
+    finished = [shard for shard in shards if work.finished("verified", shard)]
+    last = max(map(tally.round_of, shards), default=0)
+    newest = {shard for shard in shards if tally.round_of(shard) == last}
+    before = tally.ids(work, "verified", (shard for shard in finished if shard not in newest))
+    new = tally.ids(work, "verified", (shard for shard in finished if shard in newest)) - before
+    return len(new) < max(WORTHWHILE * len(tally.ids(work, "candidates", newest)), 1)
 
 
 def _split(context: Context, db_id: str, round_: int, count: int) -> list[Task]:
@@ -196,12 +214,20 @@ def _sample(task: Task) -> int:
 def _verify(task: Task) -> int:
     context = task.context
     database = context.database(task.db_id)
-    earlier = {i for r in range(_round_of(task.shard)) for i in _ids(context, "candidates", task.db_id, r)}
+    earlier = _tried_before(context.work, task)
     new = context.work.read("candidates", task.shard).filter(~pl.col("candidate_id").is_in(sorted(earlier)))
     shuffled = _shuffled(context, database)
     frame, refused = verified(new, database, context.profile(task.db_id), _sandbox(context.seconds), shuffled)
     context.work.write("verified", task.shard, frame, refused)
     return frame.height
+
+
+def _tried_before(work: Work, task: Task) -> set[str]:
+    """What earlier rounds have asked of the database; shards of one round do not wait for each other."""
+    if tally.round_of(task.shard) == 0:
+        return set()
+    shards = tally.by_database(work, "candidates")[task.db_id]
+    return tally.ids(work, "candidates", (s for s in shards if tally.round_of(s) < tally.round_of(task.shard)))
 
 
 def _shuffled(context: Context, database: Database) -> Database | None:
@@ -226,9 +252,9 @@ def run_questions(context: Context, workers: int, progress: Reporter) -> Outcome
     waiting = _waiting(context, "verified", "questions")
     problems = _failures(_run(_ask, waiting, workers, "questions", "queries", progress, _verified_in))
     return Outcome(
-        _height(context, "verified"),
-        _height(context, "questions"),
-        _reasons(context, "questions"),
+        tally.rows(context.work, "verified"),
+        tally.rows(context.work, "questions"),
+        tally.reasons(context.work, "questions"),
         problems=problems,
     )
 
@@ -243,20 +269,25 @@ def _ask(task: Task) -> int:
 
 def run_distinct(context: Context, workers: int, progress: Reporter) -> Outcome:
     """Drop, database by database, what another row already says, and what the excluded files hold."""
-    tasks = [Task(context, db_id, db_id) for db_id in usable(context) if not context.work.finished("distinct", db_id)]
+    said = tally.by_database(context.work, "questions")
+    tasks = [
+        Task(context, db_id, db_id, parts=tuple(said.get(db_id, ())))
+        for db_id in usable(context)
+        if not context.work.finished("distinct", db_id)
+    ]
     problems = _failures(_run(_sift, tasks, workers, "distinct", "databases", progress))
     return Outcome(
-        _height(context, "questions"),
-        _height(context, "distinct"),
-        _reasons(context, "distinct"),
+        tally.rows(context.work, "questions"),
+        tally.rows(context.work, "distinct"),
+        tally.reasons(context.work, "distinct"),
         problems=problems,
     )
 
 
 def _sift(task: Task) -> int:
     context = task.context
-    mine = [s for s in context.work.shards("questions") if _database_of(s) == task.db_id]
-    frame = pl.concat([pl.DataFrame(schema=QUESTION), *(context.work.read("questions", s) for s in mine)])
+    parts = [context.work.read("questions", shard, list(DISTINCT)) for shard in task.parts]
+    frame = pl.concat([pl.DataFrame(schema=DISTINCT), *parts])
     frame = frame.unique("candidate_id", keep="first", maintain_order=True)  # two shards may have met
     kept, refused = distinct(frame, context.config, rows_per_database=wanted(context) // len(usable(context)))
     context.work.write("distinct", task.db_id, kept, refused)
@@ -267,19 +298,15 @@ def run_embeddings(context: Context, workers: int, progress: Reporter) -> Outcom
     """One vector a row, in a process of its own: the model's memory goes with it."""
     chunks = _chunks(context)
     tasks = [
-        Task(context, ",".join(ids), shard)
-        for shard, ids in chunks.items()
+        Task(context, shard, shard, parts=tuple(databases))
+        for shard, databases in chunks.items()
         if not context.work.finished("embeddings", shard)
     ]
     structural = context.config.embedding_model == STRUCTURAL
     problems = _failures(
         _run(_embed, tasks, 1, "embeddings", "rows", progress, _rows_in, isolate=not structural and bool(tasks))
     )
-    rows_in = _height(context, "distinct")
-    done = sum(
-        _height_of(context, "distinct", ids) for s, ids in chunks.items() if context.work.finished("embeddings", s)
-    )
-    return Outcome(rows_in, done, problems=problems)
+    return Outcome(tally.rows(context.work, "distinct"), tally.rows(context.work, "embeddings"), problems=problems)
 
 
 def _chunks(context: Context) -> dict[str, list[str]]:
@@ -289,7 +316,7 @@ def _chunks(context: Context) -> dict[str, list[str]]:
     size = 0
     for db_id in context.work.shards("distinct"):
         current.append(db_id)
-        size += _height_of(context, "distinct", [db_id])
+        size += tally.rows(context.work, "distinct", [db_id])
         if size >= CHUNK:
             chunks[f"chunk.{len(chunks):04d}"] = current
             current, size = [], 0
@@ -300,7 +327,7 @@ def _chunks(context: Context) -> dict[str, list[str]]:
 
 def _embed(task: Task) -> int:
     work = task.context.work
-    frame = pl.concat([work.read("distinct", db_id) for db_id in task.db_id.split(",")])
+    frame = pl.concat([work.read("distinct", db_id) for db_id in task.parts])
     vectors = embed(frame, _encoder(task.context.config.embedding_model))
     work.write("embeddings", task.shard, stored(frame, vectors))
     return frame.height
@@ -340,62 +367,21 @@ def _run(
 
 
 def _candidates_in(task: Task) -> int:
-    return _height_of(task.context, "candidates", [task.shard])
+    return tally.rows(task.context.work, "candidates", [task.shard])
 
 
 def _verified_in(task: Task) -> int:
-    return _height_of(task.context, "verified", [task.shard])
+    return tally.rows(task.context.work, "verified", [task.shard])
 
 
 def _rows_in(task: Task) -> int:
-    return _height_of(task.context, "distinct", task.db_id.split(","))
+    return tally.rows(task.context.work, "distinct", task.parts)
 
 
 def _waiting(context: Context, source: str, target: str) -> list[Task]:
     work = context.work
-    return [Task(context, _database_of(s), s) for s in work.shards(source) if not work.finished(target, s)]
+    return [Task(context, tally.database_of(s), s) for s in work.shards(source) if not work.finished(target, s)]
 
 
 def _failures(outcomes: Sequence[parallel.Outcome[Task, int]]) -> list[str]:
     return [f"{o.task.db_id}, shard {o.task.shard}: {o.error}" for o in outcomes if o.error]
-
-
-def _database_of(shard: str) -> str:
-    return shard.rsplit(".", 2)[0]
-
-
-def _round_of(shard: str) -> int:
-    return int(shard.rsplit(".", 2)[1])
-
-
-def _last_round(context: Context, db_id: str) -> int:
-    return max((_round_of(s) for s in context.work.shards("candidates") if _database_of(s) == db_id), default=0)
-
-
-def _ids(context: Context, stage: str, db_id: str, round_: int | None = None) -> set[str]:
-    """Candidate ids of a database's finished shards, of one round or of all."""
-    return {
-        i
-        for shard in context.work.shards(stage)
-        if _database_of(shard) == db_id and round_ in (None, _round_of(shard))
-        for i in _shard_ids(context.work.path(stage, f"{shard}.parquet"))
-    }
-
-
-@cache
-def _shard_ids(path: Path) -> frozenset[str]:
-    """A finished shard never changes, so that its ids are read once."""
-    return frozenset(pl.read_parquet(path, columns=["candidate_id"], glob=False)["candidate_id"])
-
-
-def _height(context: Context, stage: str) -> int:
-    return _height_of(context, stage, context.work.shards(stage))
-
-
-def _height_of(context: Context, stage: str, shards: Sequence[str]) -> int:
-    return sum(len(_shard_ids(context.work.path(stage, f"{shard}.parquet"))) for shard in shards)
-
-
-def _reasons(context: Context, stage: str) -> dict[str, int]:
-    """How often each reason was given, most frequent first."""
-    return dict(Counter(context.work.read_rejected(stage)["reason"].to_list()).most_common())

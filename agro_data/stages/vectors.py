@@ -20,7 +20,7 @@ def stored(frame: pl.DataFrame, embeddings: Embeddings) -> pl.DataFrame:
 
 
 def read(work: Work) -> tuple[pl.DataFrame, Embeddings]:
-    """All rows of the stage `distinct` that have vectors, and the vectors in the same order."""
+    """The DISTINCT rows that have vectors, and the vectors in the same order."""
     vectors = pl.concat([work.read("embeddings", shard) for shard in work.shards("embeddings")])
     rows = pl.concat([work.read("distinct", shard) for shard in work.shards("distinct")])
     joined = rows.join(vectors.select(KEY).with_row_index("_row"), on=KEY, how="inner", maintain_order="left")

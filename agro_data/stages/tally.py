@@ -1,0 +1,59 @@
+"""What the finished shards of a stage hold, read from their names and from single columns.
+
+A shard is named `<db_id>.<round>.<number>`, or `<db_id>` where a database is one shard.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+
+from agro_data.work import Work
+
+
+def database_of(shard: str) -> str:
+    """The database of `<db_id>.<round>.<number>`, whose id may hold dots itself."""
+    return shard.rsplit(".", 2)[0]
+
+
+def round_of(shard: str) -> int:
+    """The round of `<db_id>.<round>.<number>`, from 0."""
+    return int(shard.rsplit(".", 2)[1])
+
+
+def by_database(work: Work, stage: str) -> dict[str, list[str]]:
+    """Finished shards of each database, in order. One look at the folder, however many databases there are."""
+    found: dict[str, list[str]] = {}
+    for shard in work.shards(stage):
+        found.setdefault(database_of(shard), []).append(shard)
+    return found
+
+
+def ids(work: Work, stage: str, shards: Iterable[str]) -> set[str]:
+    """Candidate ids of finished shards."""
+    return {i for shard in shards for i in _column(work.path(stage, f"{shard}.parquet"))}
+
+
+def rows(work: Work, stage: str, shards: Iterable[str] | None = None) -> int:
+    """Rows of finished shards, of all when none are named."""
+    chosen = work.shards(stage) if shards is None else shards
+    return sum(_height(work.path(stage, f"{shard}.parquet")) for shard in chosen)
+
+
+def reasons(work: Work, stage: str) -> dict[str, int]:
+    """How often each reason was given, most frequent first."""
+    return dict(Counter(work.read_rejected(stage)["reason"].to_list()).most_common())
+
+
+def _column(path: Path) -> list[str]:
+    return pl.read_parquet(path, columns=["candidate_id"], glob=False)["candidate_id"].to_list()
+
+
+@cache
+def _height(path: Path) -> int:
+    """A finished shard never changes, so that it is asked once."""
+    return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
