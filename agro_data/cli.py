@@ -113,8 +113,15 @@ def build_command(
 @data.command(name="databases")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--draft", is_flag=True, help="Write a first semantics.yml for each database to standard output.")
+@click.option(
+    "--values",
+    type=click.Choice(["source", "synthetic"]),
+    default="source",
+    show_default=True,
+    help="synthetic: no value of the source is written anywhere, the draft and the cache included.",
+)
 @click.option("--json", "as_json", is_flag=True)
-def databases_command(path: Path, draft: bool, as_json: bool) -> None:
+def databases_command(path: Path, draft: bool, values: str, as_json: bool) -> None:
     """List what is found at PATH, with tables, rows, keys and problems.
 
     Example: agro databases datasets/samples
@@ -128,7 +135,7 @@ def databases_command(path: Path, draft: bool, as_json: bool) -> None:
     listing: list[dict[str, Any]] = []
     for database in catalog.databases:
         try:
-            profile = cached_profile(database, cache)
+            profile = cached_profile(database, cache, values=values == "source")
         except Exception as error:  # one bad database is one line
             problems.append(f"{database.path}: cannot be profiled ({type(error).__name__}: {error})")
             continue

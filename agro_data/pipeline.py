@@ -91,8 +91,8 @@ def prepare(config: BuildConfig, run: RunConfig) -> Context:
     problems = [str(problem) for problem in found.problems if problem.left_out]
     notes = [str(problem) for problem in found.problems if not problem.left_out]
     if config.values == "synthetic":
-        made, failed = surrogates(found.databases, work.root / "surrogates", config.seed)
-        store_catalog(work, made, problems + failed, notes)
+        made, failed, told = surrogates(found.databases, work.root / "surrogates", config.seed)
+        store_catalog(work, made, problems + failed, notes + told)
     else:
         store_catalog(work, list(found.databases), problems, notes)
     work.write_json("sources.json", [_source(database, config) for database in found.databases])

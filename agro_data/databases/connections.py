@@ -26,7 +26,7 @@ from agro_data.databases.opening import (
     DatabaseError,
     data_files,
     decode_text,
-    first_line,
+    discreet_line,
     is_undecodable,
     literal,
     open_duckdb,
@@ -96,7 +96,7 @@ def open_database(database: Database) -> Iterator[Connection]:
             path = settled(database.path.absolute(), database.layout, Path(folder))
             connection = _open(replace(database, path=path))
         except (OSError, sqlite3.Error, duckdb.Error, DatabaseError) as error:
-            raise DatabaseError(f"{database.db_id}: cannot be opened: {first_line(error)}") from error
+            raise DatabaseError(f"{database.db_id}: cannot be opened: {discreet_line(error)}") from error
         with closing(connection):
             yield connection
 
@@ -130,7 +130,7 @@ class SqliteConnection:
                 self._connection.text_factory = decode_text
                 return self._fetch(sql, parameters, limit)
         except sqlite3.Error as error:
-            raise DatabaseError(f"{self._db_id}: {first_line(error)}") from error
+            raise DatabaseError(f"{self._db_id}: {discreet_line(error)}") from error
 
     def _fetch(self, sql: str, parameters: Sequence[Cell], limit: int | None) -> list[Row]:
         with closing(self._connection.execute(sql, tuple(parameters))) as cursor:
@@ -227,7 +227,7 @@ class DuckdbConnection:
             cursor = self._connection.execute(sql, list(parameters))
             return plain_rows(cursor.fetchall() if limit is None else cursor.fetchmany(limit))
         except duckdb.Error as error:
-            raise DatabaseError(f"{self._db_id}: {first_line(error)}") from error
+            raise DatabaseError(f"{self._db_id}: {discreet_line(error)}") from error
 
     def objects(self) -> list[TableInfo]:
         listed = self.execute(

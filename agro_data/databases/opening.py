@@ -129,7 +129,7 @@ def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tupl
         try:
             connection.execute(f"CREATE {'TABLE' if loaded else 'VIEW'} {quoted(name)} AS SELECT * FROM {source}")
         except duckdb.Error as error:
-            problems.append(f"{file.name}: cannot be read as a table: {first_line(error)}")
+            problems.append(f"{file.name}: cannot be read as a table: {discreet_line(error)}")
             continue
         names[name.lower()] = file.name
         if not loaded:
@@ -173,6 +173,23 @@ def literal(value: object) -> str:
 def first_line(error: BaseException) -> str:
     """The first line of an error's message, or its type where there is none."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+_SPEAKS_OF_SCHEMA = frozenset(
+    ("CatalogException", "BinderException", "ParserException", "SyntaxException", "IOException", "PermissionException")
+)
+
+
+def discreet_line(error: BaseException) -> str:
+    """`first_line` without the values that an engine quotes when it cannot convert or decode one."""
+    line = first_line(error)
+    if isinstance(error, sqlite3.Error):
+        return line.split(" with text ")[0]
+    if type(error).__module__.partition(".")[0] in ("duckdb", "_duckdb") and (
+        type(error).__name__ not in _SPEAKS_OF_SCHEMA
+    ):
+        return line.partition(":")[0] + " (the engine's words may quote a value and are not repeated)"
+    return line
 
 
 def decode_text(raw: bytes) -> str | bytes:

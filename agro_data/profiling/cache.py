@@ -28,6 +28,7 @@ def cached_profile(
     *,
     seed: int = 0,
     values: bool = True,
+    side_values: bool = True,
     sample_rows: int = SAMPLE_ROWS,
 ) -> DatabaseProfile:
     """The profile of `database`, from `cache_folder` when nothing that it depends on has changed.
@@ -35,7 +36,7 @@ def cached_profile(
     An entry that cannot be read is made anew. With `values=False` neither the profile nor the cache holds a value
     of the source. Raises `DatabaseError` when the database has to be read and cannot be opened.
     """
-    options = {"seed": seed, "values": values, "sample_rows": sample_rows}
+    options = {"seed": seed, "values": values, "side_values": side_values, "sample_rows": sample_rows}
     path = cache_folder / f"{profile_key(database, options)}.json"
     try:
         return decode(path.read_text(encoding="utf-8"))
@@ -43,7 +44,7 @@ def cached_profile(
         pass
     except (OSError, ValueError, KeyError, TypeError):
         path.unlink(missing_ok=True)  # half-written by another program, or of a format this version does not know
-    profile = profile_database(database, seed=seed, values=values, sample_rows=sample_rows)
+    profile = profile_database(database, seed=seed, values=values, side_values=side_values, sample_rows=sample_rows)
     _write(path, encode(profile))
     return profile
 

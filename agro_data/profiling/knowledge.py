@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import sqlglot
+from sqlglot import exp
+
 from agro_data.profiling.profile import Metric, Role
 
 TableKind = Literal["entity", "event", "bridge", "lookup"]
@@ -140,4 +143,37 @@ def _merge_columns(first: ColumnSemantics, second: ColumnSemantics) -> ColumnSem
         unit=first.unit or second.unit,
         role=first.role or second.role,
         hidden=first.hidden or second.hidden,
+    )
+
+
+def without_values(known: Semantics) -> Semantics:
+    """`known` without what may quote a value: codes, descriptions, metrics that compare with a literal, problems.
+
+    Names, synonyms, roles, labels, joins and formulas with their definitions stay: they speak of the schema.
+    """
+    faults = len(known.problems)
+    told = f"{faults} entries of the files beside it cannot be used; `agro databases` says which"
+    return replace(
+        known,
+        tables={
+            name: replace(
+                table,
+                description="",
+                columns={at: replace(column, description="", codes=()) for at, column in table.columns.items()},
+            )
+            for name, table in known.tables.items()
+        },
+        metrics=tuple(metric for metric in known.metrics if not _quotes_value(metric.sql)),
+        problems=(told,) if faults else (),
+    )
+
+
+def _quotes_value(sql: str) -> bool:
+    """Whether a metric's SQL has a text in it, or a number beside something other than arithmetic."""
+    literals = sqlglot.parse_one(f"SELECT {sql}").find_all(exp.Literal)
+    return any(
+        literal.is_string
+        or not isinstance(literal.parent, exp.Binary | exp.Neg)
+        or isinstance(literal.parent, exp.Predicate)
+        for literal in literals
     )

@@ -25,18 +25,24 @@ _ASKED = 200  # child values that are looked up in a parent too large to hold
 
 
 def profile_database(
-    database: Database, *, seed: int = 0, values: bool = True, sample_rows: int = SAMPLE_ROWS
+    database: Database,
+    *,
+    seed: int = 0,
+    values: bool = True,
+    side_values: bool = True,
+    sample_rows: int = SAMPLE_ROWS,
 ) -> DatabaseProfile:
     """All that can be known of `database`: its schema, its values, and what is written beside it.
 
     With `values=False` everything structural is computed, but the profile holds no value of the source: no ranges,
-    quantiles, common values, sample rows or codes. A table that cannot be read is left out and named in `problems`.
-    Raises `DatabaseError` when the database cannot be opened.
+    quantiles, common values, sample rows or codes. `side_values=False` is for a synthetic stand-in: its own values
+    count, and the codes that were written for its source do not. A table that cannot be read is left out and named
+    in `problems`. Raises `DatabaseError` when the database cannot be opened.
     """
     with open_database(database) as connection:
         listed = connection.objects()
         schema = {table.name: [column.name for column in table.columns] for table in listed}
-        semantics = read_semantics(database, schema, values=values)
+        semantics = read_semantics(database, schema, values=values and side_values)
         tables = [visible for table in listed if (visible := _visible(table, semantics)) is not None]
         names = name_database(
             {table.name: [column.name for column in table.columns] for table in tables},
@@ -88,7 +94,15 @@ def without_values(profile: DatabaseProfile) -> DatabaseProfile:
                 table,
                 sample_rows=(),
                 columns=tuple(
-                    replace(column, minimum=None, maximum=None, quantiles=(), common=(), codes=())
+                    replace(
+                        column,
+                        declared_type="ENUM" if "'" in column.declared_type else column.declared_type,  # lists them
+                        minimum=None,
+                        maximum=None,
+                        quantiles=(),
+                        common=(),
+                        codes=(),
+                    )
                     for column in table.columns
                 ),
             )

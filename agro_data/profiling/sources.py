@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agro_data.databases.types import Database
 from agro_data.profiling.imports import Schema, from_bird, from_dbt, from_spider, spider_entry
-from agro_data.profiling.knowledge import Semantics, merge
+from agro_data.profiling.knowledge import Semantics, merge, without_values
 from agro_data.profiling.semantics import read_semantics_file
 
 
@@ -26,7 +26,7 @@ def _is_dbt(path: Path) -> bool:
 def read_semantics(database: Database, schema: Schema, *, values: bool = True) -> Semantics:
     """What `semantics.yml`, dbt, BIRD and Spider files say of `database`; of two that differ, the earlier counts.
 
-    With `values=False` nothing that the files say of values is taken.
+    With `values=False` nothing that the files say of values is taken, nor is free text in which one may stand.
     """
     sources: list[Semantics] = []
     if database.semantics is not None:
@@ -38,7 +38,8 @@ def read_semantics(database: Database, schema: Schema, *, values: bool = True) -
         sources.append(from_bird(database.descriptions, schema, values=values))
     if database.spider_tables is not None:
         sources.append(from_spider(database.spider_tables, database.path.stem, schema))
-    return merge(sources)
+    known = merge(sources)
+    return known if values else without_values(known)
 
 
 def side_bytes(database: Database) -> list[tuple[str, bytes]]:

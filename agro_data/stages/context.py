@@ -35,7 +35,7 @@ class Context:
         return next(d for d in _databases(self.work.root) if d.db_id == db_id)
 
     def profile(self, db_id: str) -> DatabaseProfile:
-        return _profile(self.work.root, self.cache, db_id)
+        return _profile(self.work.root, self.cache, db_id, self.config.values == "source")
 
     def prior(self, db_id: str) -> Prior:
         """What is asked of this database: the shipped prior, moved by `semantics.yml` and by a query log."""
@@ -57,9 +57,9 @@ def _databases(root: Path) -> tuple[Database, ...]:
 
 
 @lru_cache(maxsize=8)
-def _profile(root: Path, cache: Path, db_id: str) -> DatabaseProfile:
+def _profile(root: Path, cache: Path, db_id: str, side_values: bool) -> DatabaseProfile:
     database = next(d for d in _databases(root) if d.db_id == db_id)
-    return cached_profile(database, cache / "profiles")
+    return cached_profile(database, cache / "profiles", side_values=side_values)
 
 
 PATHS = ("path", "spider_tables", "descriptions", "semantics")

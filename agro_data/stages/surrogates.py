@@ -6,6 +6,7 @@ values, so only the class of a failure is kept.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,25 +15,30 @@ from agro_data.databases.types import Database
 from agro_data.fingerprint import file_hash, seed_of
 from agro_data.populate.surrogate import build_surrogate
 from agro_data.profiling.profiler import profile_database
+from agro_data.work import write_json
 
 SUFFIX = {"sqlite": ".sqlite", "duckdb": ".duckdb"}
 
 
-def surrogates(sources: Sequence[Database], folder: Path, seed: int) -> tuple[list[Database], list[str]]:
-    """The surrogate of each source, and a line for each source that has none."""
+def surrogates(sources: Sequence[Database], folder: Path, seed: int) -> tuple[list[Database], list[str], list[str]]:
+    """The surrogate of each source, a line for each source that has none, and what a person should know of the rest."""
     made: list[Database] = []
     failed: list[str] = []
+    notes: list[str] = []
     for source in sources:
         target = folder / f"{source.db_id}{SUFFIX[source.dialect]}"
+        told = folder / f"{source.db_id}.notes.json"
         try:
             if not target.exists():
                 structure = profile_database(source, values=False)
+                write_json(told, list(structure.problems))
                 build_surrogate(structure, target, seed_of(seed, source.db_id))
         except Exception as error:  # one schema that cannot be populated costs that database only
             failed.append(f"{source.relative_path}: no synthetic copy could be made ({type(error).__name__})")
             continue
         made.append(_stand_in(source, target))
-    return made, failed
+        notes += [f"{source.db_id}: {note}" for note in json.loads(told.read_text(encoding="utf-8"))]
+    return made, failed, notes
 
 
 def _stand_in(source: Database, target: Path) -> Database:
