@@ -23,7 +23,7 @@ from agro_data.diversity.embeddings import Embeddings, Vectors
 from agro_data.diversity.quotas import Counts, fit_table, water_fill
 from agro_data.diversity.rejection import in_order, seeded_number, seeded_order
 
-HARDNESS_MIX = {"easy": 0.20, "medium": 0.30, "hard": 0.25, "extra": 0.25}
+HARDNESS_MIX = {"easy": 0.24, "medium": 0.38, "hard": 0.21, "extra": 0.17}  # near that of people (Spider's train)
 LARGEST_BLOCK = 20_000
 _RADIUS_SAMPLE = 2_000
 
@@ -45,7 +45,7 @@ class Quotas:
     styles: Mapping[str, float] | None = None
     construct_share: float = 0.005
     coverage: bool = True
-    plausibility: float = 0.3
+    plausibility: float = 0.5
     block_rows: int = 2_000
 
     def __post_init__(self) -> None:

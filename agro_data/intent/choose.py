@@ -68,6 +68,8 @@ def answer(frame: Frame, alias: str, skip: Iterable[Column] = ()) -> list[Column
     if not label or not scene.chance(0.75 if named else 0.4):
         return details(frame, alias, count, taken) or label
     wants_target = scene.target is not None and scene.target[0] == frame.table(alias).name
+    if len(label) > 1 and scene.chance(0.35):
+        label = [scene.pick(label)]
     extra = max(count - 1, 1 if wants_target and scene.chance(0.5) else 0)
     return label + details(frame, alias, extra, [*taken, *label])
 

@@ -151,15 +151,15 @@ class Maker:
         groups = self.profile.role in ("category", "boolean", "text", "year")
         if others and groups and not self.plain:
             lot = self.scene.rng.random()
-            if lot < 0.06 and self.profile.distinct <= 30:
+            if lot < 0.08 and self.profile.distinct <= 30:
                 return Comparison("!=", self.column, self.value(self.scene.pick(others)))
-            if lot < 0.16 and self.profile.distinct > 2:
+            if lot < 0.22 and self.profile.distinct > 2:
                 chosen = sorted([here, self.scene.pick(others)], key=str)
                 return Or(tuple(Comparison("=", self.column, self.value(v)) for v in chosen))
-            if lot < 0.185 and self.profile.distinct > 4 and len(others) > 2:
+            if lot < 0.245 and self.profile.distinct > 4 and len(others) > 2:
                 chosen = sorted([here, *self.scene.rng.sample(others, self.scene.pick((1, 2)))], key=str)
                 return InList(self.column, tuple(self.value(v) for v in chosen))
-            if lot < 0.19 and self.profile.distinct > 4 and len(others) > 3:
+            if lot < 0.25 and self.profile.distinct > 4 and len(others) > 3:
                 chosen = sorted(self.scene.rng.sample(others, 2), key=str)
                 return InList(self.column, tuple(self.value(v) for v in chosen), negated=True)
         return self.equal(here)
@@ -222,7 +222,7 @@ class Maker:
                 ways.append(("<", value))
         if not ways:
             return None
-        operator, value = self.scene.pick(ways, [1.5 if o == ">" else 1 for o, _ in ways])
+        operator, value = self.scene.pick(ways, [2.5 if o == ">" else 1 for o, _ in ways])
         if not self.plain and self.scene.chance(0.15) and low < value < high:
             operator = ">=" if operator == ">" else "<="
         return Comparison(operator, self.column, self.value(value))

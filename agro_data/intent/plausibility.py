@@ -2,62 +2,119 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from agro_data.intent.tree import (
     And,
+    Arithmetic,
     Between,
+    Case,
     Column,
     Comparison,
+    DatePart,
     Exists,
+    Expression,
     InList,
     InQuery,
+    IsNull,
     Like,
     Or,
+    Predicate,
     Query,
+    Scalar,
     SetOperation,
+    Share,
+    TextFunction,
+    Window,
     walk,
 )
-from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
+from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
 
-_SHOWN = {"identifier": 0.6, "other": 0.4, "free_text": 0.85}
-_TESTED = {"identifier": 0.55, "other": 0.3, "free_text": 0.7}
+_SHOWN = {"identifier": 0.75, "other": 0.3, "free_text": 0.7, "boolean": 0.8}
+_ALONE = {"identifier": 0.55, "boolean": 0.5, "other": 0.3}  # further, when nothing else is shown
+_TESTED = {"identifier": 0.4, "other": 0.2, "free_text": 0.5}
+_SUBJECT = {"entity": 1.0, "event": 0.9, "lookup": 0.85, "bridge": 0.75}
+_KINDS: tuple[tuple[type, float], ...] = (
+    (Window, 0.7), (Case, 0.7), (TextFunction, 0.7), (Share, 0.8), (Arithmetic, 0.85), (Scalar, 0.9), (DatePart, 0.9),
+)  # fmt: skip
+_TESTS = Comparison | Between | Like | InList | IsNull | InQuery | Exists
 
 
 def plausibility(query: Query | SetOperation, profile: DatabaseProfile) -> float:
     """Product of these factors, rounded to 4 digits.
 
-    Columns shown or tested: identifiers, free text and untyped columns are asked for less. Conditions: each beyond
-    the second 0.75. Joins: each beyond the second 0.85. Depth: each query inside another beyond the first 0.9.
-    Columns shown: each beyond the third 0.8. Numbers with many digits 0.9 each. A table nobody named rows of 0.9.
+    Columns shown: codes, long texts, flags and untyped columns are asked for less, and less again when alone; a column
+    that a condition holds to one value 0.4; each beyond the second 0.75. Columns tested: the same kinds, less still.
+    Conditions of one SELECT: each beyond the first 0.85, beyond the second 0.6 more. Joins: each beyond the first
+    0.9, beyond the second 0.8 more. Each query inside another beyond the first 0.8. Windows, bands, shares and the
+    like by `_KINDS`, once each. A limit other than 1 0.85; more than one order key 0.7; a list in order of a column
+    that it does not show 0.85. Bounds that include their value and negated lists 0.9. A subject that links or codes
+    others by `_SUBJECT`, one nobody named rows of 0.85. The best of each group 0.75.
     """
-    queries = [n for n in walk(query) if isinstance(n, Query)]
-    tables = {s.alias: s.table for q in queries for s in q.sources}
+    nodes = list(walk(query))
+    queries = [n for n in nodes if isinstance(n, Query)]
+    tables = {s.alias: profile.by_name.get(s.table) for q in queries for s in q.sources}
     score = 1.0
     for body in queries:
-        for output in body.select:
-            column = _profile(output.expression, tables, profile)
-            if column is not None:
-                score *= _SHOWN.get(column.role, 1.0)
-        score *= 0.85 ** max(0, len(body.joins) - 2) * 0.8 ** max(0, len(body.select) - 3)
-    tests = [n for n in walk(query) if isinstance(n, Comparison | Between | Like | InList)]
-    for test in tests:
-        column = _profile(test.left if isinstance(test, Comparison) else test.argument, tables, profile)
-        if column is not None:
-            score *= _TESTED.get(column.role, 1.0)
-    score *= 0.75 ** max(0, _conditions(query) - 2)
-    score *= 0.9 ** max(0, len(queries) - 2)
-    subject = profile.by_name.get(queries[0].subject.table)
-    if subject is not None and not subject.label_columns:
-        score *= 0.9
+        score *= _of_columns(body, tables) * _of_form(body)
+    for kind, factor in _KINDS:
+        score *= factor if any(isinstance(n, kind) for n in nodes) else 1.0
+    both = 1 if isinstance(query, SetOperation) else 0
+    score *= 0.8 ** max(0, len(queries) - 2 - both)
+    subject = tables[queries[0].subject.alias]
+    if subject is not None:
+        score *= _SUBJECT[subject.kind] * (1.0 if subject.label_columns else 0.85)
     return round(score, 4)
 
 
-def _profile(node: object, tables: dict[str, str], profile: DatabaseProfile) -> ColumnProfile | None:
-    if not isinstance(node, Column) or tables[node.source] not in profile.by_name:
-        return None
-    return profile.table(tables[node.source]).column(node.name)
+def _of_columns(query: Query, tables: dict[str, TableProfile | None]) -> float:
+    """What is shown and what is tested, by the roles of the columns."""
+    score = 0.75 ** max(0, len(query.select) - 2)
+    tests = list(_tests(query.where))
+    certain = query.where.parts if isinstance(query.where, And) else (query.where,)
+    held = {t.left for t in certain if isinstance(t, Comparison) and t.operator == "="}
+    for output in query.select:
+        column = _profile(output.expression, tables)
+        if column is not None:
+            score *= _SHOWN.get(column.role, 1.0) * (_ALONE.get(column.role, 1.0) if len(query.select) == 1 else 1.0)
+            score *= 0.4 if output.expression in held else 1.0
+    for test in tests:
+        if isinstance(test, Exists):
+            continue
+        column = _profile(test.left if isinstance(test, Comparison) else test.argument, tables)
+        if column is not None and not isinstance(test, InQuery):
+            score *= _TESTED.get(column.role, 1.0)
+        odd = (isinstance(test, Comparison) and test.operator in ("<=", ">=")) or (
+            isinstance(test, InList) and test.negated
+        )
+        score *= 0.9 if odd else 1.0
+    return score
 
 
-def _conditions(query: Query | SetOperation) -> int:
-    return sum(1 for n in walk(query) if isinstance(n, Comparison | Between | Like | InList | InQuery | Exists)) - sum(
-        1 for n in walk(query) if isinstance(n, Or) for _ in n.parts[1:] if not isinstance(n, And)
-    )
+def _of_form(query: Query) -> float:
+    """How much is asked at once."""
+    conditions = sum(1 for _ in _tests(query.where, alternatives=False))
+    joins = len(query.joins)
+    score = 0.85 ** max(0, conditions - 1) * 0.6 ** max(0, conditions - 2)
+    score *= 0.9 ** max(0, joins - 1) * 0.8 ** max(0, joins - 2)
+    score *= 0.85 if query.limit is not None and query.limit != 1 else 1.0
+    score *= 0.7 ** max(0, len(query.order_by) - 1)
+    if query.order_by and query.limit is None and not query.group_by:
+        shown = {o.expression for o in query.select}
+        score *= 1.0 if query.order_by[0].expression in shown else 0.85
+    return score * (0.75 if query.keep else 1.0)
+
+
+def _tests(node: Predicate | None, alternatives: bool = True) -> Iterator[_TESTS]:
+    """The conditions of one WHERE; a choice of several counts once where `alternatives` is False."""
+    if isinstance(node, And | Or):
+        parts = node.parts if alternatives or isinstance(node, And) else node.parts[:1]
+        for part in parts:
+            yield from _tests(part, alternatives)
+    elif isinstance(node, _TESTS):
+        yield node
+
+
+def _profile(node: Expression, tables: dict[str, TableProfile | None]) -> ColumnProfile | None:
+    table = tables.get(node.source) if isinstance(node, Column) else None
+    return table.column(node.name) if table is not None and isinstance(node, Column) else None

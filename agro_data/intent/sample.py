@@ -21,7 +21,9 @@ from agro_data.profiling.profile import DatabaseProfile
 
 PATIENCE = 600  # draws without a new intent after which a database has given all it holds
 TRIES = 5  # drafts of one shape before another is drawn
-LEAST_PLAUSIBLE = 0.2
+LEAST_PLAUSIBLE = 0.35
+LEAST_FOR_COVERAGE = 0.1  # what alone serves a column that nobody asks for may be less likely
+ENOUGH = 2  # uses of each column after which coverage asks for fewer draws
 _SELDOM = ("identifier", "free_text", "other")
 
 # What a column of a role is good for when its turn comes.
@@ -47,7 +49,7 @@ def sample_intents(
     Distinct means: no two have equal trees. `prior` defaults to the shipped one with the shape weights of
     `semantics.yml`; `coverage` is the share of draws, in [0, 1], that must use the column used least so far
     (default: the prior's). The stream ends when `PATIENCE` draws in a row gave nothing new, so a small database
-    gives few. Intents below `LEAST_PLAUSIBLE` are left out unless they serve coverage.
+    gives few. Intents below `LEAST_PLAUSIBLE` are left out, those that serve coverage below `LEAST_FOR_COVERAGE`.
     """
     atlas = Atlas(profile)
     if not atlas.tables:
@@ -60,10 +62,12 @@ def sample_intents(
     uses: Counter[tuple[str, str]] = Counter()
     seen: set[Query | SetOperation] = set()
     idle = number = 0
+    enough = False
     while idle < PATIENCE:
         number += 1
         idle += 1
-        target = _least_used(atlas, uses, rng) if rng.random() < floor else None
+        target = _least_used(atlas, uses, rng) if rng.random() < floor * (0.3 if enough else 1) else None
+        enough = enough or (target is not None and uses[target] >= ENOUGH)
         shape = _shape_for(atlas, target, rng) if target else rng.choices(shapes, weights)[0]
         draft = _draft(atlas, chosen, rng, shape, target, seen)
         if target and (draft is None or target not in touched(draft.query)):
@@ -77,7 +81,7 @@ def sample_intents(
         if query in seen:
             continue
         score = plausibility(query, profile)
-        if score < LEAST_PLAUSIBLE and target is None:
+        if score < (LEAST_FOR_COVERAGE if target else LEAST_PLAUSIBLE):
             continue
         seen.add(query)
         uses.update(touched(query))
@@ -124,8 +128,9 @@ def plain_list(scene: Scene) -> Draft | None:
     table, name = scene.target
     frame = scene.frame(table)
     target = Column(frame.root, name)
-    labels = [c for c in frame.labels(frame.root) if c != target] if scene.chance(0.6) else []
-    where = conjunction(conditions(frame, 1, [frame.root], [target])) if scene.chance(0.6) else None
+    alone = frame.profile(target).role not in _SELDOM and scene.chance(0.5)
+    labels = [] if alone else [c for c in frame.labels(frame.root) if c != target][:1]
+    where = conjunction(conditions(frame, 1, [frame.root], [target])) if scene.chance(0.7) else None
     profile = frame.profile(target)
     distinct = not labels and not profile.unique and scene.chance(0.6)
     return Draft(frame.query(select=tuple(Output(c) for c in (*labels, target)), where=where, distinct=distinct))

@@ -56,7 +56,7 @@ def grouping(scene: Scene, empty_too: bool = False) -> Grouping | None:
         return None
     categories, parents = scene.atlas.categories(table.name), scene.atlas.groups_by(table.name)
     targeted = scene.target is not None and any(scene.target == (table.name, c.name) for c in categories)
-    if categories and (targeted or not parents or scene.chance(0.55)):
+    if categories and (targeted or not parents or scene.chance(0.5)):
         frame = scene.frame(table)
         column = scene.column(table.name, [c for c in categories if c.distinct <= max(200, table.rows // 2)])
         if column is None:
@@ -67,7 +67,7 @@ def grouping(scene: Scene, empty_too: bool = False) -> Grouping | None:
         return None
     edge = scene.pick(parents)
     sizes = _sizes(scene, table, edge.child_columns)
-    if empty_too and scene.chance(0.3):
+    if empty_too and scene.chance(0.15):
         frame = scene.frame(edge.parent)
         rows = frame.down(frame.root, edge, left=True)
         keys, shown = _parent_keys(scene, frame, frame.root)
@@ -113,7 +113,7 @@ def figure(scene: Scene, group: Grouping, steady: bool = False) -> Aggregate:
     left = any(j.kind == "left" for j in frame.joins)
     used = {k for k in group.keys if isinstance(k, Column)}
     columns = [c for c in scene.atlas.ordered(group.table.name) if Column(group.rows, c.name) not in used]
-    if columns and not left and scene.chance(0.25 if steady else 0.33):
+    if columns and not left and scene.chance(0.15 if steady else 0.33):
         column = scene.column(group.table.name, columns)
         if column is not None and not (steady and column.role != "measure"):
             found = summary(frame, group.rows, column)

@@ -73,7 +73,7 @@ def listing(scene: Scene) -> Draft | None:
     if not shown or unused(frame, spoken(where, tuple(shown))):
         return None
     distinct = _distinct(scene, frame, shown, where)
-    ordered = scene.chance(scene.prior.ordered if not filters else scene.prior.ordered / 2)
+    ordered = scene.chance(scene.prior.ordered if not filters else scene.prior.ordered / 5)
     order = order_of(frame, shown) if ordered and not distinct else ()
     query = frame.query(select=outputs(shown), where=where, order_by=order, distinct=distinct)
     return Draft(query, "total_order" if order else "none")
@@ -118,7 +118,7 @@ def count(scene: Scene) -> Draft | None:
     if unused(frame, spoken(where)):
         return None
     what: Expression = Aggregate("count")
-    if scene.chance(0.3) or (scene.target is not None and scene.chance(0.5)):
+    if scene.chance(0.4) or (scene.target is not None and scene.chance(0.5)):
         several = [
             c
             for c in scene.atlas.columns(table.name)

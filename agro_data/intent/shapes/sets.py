@@ -19,7 +19,7 @@ Operator = Literal["union", "intersect", "except"]
 
 def set_operation(scene: Scene) -> Draft | None:
     """Two lists of the same thing, of one table under two conditions or of two tables."""
-    operator: Operator = scene.pick(("intersect", "except", "union"), (0.5, 0.36, 0.14))
+    operator: Operator = scene.pick(("intersect", "except", "union"), (0.52, 0.38, 0.1))
     if scene.chance(0.2):
         across = _across_tables(scene, operator)
         if across is not None:

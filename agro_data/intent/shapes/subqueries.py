@@ -94,7 +94,7 @@ def _related(scene: Scene, negated: bool) -> Draft | None:
     # Presence of any child at all is rarely worth asking; absence is.
     columns = edge.child_columns
     everywhere = len(columns) == 1 and child.column(columns[0]).distinct >= table.rows
-    if not negated or everywhere or scene.chance(0.4):
+    if not negated or everywhere or scene.chance(0.2):
         where_from = [inner.root]
         parents = [e for e in scene.atlas.up[child.name] if e.parent not in (table.name, child.name)]
         if parents and scene.chance(0.35):
