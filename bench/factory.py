@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import json
 import sqlite3
+import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
@@ -22,14 +23,14 @@ from typing import Any
 import polars as pl
 
 import agro_data
-from agro_data.pipeline import STAGES, StageReport, prepare, run_stage, write_corpus
 from agro_data.config import STRUCTURAL
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
+from agro_data.pipeline import STAGES, StageReport, prepare, run_stage, write_corpus
 from agro_data.progress import Lines
 from agro_data.sql.facts import sql_facts
 from agro_data.stages.context import Context
-from bench.machine import PeakMemory, description
+from bench.machine import Usage, description
 
 
 def main() -> None:
@@ -40,55 +41,72 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="keep the corpus here")
     parser.add_argument("--embedding-model", default=agro_data.BuildConfig("x").embedding_model)
+    parser.add_argument("--speed-only", action="store_true", help="leave out what is measured after the build")
     parser.add_argument("--json", type=Path, help="write the figures here")
     arguments = parser.parse_args()
-    figures = measure(arguments)
-    print(json.dumps(figures, indent=1))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=1) + "\n")
-
-
-def measure(arguments: argparse.Namespace) -> dict[str, Any]:
-    only: tuple[str, ...] = ()
-    if arguments.questions:
-        only = tuple(sorted({row["db_id"] for row in json.loads(arguments.questions.read_text())}))
     config = agro_data.BuildConfig(
         databases=str(arguments.databases),
         name="bench",
         size=arguments.size,
         seed=arguments.seed,
-        only=only,
+        only=named_in(arguments.questions) if arguments.questions else (),
         embedding_model=arguments.embedding_model,
     )
-    before = snapshot(arguments.databases)
+    figures = measure(config, out=arguments.out, speed_only=arguments.speed_only)
+    print(json.dumps(figures, indent=1))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=1) + "\n")
+
+
+def named_in(questions: Path) -> tuple[str, ...]:
+    """The databases that a file of Spider's layout asks about."""
+    return tuple(sorted({str(row["db_id"]) for row in json.loads(questions.read_text(encoding="utf-8"))}))
+
+
+def measure(config: agro_data.BuildConfig, *, out: Path | None = None, speed_only: bool = False) -> dict[str, Any]:
+    """Build `config` in a fresh cache: what it took, stage by stage, and what it gave."""
+    source = Path(config.databases)
+    before = snapshot(source)
     with tempfile.TemporaryDirectory() as folder:
-        run = agro_data.RunConfig(out=arguments.out or Path(folder) / "out", cache=Path(folder) / "cache")
+        run = agro_data.RunConfig(out=out or Path(folder) / "out", cache=Path(folder) / "cache")
+        progress = Lines(lambda line: print(line, file=sys.stderr, flush=True), every=15)
         start = time.monotonic()
-        with PeakMemory() as peak:
+        with Usage() as usage:
             context = prepare(config, run)
-            progress = Lines(lambda line: print(line, flush=True), every=15)
-            reports = [run_stage(name, context, run.workers, progress) for name in STAGES]
+            stages = []
+            for name in STAGES:
+                earlier = usage.cpu_seconds
+                report = run_stage(name, context, run.workers, progress)
+                stages.append(stage(report, usage.cpu_seconds - earlier))
             version = write_corpus(context, run.out)
-        seconds = time.monotonic() - start
-        return {
+            seconds, cpu_seconds = time.monotonic() - start, usage.cpu_seconds
+        given = int(version.manifest["counts"]["examples"])
+        figures = {
             "machine": description(),
             "asked": config.size,
+            "examples": given,
             "seconds": round(seconds, 1),
-            "examples_per_second": round(config.size / seconds, 1),
-            "peak_memory_gib": round(peak.bytes / 2**30, 2),
-            "stages": [stage(report) for report in reports],
-            "inputs_unchanged": snapshot(arguments.databases) == before,
-            **delivered(version, context),
-            **limits(context, version, config.embedding_model),
+            "cpu_seconds": round(cpu_seconds, 1),
+            "examples_per_second": round(given / seconds, 1),
+            "cpu_milliseconds_per_example": round(1000 * cpu_seconds / given, 2),
+            "acceptance": round(stages[2]["out"] / stages[2]["in"], 3),
+            "peak_memory_gib": usage.gibibytes,
+            "stages": stages,
+            "inputs_unchanged": snapshot(source) == before,
         }
+        if speed_only:
+            return figures
+        return {**figures, **delivered(version, context), **limits(context, version, config.embedding_model)}
 
 
-def stage(report: StageReport) -> dict[str, Any]:
+def stage(report: StageReport, cpu_seconds: float) -> dict[str, Any]:
+    """A stage's counts and cost. `cpu_seconds` are of all its processes."""
     return {
         "stage": report.stage,
         "in": report.rows_in,
         "out": report.rows_out,
         "seconds": round(report.seconds, 1),
+        "cpu_seconds": round(cpu_seconds, 1),
         "per_second": round(report.rate, 1),
         "reasons": report.reasons,
         **report.figures,
@@ -103,7 +121,6 @@ def delivered(version: agro_data.Version, context: Context) -> dict[str, Any]:
     columns = used(examples, "columns")
     templates = {sql_facts(row["sql"], row["dialect"], {}).template for row in examples.iter_rows(named=True)}
     return {
-        "examples": examples.height,
         "databases": examples["db_id"].n_unique(),
         "tables_used": round(sum(map(len, tables.values())) / sum(d["tables"] for d in totals.values()), 4),
         "columns_used": round(sum(map(len, columns.values())) / sum(d["columns"] for d in totals.values()), 4),
@@ -175,6 +192,17 @@ def limits(context: Context, version: agro_data.Version, model: str) -> dict[str
         found["bare_encode_per_second"] = round(len(texts) / (time.monotonic() - start), 1)
         found["encode_precision"] = encoder.precision
     return found
+
+
+def beside_limits(figures: dict[str, Any]) -> list[list[Any]]:
+    """Rows of (what, ours a second, the limit a second, how many times longer ours takes), from `measure`'s figures."""
+    ours, bare = figures["sandbox_one_worker_per_second"], figures["bare_sqlite3_per_second"]
+    rows = [["statements in the sandbox, a bare sqlite3 loop", ours, bare, figures["sandbox_to_bare_time"]]]
+    if "bare_encode_per_second" in figures:
+        ours = next(one["per_second"] for one in figures["stages"] if one["stage"] == "embeddings")
+        bare = figures["bare_encode_per_second"]
+        rows.append(["rows embedded (model loading included), a bare encode", ours, bare, round(bare / ours, 2)])
+    return rows
 
 
 def timed_bare(work: Sequence[tuple[Database, str]]) -> float:
