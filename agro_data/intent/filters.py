@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from agro_data.databases.types import Cell
 from agro_data.intent.atlas import is_iso_date, is_number, sayable
-from agro_data.intent.holds import cuts
+from agro_data.intent.holds import cuts, holds
 from agro_data.intent.scene import Frame
 from agro_data.intent.tree import (
     Between,
@@ -72,6 +72,9 @@ def conditions(
             continue
         exact = one
         beside = on_alias.setdefault(column.source, [])
+        left = frame.narrowed.get(column.source)
+        if left is not None and not any(holds(predicate, row) is False for row in left):
+            continue
         if cuts([*beside, predicate], frame.atlas.rows(frame.table(column.source).name)):
             beside.append(predicate)
             found.append(predicate)
@@ -93,6 +96,7 @@ def by_name(frame: Frame, alias: str) -> list[Predicate]:
     row = frame.rows[alias]
     if not names or row is None or any(not sayable(row[c.name]) or c.distinct < 2 for c in names):
         return []
+    frame.narrow(alias)
     makers = [Maker(frame, Column(alias, c.name), row[c.name], plain=True) for c in names]
     return [maker.equal(maker.here) for maker in makers]
 

@@ -84,6 +84,7 @@ class Frame:
         self.sources: list[Source] = []
         self.joins: list[Join] = []
         self.rows: dict[str, Row | None] = {}
+        self.narrowed: dict[str, list[Row]] = {}  # alias -> sample rows left by what is asked of its parents
         sample = scene.atlas.rows(table)
         self.root = self._add(table, row if row is not None else (scene.pick(sample) if sample else None))
 
@@ -111,6 +112,15 @@ class Frame:
         right = self._add(edge.parent, self.atlas.parent_row(edge, self.rows[alias]))
         self.joins.append(Join(alias, right, edge.pairs_up, "inner", "up"))
         return right
+
+    def narrow(self, parent: str) -> None:
+        """Only rows that share this frame's row of `parent` are left: what else is asked must tell those apart."""
+        for join in self.joins:
+            own = self.rows[join.left]
+            if join.right == parent and own is not None:
+                names = tuple(left for left, _ in join.columns)
+                table = self.table(join.left).name
+                self.narrowed[join.left] = self.atlas.matching(table, names, tuple(own[n] for n in names))
 
     def down(self, alias: str, edge: Edge, left: bool = False) -> str:
         """Join the children of `alias`."""

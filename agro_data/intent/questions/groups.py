@@ -137,6 +137,11 @@ def _entity(
         f = figures(scene, asked, f"{scene.its(group.entity)} {group.rows}")
     f = _share_text(scene, asked, group) or f
     np = f"the {scene.voice.listed(names)} of each {one} and {f}"
+    if _figure_first(scene):
+        its = scene.its(group.entity)
+        return Content(
+            f"{f} and {its} {voice.listed(names)}", lead=f"for {voice.pick('each', 'every')} {one}", tail=tail
+        )
     if voice.chance(0.3):
         led = f"the {scene.voice.listed(names)} and {f}" if len(names) == 1 else f"the {', '.join(names)} and {f}"
         return Content(led, lead=f"for {voice.pick('each', 'each', 'every')} {one}", tail=tail)
@@ -163,9 +168,9 @@ def _category(
     if plain and first_counts and len(asked) == 1 and isinstance(first, Aggregate) and first.where is None:
         forms += ["in"] * 3 if _holds(group.one) else ["with"]
     paired = any(isinstance(k, DatePart) and k.part == "year_month" for k in scene.query.group_by)
-    if isinstance(first, Aggregate) and first.where is None and not paired:
+    if isinstance(first, Aggregate) and first.where is None and not paired and not _figure_first(scene):
         forms.append("different")
-    if plain and voice.style in ("imperative", "formal"):
+    if plain and voice.style in ("imperative", "formal") and not _figure_first(scene):
         forms.append("each")
     form = voice.pick(*forms)
     if form == "lead":
@@ -185,6 +190,11 @@ def _category(
     if form == "different":
         return Content(f"the different {group.many} and {f} for each", tail=tail)
     return Content(f"each {group.one} {voice.pick('and', 'together with')} {f} for it", tail=tail)
+
+
+def _figure_first(scene: Scene) -> bool:
+    """Whether the answer shows the figure before the group it is of."""
+    return scene.query.select[0].expression not in scene.query.group_by
 
 
 def _holds(noun: str) -> bool:

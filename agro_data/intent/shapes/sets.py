@@ -55,6 +55,8 @@ def _two_conditions(scene: Scene, operator: Operator) -> Draft | None:
         return None
     left = frame.query(select=outputs([shown]), where=tests[0])
     right = _again(scene, replace(left, where=tests[1]))
+    if operator == "except" and scene.chance(0.6) and len(frame.sources) < 3:
+        left = replace(left, where=None)  # all groups but those that have such a row
     return Draft(SetOperation(operator, left, right))
 
 
@@ -136,8 +138,11 @@ def _telling(
         {tuple(row[c.name] for c in group) for row, tested in pairs if holds(test, tested)} for test in (first, second)
     )
     if operator == "intersect":
-        return bool(left & right)
-    return bool(left - right) and bool(right - left if operator == "union" else left & right)
+        return bool(left & right) and bool(left - right) and bool(right - left)
+    if operator == "except":
+        everyone = {tuple(row[c.name] for c in group) for row, _ in pairs}
+        return bool(left - right) and bool(left & right) and bool(everyone - left - right)
+    return bool(left - right) and bool(right - left)
 
 
 def _contrasts(scene: Scene, table: TableProfile, column: ColumnProfile, group: list[Column]) -> bool:
