@@ -6,4 +6,9 @@ _agro_root="$(cd "$(dirname "${BASH_SOURCE[0]:-${(%):-%x}}")" && pwd)"
 export DAGSTER_HOME="${DAGSTER_HOME:-$_agro_root/dagster_home}"
 export DAGSTER_MODULE_NAME="${DAGSTER_MODULE_NAME:-agro_train.definitions}"
 export AGRO_ROOT="$_agro_root"
+# With that variable `dg dev` starts a web server that refuses its arguments and hangs without a word; dg reads
+# pyproject.toml and needs no variable.
+dg() { env -u DAGSTER_MODULE_NAME dg "$@"; }
+# `dagster job execute` works and will: Dagster's advice to use another one is not news on each run.
+export PYTHONWARNINGS="${PYTHONWARNINGS:+$PYTHONWARNINGS,}ignore:Function \`job_execute_command\` is superseded"
 unset _agro_root

@@ -12,4 +12,11 @@ from agro_data.defs.place import Place
 
 def definitions() -> dg.Definitions:
     """Assets, checks, the job and the place they work in."""
-    return dg.Definitions(assets=ASSETS, asset_checks=CHECKS, jobs=JOBS, resources={"place": Place()})
+    return dg.Definitions(
+        assets=ASSETS,
+        asset_checks=CHECKS,
+        jobs=JOBS,
+        resources={"place": Place()},
+        # What the UI starts with "Materialize all" runs as the job does: a process per step would only cost time.
+        executor=dg.in_process_executor,
+    )

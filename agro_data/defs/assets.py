@@ -7,11 +7,12 @@ started again does only what is missing. (No postponed annotations here: Dagster
 from pathlib import Path
 
 import dagster as dg
+from pydantic import Field
 
-from agro_data.config import DEFAULT_MODEL, BuildConfig, RunConfig
+from agro_data.config import DEFAULT_MODEL, BuildConfig, ConfigError, RunConfig
 from agro_data.defs import metadata
 from agro_data.defs.place import Place
-from agro_data.pipeline import STAGES, open_work, prepare, run_stage, write_corpus
+from agro_data.pipeline import open_work, prepare, run_stage, write_corpus
 from agro_data.populate.samples import build_samples
 from agro_data.progress import Lines
 from agro_data.publish.read import open_version
@@ -25,20 +26,21 @@ OWNER = "team:agro"
 class CorpusConfig(dg.Config):
     """What to build. The defaults build a corpus of the shipped sample databases."""
 
-    databases: str = ""  # a database or a folder of them; empty: the samples, which are made first
-    name: str = "samples"
-    size: int = 2_000
-    seed: int = 0
-    only: list[str] = []  # noqa: RUF012  (dagster.Config is a pydantic model: its defaults are copied)
-    styles_per_sql: int = 1
-    values: str = "source"
-    split_by: str = "auto"
-    exclude: list[str] = []  # noqa: RUF012
-    query_log: str = ""
-    embedding_model: str = DEFAULT_MODEL
-    oversample: float = 1.8
+    databases: str = Field("", description="A database, or a folder of them. Empty: the samples, which are made first.")
+    name: str = Field("demo", description="Name of the corpus: its folder under datasets/.")
+    size: int = Field(2_000, description="Rows over all splits.")
+    seed: int = Field(0, description="Same seed, same bytes.")
+    only: list[str] = Field([], description="Use only databases with these ids.")
+    styles_per_sql: int = Field(1, description="Questions for each SQL, 1 to 6.")
+    values: str = Field("source", description="source, or synthetic: no value of the source is written anywhere.")
+    split_by: str = Field("auto", description="auto, database or skeleton.")
+    exclude: list[str] = Field([], description="Question/SQL files: drop what they hold.")
+    query_log: str = Field("", description="A file of SQL: what is asked there is asked more.")
+    embedding_model: str = Field(DEFAULT_MODEL, description="Hub id or path; structural needs no model.")
+    oversample: float = Field(1.3, description="Verified queries for each row asked for.")
 
     def settings(self, databases: Path) -> BuildConfig:
+        """The build's settings. Raises `ConfigError` that says which setting cannot be used."""
         return BuildConfig.from_dict(self.model_dump() | {"databases": str(databases)})
 
 
@@ -50,9 +52,15 @@ def databases(context: dg.AssetExecutionContext, config: CorpusConfig, place: Pl
     """The source databases: found, identified by content, and listed with what was left out."""
     source = Path(config.databases) if config.databases else place.samples
     if not config.databases:
+        context.log.info(f"sample databases: {source}")
         build_samples(source)
-    prepared = prepare(config.settings(source), RunConfig(out=place.out, cache=place.cache))
+    try:
+        prepared = prepare(config.settings(source), RunConfig(out=place.out, cache=place.cache))
+    except ConfigError as error:
+        raise dg.Failure(description=str(error), allow_retries=False) from error
     context.log.info(f"work folder: {prepared.work.root}")
+    for problem in prepared.work.read_json("catalog.json")["problems"]:
+        context.log.warning(f"left out: {problem}")
     return dg.MaterializeResult(value=str(prepared.work.root), metadata=metadata.of_databases(prepared))
 
 
@@ -98,12 +106,18 @@ def selection(context: dg.AssetExecutionContext, embeddings: str, place: Place) 
     return _stage(context, "selection", embeddings, place)
 
 
-@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"parquet"})
+@dg.asset(
+    group_name=GROUP,
+    owners=[OWNER],
+    kinds={"parquet"},
+    metadata={"dagster/column_schema": metadata.column_schema()},
+)
 def corpus(context: dg.AssetExecutionContext, selection: str, place: Place) -> Result:
     """The corpus version: Parquet, manifest, dataset card, and everything that was rejected with its reason."""
-    version = write_corpus(open_work(Path(selection), place.cache), place.out)
+    build = open_work(Path(selection), place.cache)
+    version = write_corpus(build, place.out)
     context.log.info(f"corpus version: {version.path}")
-    return dg.MaterializeResult(value=str(version.path), metadata=metadata.of_version(version))
+    return dg.MaterializeResult(value=str(version.path), metadata=metadata.of_version(version, build))
 
 
 @dg.asset(group_name=GROUP, owners=[OWNER], kinds={"html"})
@@ -131,10 +145,9 @@ ASSETS = [
 
 
 def _stage(context: dg.AssetExecutionContext, name: str, root: str, place: Place) -> Result:
-    if name not in STAGES:
-        raise dg.Failure(f"no stage {name}")
     work = open_work(Path(root), place.cache)
     report = run_stage(name, work, place.workers, Lines(context.log.info))
+    context.log.info(f"{name}: {report.rows_in:,} in, {report.rows_out:,} out in {report.seconds:.1f} s")
     for problem in report.problems:
         context.log.warning(problem)
     return dg.MaterializeResult(value=root, metadata=metadata.of_stage(work, report))

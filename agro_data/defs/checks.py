@@ -1,5 +1,6 @@
 """Checks that stand between the stages and the corpus. A blocking one that fails stops what is to its right."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,54 +8,106 @@ import dagster as dg
 import polars as pl
 
 from agro_data.defs.place import Place
+from agro_data.diversity.splits import leaks
 from agro_data.pipeline import open_work
 from agro_data.publish.read import open_version
 from agro_data.records import EXAMPLE
+from agro_data.stages.finish import SELECTION
 from agro_data.verify.replay import replay
 
 REPLAYED = 200
 MOST_LOST = 0.2  # share of databases that may give nothing before the run stops
+NAMED = 5  # offenders that a reason names
+QUOTED = r"'[^']*'|\"[^\"]*\"|“[^”]*”"
+SNAKE_CASE = r"\b[a-z]+_[a-z]+\b"
 
 
 @dg.asset_check(asset="verified", blocking=True)
 def databases_contribute(verified: str, place: Place) -> dg.AssetCheckResult:
     """At least four in five of the usable databases gave verified SQL."""
     work = open_work(Path(verified), place.cache).work
-    usable = work.read_json("usable.json")
-    given = work.read_json("verified.json")["figures"]["databases"]
-    lost = 1 - given / max(len(usable), 1)
-    return _result(lost <= MOST_LOST, databases=len(usable), with_verified_sql=given)
+    usable: list[str] = work.read_json("usable.json")
+    given = {shard.rsplit(".", 2)[0] for shard in work.shards("verified") if work.read("verified", shard).height}
+    silent = [db_id for db_id in usable if db_id not in given]
+    return _result(
+        len(silent) <= MOST_LOST * len(usable) and bool(given),
+        f"{len(given):,} of {len(usable):,} databases gave verified SQL",
+        f"; nothing from {_named(silent)}: see why in the asset's rejected rows" if silent else "",
+        databases=len(usable),
+        without_verified_sql=len(silent),
+    )
 
 
 @dg.asset_check(asset="selection", blocking=True)
 def questions_are_unambiguous(selection: str, place: Place) -> dg.AssetCheckResult:
     """No two SQL of a database share a question, and no question shows a snake_case name."""
-    rows = open_work(Path(selection), place.cache).work.read("selection", "all")
-    shared = rows.group_by("db_id", "question").agg(pl.col("sql").n_unique()).filter(pl.col("sql") > 1).height
-    unquoted = pl.col("question").str.replace_all(r"'[^']*'|\"[^\"]*\"|“[^”]*”", "")
-    snake = rows.filter(unquoted.str.contains(r"\b[a-z]+_[a-z]+\b")).height
-    return _result(shared == 0 and snake == 0, shared_questions=shared, snake_case_questions=snake)
+    rows = open_work(Path(selection), place.cache).work.read("selection", SELECTION)
+    shared = (
+        rows.group_by("db_id", "question", maintain_order=True)
+        .agg(pl.col("sql").n_unique())
+        .filter(pl.col("sql") > 1)["question"]
+        .to_list()
+    )
+    spoken = pl.col("question").str.replace_all(QUOTED, "")
+    snake = rows.filter(spoken.str.contains(SNAKE_CASE))["question"].to_list()
+    return _result(
+        not shared and not snake,
+        f"{rows.height:,} questions: {len(shared):,} with two SQL, {len(snake):,} with a snake_case name",
+        f"; for instance {_named([*shared, *snake])}" if shared or snake else "",
+        shared_questions=len(shared),
+        snake_case_questions=len(snake),
+    )
 
 
 @dg.asset_check(asset="selection", blocking=True)
 def splits_do_not_leak(selection: str, place: Place) -> dg.AssetCheckResult:
-    """No (database, skeleton) and no (database, question) stands in two splits."""
-    rows = open_work(Path(selection), place.cache).work.read("selection", "all")
-    leaks = {
-        key: rows.group_by("db_id", key).agg(pl.col("split").n_unique()).filter(pl.col("split") > 1).height
-        for key in ("skeleton", "question")
-    }
-    return _result(not any(leaks.values()), **{f"{key}s_in_two_splits": n for key, n in leaks.items()})
+    """No database stands in two splits, or, where the split is by skeleton, no skeleton, question or literals."""
+    work = open_work(Path(selection), place.cache).work
+    rows = work.read("selection", SELECTION)
+    method = work.read_json("selection/figures.json")["split"]["method"]
+    found = _in_two_splits(rows, "db_id") if method == "database" else leaks(rows)
+    kinds = found.group_by("kind", maintain_order=True).len().rows()
+    offenders = [f"{kind} {key!r} in {' and '.join(splits)}" for kind, key, splits in found.head(NAMED).rows()]
+    return _result(
+        not found.height,
+        f"split by {method}: {found.height:,} leaks in {rows.height:,} rows",
+        f"; for instance {'; '.join(offenders)}" if offenders else "",
+        leaks=found.height,
+        **{f"{kind}s_in_two_splits": n for kind, n in kinds},
+    )
+
+
+@dg.asset_check(asset="selection")
+def as_many_as_asked(selection: str, place: Place) -> dg.AssetCheckResult:
+    """The selection has the size asked for. Fewer rows are a warning: what there is becomes the corpus."""
+    context = open_work(Path(selection), place.cache)
+    report = context.work.read_json("selection/figures.json")["selection"]
+    given = context.work.read("selection", SELECTION).height
+    short = given < context.config.size
+    return _result(
+        not short,
+        f"{given:,} rows of {context.config.size:,} asked for",
+        f"; limited by {report['limiting'] or 'what the databases can give'}" if short else "",
+        severity=dg.AssetCheckSeverity.WARN,
+        asked=context.config.size,
+        given=given,
+    )
 
 
 @dg.asset_check(asset="corpus", blocking=True)
 def corpus_is_whole(corpus: str) -> dg.AssetCheckResult:
     """Files have the hashes of the manifest, and every column is of the contract's type."""
     version = open_version(Path(corpus))
-    wrong = version.verify_hashes()
+    changed = version.verify_hashes()
     schema = version.examples().collect_schema()
     misfits = [name for name, kind in EXAMPLE.items() if schema.get(name) != kind]
-    return _result(not wrong and not misfits, changed_files=len(wrong), wrong_columns=len(misfits))
+    return _result(
+        not changed and not misfits,
+        f"{len(changed):,} changed files, {len(misfits):,} columns not of the contract's type",
+        f"; {_named([*map(str, changed), *misfits])}" if changed or misfits else "",
+        changed_files=len(changed),
+        wrong_columns=len(misfits),
+    )
 
 
 @dg.asset_check(asset="corpus", blocking=True, additional_ins={"selection": dg.AssetIn("selection")})
@@ -63,17 +116,44 @@ def stored_digests_replay(corpus: str, selection: str, place: Place) -> dg.Asset
     examples = open_version(Path(corpus)).examples().collect()
     sample = examples.sample(min(REPLAYED, examples.height), seed=0)
     differing = replay(sample, open_work(Path(selection), place.cache).databases())
-    return _result(not differing, replayed=sample.height, differing=len(differing))
+    return _result(
+        not differing,
+        f"{sample.height - len(differing):,} of {sample.height:,} stored SQL gave their stored digest",
+        f"; not {_named(differing)}: `agro explain` says what each should give" if differing else "",
+        replayed=sample.height,
+        differing=len(differing),
+    )
 
 
 CHECKS = [
     databases_contribute,
     questions_are_unambiguous,
     splits_do_not_leak,
+    as_many_as_asked,
     corpus_is_whole,
     stored_digests_replay,
 ]
 
 
-def _result(passed: bool, **figures: Any) -> dg.AssetCheckResult:
-    return dg.AssetCheckResult(passed=bool(passed), metadata=figures)
+def _in_two_splits(rows: pl.DataFrame, key: str) -> pl.DataFrame:
+    """Values of `key` that stand in several splits, in the shape of `leaks`: kind, key, splits."""
+    splits = rows.group_by(pl.col(key).alias("key")).agg(pl.col("split").unique().sort().alias("splits"))
+    kinds = splits.select(pl.lit("database").alias("kind"), "key", "splits")
+    return kinds.filter(pl.col("splits").list.len() > 1).sort("key")
+
+
+def _named(offenders: Sequence[str]) -> str:
+    more = f" and {len(offenders) - NAMED:,} more" if len(offenders) > NAMED else ""
+    return ", ".join(repr(one) for one in offenders[:NAMED]) + more
+
+
+def _result(
+    passed: bool,
+    found: str,
+    offenders: str,
+    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
+    **figures: Any,
+) -> dg.AssetCheckResult:
+    """What was found is said whether it passed or not; offenders are named."""
+    readable = {name.replace("_", " "): value for name, value in figures.items()}
+    return dg.AssetCheckResult(passed=passed, severity=severity, description=f"{found}{offenders}", metadata=readable)

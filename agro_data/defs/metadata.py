@@ -1,17 +1,29 @@
-"""What the UI shows of a stage: counts, rates, reasons, sample rows and plots. Kept small: a few rows, small PNGs."""
+"""What the UI shows of a stage: counts, rates, reasons, sample rows and plots. Kept small: a few rows, small PNGs.
+
+Numbers stand under names that read as titles: the UI draws each of them over builds.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import dagster as dg
+import numpy as np
 import polars as pl
 
+from agro_data.databases.types import Database
 from agro_data.pipeline import StageReport
+from agro_data.profiling.profile import DatabaseProfile
 from agro_data.publish import plots
+from agro_data.publish.layout import flatten, sample_indices
 from agro_data.publish.read import Version
+from agro_data.records import EXAMPLE
+from agro_data.stages import vectors
 from agro_data.stages.context import Context
+from agro_data.stages.finish import SELECTION
+from agro_data.stages.shards import usable
 
 SHOWN = {
     "candidates": ("db_id", "shape", "hardness", "sql"),
@@ -20,22 +32,57 @@ SHOWN = {
     "distinct": ("db_id", "style", "question", "sql"),
     "selection": ("db_id", "split", "hardness", "question", "sql"),
 }
+FIGURES = {
+    "databases": "databases with rows kept",
+    "radius_95": "coverage radius, 95 % within",
+    "radius_95_random": "coverage radius of a random sample, 95 % within",
+    "radius_mean": "coverage radius, mean",
+    "radius_mean_random": "coverage radius of a random sample, mean",
+}
+COLUMNS = {
+    "example_id": "16 hex digits: database content, dialect, SQL, question and evidence",
+    "db_id": "the database",
+    "dialect": "sqlite or duckdb: the engine that ran it",
+    "split": "train, validation or test",
+    "question": "what a person asks",
+    "style": "one of six ways to say it",
+    "evidence": "a definition the question relies on, if any",
+    "sql": "as executed",
+    "skeleton": "the SQL with literals masked",
+    "hardness": "Spider's level: easy, medium, hard, extra",
+    "complexity": "simple, moderate, complex, highly_complex",
+    "constructs": "what the SQL uses",
+    "tables": "tables the SQL reads",
+    "columns": "columns the SQL reads, as table.column",
+    "steps": "the decomposition, each step executable",
+    "order_matters": "whether the answer has an order",
+    "tie_policy": "what the question asks of ties",
+    "alternatives": "other SQL known to be right",
+    "result_digest": "SHA-256 of the result",
+    "result_rows": "rows of the result",
+    "result_columns": "columns of the result",
+    "instances": "augmented databases valid for this SQL",
+    "alignment_method": "how question and SQL are known to agree",
+    "plausibility": "how likely a person asks this, 0 to 1",
+    "generator": "what made it",
+    "seed": "with which seed",
+}
 ROWS = 8
 REJECTED_ROWS = 5
+LISTED = 120  # rows of the longest table
+PROBLEMS = 50
+MAP_POINTS = 2_000
 
 
 def of_databases(context: Context) -> dict[str, Any]:
-    """The catalog as a table."""
-    listing = [
-        {"db_id": d.db_id, "dialect": d.dialect, "path": d.relative_path, "content_hash": d.content_hash[:12]}
-        for d in context.databases()
-    ]
-    problems = context.work.read_json("catalog.json")["problems"]
+    """The catalog as a table, and what was left out of it."""
+    found = context.databases()
+    catalog = context.work.read_json("catalog.json")
     return {
-        "dagster/row_count": len(listing),
-        "databases": _table(listing),
-        "left_out": dg.MetadataValue.md("\n".join(f"- {p}" for p in problems) or "nothing"),
-        "work_folder": dg.MetadataValue.path(str(context.work.root)),
+        "dagster/row_count": len(found),
+        "databases": _table([_source(database) for database in found]),
+        "left out": _list(catalog["problems"], "nothing"),
+        "work folder": dg.MetadataValue.path(str(context.work.root)),
     }
 
 
@@ -43,59 +90,118 @@ def of_stage(context: Context, report: StageReport) -> dict[str, Any]:
     """Counts, rate and reasons of a stage, rows it made and rows it dropped."""
     found: dict[str, Any] = {
         "dagster/row_count": report.rows_out,
-        "rows_in": report.rows_in,
-        "kept_share": round(report.rows_out / max(report.rows_in, 1), 4),
+        "rows in": report.rows_in,
+        "share kept": round(report.rows_out / max(report.rows_in, 1), 4),
         "seconds": round(report.seconds, 2),
-        "rows_per_second": round(report.rate, 1),
-        **report.figures,
+        "rows per second": round(report.rate, 1),
+        **{FIGURES.get(name, name.replace("_", " ")): value for name, value in report.figures.items()},
     }
+    if report.stage == "profiles":
+        found["schemas"] = _table([_profiled(context.profile(db_id)) for db_id in usable(context)])
     if report.reasons:
         found["rejected"] = _table([{"reason": reason, "rows": n} for reason, n in report.reasons.items()])
         dropped = context.work.read_rejected(report.stage)
-        columns = ("db_id", "reason", "detail", "sql", "question")
-        found["rejected_sample"] = _rows(dropped.sample(min(REJECTED_ROWS, dropped.height), seed=0), columns)
+        found["rejected rows"] = _sample(dropped, ("db_id", "reason", "detail", "sql", "question"), REJECTED_ROWS)
     if report.problems:
-        found["problems"] = dg.MetadataValue.md("\n".join(f"- {p}" for p in report.problems[:50]))
-    if report.stage in SHOWN:
-        shard = next(iter(context.work.shards(report.stage)), None)
-        if shard is not None:
-            frame = context.work.read(report.stage, shard)
-            found["sample"] = _rows(frame.sample(min(ROWS, frame.height), seed=0), SHOWN[report.stage])
+        found["problems"] = _list(report.problems, "none")
+    if report.stage in SHOWN and context.work.shards(report.stage):
+        found["sample"] = _sample(_rows_of(context, report.stage), SHOWN[report.stage], ROWS)
+    if report.stage == "selection":
+        quotas = context.work.read_json("selection/figures.json")["selection"]["quotas"]
+        found["quotas"] = _table([{key: quota[key] for key in ("kind", "name", "asked", "given")} for quota in quotas])
+        found["diversity map"] = _image("diversity map", diversity_map(context))
     return found
 
 
-def of_version(version: Version) -> dict[str, Any]:
-    """Where a version is, its counts, its plots, and what its columns are."""
+def of_version(version: Version, context: Context) -> dict[str, Any]:
+    """Where a version is, its counts, its plots, and what its columns are. `context` is of the build that wrote it."""
     examples = version.examples().collect()
-    manifest = version.manifest
+    counts = version.manifest["counts"]
     return {
         "dagster/row_count": examples.height,
         "dagster/uri": str(version.path),
-        "dagster/column_schema": dg.TableSchema(
-            columns=[dg.TableColumn(name, str(kind)) for name, kind in examples.schema.items()]
-        ),
-        "counts": dg.MetadataValue.json(manifest["counts"]),
-        "funnel": _table(manifest["funnel"]),
-        "sample": _rows(
-            examples.sample(min(ROWS, examples.height), seed=0),
-            ("db_id", "split", "hardness", "question", "sql"),
-        ),
-        **{
-            name: dg.MetadataValue.md(plots.as_markdown_image(image))
-            for name, image in plots.of_version(version).items()
-        },
+        "dagster/column_schema": _schema(examples.schema),
+        "version": version.name,
+        "databases": counts["databases"],
+        "skeletons": counts["skeletons"],
+        "counts": dg.MetadataValue.json(counts),
+        "sample": _sample(examples, ("db_id", "split", "hardness", "question", "sql"), ROWS),
+        **{name.replace("_", " "): _image(name, png) for name, png in plots.of_version(version).items()},
+        "diversity map": _image("diversity map", diversity_map(context)),
     }
 
 
-def _rows(frame: pl.DataFrame, columns: tuple[str, ...]) -> dg.TableMetadataValue:
-    return _table(frame.select(columns).to_dicts())
+def diversity_map(context: Context) -> bytes:
+    """The selected rows in the plane of the vectors they were selected by, as PNG."""
+    chosen = context.work.read("selection", SELECTION).select(*vectors.KEY, "hardness")
+    rows, embeddings = vectors.read(context.work)
+    rows = rows.with_row_index("row").join(
+        chosen.select(vectors.KEY), on=vectors.KEY, how="semi", maintain_order="left"
+    )
+    rows = rows[sample_indices(rows.height, MAP_POINTS, 0)]
+    points = flatten(embeddings.take(rows["row"].to_numpy()).joined().astype(np.float32))
+    colour = "db_id" if rows["db_id"].n_unique() > 1 else "hardness"
+    title = f"Question and SQL by {'database' if colour == 'db_id' else colour}"
+    return plots.diversity_map(points, rows[colour].to_list(), title=title)
+
+
+def column_schema() -> dg.TableSchema:
+    """The columns of an example, as the contract has them; shown before anything is built."""
+    return _schema(EXAMPLE)
+
+
+def _schema(schema: pl.Schema) -> dg.TableSchema:
+    return dg.TableSchema(
+        columns=[dg.TableColumn(name, str(kind), description=COLUMNS.get(name)) for name, kind in schema.items()]
+    )
+
+
+def _source(database: Database) -> dict[str, Any]:
+    return {
+        "db_id": database.db_id,
+        "dialect": database.dialect,
+        "path": database.relative_path,
+        "content hash": database.content_hash[:12],
+    }
+
+
+def _profiled(profile: DatabaseProfile) -> dict[str, Any]:
+    return {
+        "db_id": profile.db_id,
+        "tables": len(profile.tables),
+        "columns": sum(len(table.columns) for table in profile.tables),
+        "rows": sum(table.rows for table in profile.tables),
+        "keys declared": sum(key.declared for key in profile.foreign_keys),
+        "keys inferred": sum(not key.declared for key in profile.foreign_keys),
+    }
+
+
+def _rows_of(context: Context, stage: str) -> pl.DataFrame:
+    """Some rows of some shards: a sample that shows many databases and reads little."""
+    shards = context.work.shards(stage)
+    frames = [context.work.read(stage, shards[n]) for n in sample_indices(len(shards), ROWS, 0)]
+    return pl.concat([frame[sample_indices(frame.height, ROWS, 0)] for frame in frames])
+
+
+def _image(name: str, png: bytes) -> dg.MarkdownMetadataValue:
+    return dg.MetadataValue.md(plots.as_markdown_image(png, name))
+
+
+def _list(lines: Sequence[str], nothing: str) -> dg.MarkdownMetadataValue:
+    more = [f"… and {len(lines) - PROBLEMS:,} more"] if len(lines) > PROBLEMS else []
+    return dg.MetadataValue.md("\n".join(f"- {line}" for line in [*lines[:PROBLEMS], *more]) or nothing)
+
+
+def _sample(frame: pl.DataFrame, columns: tuple[str, ...], most: int) -> dg.TableMetadataValue:
+    """A few seeded rows, in the order of the frame."""
+    return _table(frame.select(columns)[sample_indices(frame.height, most, 0)].to_dicts())
 
 
 def _table(listing: list[dict[str, Any]]) -> dg.TableMetadataValue:
-    records = [dg.TableRecord({key: _cell(value) for key, value in row.items()}) for row in listing]
     names = list(listing[0]) if listing else ["nothing"]
     return dg.MetadataValue.table(
-        records=records, schema=dg.TableSchema(columns=[dg.TableColumn(name) for name in names])
+        records=[dg.TableRecord({key: _cell(value) for key, value in row.items()}) for row in listing[:LISTED]],
+        schema=dg.TableSchema(columns=[dg.TableColumn(name) for name in names]),
     )
 
 
@@ -104,4 +210,6 @@ def _cell(value: Any) -> str | int | float | bool:
         return ""
     if isinstance(value, str | int | float | bool):
         return value
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ", ".join(value)
     return json.dumps(value, ensure_ascii=False)

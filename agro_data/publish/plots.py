@@ -12,7 +12,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agro_data.publish.layout import Points, sample_indices, word_map
+from agro_data.publish.layout import Points, sample_indices
 from agro_data.publish.read import Version
 from agro_data.publish.summary import funnel_stages
 
@@ -29,21 +29,12 @@ HARDNESS_COLOURS = {"easy": "#7fb3e6", "medium": "#4a86d0", "hard": "#2a5aa8", "
 
 
 def of_version(version: Version) -> dict[str, bytes]:
-    """The plots of a corpus version, by name: funnel, hardness, construct_coverage, diversity_map.
-
-    The map places questions by their words and colours them by database, or by hardness if there is but one.
-    """
-    examples = version.examples().collect()
+    """The plots of a corpus version that its manifest gives, by name: funnel, hardness, construct_coverage."""
     counts = version.manifest["counts"]
-    rows = examples[sample_indices(examples.height, MAP_POINTS, 0)]
-    colour = "db_id" if examples["db_id"].n_unique() > 1 else "hardness"
     return {
         "funnel": funnel(funnel_stages(version.manifest)),
         "hardness": hardness(counts["hardness"]),
         "construct_coverage": construct_coverage(counts["constructs"]),
-        "diversity_map": diversity_map(
-            word_map(rows["question"].to_list()), rows[colour].to_list(), title=f"Questions by {colour}"
-        ),
     }
 
 

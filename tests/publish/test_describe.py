@@ -164,8 +164,8 @@ def test_plots_refuse_what_they_cannot_show() -> None:
         plots.as_markdown_image(b"x" * 50_000)
 
 
-def test_a_version_has_its_four_plots(version: Version) -> None:
-    assert list(plots.of_version(version)) == ["funnel", "hardness", "construct_coverage", "diversity_map"]
+def test_a_manifest_gives_three_plots(version: Version) -> None:
+    assert list(plots.of_version(version)) == ["funnel", "hardness", "construct_coverage"]
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
