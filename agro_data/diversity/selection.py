@@ -1,15 +1,16 @@
 """A diverse sample of the size asked for, under quotas.
 
 Order of claims: (1) per database, the examples that a cover of its tables and columns needs; (2) for every
-construct, a least number; (3) the rest by greedy k-center (Gonzalez 1985; core sets, 1708.00489) inside
-blocks of one database and one hardness, cut along the constructs where a block is large. Databases share
+construct, a least number; (3) one of each template, the commonest first, with at most a share of the size;
+(4) the rest by greedy k-center (Gonzalez 1985; core sets, 1708.00489) inside blocks of one database and one
+hardness, cut along the constructs where a block is large. Databases share
 the size evenly, and what one cannot fill goes to the others; within a database the hardness mix is fitted,
 within a block the style mix.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -25,6 +26,7 @@ from agro_data.diversity.rejection import in_order, seeded_number, seeded_order
 
 HARDNESS_MIX = {"easy": 0.24, "medium": 0.38, "hard": 0.21, "extra": 0.17}  # near that of people (Spider's train)
 LARGEST_BLOCK = 20_000
+TEMPLATE_SHARE = 0.15  # of the size that goes to templates which nothing else has brought in
 _RADIUS_SAMPLE = 2_000
 
 Rows = NDArray[np.int64]
@@ -102,7 +104,8 @@ def select(
     if quotas.coverage:
         _take_cover(pool, shares, chosen)
     least = max(1, round(quotas.construct_share * size)) if size else 0
-    _take_constructs(pool, shares, least, chosen)
+    _take_each(pool, shares, pool.constructs, chosen, least=least, most=size)
+    _take_each(pool, shares, pool.templates, chosen, least=1, most=round(TEMPLATE_SHARE * size), common_first=True)
     _fill(pool, shares, quotas, chosen)
     rows = np.flatnonzero(chosen)
     given = (*_shares_given(pool, size, shares), *_mixes_given(pool, rows, size, quotas, least))
@@ -125,6 +128,7 @@ class _Pool:
     style_names: list[str]
     styles: Rows
     constructs: list[list[str]]
+    templates: list[list[str]]  # the one of each row, none where it is not known
     plausibility: NDArray[np.float64]
     preference: list[float]  # plausibility, equal ones told apart by the seed
 
@@ -138,8 +142,10 @@ class _Pool:
         plausibility = frame["plausibility"].fill_null(0.0).to_numpy().astype(np.float64)
         jitter = seeded_order(frame, seed).to_numpy().astype(np.float64) / 2.0**63
         constructs = [list(dict.fromkeys(names or ())) for names in frame["constructs"].to_list()]
+        template = frame["template"].to_list() if "template" in frame.columns else [None] * frame.height
+        templates = [[text] if text else [] for text in template]
         return cls(
-            frame, vectors, seed, homes, databases, weights, style_names, styles, constructs, plausibility,
+            frame, vectors, seed, homes, databases, weights, style_names, styles, constructs, templates, plausibility,
             (plausibility + 1e-6 * jitter).tolist(),
         )  # fmt: skip
 
@@ -173,15 +179,28 @@ def _take_cover(pool: _Pool, shares: Counts, chosen: NDArray[np.bool_]) -> None:
         chosen[rows[cover_rows]] = True
 
 
-def _take_constructs(pool: _Pool, shares: Counts, least: int, chosen: NDArray[np.bool_]) -> None:
-    """Mark rows until every construct, the rarest first, has `least`, within the databases' shares."""
+def _take_each(
+    pool: _Pool,
+    shares: Counts,
+    held: Sequence[Sequence[str]],
+    chosen: NDArray[np.bool_],
+    *,
+    least: int,
+    most: int,
+    common_first: bool = False,
+) -> None:
+    """Mark rows until every name that rows hold has `least`, within the databases' shares and `most` rows in all.
+
+    The rarest name comes first, unless `common_first`.
+    """
     holders: dict[str, list[int]] = {}
-    for row, names in enumerate(pool.constructs):
+    for row, names in enumerate(held):
         for name in names:
             holders.setdefault(name, []).append(row)
     used = pool.counts(pool.databases, np.flatnonzero(chosen))
     used = np.pad(used, (0, len(shares) - len(used)))
-    for name in sorted(holders, key=lambda name: (len(holders[name]), name)):
+    sign = -1 if common_first else 1
+    for name in sorted(holders, key=lambda name: (sign * len(holders[name]), name)):
         rows = holders[name]
         missing = min(least, len(rows)) - int(chosen[rows].sum())
         # The likeliest of each database first, then the second of each: no database serves a construct alone.
@@ -192,12 +211,13 @@ def _take_constructs(pool: _Pool, shares: Counts, least: int, chosen: NDArray[np
             ranked.append((turns.get(code, 0), -pool.preference[row], row))
             turns[code] = turns.get(code, 0) + 1
         for _, _, row in sorted(ranked):
-            if missing <= 0:
+            if missing <= 0 or most <= 0:
                 break
             if used[pool.databases[row]] < shares[pool.databases[row]]:
                 chosen[row] = True
                 used[pool.databases[row]] += 1
                 missing -= 1
+                most -= 1
 
 
 def _fill(pool: _Pool, shares: Counts, quotas: Quotas, chosen: NDArray[np.bool_]) -> None:

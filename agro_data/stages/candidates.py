@@ -17,7 +17,7 @@ from agro_data.records import CANDIDATE, REJECTED, rows
 from agro_data.sql.facts import sql_facts
 
 GENERATOR = "grammar"
-SPARE = 1.5  # drawn for each candidate that is kept: a choice of templates, before anything costly is done
+SPARE = 2.0  # drawn for each candidate that is kept: a choice of templates, before anything costly is done
 
 
 def candidates(
