@@ -27,6 +27,7 @@ from agro_data.databases.opening import (
     data_files,
     decode_text,
     discreet_line,
+    folded,
     is_undecodable,
     literal,
     open_duckdb,
@@ -179,7 +180,7 @@ class SqliteConnection:
         )
 
     def _foreign_keys(self, table: TableInfo, tables: list[TableInfo]) -> tuple[ForeignKeyInfo, ...]:
-        by_name = {other.name.lower(): other for other in tables}
+        by_name = {folded(other.name): other for other in tables}
         listed = self.execute(
             f"""SELECT id, "table", "from", "to" FROM pragma_foreign_key_list({literal(table.name)})
                 ORDER BY id DESC, seq"""
@@ -190,7 +191,7 @@ class SqliteConnection:
         found: list[ForeignKeyInfo] = []
         for pairs in grouped.values():
             parent_name = _text(pairs[0][0])
-            parent = by_name.get(parent_name.lower())
+            parent = by_name.get(folded(parent_name))
             if parent is None:
                 self._ignore(table, f"refers to table {parent_name!r}, which does not exist")
                 continue
@@ -302,6 +303,6 @@ def _primary_key(columns: Sequence[ColumnInfo]) -> tuple[str, ...]:
 
 def _named(table: TableInfo, names: Sequence[str]) -> tuple[str, ...] | None:
     """The names as the table writes them (SQLite ignores ASCII case), or None if it lacks one."""
-    written = {column.name.lower(): column.name for column in table.columns}
-    found = [written.get(name.lower()) for name in names]
+    written = {folded(column.name): column.name for column in table.columns}
+    found = [written.get(folded(name)) for name in names]
     return None if None in found else tuple(name for name in found if name is not None)

@@ -15,6 +15,7 @@ from contextlib import closing
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
+from string import ascii_lowercase, ascii_uppercase
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from uuid import UUID
@@ -163,6 +164,14 @@ def table_name(file: Path) -> str:
 def quoted(identifier: str) -> str:
     """An identifier as both engines take it."""
     return '"' + identifier.replace('"', '""') + '"'
+
+
+_NO_CASE = str.maketrans(ascii_uppercase, ascii_lowercase)
+
+
+def folded(identifier: str) -> str:
+    """An identifier as both engines compare it: without case in ASCII letters only, so that Ärzte is not ärzte."""
+    return identifier.lower() if identifier.isascii() else identifier.translate(_NO_CASE)
 
 
 def literal(value: object) -> str:

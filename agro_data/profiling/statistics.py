@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ from agro_data.profiling.dates import all_times, all_year_texts, all_years, date
 from agro_data.profiling.profile import Kind
 
 _COMMON = 50
+_NESTED = re.compile(r"\]$|^(STRUCT|MAP|UNION|JSON|VARIANT)\b", re.IGNORECASE)  # declared types of lists and the like
 _LONG_TEXT = 300  # longer values are no literals anybody types
 _PURE = 0.9  # share of texts among texts and undecodable bytes above which the column is still text
 
@@ -117,6 +119,8 @@ def _merge_nan(counts: Counter[Cell]) -> None:
 
 def _kind(counts: Counter[Cell], declared_type: str) -> Kind:
     types = Counter(type(value) for value in counts)
+    if _NESTED.search(declared_type):
+        return "other"  # its values are shown, but nobody writes one as a literal
     if not types:
         return declared_kind(declared_type)
     if set(types) <= {int, bool}:

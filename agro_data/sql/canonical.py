@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect as SqlglotDialect
 from sqlglot.generator import Generator
 
+from agro_data.databases.opening import folded
 from agro_data.databases.types import Dialect
 from agro_data.sql.scope import Resolution, Scope, Source, local_nodes
 
@@ -96,18 +97,18 @@ class _Renamer:
     def _column(self, column: exp.Column) -> None:
         binding = self.found.binding(column)
         if binding is None or binding.kind in ("alias", "output"):
-            column.this.set("this", column.name.lower())
+            column.this.set("this", folded(column.name))
         elif binding.kind == "string":
             column.replace(exp.Literal.string(binding.name))
         elif binding.source is not None:
-            column.this.set("this", column.name.lower())
+            column.this.set("this", folded(column.name))
             column.set("table", exp.to_identifier(self.names[id(binding.source)]))
 
     def _source(self, source: Source) -> None:
         alias = exp.to_identifier(self.names[id(source)])
         node = source.node
         if isinstance(node, exp.Table):
-            node.this.set("this", node.name.lower())
+            node.this.set("this", folded(node.name))
             node.set("db", None)
             node.set("catalog", None)
         existing = node.args.get("alias")
@@ -120,7 +121,7 @@ class _Renamer:
             if isinstance(item, exp.Alias) and not named:
                 item.replace(item.this)
             elif isinstance(item, exp.Alias):
-                item.args["alias"].set("this", item.alias.lower())
+                item.args["alias"].set("this", folded(item.alias))
             elif isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
                 self._star(item, select)
         for join in select.args.get("joins") or ():
@@ -144,14 +145,14 @@ class _Renamer:
 
     def _star(self, item: exp.Column, select: exp.Select) -> None:
         for source in self.found.scope_of(select).sources:
-            if source.alias == item.table.lower():
+            if source.alias == folded(item.table):
                 item.set("table", exp.to_identifier(self.names[id(source)]))
 
     def _ctes(self) -> None:
         ctes = list(self.found.tree.find_all(exp.CTE))
-        renamed = {cte.alias.lower(): f"q{number}" for number, cte in enumerate(ctes, 1)}
+        renamed = {folded(cte.alias): f"q{number}" for number, cte in enumerate(ctes, 1)}
         for cte in ctes:
-            cte.args["alias"].this.set("this", renamed[cte.alias.lower()])
+            cte.args["alias"].this.set("this", renamed[folded(cte.alias)])
         for scope in self.found.scopes:
             for source in scope.sources:
                 if isinstance(source.node, exp.Table) and not source.table and source.node.name in renamed:

@@ -14,6 +14,7 @@ from typing import Literal
 
 from sqlglot import exp
 
+from agro_data.databases.opening import folded
 from agro_data.databases.types import Dialect
 
 Schema = Mapping[str, Mapping[str, str]]  # {table: {column: declared type}}
@@ -101,7 +102,7 @@ class _Resolver:
     def __init__(self, tree: exp.Query, dialect: Dialect, schema: Schema) -> None:
         self.found = Resolution(tree)
         self.dialect = dialect
-        self.schema = {table.lower(): (table, {c.lower(): c for c in columns}) for table, columns in schema.items()}
+        self.schema = {folded(table): (table, {folded(c): c for c in columns}) for table, columns in schema.items()}
 
     def query(self, node: exp.Expr, ctes: Mapping[str, list[str]], outer: Scope | None) -> tuple[Scope, list[str]]:
         """Resolve a query; gives the scope of its first SELECT and the names of its outputs."""
@@ -124,11 +125,11 @@ class _Resolver:
             return ctes
         known = dict(ctes)
         for cte in clause.expressions:
-            name = cte.alias.lower()
+            name = folded(cte.alias)
             alias = cte.args.get("alias")
-            declared = [column.name.lower() for column in alias.args.get("columns") or ()] if alias else []
+            declared = [folded(column.name) for column in alias.args.get("columns") or ()] if alias else []
             if clause.args.get("recursive"):
-                known[name] = declared or [item.alias_or_name.lower() for item in leftmost(cte.this).selects]
+                known[name] = declared or [folded(item.alias_or_name) for item in leftmost(cte.this).selects]
             _, outputs = self.query(cte.this, known, outer)
             known[name] = declared or outputs
         return known
@@ -165,19 +166,19 @@ class _Resolver:
         order = node.args.get("order")
         for key in order.expressions if order is not None else ():
             term = key.this
-            if isinstance(term, exp.Column) and not term.table and term.name.lower() in outputs:
-                self.found.bindings[id(term)] = Binding("output", term.name.lower())
+            if isinstance(term, exp.Column) and not term.table and folded(term.name) in outputs:
+                self.found.bindings[id(term)] = Binding("output", folded(term.name))
             else:
                 self._visit(key, scope, ctes, aliases=True)
 
     def _source(self, node: exp.Expr, scope: Scope, ctes: Mapping[str, list[str]]) -> None:
-        alias = node.alias_or_name.lower()
+        alias = folded(node.alias_or_name)
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):  # FROM (a JOIN b ON ...)
             self._source(node.this, scope, ctes)
         elif isinstance(node, exp.Subquery):
             _, outputs = self.query(node, ctes, scope.outer)
             alias_node = node.args.get("alias")
-            renamed = [c.name.lower() for c in alias_node.args.get("columns") or ()] if alias_node else []
+            renamed = [folded(c.name) for c in alias_node.args.get("columns") or ()] if alias_node else []
             scope.sources.append(Source(alias, "", {name: name for name in renamed or outputs if name}, node))
         elif isinstance(node, exp.Table):
             self._table(node, alias, scope, ctes)
@@ -190,7 +191,7 @@ class _Resolver:
             self._problem("unknown_table", f"{node.sql(dialect=self.dialect)} is not a table")
 
     def _table(self, node: exp.Table, alias: str, scope: Scope, ctes: Mapping[str, list[str]]) -> None:
-        name = node.name.lower()
+        name = folded(node.name)
         if not isinstance(node.this, exp.Identifier):
             self._problem("forbidden_function", f"table function {node.this.sql(dialect=self.dialect)}")
             scope.sources.append(Source(alias, "", {}, node))
@@ -206,7 +207,7 @@ class _Resolver:
 
     def _merge(self, join: exp.Expr, scope: Scope) -> None:
         right, left = scope.sources[-1], scope.sources[:-1]
-        names = [column.name.lower() for column in join.args.get("using") or ()]
+        names = [folded(column.name) for column in join.args.get("using") or ()]
         if (join.args.get("method") or "").upper() == "NATURAL":
             names = [name for name in right.columns if any(name in source.columns for source in left)]
         for name in names:
@@ -219,12 +220,12 @@ class _Resolver:
 
     def _output(self, item: exp.Expr, scope: Scope) -> None:
         if isinstance(item, exp.Alias):
-            scope.aliases.setdefault(item.alias.lower(), item.this)
+            scope.aliases.setdefault(folded(item.alias), item.this)
         star = isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
         if not star:
-            scope.outputs.append(item.alias_or_name.lower())
+            scope.outputs.append(folded(item.alias_or_name))
             return
-        qualifier = item.table.lower() if isinstance(item, exp.Column) else ""
+        qualifier = folded(item.table) if isinstance(item, exp.Column) else ""
         for source in scope.sources:
             if not qualifier or source.alias == qualifier:
                 scope.outputs.extend(source.columns)
@@ -244,7 +245,7 @@ class _Resolver:
                 self._visit(child, scope, ctes, aliases=aliases, alias_first=alias_first)
 
     def _column(self, node: exp.Column, scope: Scope, aliases: bool, alias_first: bool) -> None:
-        name, qualifier = node.name.lower(), node.table.lower()
+        name, qualifier = folded(node.name), folded(node.table)
         binding: Binding | None = None
         level: Scope | None = scope
         seen_qualifier = False

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from sqlglot import exp
 
+from agro_data.databases.opening import folded
 from agro_data.databases.types import Cell, Dialect
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
@@ -211,9 +212,9 @@ class _OrderJudge:
 
     def _key(self, row: tuple[Cell, ...]) -> tuple[Cell, ...]:
         keys = []
-        for position, folded in zip(self.positions, self.folded, strict=True):
+        for position, caseless in zip(self.positions, self.folded, strict=True):
             cell = row[position]
-            keys.append(cell.casefold() if folded and isinstance(cell, str) else cell)
+            keys.append(cell.casefold() if caseless and isinstance(cell, str) else cell)
         return tuple(keys)
 
 
@@ -243,7 +244,7 @@ def _key_positions(node: exp.Expr, found: Resolution) -> tuple[list[int] | None,
     items = leftmost(node).expressions
     star = any(_is_star(item) for item in items)
     texts = {} if star else {item.unalias(): index for index, item in reversed(list(enumerate(items)))}
-    names = {item.alias_or_name.lower(): index for index, item in reversed(list(enumerate(items)))}
+    names = {folded(item.alias_or_name): index for index, item in reversed(list(enumerate(items)))}
     positions: list[int | exp.Expr] = []
     added: list[exp.Expr] = []
     for key in node.args["order"].expressions:
@@ -306,7 +307,7 @@ def _bare_columns(scope: Scope, found: Resolution) -> list[exp.Column]:
             if isinstance(column, exp.Star):
                 for source in scope.sources:
                     for name in source.columns.values():
-                        bare.setdefault((id(source), name.lower()), exp.column(name, table=source.alias, quoted=True))
+                        bare.setdefault((id(source), folded(name)), exp.column(name, table=source.alias, quoted=True))
                 continue
             identity = _identity(column, found)
             if identity is not None and identity[0] in local:
@@ -328,7 +329,7 @@ def _identity(column: exp.Expr, found: Resolution) -> tuple[int, str] | None:
     binding = found.binding(column)
     if binding is None or binding.source is None:
         return None
-    return id(binding.source), binding.name.lower()
+    return id(binding.source), folded(binding.name)
 
 
 def _outside_aggregates(node: exp.Expr, keys: Sequence[exp.Expr]) -> Iterator[exp.Column | exp.Star]:

@@ -1,0 +1,234 @@
+"""Bad input through the whole build: a clear line that names the file, the others go on, nothing is lost."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pytest
+from bad_databases import make_unusable, make_usable
+from making import make_school
+
+import agro_data
+from agro_data.config import STRUCTURAL
+from agro_data.databases.digest import result_digest
+from agro_data.databases.opening import open_duckdb, plain_rows
+from agro_data.pipeline import STAGES, prepare, run_stage, write_corpus
+
+LOCK = (
+    "import sqlite3, sys, time; c = sqlite3.connect(sys.argv[1], isolation_level=None);"
+    "c.execute('BEGIN EXCLUSIVE'); print(1, flush=True); time.sleep(300)"
+)
+
+
+def snapshot(folder: Path) -> dict[str, tuple[str, int]]:
+    """Bytes and time of change of every file below a folder."""
+    return {
+        file.relative_to(folder).as_posix(): (
+            hashlib.sha256(file.read_bytes()).hexdigest(),
+            file.stat().st_mtime_ns,
+        )
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
+def settings(databases: Path, place: Path, **more: object) -> tuple[agro_data.BuildConfig, agro_data.RunConfig]:
+    config = {"databases": str(databases), "embedding_model": STRUCTURAL} | more
+    run = agro_data.RunConfig(out=place / "out", cache=place / "cache", workers=1)
+    return agro_data.BuildConfig.from_dict(config), run
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """One build over a folder of everything, and the folder before and after it."""
+
+    folder: Path
+    result: agro_data.Build
+    examples: pl.DataFrame
+    unusable: dict[str, str]
+    usable: dict[str, str]
+    before: dict[str, tuple[str, int]]
+    after: dict[str, tuple[str, int]]
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
+    place = tmp_path_factory.mktemp("mixed")
+    folder = place / "databases"
+    folder.mkdir()
+    unusable, usable = make_unusable(folder), make_usable(folder)
+    busy = make_school(folder / "busy.sqlite")
+    unusable["busy.sqlite"] = "locked: another program is writing"
+    before = snapshot(folder)
+    config, run = settings(folder, place, size=330)
+    with subprocess.Popen([sys.executable, "-c", LOCK, str(busy)], stdout=subprocess.PIPE) as writer:
+        try:
+            assert writer.stdout is not None
+            writer.stdout.readline()
+            result = agro_data.build(config=config, run=run)
+        finally:
+            writer.kill()
+    examples = result.version.examples().collect()
+    return Mixed(folder, result, examples, unusable, usable, before, snapshot(folder))
+
+
+def test_every_unusable_file_is_named_with_its_reason(mixed: Mixed) -> None:
+    for name, reason in mixed.unusable.items():
+        (line,) = [problem for problem in mixed.result.problems if problem.startswith(f"{name}: ")]
+        assert re.search(reason, line), line
+    assert len(mixed.result.problems) == len(mixed.unusable)
+    assert all("\n" not in line for line in (*mixed.result.problems, *mixed.result.notes))
+
+
+def test_every_usable_database_gives_its_share(mixed: Mixed) -> None:
+    counts = dict(mixed.examples["db_id"].value_counts().rows())
+    assert set(counts) == set(mixed.usable)
+    assert min(counts.values()) >= 15, counts
+    assert mixed.result.complete
+    assert mixed.result.version.verify_hashes() == []
+
+
+def test_what_is_odd_about_a_usable_one_is_noted(mixed: Mixed) -> None:
+    for db_id, note in mixed.usable.items():
+        assert note in "\n".join(mixed.result.notes), db_id
+    notes = [line for line in mixed.result.notes if line.startswith("told")]
+    for part in ("tables.teachers", "tables.school.columns.town", "metrics.wealth", "joins[0].to"):
+        assert any(f"semantics.yml: {part}" in line for line in notes), part
+    files = [line for line in mixed.result.notes if line.startswith("files")]
+    assert any("orders.csv: is table 'orders' already, from Orders.csv" in line for line in files), files
+    assert any("latin.csv: cannot be read as a table" in line for line in files), files
+
+
+def test_the_sources_are_as_they_were(mixed: Mixed) -> None:
+    assert mixed.after == mixed.before
+
+
+def test_stored_sql_runs_without_us_and_gives_its_digest(mixed: Mixed) -> None:
+    paths = {db["db_id"]: mixed.folder / db["path"] for db in mixed.result.version.manifest["databases"]}
+    for row in mixed.examples.iter_rows(named=True):
+        answer = run_plainly(paths[row["db_id"]], row)
+        assert len(answer) == row["result_rows"], row["sql"]
+        assert result_digest(row["result_columns"], answer, row["order_matters"]) == row["result_digest"], row["sql"]
+
+
+def run_plainly(path: Path, row: dict[str, object]) -> list[tuple[object, ...]]:
+    """The rows by the engine's own reader."""
+    if row["dialect"] == "duckdb":
+        connection, _ = open_duckdb(path, "files" if path.is_dir() else "duckdb", {})
+        with closing(connection):
+            return list(plain_rows(connection.execute(str(row["sql"])).fetchall()))
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as plain:
+        plain.text_factory = text_or_bytes
+        return plain.execute(str(row["sql"])).fetchall()
+
+
+def text_or_bytes(raw: bytes) -> str | bytes:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
+
+
+def test_questions_are_said_as_people_write(mixed: Mixed) -> None:
+    for row in mixed.examples.iter_rows(named=True):
+        question = row["question"]
+        assert question.isprintable(), question
+        assert not re.search(r"[A-Za-z]_[A-Za-z]|_\d|[`\[\]]|\"\"|\\|\bt\d+\.", question), question
+
+
+def test_odd_tables_columns_and_values_are_asked_about(mixed: Mixed) -> None:
+    def used(db_id: str) -> set[str]:
+        return {column for row in mixed.examples.filter(pl.col("db_id") == db_id)["columns"] for column in row}
+
+    tables = {column.split(".")[0] for column in used("odd_names")}
+    assert tables == {"order", "Customer Group", "Ärzte", "ärzte"}
+    assert {'order.a "b" c', "order.Größe", "order.unit.price", "order.owner's name", "order.from"} <= used("odd_names")
+    assert {"sample.weight", "sample.label", "sample.note"} <= used("dirty_cells")
+    assert {"employee.boss_id", "employee.department_id"} & used("keys")
+    assert {"visit.iso_day", "visit.moment"} <= used("dates")
+    assert {"Sensor Reading.level", "Sensor Reading.select"} <= used("duck")
+    assert len(used("wide")) > 15
+    assert {"Orders.Name", "Orders.name_1"} <= used("files")
+
+
+def test_no_question_repeats_a_value_nobody_can_write(mixed: Mixed) -> None:
+    dirty = mixed.examples.filter(pl.col("db_id").is_in(["dirty_cells", "duck"]))
+    for text in (*dirty["question"], *dirty["sql"]):
+        assert not re.search(r"\b(nan|inf|infinity)\b|\\x|x'|�", text, re.IGNORECASE), text
+
+
+def test_files_and_folders_without_permission_are_named(tmp_path_factory: pytest.TempPathFactory) -> None:
+    place = tmp_path_factory.mktemp("closed")
+    for above in (place, place.parent, place.parent.parent):
+        above.chmod(0o755)
+    folder = place / "databases"
+    (folder / "shut").mkdir(parents=True)
+    make_school(folder / "good.sqlite")
+    make_school(folder / "secret.sqlite").chmod(0)
+    make_school(folder / "shut" / "inner.sqlite")
+    (folder / "shut").chmod(0)
+    (place / "cache").mkdir()
+    (place / "cache").chmod(0o777)
+    config, run = settings(folder, place, size=10)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)  # root may read everything
+    try:
+        context = prepare(config, run)
+    finally:
+        os.seteuid(user)
+    for name in STAGES:
+        run_stage(name, context, 1)
+    version = write_corpus(context, run.out)
+    (folder / "shut").chmod(0o755)
+    problems = context.work.read_json("catalog.json")["problems"]
+    assert version.examples().collect().height == 10
+    assert any(line.startswith("secret.sqlite: cannot be read: Permission denied") for line in problems), problems
+    assert any(line.startswith("shut: folder cannot be listed") for line in problems), problems
+    assert len(problems) == 2
+
+
+def test_a_database_with_a_log_is_read_whole_and_left_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "live"
+    folder.mkdir()
+    path = make_school(folder / "school.sqlite")
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("PRAGMA wal_autocheckpoint = 0")
+        writer.execute(
+            "INSERT INTO teacher SELECT teacher_id + 100, name || ' II', subject, salary + 0.5, 6 FROM teacher"
+        )
+        before = snapshot(folder)
+        assert before["school.sqlite-wal"][0] != hashlib.sha256(b"").hexdigest()
+        config, run = settings(folder, tmp_path, size=60)
+        result = agro_data.build(config=config, run=run)
+        after = snapshot(folder)
+        answers = {
+            row["sql"]: (len(writer.execute(row["sql"]).fetchall()), row["result_rows"])
+            for row in result.version.examples().collect().iter_rows(named=True)
+        }
+    assert after == before
+    assert len(answers) == 60
+    assert all(found == stored for found, stored in answers.values())  # what stands in the log was read
+
+
+def test_a_read_only_folder_is_enough(tmp_path: Path) -> None:
+    folder = tmp_path / "shelf"
+    folder.mkdir()
+    make_school(folder / "school.sqlite").chmod(0o444)
+    folder.chmod(0o555)
+    before = snapshot(folder)
+    config, run = settings(folder, tmp_path, size=20)
+    result = agro_data.build(config=config, run=run)
+    folder.chmod(0o755)
+    assert result.version.examples().collect().height == 20
+    assert snapshot(folder) == before
