@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
+import signal
 import threading
 import traceback
 from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 # Workers are forked from a process that has imported these and done nothing else: imports cost seconds, each stage
 # starts a pool, and a fork of the caller itself would inherit its threads and locks.
 PRELOADED = ["agro_data.stages.shards", "inflect"]
@@ -71,25 +72,38 @@ def _run_pool(
     workers: int,
     settle: Callable[[int, Outcome[Task, Answer]], None],
 ) -> list[int]:
-    """Run tasks in a fresh pool; the indices whose process died before they ended."""
+    """Run tasks in a fresh pool; the indices whose process died before they ended.
+
+    An interrupt ends the workers at once: their unfinished shards are done again by the next run.
+    """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
     size = min(workers, len(tasks))
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(max_workers=size, mp_context=context, initializer=_end_with_parent) as pool:
         futures: dict[Future[Outcome[Task, Answer]], int] = {
             pool.submit(_attempt, function, task): index for index, task in tasks.items()
         }
         lost: list[int] = []
-        for future in as_completed(futures):
-            try:
-                settle(futures[future], future.result())
-            except BrokenProcessPool:
-                lost.append(futures[future])
+        try:
+            for future in as_completed(futures):
+                try:
+                    settle(futures[future], future.result())
+                except BrokenProcessPool:
+                    lost.append(futures[future])
+        except BaseException:  # an interrupt, or a full disk: leaving the pool would wait for every task
+            for worker in set(multiprocessing.active_children()) - others:
+                worker.terminate()
+            raise
     return sorted(lost)
 
 
 def _end_with_parent() -> None:
-    """End this worker when the process it works for is gone, even by `kill -9`: it would wait for tasks for ever."""
+    """End this worker when the process it works for is gone, even by `kill -9`: it would wait for tasks for ever.
+
+    Ctrl-C reaches every process of a terminal; it is for the parent to act on.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
 
     def watch() -> None:
