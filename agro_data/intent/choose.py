@@ -64,9 +64,11 @@ def answer(frame: Frame, alias: str, skip: Iterable[Column] = ()) -> list[Column
     count = scene.number(scene.prior.projections, 1)
     taken = set(skip)
     named = bool(frame.atlas.labels(frame.table(alias).name))
-    label = [c for c in frame.labels(alias) if c not in taken]
-    if not label or not scene.chance(0.75 if named else 0.4):
-        return details(frame, alias, count, taken) or label
+    # Labels may join a parent, so they are looked up only where they will be shown.
+    plain = details(frame, alias, count, taken) if not scene.chance(0.75 if named else 0.4) else []
+    label = [c for c in frame.labels(alias) if c not in taken] if not plain else []
+    if not label:
+        return plain or details(frame, alias, count, taken)
     wants_target = scene.target is not None and scene.target[0] == frame.table(alias).name
     if len(label) > 1 and scene.chance(0.35):
         label = [scene.pick(label)]

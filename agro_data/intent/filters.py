@@ -67,7 +67,7 @@ def conditions(
         predicate = condition(frame, column)
         if predicate is None:
             continue
-        one = _singles_out(frame.table(column.source), frame.profile(column)) and _exact(predicate)
+        one = frame.profile(column).distinct > 0.5 * frame.table(column.source).rows and _exact(predicate)
         if one and found:
             continue
         exact = one

@@ -9,6 +9,7 @@ from dataclasses import replace
 from random import Random
 
 from agro_data.intent.atlas import Atlas
+from agro_data.intent.choose import fixed
 from agro_data.intent.filters import conditions
 from agro_data.intent.plausibility import plausibility
 from agro_data.intent.prior import Prior, default_prior
@@ -129,8 +130,8 @@ def plain_list(scene: Scene) -> Draft | None:
     frame = scene.frame(table)
     target = Column(frame.root, name)
     alone = frame.profile(target).role not in _SELDOM and scene.chance(0.5)
-    labels = [] if alone else [c for c in frame.labels(frame.root) if c != target][:1]
     where = conjunction(conditions(frame, 1, [frame.root], [target])) if scene.chance(0.7) else None
+    labels = [] if alone else [c for c in frame.labels(frame.root) if c != target and c not in fixed(where)][:1]
     profile = frame.profile(target)
     distinct = not labels and not profile.unique and scene.chance(0.6)
     return Draft(frame.query(select=tuple(Output(c) for c in (*labels, target)), where=where, distinct=distinct))

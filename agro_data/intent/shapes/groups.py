@@ -143,7 +143,9 @@ def group(scene: Scene) -> Draft | None:
         return None
     value = figure(scene, found)
     where = _narrow(scene, found, 0.15, value)
-    shown: list[Expression] = [value, *found.shown] if scene.chance(0.3) else [*found.shown, value]
+    shown: list[Expression] = [*found.shown, value]
+    if not found.frame.joins and scene.chance(0.3):
+        shown.reverse()
     if scene.chance(0.08):
         shown.append(figure(scene, found))
     order: tuple[OrderKey, ...] = ()

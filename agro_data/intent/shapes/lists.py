@@ -118,7 +118,7 @@ def count(scene: Scene) -> Draft | None:
     if unused(frame, spoken(where)):
         return None
     what: Expression = Aggregate("count")
-    if scene.chance(0.4) or (scene.target is not None and scene.chance(0.5)):
+    if scene.chance(0.5) or (scene.target is not None and scene.chance(0.5)):
         several = [
             c
             for c in scene.atlas.columns(table.name)
@@ -190,9 +190,9 @@ def superlative(scene: Scene) -> Draft | None:
     where = gather(scene, frame, scene.number((0.83, 0.16, 0.01)), scene.number((0.88, 0.12)), (key,))
     if unused(frame, spoken(where)):
         return None
-    shown = [c for c in frame.labels(frame.root) if c != key]
     lot = scene.rng.random()
-    if not shown or lot < 0.2:
+    shown = [c for c in frame.labels(frame.root) if c != key] if lot >= 0.2 else []
+    if not shown:
         shown = details(frame, frame.root, scene.number(scene.prior.projections, 1), [key]) or [key]
     elif lot < 0.32:
         shown = [*shown, key]
