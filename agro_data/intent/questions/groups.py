@@ -11,7 +11,7 @@ from agro_data.intent.questions.comparing import compared
 from agro_data.intent.questions.content import Content
 from agro_data.intent.questions.lists import implied, ranked
 from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.order import extreme_word, holding, order_clause
+from agro_data.intent.questions.order import extreme_word, order_clause
 from agro_data.intent.questions.phrases import figure, scalar, subject, term
 from agro_data.intent.questions.totals import figures, percentage
 from agro_data.intent.questions.values import say_value
@@ -284,10 +284,7 @@ def _best_group(scene: Scene) -> Content:
     query, voice = scene.query, scene.voice
     group = group_of(scene)
     key, k = query.order_by[0], query.limit or 1
-    noun = (group.many if k > 1 else group.one) if not group.entity else scene.one(group.entity)
-    if group.entity and k > 1:
-        noun = scene.many(group.entity)
-    condition = f"{holding(scene, noun)} the {_extreme_figure(scene, key, group)}"
+    condition = f"with the {_extreme_figure(scene, key, group)}"
     if k > 1:
         content = _groups_with(
             scene, Group(group.entity, group.one, f"{k} {group.many}", group.rows, group.row_noun), condition, ""
