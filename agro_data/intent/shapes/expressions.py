@@ -119,6 +119,7 @@ _OPPOSITES = (
     ("sale", "cost"), ("sold", "bought"), ("budget", "spent"), ("gross", "net"), ("home", "away"), ("home", "visitor"),
     ("sent", "received"), ("credit", "debit"), ("planned", "actual"), ("large", "small"), ("after", "before"),
 )  # fmt: skip
+_PAIRED = 40  # columns of a wide table that are compared pair by pair at a time
 _MONEY = {"price", "cost", "fee", "amount", "salary", "budget", "revenue", "income", "rate"}
 _NUMBERS = {"quantity", "qty", "units", "hours", "nights", "days", "stock"}
 
@@ -132,8 +133,11 @@ def _pairs(scene: Scene, table: TableProfile) -> list[tuple[str, ColumnProfile, 
     found: list[tuple[str, ColumnProfile, ColumnProfile]] = []
     columns = scene.atlas.measures(table.name)
     years = [c for c in scene.atlas.columns(table.name) if c.role == "year" and is_number(c)]
-    for a in (*columns, *years):
-        for b in (*columns, *years):
+    numbers = [*columns, *years]
+    if len(numbers) > _PAIRED:
+        numbers = scene.rng.sample(numbers, _PAIRED)
+    for a in numbers:
+        for b in numbers:
             if a is b or (a.role == "year") != (b.role == "year"):
                 continue
             left, right = _words(a), _words(b)
