@@ -6,6 +6,7 @@ dropped. A shard is finished when its file has been renamed into place; there is
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import tempfile
@@ -38,10 +39,8 @@ class Work:
         """Store a shard; what it rejected goes first, so that a finished shard is complete."""
         if rejected is not None and rejected.height:
             target = self.path(stage, f"{shard}{REJECTED_SUFFIX}")
-            with atomic_path(target) as temporary:
-                conform(rejected, REJECTED).write_parquet(temporary, compression="zstd")
-        with atomic_path(self.path(stage, f"{shard}.parquet")) as temporary:
-            frame.write_parquet(temporary, compression="zstd")
+            _write_parquet(conform(rejected, REJECTED), target)
+        _write_parquet(frame, self.path(stage, f"{shard}.parquet"))
 
     def read(self, stage: str, shard: str, columns: list[str] | None = None) -> pl.DataFrame:
         """A finished shard, or `columns` of it."""
@@ -86,6 +85,14 @@ def atomic_path(target: Path) -> Iterator[Path]:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _write_parquet(frame: pl.DataFrame, target: Path) -> None:
+    """Python does the writing: polars would tell of a full disk without its errno, like of any other fault."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd")
+    with atomic_path(target) as temporary:
+        temporary.write_bytes(buffer.getbuffer())
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import marshal
 import mmap
 import os
@@ -151,6 +152,8 @@ class Sandbox:
                 path = self._settle(database)
                 mark = stamp(path, database.layout)
             except (OSError, DatabaseError) as error:
+                if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                    raise  # no room for the private copy: nothing is wrong with the database or its statements
                 failure = Result("error", error=f"{database.db_id}: cannot be read: {error}")
                 results.update(dict.fromkeys(places, failure))
                 continue

@@ -6,11 +6,12 @@ only as plain indexes on large tables. Types, collations and views stay as they 
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import sqlite3
 import tempfile
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -34,6 +35,7 @@ from agro_data.databases.types import Database
 VERSION = 1  # of the way copies are made; part of their file names
 LARGE = 256 * 2**20  # bytes; a larger database is sampled
 SAMPLE = 50_000  # rows of a table kept then
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 INDEXED = 500  # rows from which a key is worth an index
 
 
@@ -95,8 +97,19 @@ def _ensure(database: Database, target: Path, seed: int | None, sampled: bool) -
             else:
                 _copy_duckdb(replace(database, path=source), part, stream, seed is not None, sampled)
         except (OSError, sqlite3.Error, duckdb.Error, DatabaseError) as error:
+            if _is_full_disk(error):
+                raise OSError(errno.ENOSPC, f"no room for a copy of {database.db_id}", str(target.parent)) from error
             raise DatabaseError(f"{database.db_id}: no shuffled copy: {first_line(error)}") from error
         os.replace(part, target)
+
+
+def _is_full_disk(error: Exception) -> bool:
+    """A copy that could not be written would be made on the next run: the build must not go on without it."""
+    if isinstance(error, sqlite3.Error):
+        return error.sqlite_errorcode in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
+    if isinstance(error, duckdb.Error):
+        return any(os.strerror(code) in str(error) for code in FULL)
+    return isinstance(error, OSError) and error.errno in FULL
 
 
 # --- SQLite ------------------------------------------------------------------------------------------------------
@@ -120,9 +133,12 @@ def _copy_sqlite(source: Path, target: Path, seed: str, shuffle: bool, sampled: 
                AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"""
         ).fetchall()
         for name, strict in listed:
-            # a table that cannot be read is in no schema either, so no statement names it
-            with suppress(sqlite3.OperationalError, UnicodeDecodeError):
+            try:
                 _copy_sqlite_table(connection, name, bool(strict), f"{seed}:{name}", shuffle, sampled)
+            except (sqlite3.OperationalError, UnicodeDecodeError) as error:
+                if _is_full_disk(error):
+                    raise
+                continue  # a table that cannot be read is in no schema either, so no statement names it
         for (sql,) in connection.execute(
             "SELECT sql FROM old.sqlite_master WHERE type = 'view' ORDER BY rowid"
         ).fetchall():

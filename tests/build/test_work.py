@@ -41,6 +41,23 @@ def test_a_failing_write_is_invisible(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_shard_on_a_full_disk_says_so_by_its_errno(tmp_path: Path) -> None:
+    script = """
+import resource, sys
+import polars as pl
+from pathlib import Path
+from agro_data.work import Work
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))
+try:
+    Work(Path(sys.argv[1])).write("stage", "db.00.000", pl.DataFrame({"a": [str(n * n) for n in range(10_000)]}))
+except OSError as error:
+    print(error.errno)
+"""
+    child = subprocess.run([sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=True)
+    assert int(child.stdout) in parallel.DISK_FULL
+    assert list((tmp_path / "stage").iterdir()) == []
+
+
 def test_brackets_in_a_folder_are_no_pattern(tmp_path: Path) -> None:
     work = Work(tmp_path / "odd [name]")
     work.write("stage", "db.00.000", pl.DataFrame({"a": [1]}))
