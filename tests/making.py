@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
+import re
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 
 def make_school(path: Path, tag: str = "") -> Path:
@@ -47,3 +52,9 @@ def make_school(path: Path, tag: str = "") -> Path:
     connection.commit()
     connection.close()
     return path
+
+
+def packed(report: Path) -> list[Any]:
+    """The data of a report's page as its script reads them: index, map, then details by block."""
+    blocks = re.findall(r'id="data-\w+">([^<]*)<', report.read_text(encoding="utf-8"))
+    return [json.loads(gzip.decompress(base64.b64decode(block))) for block in blocks]

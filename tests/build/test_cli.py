@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from making import make_school
+from making import make_school, packed
 
 from agro_data.cli import data
 
@@ -60,7 +60,9 @@ def test_explain_and_report(place: Path) -> None:
     assert example["sql"] in explained.stdout
     reported = agro("report", "--out", "out", "--html", "page.html", cwd=place)
     assert reported.returncode == 0, reported.stderr
-    assert example["example_id"] in (place / "page.html").read_text()
+    index = packed(place / "page.html")[0]
+    assert example["example_id"] in index["example_id"]
+    assert example["sql"] in index["sql"]
 
 
 def test_preview_shows_rows_and_writes_nothing(place: Path) -> None:

@@ -13,6 +13,7 @@ import duckdb
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from making import packed
 
 import agro_data
 from agro_data import cli
@@ -241,6 +242,8 @@ def contents(path: Path) -> list[bytes]:
     held = [path.read_bytes()]
     if path.suffix == ".parquet":
         held.append(repr(pl.read_parquet(path, glob=False).rows()).encode())
+    elif path.suffix == ".html":
+        held.append(repr(packed(path)).encode())
     elif path.suffix == ".duckdb":
         with duckdb.connect(path, read_only=True) as connection:
             tables = [row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
