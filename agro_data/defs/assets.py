@@ -122,12 +122,12 @@ def corpus(context: dg.AssetExecutionContext, selection: str, place: Place) -> R
 
 @dg.asset(group_name=GROUP, owners=[OWNER], kinds={"html"})
 def corpus_report(corpus: str, place: Place) -> Result:
-    """One HTML page about the version, for people; it works offline."""
+    """One HTML page about the version, for people: open its file in a browser; it works offline."""
     version = open_version(Path(corpus))
     page = place.reports / f"{version.path.parent.name}-{version.path.name}.html"
     with atomic_path(page) as temporary:
         temporary.write_text(render_report(version), encoding="utf-8")
-    return dg.MaterializeResult(value=str(page), metadata={"report": dg.MetadataValue.url(page.as_uri())})
+    return dg.MaterializeResult(value=str(page), metadata={"report": dg.MetadataValue.path(str(page))})
 
 
 ASSETS = [

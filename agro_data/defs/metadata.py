@@ -6,7 +6,7 @@ Numbers stand under names that read as titles: the UI draws each of them over bu
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -19,6 +19,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.publish import plots
 from agro_data.publish.layout import flatten, sample_indices
 from agro_data.publish.read import Version
+from agro_data.publish.summary import funnel_stages
 from agro_data.records import EXAMPLE
 from agro_data.stages import vectors
 from agro_data.stages.context import Context
@@ -33,11 +34,11 @@ SHOWN = {
     "selection": ("db_id", "split", "hardness", "question", "sql"),
 }
 FIGURES = {
-    "databases": "databases with rows kept",
-    "radius_95": "coverage radius, 95 % within",
-    "radius_95_random": "coverage radius of a random sample, 95 % within",
-    "radius_mean": "coverage radius, mean",
-    "radius_mean_random": "coverage radius of a random sample, mean",
+    "databases": "databases that gave rows",
+    "radius_95": "radius, 95 %",
+    "radius_95_random": "radius, 95 %, random sample",
+    "radius_mean": "radius, mean",
+    "radius_mean_random": "radius, mean, random sample",
 }
 COLUMNS = {
     "example_id": "16 hex digits: database content, dialect, SQL, question and evidence",
@@ -62,13 +63,19 @@ COLUMNS = {
     "result_rows": "rows of the result",
     "result_columns": "columns of the result",
     "instances": "augmented databases valid for this SQL",
+    "mutants_total": "changed copies of the SQL that were tried (none yet)",
+    "mutants_killed": "of these, told apart by an instance",
+    "mutants_equivalent": "of these, proved to mean the same",
+    "mutants_undecided": "of these, neither",
     "alignment_method": "how question and SQL are known to agree",
+    "alignment_score": "share of independent solvers that agree, 0 to 1",
     "plausibility": "how likely a person asks this, 0 to 1",
     "generator": "what made it",
     "seed": "with which seed",
 }
 ROWS = 8
 REJECTED_ROWS = 5
+BAR = 24  # characters of the longest bar
 LISTED = 120  # rows of the longest table
 PROBLEMS = 50
 MAP_POINTS = 2_000
@@ -96,20 +103,22 @@ def of_stage(context: Context, report: StageReport) -> dict[str, Any]:
         "rows per second": round(report.rate, 1),
         **{FIGURES.get(name, name.replace("_", " ")): value for name, value in report.figures.items()},
     }
+    if report.problems:
+        found["problems"] = _list(report.problems, "none")
     if report.stage == "profiles":
         found["schemas"] = _table([_profiled(context.profile(db_id)) for db_id in usable(context)])
     if report.reasons:
-        found["rejected"] = _table([{"reason": reason, "rows": n} for reason, n in report.reasons.items()])
-        dropped = context.work.read_rejected(report.stage)
-        found["rejected rows"] = _sample(dropped, ("db_id", "reason", "detail", "sql", "question"), REJECTED_ROWS)
-    if report.problems:
-        found["problems"] = _list(report.problems, "none")
+        found["rejected"] = _counted("reason", report.reasons)
+    if report.stage == "selection":
+        found["plot: diversity map"] = _image("diversity map", diversity_map(context))
     if report.stage in SHOWN and context.work.shards(report.stage):
         found["sample"] = _sample(_rows_of(context, report.stage), SHOWN[report.stage], ROWS)
+    if report.reasons:
+        dropped = context.work.read_rejected(report.stage)
+        found["rejected rows"] = _sample(dropped, ("db_id", "reason", "detail", "question", "sql"), REJECTED_ROWS)
     if report.stage == "selection":
         quotas = context.work.read_json("selection/figures.json")["selection"]["quotas"]
         found["quotas"] = _table([{key: quota[key] for key in ("kind", "name", "asked", "given")} for quota in quotas])
-        found["diversity map"] = _image("diversity map", diversity_map(context))
     return found
 
 
@@ -124,10 +133,13 @@ def of_version(version: Version, context: Context) -> dict[str, Any]:
         "version": version.name,
         "databases": counts["databases"],
         "skeletons": counts["skeletons"],
-        "counts": dg.MetadataValue.json(counts),
+        "funnel": _counted("rows left after", dict(funnel_stages(version.manifest))),
+        "hardness": _counted("hardness", counts["hardness"]),
+        "splits": _counted("split", counts["splits"]),
+        **{f"plot: {name.replace('_', ' ')}": _image(name, png) for name, png in plots.of_version(version).items()},
+        "plot: diversity map": _image("diversity map", diversity_map(context)),
         "sample": _sample(examples, ("db_id", "split", "hardness", "question", "sql"), ROWS),
-        **{name.replace("_", " "): _image(name, png) for name, png in plots.of_version(version).items()},
-        "diversity map": _image("diversity map", diversity_map(context)),
+        "all counts": dg.MetadataValue.json(counts),
     }
 
 
@@ -152,8 +164,13 @@ def column_schema() -> dg.TableSchema:
 
 def _schema(schema: pl.Schema) -> dg.TableSchema:
     return dg.TableSchema(
-        columns=[dg.TableColumn(name, str(kind), description=COLUMNS.get(name)) for name, kind in schema.items()]
+        columns=[dg.TableColumn(name, _kind(kind), description=COLUMNS.get(name)) for name, kind in schema.items()]
     )
+
+
+def _kind(kind: pl.DataType) -> str:
+    """The type without the fields of a struct, which would fill the page."""
+    return str(kind).partition("({")[0] + (")" if "({" in str(kind) else "")
 
 
 def _source(database: Database) -> dict[str, Any]:
@@ -193,8 +210,15 @@ def _list(lines: Sequence[str], nothing: str) -> dg.MarkdownMetadataValue:
 
 
 def _sample(frame: pl.DataFrame, columns: tuple[str, ...], most: int) -> dg.TableMetadataValue:
-    """A few seeded rows, in the order of the frame."""
-    return _table(frame.select(columns)[sample_indices(frame.height, most, 0)].to_dicts())
+    """A few seeded rows, in the order of the frame; a column that says nothing in any of them is left out."""
+    shown = frame.select(columns)[sample_indices(frame.height, most, 0)]
+    return _table(shown.select(name for name in columns if any(shown[name].to_list())).to_dicts())
+
+
+def _counted(what: str, counts: Mapping[str, int]) -> dg.TableMetadataValue:
+    """Counts with a bar each: the UI shows tables at once, images on a click."""
+    most = max([1, *counts.values()])
+    return _table([{what: name, "rows": n, "": "█" * round(BAR * n / most)} for name, n in counts.items()])
 
 
 def _table(listing: list[dict[str, Any]]) -> dg.TableMetadataValue:

@@ -4,48 +4,66 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
+import socket
 import subprocess
+import time
+import urllib.request
 from pathlib import Path
 
-import dagster as dg
+import psutil
 import pytest
 from making import make_school
 
+from agro_data.defs.metadata import COLUMNS
+from agro_data.records import EXAMPLE
 from agro_train.definitions import defs
 
 ROOT = Path(__file__).resolve().parents[2]
 
-CHAIN = [
-    "databases", "profiles", "candidates", "verified", "questions",
-    "distinct", "embeddings", "selection", "corpus", "corpus_report",
-]  # fmt: skip
+SNAPSHOT = Path(__file__).with_name("definitions.txt")
 
 
-def test_one_group_reads_left_to_right() -> None:
+def described() -> str:
+    """The graph as text: each asset with what it needs, its kinds and checks; jobs with what they run."""
     graph = defs.resolve_asset_graph()
-    for left, right in itertools.pairwise(CHAIN):
-        assert dg.AssetKey(left) in graph.get(dg.AssetKey(right)).parent_keys
-    assert {graph.get(key).group_name for key in graph.get_all_asset_keys()} == {"corpus"}
+    lines: list[str] = []
+    for key in graph.toposorted_asset_keys:
+        node = graph.get(key)
+        needs = ", ".join(sorted(parent.to_user_string() for parent in node.parent_keys)) or "nothing"
+        lines.append(f"{node.group_name}/{key.to_user_string()} <- {needs} [{', '.join(sorted(node.kinds))}]")
+        for check in sorted(node.check_keys, key=lambda check: check.name):
+            lines.append(f"  {check.name}: {'blocks' if graph.get(check).blocking else 'warns'}")
+    for job in sorted(defs.resolve_all_job_defs(), key=lambda job: job.name):
+        if not job.name.startswith("__"):
+            keys = sorted(key.to_user_string() for key in job.asset_layer.executable_asset_keys)
+            lines.append(f"job {job.name} ({job.executor_def.name}): {', '.join(keys)}")
+    return "\n".join(lines) + "\n"
 
 
-def test_every_asset_says_what_it_is() -> None:
-    for node in defs.resolve_asset_graph().asset_nodes:
+def test_the_graph_is_the_one_we_mean() -> None:
+    assert described() == SNAPSHOT.read_text(), (
+        "if this is meant: PYTHONPATH=tests python tests/defs/test_definitions.py"
+    )
+
+
+def test_the_chain_reads_left_to_right() -> None:
+    graph = defs.resolve_asset_graph()
+    for left, right in itertools.pairwise(graph.toposorted_asset_keys):
+        assert left in graph.get(right).parent_keys
+
+
+def test_every_asset_and_check_says_what_it_is() -> None:
+    graph = defs.resolve_asset_graph()
+    for node in graph.asset_nodes:
         assert node.description, node.key
         assert node.owners, node.key
-        assert node.kinds, node.key
+        for key in node.check_keys:
+            assert graph.get(key).description, key
 
 
-def test_the_job_selects_every_asset() -> None:
-    job = defs.resolve_job_def("build_corpus")
-    assert {key.to_user_string() for key in job.asset_layer.executable_asset_keys} == set(CHAIN)
-
-
-def test_checks_block_the_corpus() -> None:
-    graph = defs.resolve_asset_graph()
-    for asset in ("verified", "selection", "corpus"):
-        keys = graph.get(dg.AssetKey(asset)).check_keys
-        assert keys, asset
-        assert all(graph.get(key).blocking for key in keys)
+def test_every_column_of_the_corpus_is_explained() -> None:
+    assert set(COLUMNS) == set(EXAMPLE)
 
 
 def environment(tmp_path: Path) -> dict[str, str]:
@@ -82,6 +100,51 @@ def test_the_job_runs_as_the_readme_says(command: str, tmp_path: Path) -> None:
         ["bash", "-c", line], cwd=ROOT, env=environment(tmp_path), capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    said = done.stdout + done.stderr
+    assert re.search(r"verified: [\d,]+ of [\d,]+ candidates, [\d,.]+ candidates/s, done in", said)
+    assert "DEBUG" not in said
+    assert "superseded" not in said
     (latest,) = (tmp_path / "out").glob("school/latest")
     version = latest.parent / latest.read_text().strip()
     assert (version / "manifest.json").exists()
+
+
+@pytest.mark.slow
+def test_the_ui_starts_as_the_readme_says(tmp_path: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = tmp_path / "log"
+    with log.open("w") as stream:
+        shell = subprocess.Popen(
+            ["bash", "-c", f"source env.sh && dg dev --host 127.0.0.1 --port {port}"],
+            cwd=ROOT,
+            env=environment(tmp_path),
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+        )
+    started = psutil.Process(shell.pid)
+    try:
+        deadline = time.monotonic() + 180
+        while not answers(port):
+            assert time.monotonic() < deadline, log.read_text()[-3000:]
+            assert shell.poll() is None, log.read_text()[-3000:]
+            time.sleep(1)
+    finally:
+        processes = [*started.children(recursive=True), started]
+        for process in processes:
+            process.terminate()
+        for process in psutil.wait_procs(processes, timeout=30)[1]:
+            process.kill()
+
+
+def answers(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/server_info", timeout=5) as reply:
+            return bool(reply.status == 200)
+    except OSError:
+        return False
+
+
+if __name__ == "__main__":
+    SNAPSHOT.write_text(described())

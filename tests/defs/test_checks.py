@@ -1,0 +1,150 @@
+"""Checks say why they fail, and a failing one stops the corpus."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import polars as pl
+import pytest
+from making import make_school
+
+from agro_data.config import BuildConfig, RunConfig
+from agro_data.defs import checks
+from agro_data.defs.place import Place
+from agro_data.pipeline import STAGES, prepare, run_stage
+from agro_data.work import Work
+from agro_train.definitions import defs
+
+Change = Callable[[pl.DataFrame], pl.DataFrame]
+SETTINGS: dict[str, Any] = {"name": "school", "size": 30, "embedding_model": "structural"}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a school, and a cache in which every stage of its build is done."""
+    folder = tmp_path_factory.mktemp("finished")
+    database = make_school(folder / "school.sqlite")
+    config = BuildConfig(databases=str(database), **SETTINGS)
+    context = prepare(config, RunConfig(out=folder / "out", cache=folder / "cache", workers=1))
+    for stage in STAGES:
+        run_stage(stage, context, workers=1)
+    return folder
+
+
+@pytest.fixture
+def folder(finished: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be doctored."""
+    return Path(shutil.copytree(finished, tmp_path / "copy"))
+
+
+def place(folder: Path) -> Place:
+    return Place(datasets=str(folder / "out"), cache_folder=str(folder / "cache"), workers=1)
+
+
+def work(folder: Path) -> Work:
+    (root,) = (folder / "cache" / "work").iterdir()
+    return Work(root)
+
+
+def doctor(folder: Path, change: Change) -> None:
+    """Rewrite the finished selection."""
+    build = work(folder)
+    build.write("selection", "all", change(build.read("selection", "all")))
+
+
+def leaking(rows: pl.DataFrame) -> pl.DataFrame:
+    """The first row of train, once more, in test."""
+    first = rows.filter(pl.col("split") == "train").head(1)
+    return pl.concat([rows, first.with_columns(split=pl.lit("test"))])
+
+
+def ambiguous(rows: pl.DataFrame) -> pl.DataFrame:
+    """The first question, with another SQL."""
+    return pl.concat([rows, rows.head(1).with_columns(sql=pl.lit("SELECT 1"))])
+
+
+def unspoken(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(question=pl.lit("How many pupils per school_id?") + pl.col("candidate_id"))
+
+
+def test_sound_rows_pass(folder: Path) -> None:
+    root = str(work(folder).root)
+    for check in (checks.databases_contribute, checks.questions_are_unambiguous, checks.splits_do_not_leak):
+        assert check(root, place(folder)).passed, check(root, place(folder)).description
+
+
+@pytest.mark.parametrize(
+    ("check", "change", "reason"),
+    [
+        (checks.splits_do_not_leak, leaking, "leaks in 31 rows; for instance .* in test and train"),
+        (checks.questions_are_unambiguous, ambiguous, "1 with two SQL"),
+        (checks.questions_are_unambiguous, unspoken, "with a snake_case name; for instance 'How many pupils per"),
+        (checks.as_many_as_asked, lambda rows: rows.head(7), "7 rows of 30 asked for; limited by"),
+    ],
+)
+def test_what_is_wrong_is_said(check: Any, change: Change, reason: str, folder: Path) -> None:
+    doctor(folder, change)
+    result = check(str(work(folder).root), place(folder))
+    assert not result.passed
+    assert re.search(reason, result.description or ""), result.description
+
+
+def test_databases_that_gave_nothing_are_named(folder: Path) -> None:
+    build = work(folder)
+    build.write_json("usable.json", ["school", "hospital"])
+    result = checks.databases_contribute(str(build.root), place(folder))
+    assert not result.passed
+    assert "1 of 2 databases gave verified SQL; nothing from 'hospital'" in (result.description or "")
+
+
+def run(folder: Path) -> dg.ExecuteInProcessResult:
+    return defs.resolve_job_def("build_corpus").execute_in_process(
+        run_config={
+            "resources": {"place": {"config": {"datasets": str(folder / "out"), "workers": 1}}},
+            "ops": {"databases": {"config": {"databases": str(folder / "school.sqlite"), **SETTINGS}}},
+        },
+        raise_on_error=False,
+    )
+
+
+def test_a_failing_check_stops_the_corpus(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGRO_CACHE", str(folder / "cache"))
+    doctor(folder, leaking)
+    result = run(folder)
+    assert not result.success
+    failed = [evaluation.check_name for evaluation in result.get_asset_check_evaluations() if not evaluation.passed]
+    assert failed == ["splits_do_not_leak"]
+    assert not result.asset_materializations_for_node("corpus")
+    assert not list((folder / "out").glob("school/v*"))
+
+
+def test_what_the_ui_keeps_is_small(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGRO_CACHE", str(folder / "cache"))
+    result = run(folder)
+    assert result.success
+    assert len(list((folder / "out").glob("school/v*"))) == 1
+    shown = {
+        event.asset_key.to_user_string(): event.materialization.metadata
+        for event in result.get_asset_materialization_events()
+        if event.asset_key
+    }
+    for asset, metadata in shown.items():
+        for name, value in metadata.items():
+            size = len(dg.serialize_value(value))
+            assert size < 61_000, f"{asset}: {name} takes {size:,} bytes"
+    plots = {name for name, value in shown["corpus"].items() if "data:image/png;base64," in str(value.value)}
+    assert plots == {"plot: funnel", "plot: hardness", "plot: construct coverage", "plot: diversity map"}
+    assert {"radius, 95 %", "radius, 95 %, random sample", "rows per second"} <= set(shown["selection"])
+
+
+def test_a_wrong_setting_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGRO_CACHE", str(folder / "cache"))
+    monkeypatch.setitem(SETTINGS, "size", 0)
+    result = run(folder)
+    (failure,) = result.get_step_failure_events()
+    assert "size is 0: ask for at least 1 example" in str(failure.step_failure_data.user_failure_data)
