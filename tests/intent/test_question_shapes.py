@@ -125,7 +125,7 @@ SHAPES: dict[str, tuple[Query | SetOperation, tuple[str, ...]]] = {
     ),
     "superlative": (
         Query((S,), out(NAME), order_by=(OrderKey(AGE, True),), limit=3),
-        ("3", "oldest|(highest|largest|greatest) age", "name"),
+        ("3|three", "oldest|(highest|largest|greatest|maximum) age", "name"),
     ),
     "superlative_group": (
         Query(
@@ -136,23 +136,23 @@ SHAPES: dict[str, tuple[Query | SetOperation, tuple[str, ...]]] = {
             order_by=(OrderKey(COUNT, True),),
             limit=1,
         ),
-        ("name", "singer", "(most|number of) concerts"),
+        ("name|which", "singer", "(most|number of) concerts"),
     ),
     "extreme": (
         Query((S,), out(NAME), where=Comparison("=", AGE, over_all("min"))),
-        ("name", "(lowest|smallest)", "age", "ties|tie"),
+        ("name|which", "lowest|smallest|minimum", "age", "ties|all|share"),
     ),
     "compare_average": (
         Query((S,), out(NAME), where=Comparison(">", AGE, over_all("avg"))),
-        ("name", "(average|mean) age of all singers"),
+        ("name|which", "(average|mean) age of all singers"),
     ),
     "related_exists": (
         Query((S,), out(NAME), where=Exists(RELATED, LINK)),
-        ("name", "(at least one concert|any concerts|concerts)", "20.5"),
+        ("name|which", "(at least one concert|any concerts|a concert|concerts)", "20.5"),
     ),
     "related_none": (
         Query((S,), out(NAME), where=Exists(RELATED, LINK, negated=True)),
-        ("name", "no concerts|not have any concerts", "20.5"),
+        ("name|which", "no concerts|not have any concerts|not have a concert|without", "20.5"),
     ),
     "set_operation": (
         SetOperation("intersect", Query((S,), out(COUNTRY), where=OLD), Query((S,), out(COUNTRY), where=FEMALE)),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agro_data.intent.questions import words
 from agro_data.intent.questions.content import Content
+from agro_data.intent.questions.habits import BESIDE, CORRESPONDING, DIFFERENT, EACH, ELSEWHERE, LISTED_ALL, LISTED_SOME
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.phrases import term
 from agro_data.intent.questions.totals import totals
@@ -26,7 +27,7 @@ def answer(
     expressions = [o.expression for o in select]
     if all(isinstance(e, Aggregate | Share) for e in expressions):
         return totals(scene, expressions, many)
-    plain = [isinstance(e, Column) and e.source == base for e in expressions]
+    plain = [isinstance(e, Column) and scene.same(base, e.source) for e in expressions]
     voice = scene.voice
     if all(plain):
         names = [term(scene, e, base) for e in expressions]
@@ -35,7 +36,7 @@ def answer(
     if distinct:
         if len(segments) == 1 and isinstance(expressions[0], Column):
             column = expressions[0]
-            kind = voice.pick("different", "different", "distinct")
+            kind = voice.weigh(DIFFERENT)
             return Content(
                 f"the {kind} {words.plural(scene.phrase(column))} of the {scene.many(column.source)} of {many}"
             )
@@ -46,12 +47,23 @@ def answer(
         return Content(joined(scene, expressions, base, f"the {one}"))
     if definite:
         return Content(joined(scene, expressions, base, f"each of the {many}"))
+    owners = [owner for owner, _ in _by_owner(scene, expressions, base)]
+    plain_columns = all(isinstance(e, Column) for e in expressions)
+    if plain_columns and owners[:1] == [""] and len(owners) == 2 and _is_near(scene, base, owners[1]):
+        form = voice.weigh(BESIDE)
+    elif plain_columns and len(owners) == 1:
+        form = voice.weigh(ELSEWHERE)
+    else:
+        form = voice.pick("of each", "for each")
     simple = one.removeprefix(scene.one(base)).split(" ")[1:2] in ([], ["named"], ["called"], ["titled"], ["older"])
-    if _pairs_up(scene, expressions, base) and voice.chance(0.5 if simple else 0.35):
+    if form == "together":
         return Content(_together(scene, expressions, base, many))
-    if simple and voice.chance(0.7):
+    if form == "compound" and owners[0]:
+        theirs = voice.listed([words.plural(f"{scene.one(owners[0])} {p}") for p in _phrases(scene, expressions)])
+        return Content(f"the {theirs} {voice.pick('of', 'for')} {voice.pick('all ', 'the ')}{many}")
+    if form == "of each" and simple:
         return Content(joined(scene, expressions, base, f"each {one}"))
-    return Content(led(scene, expressions, base), lead=f"for {voice.pick('each', 'each', 'every')} {one}")
+    return Content(led(scene, expressions, base), lead=f"for {voice.weigh(EACH)} {one}")
 
 
 def _own(
@@ -71,7 +83,7 @@ def _own(
     if single:
         return Content(f"the {scene.voice.listed(names)} of the {one}")
     if distinct:
-        kind = voice.pick("different", "distinct", "different", "unique")
+        kind = voice.weigh(DIFFERENT)
         if len(names) == 1:
             return Content(
                 f"the {kind} {several[0]} of {voice.pick('all ', '')}{many}"
@@ -87,35 +99,32 @@ def _own(
                 f"the {scene.voice.listed(several)} of all {many}", f"the {scene.voice.listed(names)} of each {one}"
             )
         )
-    of_several = f"the {scene.voice.listed(several)} of"
-    # "the students whose ..." needs a condition to be definite; bare "the students" would not.
-    the = [f"{of_several} the {many}"] * 2 if not plain else [f"{of_several} all the {many}"]
-    forms = [f"{of_several} {many}", f"{of_several} {many}", f"{of_several} all {many}", *the]
-    forms.append(f"the {scene.voice.listed(names)} {voice.pick('of each', 'of each', 'for each')} {one}")
-    forms.append(f"the {scene.voice.listed(several)} {'for all' if plain else 'for the'} {many}")
-    if plain and len(names) == 1 and not names[0].lower().startswith(scene.one(base)):
-        forms += [f"all {scene.one(base)} {several[0]}", f"the {several[0]} of all the {many}"]
-    text = voice.pick(*forms)
-    return Content(text)
+    form = voice.weigh(LISTED_ALL if plain else LISTED_SOME)
+    what = voice.listed(names if form.startswith(("singular", "each")) else several)
+    link = {"many": "of", "all": "of all", "all the": "of all the", "the": "of the", "singular": "of",
+            "singular all": "of all", "singular the": "of the", "for": "for", "for all": "for all",
+            "for the": "for the", "for all the": "for all the"}  # fmt: skip
+    return Content(f"the {what} of each {one}" if form == "each" else f"the {what} {link[form]} {many}")
+
+
+def _phrases(scene: Scene, expressions: Sequence[Expression]) -> list[str]:
+    return [scene.phrase(e) for e in expressions if isinstance(e, Column)]
+
+
+def _is_near(scene: Scene, base: str, alias: str) -> bool:
+    return any(other == alias for other, _, _ in scene.neighbours(base))
 
 
 def _segment(scene: Scene, expression: Expression, base: str) -> str:
-    if isinstance(expression, Column) and expression.source != base:
+    if isinstance(expression, Column) and not scene.same(base, expression.source):
         return f"{scene.one(expression.source)} {scene.phrase(expression)}"
     return term(scene, expression, base)
-
-
-def _pairs_up(scene: Scene, expressions: Sequence[Expression], base: str) -> bool:
-    """Whether the plural says the columns as clearly as "each": columns of the base first, then of one parent."""
-    owners = [key for key, _ in _by_owner(scene, expressions, base)]
-    plain = all(isinstance(e, Column) for e in expressions)
-    return plain and len(owners) == 2 and owners[0] == "" and any(o == owners[1] for o, _, _ in scene.neighbours(base))
 
 
 def _together(scene: Scene, expressions: Sequence[Expression], base: str, many: str) -> str:
     """ "the titles of concerts and the names of their stadiums"."""
     (_, own), (parent, theirs) = _by_owner(scene, expressions, base)
-    corresponding = scene.voice.pick("their", "their", "their corresponding", "the corresponding")
+    corresponding = scene.voice.weigh(CORRESPONDING)
     first = f"the {scene.voice.listed([words.plural(n) for n in own])} of {scene.voice.pick('', 'all ')}{many}"
     comma = "," if many != scene.many(base) or len(own) > 1 else ""
     names = scene.voice.listed([words.plural(n) for n in theirs])
@@ -140,7 +149,7 @@ def _by_owner(scene: Scene, expressions: Sequence[Expression], base: str) -> lis
     """Runs of expressions of one source: (alias or "" for the base itself, their phrases)."""
     groups: list[tuple[str, list[str]]] = []
     for e in expressions:
-        key = e.source if isinstance(e, Column) and e.source != base else ""
+        key = e.source if isinstance(e, Column) and not scene.same(base, e.source) else ""
         name = scene.phrase(e) if isinstance(e, Column) else term(scene, e, base)
         if groups and groups[-1][0] == key:
             groups[-1][1].append(name)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from agro_data.intent.questions import words
+from agro_data.intent.questions.habits import ARTICLE_LEFT_OUT, BOUNDS, OF_KIND, WITH_PATTERN
 from agro_data.intent.questions.modifiers import Atom
 from agro_data.intent.questions.vocabulary import NOT_COUNTED
 from agro_data.intent.questions.voice import Voice
@@ -13,21 +15,13 @@ from agro_data.profiling.profile import ColumnProfile
 
 Sort = Literal["number", "year", "date", "text", "boolean"]
 
-_NUMBER: dict[Comparator, tuple[str, ...]] = {
-    ">": ("greater than", "above", "higher than", "more than", "over", "larger than"),
-    "<": ("less than", "below", "lower than", "under", "smaller than"),
-    ">=": ("at least", "at least", "no less than", "greater than or equal to"),
-    "<=": ("at most", "at most", "no more than", "less than or equal to"),
-    "=": ("",),
-    "!=": ("not",),
-}
 _BARE = {"above", "below", "over", "under", "higher than", "lower than", "greater than", "less than", "larger than",
-         "smaller than", "more than", "greater than or equal to", "less than or equal to"}  # fmt: skip
+         "smaller than", "greater than or equal to", "less than or equal to"}  # fmt: skip
 _TIME: dict[Comparator, tuple[str, ...]] = {
     ">": ("after", "later than"),
     "<": ("before", "earlier than"),
 }
-_PLACES = ("country", "city", "state", "county", "continent", "region", "town", "nationality", "district", "province")
+_KINDS = ("type", "category", "kind", "class", "genre", "style", "rank")
 
 
 def sort_of(column: ColumnProfile | None) -> Sort:
@@ -59,9 +53,10 @@ def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Vo
     if sort in ("year", "date"):
         return _timed(phrase, sort, operator, text, voice)
     if sort == "number" and operator not in ("=", "!="):
-        bound = voice.pick(*_NUMBER[operator])
+        bound = voice.weigh(BOUNDS[operator])
         small = bound if bound in _BARE else f"of {bound}"
-        have = f"{a_phrase} {small} {text}"
+        bare = bound in _BARE and not bound.startswith("more") and voice.chance(ARTICLE_LEFT_OUT)
+        have = f"{phrase if bare else a_phrase} {small} {text}"
         counted = _counted(phrase) if count else ""
         if counted and bound not in ("above", "higher than", "larger than", "below", "lower than", "smaller than"):
             more = {"greater than": "more than", "less than": "fewer than"}.get(bound, bound)
@@ -77,7 +72,7 @@ def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Vo
         have = (
             f"exactly {text} {words.singular(counted) if text == '1' else counted}"
             if counted
-            else f"{a_phrase} of {text}"
+            else voice.pick(f"{phrase} {text}", f"{phrase} {text}", f"{a_phrase} of {text}")
         )
         if words.last_word(phrase).lower() in ("id", "number", "code"):
             have = voice.pick(f"{phrase} {text}", f"the {phrase} {text}")
@@ -90,10 +85,22 @@ def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Vo
 
 
 def _timed(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Voice) -> Atom:
+    made = _dated(phrase, sort, operator, text, voice)
+    when = {"year": {"=": "in", ">": "after", "<": "before"}, "date": {"=": "on", ">": "after", "<": "before"}}
+    if phrase in when and operator in when[phrase]:
+        return replace(made, after=f"{when[phrase][operator]} {text}")
+    return made
+
+
+def _dated(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Voice) -> Atom:
     a_phrase, is_ = words.article(phrase), words.be(phrase)
     if operator in ("=", "!="):
         negation = "" if operator == "=" else "not "
-        have = f"{a_phrase} of {text}" if operator == "=" else f"{a_phrase} other than {text}"
+        have = (
+            voice.pick(f"{phrase} {text}", f"{a_phrase} of {text}")
+            if operator == "="
+            else f"{a_phrase} other than {text}"
+        )
         return Atom(have=have, whose=f"{phrase} {is_} {negation}{text}")
     if operator in (">", "<"):
         when = voice.pick(*_TIME[operator])
@@ -119,17 +126,14 @@ def in_year(phrase: str, operator: Comparator, text: str, voice: Voice) -> Atom:
 
 def between(phrase: str, low: str, high: str, voice: Voice) -> Atom:
     """Both ends included, and said so."""
-    span = voice.pick(
-        f"between {low} and {high} inclusive", f"from {low} to {high}", f"between {low} and {high}, inclusive,"
-    )
-    span = span.rstrip(",")
-    return Atom(have=f"{words.article(phrase)} {span}", whose=f"{phrase} {words.be(phrase)} {span}")
+    span = f"from {low} to {high}" if voice.chance(0.6) else f"between {low} and {high} inclusive"
+    a_phrase = phrase if voice.chance(ARTICLE_LEFT_OUT) else words.article(phrase)
+    return Atom(have=f"{a_phrase} {span}", whose=f"{phrase} {words.be(phrase)} {span}")
 
 
 def matched(phrase: str, kind: str, text: str, negated: bool, voice: Voice) -> Atom:
     """A pattern: "a name containing the text 'x'"."""
-    letters = "the letters " if text[1:-1].isalpha() and len(text) > 3 else ""
-    what = voice.pick("", "", "the text ", "the substring ", letters) + text
+    what = voice.pick("", "", "", "the substring ", _letters(text)) + text
     singular_forms = {"contains": ("contains", "containing"), "starts": ("starts with", "starting with"),
                       "ends": ("ends with", "ending with")}  # fmt: skip
     verb, doing = singular_forms[kind]
@@ -146,7 +150,15 @@ def matched(phrase: str, kind: str, text: str, negated: bool, voice: Voice) -> A
         return Atom(
             have=f"{words.article(phrase)} that {do} not {base} {what}", whose=f"{phrase} {do} not {base} {what}"
         )
-    return Atom(have=f"{words.article(phrase)} {doing} {what}", whose=f"{phrase} {verb} {what}")
+    have = f"{words.article(phrase)} {doing} {what}" if voice.chance(WITH_PATTERN) else ""
+    return Atom(have=have, whose=f"{phrase} {verb} {what}")
+
+
+def _letters(text: str) -> str:
+    bare = text[1:-1]
+    if not bare.isalpha():
+        return ""
+    return "the letter " if len(bare) == 1 else "the letters " if len(bare) < 4 else "the word "
 
 
 def listed_values(phrase: str, texts: list[str], negated: bool, voice: Voice) -> Atom:
@@ -176,7 +188,9 @@ def missing(phrase: str, negated: bool, voice: Voice) -> Atom:
 def _older(phrase: str, operator: Comparator, text: str) -> str:
     if phrase != "age":
         return ""
-    return {">": f"older than {text}", "<": f"younger than {text}"}.get(operator, "")
+    return {">": f"older than {text}", "<": f"younger than {text}", ">=": f"at least {text} years old"}.get(
+        operator, ""
+    )
 
 
 def _counted(phrase: str) -> str:
@@ -188,9 +202,14 @@ def _counted(phrase: str) -> str:
 
 
 def _placed(phrase: str, text: str, voice: Voice) -> str:
-    """Where a column says a place, the preposition that leads to it, if one does."""
-    if phrase not in _PLACES:
-        return ""
+    """Where a column says a place or a kind, the preposition that leads to it, if one does."""
+    last = words.last_word(phrase).lower()
     if phrase in ("city", "state", "county", "province", "district", "region", "town"):
-        return voice.pick(f"in the {phrase} of {text}", f"from the {phrase} of {text}")
-    return voice.pick(f"from {text}", f"in {text}") if phrase in ("country", "continent") else ""
+        return voice.pick(f"in the {phrase} of {text}", f"from the {phrase} of {text}", f"in {phrase} {text}")
+    if phrase in ("country", "continent", "nationality"):
+        return voice.pick(f"from {text}", f"in {text}") if phrase != "nationality" else ""
+    if phrase in ("location", "venue", "building", "room"):
+        return voice.pick(f"in {text}", f"at {text}") if phrase == "location" else f"in {phrase} {text}"
+    if last in _KINDS and voice.chance(OF_KIND):
+        return f"of {phrase} {text}"
+    return ""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agro_data.intent.questions import words
 from agro_data.intent.questions.comparing import sort_of
+from agro_data.intent.questions.habits import AVERAGE, LATEST
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.tree import Aggregate, Arithmetic, Column, MetricCall, TextFunction
 
@@ -44,16 +45,15 @@ def function_words(scene: Scene, aggregate: Aggregate) -> tuple[str, bool]:
     profile = scene.column(aggregate.argument) if isinstance(aggregate.argument, Column) else None
     timed = profile is not None and sort_of(profile) in ("year", "date")
     phrase = profile.phrase.lower() if profile is not None else ""
-    pick = scene.voice.pick
     if not isinstance(aggregate.argument, Column) or f"{phrase} ".startswith(TAKEN):
         return {"avg": "average", "sum": "sum", "min": "minimum", "max": "maximum"}[aggregate.function], False
     if timed and aggregate.function == "sum":
         return "sum", False
     if timed:
-        return {"min": "earliest", "max": pick("latest", "most recent")}.get(aggregate.function, "average"), True
+        return {"min": "earliest", "max": scene.voice.weigh(LATEST)}.get(aggregate.function, "average"), True
     if aggregate.function == "sum":
         return "total", True
-    return {"avg": pick("average", "average", "average", "mean"), "min": scene.voice.scale[0],
+    return {"avg": scene.voice.weigh(AVERAGE), "min": scene.voice.scale[0],
             "max": scene.voice.scale[1]}[aggregate.function], True  # fmt: skip
 
 

@@ -9,9 +9,19 @@ from agro_data.intent.questions import words
 from agro_data.intent.questions.bands import banded, banded_column
 from agro_data.intent.questions.comparing import compared
 from agro_data.intent.questions.content import Content
+from agro_data.intent.questions.habits import (
+    ALONG,
+    DIFFERENT,
+    EACH,
+    FIGURE_FIRST,
+    GROUP_FIRST,
+    NAMING,
+    NUMBER_WORD,
+    OF_ENTITY,
+)
 from agro_data.intent.questions.lists import implied, ranked
 from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.order import extreme_word, order_clause
+from agro_data.intent.questions.order import extreme_word, holding, order_clause
 from agro_data.intent.questions.phrases import figure, scalar, subject, term
 from agro_data.intent.questions.totals import figures, percentage
 from agro_data.intent.questions.values import say_value
@@ -129,7 +139,10 @@ def _entity(
     one = group.one
     if not left and group.rows == group.row_noun and one == scene.one(group.entity) and voice.chance(0.3):
         one = f"{one} with at least one {scene.one(scene.grain)}"
-    if counts:
+    relation = scene.relation_of(group.entity)
+    if counts and relation:
+        f = f"the number of {group.rows} {relation} {'them' if person else 'it'}"
+    elif counts:
         its = scene.its(group.entity)
         have = group.rows == group.row_noun and voice.chance(0.6)
         f = f"the number of {group.rows} {they}" if have else f"the number of {its} {group.rows}"
@@ -137,10 +150,21 @@ def _entity(
         f = figures(scene, asked, f"{scene.its(group.entity)} {group.rows}")
     f = _share_text(scene, asked, group) or f
     np = f"the {scene.voice.listed(names)} of each {one} and {f}"
-    if voice.chance(0.3):
+    ask = then = ""
+    if counts and group.rows == group.row_noun:
+        ask = f"how many {group.rows} {f'are {relation} each {one}' if relation else f'does each {one} have'}"
+        told = ["number", *names] if _figure_first(scene) else [*names, "number"]
+        then = f"{voice.weigh(NAMING)} the {voice.listed(told)}."
+    form = voice.weigh(OF_ENTITY)
+    if form == "lead":
         led = f"the {scene.voice.listed(names)} and {f}" if len(names) == 1 else f"the {', '.join(names)} and {f}"
-        return Content(led, lead=f"for {voice.pick('each', 'each', 'every')} {one}", tail=tail)
-    return Content(np, tail=tail)
+        return Content(led, lead=f"for {voice.weigh(EACH)} {one}", tail=tail, ask=ask, then=then)
+    if form == "plural" and counts and not relation and one == group.one:
+        several = voice.listed([words.plural(n) for n in names])
+        count = f"the number of {group.rows} {voice.pick('each of them has', 'for each', 'each one has')}"
+        rest = group.many if group.many != scene.many(group.entity) else voice.pick("all ", "the ", "") + group.many
+        return Content(f"the {several} of {rest} and {count}", tail=tail, ask=ask, then=then)
+    return Content(np, tail=tail, ask=ask, then=then)
 
 
 def _category(
@@ -148,7 +172,7 @@ def _category(
 ) -> Content:
     voice = scene.voice
     f = _share_text(scene, asked, group) or figures(scene, asked, group.rows)
-    each = voice.pick("each", "each", "each", "every")
+    each = voice.weigh(EACH)
     if not shown:
         return Content(f"{f} for {each} {group.one}", tail=tail)
     ask = ""
@@ -157,34 +181,37 @@ def _category(
     if len(asked) == 1 and first_counts and isinstance(first, Aggregate) and first.where is None:
         ask = f"how many {group.rows} are there" if group.rows == group.row_noun else ""
     plain = group.rows == group.row_noun
-    forms = ["lead", "for", "for", "for"] if plain else ["lead", "lead", "for"]
-    if plain:
-        forms.append("per")
-    if plain and first_counts and len(asked) == 1 and isinstance(first, Aggregate) and first.where is None:
-        forms += ["in"] * 3 if _holds(group.one) else ["with"]
     paired = any(isinstance(k, DatePart) and k.part == "year_month" for k in scene.query.group_by)
-    if isinstance(first, Aggregate) and first.where is None and not paired and not _figure_first(scene):
-        forms.append("different")
-    if plain and voice.style in ("imperative", "formal") and not _figure_first(scene):
-        forms.append("each")
-    form = voice.pick(*forms)
-    if form == "lead":
-        return Content(f, lead=f"for {each} {group.one}", tail=tail, ask=ask)
-    if form == "for":
-        return Content(
-            f"{f} for {each} {group.one}", tail=tail, ask=f"{ask} for {each} {group.one}" if ask and plain else ""
-        )
+    # What is named first stands first in the answer, so that two answers with other columns first differ in words.
+    if not _figure_first(scene):
+        simple = isinstance(first, Aggregate) and first.where is None and not paired
+        form = voice.weigh(GROUP_FIRST) if simple else "lead"
+        if form == "lead" or (form == "each" and not plain):
+            return Content(f, lead=f"for {each} {group.one}", tail=tail, ask=ask)
+        if form == "each":
+            return Content(f"each {group.one} and {f} for it", tail=tail)
+        different = "" if form == "plain" else f"{voice.weigh(DIFFERENT)} "
+        return Content(f"the {different}{group.many} and {f} {voice.pick('for', 'for', 'of')} each", tail=tail)
+    only_count = plain and first_counts and len(asked) == 1
+    fits = {
+        "in": only_count and _holds(group.one),
+        "with": only_count and not _holds(group.one),
+        "per": plain,
+        "different": plain and not paired,
+    }
+    form = voice.weigh(FIGURE_FIRST)
+    form = form if fits.get(form, True) else "for"
+    if form == "different":
+        return Content(f"{f} for different {group.many}", tail=tail)
     if form == "in":
-        return Content(
-            f"{f} in {each} {group.one}", tail=tail, ask=f"how many {group.rows} are there in {each} {group.one}"
-        )
+        asks = f"how many {group.rows} are there in {each} {group.one}"
+        return Content(f"{f} in {each} {group.one}", tail=tail, ask=asks)
     if form == "with":
         return Content(f"{f} with each {group.one}", tail=tail, ask=f"how many {group.rows} have each {group.one}")
     if form == "per":
         return Content(f"{f} per {group.one}", tail=tail)
-    if form == "different":
-        return Content(f"the different {group.many} and {f} for each", tail=tail)
-    return Content(f"each {group.one} {voice.pick('and', 'together with')} {f} for it", tail=tail)
+    ask = f"{ask} for {each} {group.one}" if ask else ""
+    return Content(f"{f} for {each} {group.one}", tail=tail, ask=ask)
 
 
 def _figure_first(scene: Scene) -> bool:
@@ -220,7 +247,7 @@ def _bound(scene: Scene, group: Group, having: Comparison) -> str:
     value, right, voice = having.left, having.right, scene.voice
     assert isinstance(value, Aggregate)
     if value.function == "count" and isinstance(right, Value) and isinstance(right.value, int):
-        number = words.number_word(right.value) if right.value <= 10 and voice.chance(0.5) else str(right.value)
+        number = words.number_word(right.value) if right.value <= 10 and voice.chance(NUMBER_WORD) else str(right.value)
         amount = {">": f"more than {number}", ">=": voice.pick(f"at least {number}", f"{number} or more"),
                   "<": f"fewer than {number}", "<=": f"at most {number}", "=": f"exactly {number}",
                   "!=": f"other than {number}"}[having.operator]  # fmt: skip
@@ -265,8 +292,28 @@ def _groups_with(scene: Scene, group: Group, condition: str, tail: str) -> Conte
         )
     if asked:
         extra = _short_figures(scene, asked, group)
-        np = f"{np}, {voice.pick('along with', 'together with', 'and')} {extra} {voice.pick('for each', 'of each')}"
-    return Content(np, tail=tail)
+        np = f"{np}, {voice.weigh(ALONG)} {extra} {voice.pick('for each', 'of each')}"
+    ask, then = _which_groups(scene, group, condition, shown, asked)
+    return Content(np, tail=tail, ask=ask, then=then)
+
+
+def _which_groups(
+    scene: Scene, group: Group, condition: str, shown: Sequence[Expression], asked: Sequence[Expression]
+) -> tuple[str, str]:
+    """ "which countries have more than 3 singers", and a request for what that leaves to be named."""
+    if len(scene.query.group_by) > 1 and not group.entity:
+        return "", ""
+    word, _, held = condition.partition(" ")
+    if word in ("that", "who"):
+        word, _, held = held.partition(" ")
+    if word not in ("with", "have", "has") or group.many[:1].isdigit():
+        return "", ""
+    has = "has" if scene.query.limit == 1 else "have"
+    names = [term(scene, e, group.entity) if group.entity else term(scene, e, scene.grain) for e in shown]
+    figures_ = [_short_figures(scene, [e], group) for e in asked]
+    told = not group.entity or (len(shown) == 1 and isinstance(shown[0], Column) and scene.names(shown[0]))
+    then = "" if told and not asked else f"{scene.voice.weigh(NAMING)} the {scene.voice.listed([*names, *figures_])}."
+    return f"which {group.one if has == 'has' else group.many} {has} {held}", then
 
 
 def _short_figures(scene: Scene, asked: Sequence[Expression], group: Group) -> str:
@@ -284,7 +331,10 @@ def _best_group(scene: Scene) -> Content:
     query, voice = scene.query, scene.voice
     group = group_of(scene)
     key, k = query.order_by[0], query.limit or 1
-    condition = f"with the {_extreme_figure(scene, key, group)}"
+    noun = (group.many if k > 1 else group.one) if not group.entity else scene.one(group.entity)
+    if group.entity and k > 1:
+        noun = scene.many(group.entity)
+    condition = f"{holding(scene, noun)} the {_extreme_figure(scene, key, group)}"
     if k > 1:
         content = _groups_with(
             scene, Group(group.entity, group.one, f"{k} {group.many}", group.rows, group.row_noun), condition, ""
@@ -298,24 +348,19 @@ def _best_group(scene: Scene) -> Content:
         if counted and not asked and group.rows == group.row_noun and voice.chance(0.3):
             common = "most common" if key.descending else "least common"
             np = f"the {common} {group.one} {voice.pick('among', 'of')} {voice.pick('all ', '')}{group.rows}"
-        ask = (
-            f"which {group.one} has the {_extreme_figure(scene, key, group)}"
-            if not asked and len(query.group_by) == 1
-            else ""
-        )
     else:
         names = [term(scene, e, group.entity) for e in shown]
         np = f"the {scene.voice.listed(names)} of the {group.one} {condition}"
-        ask = ""
     if asked:
         same = len(asked) == 1 and asked[0] == key.expression
         counted = isinstance(asked[0], Aggregate) and asked[0].function == "count"
         told = (
-            voice.pick("that number", "the number itself") if counted else voice.pick("that value", "the value itself")
+            voice.pick("how many there are", "that number") if counted else voice.pick("that value", "the value itself")
         )
         extra = told if same else _short_figures(scene, asked, group)
-        np = f"{np}, {voice.pick('along with', 'together with', 'and')} {extra}"
-    return Content(np, ask=ask)
+        np = f"{np}, {voice.weigh(ALONG)} {extra}"
+    ask, then = ("", "") if asked or np.count(" most common ") else _which_groups(scene, group, condition, shown, asked)
+    return Content(np, ask=ask, then=then)
 
 
 def _extreme_figure(scene: Scene, key: OrderKey, group: Group) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from agro_data.intent.questions import words
 from agro_data.intent.questions.columns import answer
 from agro_data.intent.questions.content import Content
+from agro_data.intent.questions.habits import DIRECT_LIST, NAMING
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.order import extreme_word, order_clause, superlative
 from agro_data.intent.questions.phrases import atoms_on, parts_of, subject, term
@@ -44,14 +45,24 @@ def listing(scene: Scene) -> Content:
 def _which(scene: Scene, query: Query, base: str) -> tuple[str, str]:
     """A direct question for the rows and a request for their columns: "which singers ...", "Give me their names."."""
     own = all(isinstance(o.expression, Column) and o.expression.source == base for o in query.select)
-    if query.distinct or query.order_by or not own or not scene.voice.chance(0.4):
+    if query.distinct or query.order_by or not own or not scene.voice.chance(DIRECT_LIST):
         return "", ""
     verb = verb_phrase(atoms_on(scene, base, set()))
     if not verb:
         return "", ""
+    shown = query.select[0].expression
+    if len(query.select) == 1 and isinstance(shown, Column) and scene.names(shown):
+        # What rows are called by answers "which" itself.
+        return f"which {scene.many(base)} {verb}", scene.voice.pick(
+            "", f"{scene.voice.weigh(NAMING)} their {words.plural(scene.phrase(shown))}."
+        )
     names = scene.voice.listed([words.plural(term(scene, o.expression, base)) for o in query.select])
-    give = scene.voice.pick("Give me", "Give", "List", "Show", "Return", "Give me", "Find")
-    return f"which {scene.many(base)} {verb}", f"{give} their {names}."
+    singular = scene.voice.listed([term(scene, o.expression, base) for o in query.select])
+    give = scene.voice.weigh(NAMING)
+    return (
+        f"which {scene.many(base)} {verb}",
+        f"{give} {scene.voice.pick(f'their {names}', f'the {names}', f'the {singular}')}.",
+    )
 
 
 def _best(scene: Scene, query: Query, base: str) -> Content:
@@ -68,7 +79,22 @@ def _best(scene: Scene, query: Query, base: str) -> Content:
         content = answer(scene, query.select, base, noun, noun, False, definite=True)
         return Content(content.np, content.lead, ", ".join(t for t in (ties, tail) if t))
     content = answer(scene, query.select, base, noun, noun, False, single=True)
-    return Content(content.np, content.lead, ties)
+    ask, then = _which_one(scene, query, base, noun) if bare else ("", "")
+    return Content(content.np, content.lead, ties, ask, then)
+
+
+def _which_one(scene: Scene, query: Query, base: str, noun: str) -> tuple[str, str]:
+    """ "which singer has the highest age", and a request for its columns where they are not what it is called by."""
+    one = scene.one(base)
+    if not all(isinstance(o.expression, Column) and o.expression.source == base for o in query.select):
+        return "", ""
+    names = [scene.phrase(o.expression) for o in query.select if isinstance(o.expression, Column)]
+    rest = noun.removeprefix(one).strip().removeprefix(f"{scene.who(base)} has").removeprefix("with").strip()
+    asked = f"which {one} {f'has {rest}' if noun.startswith(one) else f'is the {noun.removesuffix(one).strip()}'}"
+    shown = query.select[0].expression
+    if len(names) == 1 and isinstance(shown, Column) and scene.names(shown):
+        return asked, ""
+    return asked, f"{scene.voice.weigh(NAMING)} {scene.voice.pick(scene.its(base), 'the')} {scene.voice.listed(names)}."
 
 
 def _among(scene: Scene, key: OrderKey, base: str, k: int, drop: tuple[Predicate, ...]) -> str:
@@ -80,7 +106,7 @@ def _among(scene: Scene, key: OrderKey, base: str, k: int, drop: tuple[Predicate
     count = f"{k} " if k > 1 else ""
     return scene.voice.pick(
         f"{count}{noun} with {extreme} among {many}",
-        f"{count}{noun} that {'have' if k > 1 else 'has'} {extreme} of all {many}",
+        f"{count}{noun} {scene.who(base)} {'have' if k > 1 else 'has'} {extreme} of all {many}",
     )
 
 
@@ -117,17 +143,21 @@ def _extreme(scene: Scene, query: Query) -> Content | None:
     base, voice = scene.grain, scene.voice
     key = OrderKey(test.left, output.function == "max")
     extreme = f"{extreme_word(scene, test.left, key.descending)} {term(scene, test.left, base)}"
-    phrase, who = term(scene, test.left, base), scene.who(base)
-    many, one = scene.many(base), scene.one(base)
+    who, many, one = scene.who(base), scene.many(base), scene.one(base)
     form = voice.index("abc")
     has = (
         f"{who} have the {extreme}",
         f"with the {extreme}",
-        f"whose {phrase} {words.be(phrase)} the {extreme.split(' ' + phrase, maxsplit=1)[0]}",
+        f"that share the {extreme}",
     )
     if len(query.select) == 1 and isinstance(query.select[0].expression, Aggregate):
         return Content(f"the number of {many} {has[form]}", ask=f"how many {many} have the {extreme}")
-    single = has[form].replace(f"{who} have", f"{who} has")
+    single = has[form].replace(f"{who} have", f"{who} has").replace("that share", "with")
     content = answer(scene, query.select, base, f"{one} {single}", f"{many} {has[form]}", query.distinct, every=True)
-    tie = voice.pick("including any ties", "including ties", "ties included", "including all that tie")
-    return Content(content.np, content.lead, tie)
+    # "all" with a plural asks for every one of them; where no plural is said, the tie must be.
+    every = content.np.endswith(f"of all {many} {has[form]}")
+    ask = f"which {many} have the {extreme}"
+    own = all(isinstance(o.expression, Column) and o.expression.source == base for o in query.select)
+    names = voice.listed([words.plural(term(scene, o.expression, base)) for o in query.select])
+    tie = "" if every else voice.pick("including ties", "including any ties")
+    return Content(content.np, content.lead, tie, *((ask, f"{voice.weigh(NAMING)} all their {names}.") if own else ()))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agro_data.intent.questions.habits import CONDITION, PERSON_CONDITION, REDUCED, Weights
 from agro_data.intent.questions.voice import Voice
 
 # After these a further condition would attach to the wrong noun.
@@ -61,26 +62,23 @@ def combine(atoms: Sequence[Atom], who: str, plural: bool, voice: Voice, nested:
 
 
 def _single(atom: Atom, who: str, plural: bool, voice: Voice, reduced: bool = True, nested: bool = False) -> str:
-    forms = []
-    if atom.after.startswith(("named ", "called ", "titled ")) and reduced and (nested or voice.chance(0.85)):
-        return atom.after
     if atom.after and reduced:
-        forms += [atom.after] * 4 + (
-            [f"{who} are {atom.after}" if plural else f"{who} is {atom.after}"] * 2 if _adjective(atom) else []
-        )
-    if atom.have:
-        forms += [f"with {atom.have}"] * (2 if nested else 1) + ([] if nested else [f"{who} {atom.predicate(plural)}"])
-    elif atom.verb[0]:
-        forms += [f"{who} {atom.predicate(plural)}"] * 2
-    if atom.whose:
-        forms += [f"whose {atom.whose}"]
-    if not forms:
-        forms = [atom.after]
-    return voice.pick(*forms)
+        if voice.weigh(REDUCED) == "after" or nested:
+            return atom.after
+        if _adjective(atom):
+            return f"{who} {'are' if plural else 'is'} {atom.after}"
+    weights: Weights = PERSON_CONDITION if who == "who" else CONDITION
+    forms = {
+        "with": f"with {atom.have}" if atom.have else "",
+        "verb": f"{who} {atom.predicate(plural)}" if atom.predicate(plural) and not (nested and atom.have) else "",
+        "whose": f"whose {atom.whose}" if atom.whose else "",
+    }
+    possible = {text: weights[form] for form, text in forms.items() if text}
+    return voice.weigh(possible) if possible else atom.after
 
 
 def _adjective(atom: Atom) -> bool:
-    return atom.after.startswith(("older ", "younger ", "from ", "aged "))
+    return atom.after.startswith(("older ", "younger ", "from ", "in ", "aged "))
 
 
 def _several(atoms: Sequence[Atom], who: str, plural: bool, voice: Voice) -> str:

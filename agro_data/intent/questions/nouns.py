@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cached_property
 
 from agro_data.intent.questions import words
@@ -59,6 +60,40 @@ class Scene:
             elif join.right == alias:
                 found.append((join.left, join, join.direction == "down"))
         return found
+
+    def same(self, base: str, alias: str) -> bool:
+        """Whether a row of `alias` is the very thing that a row of `base` is: the person that a gymnast is.
+
+        So where a unique key leads from a noun of persons to "person", and the two have no column of one name.
+        """
+        if alias == base:
+            return True
+        child, parent = self.tables.get(base), self.tables.get(alias)
+        if child is None or parent is None or parent.singular != "person" or not words.is_person(child.singular):
+            return False
+        joins = [join for other, join, _ in self.neighbours(base) if other == alias]
+        keys = [[pair[0 if join.left == base else 1] for pair in join.columns] for join in joins]
+        unique = len(keys) == 1 and len(keys[0]) == 1 and child.column(keys[0][0]).unique
+        return unique and self._own_phrases(base).isdisjoint(
+            c.phrase.lower() for c in parent.columns if c.role != "identifier"
+        )
+
+    def relation(self, join: Join) -> str:
+        """The relation phrase of a join along a foreign key ("placed by"), where `semantics.yml` gives one."""
+        child, parent = (join.left, join.right) if join.direction == "up" else (join.right, join.left)
+        pairs = join.columns if join.direction == "up" else tuple((b, a) for a, b in join.columns)
+        return self.verb(self.table(child), self.table(parent), pairs)
+
+    def relation_of(self, alias: str) -> str:
+        """The relation phrase by which rows of the grain belong to `alias`, or ""."""
+        return next((self.relation(j) for other, j, up in self.neighbours(alias) if other == self.grain and not up), "")
+
+    def verb(self, child: TableProfile | None, parent: TableProfile | None, pairs: Sequence[tuple[str, str]]) -> str:
+        """The relation phrase of the foreign key with these (child column, parent column) pairs, or ""."""
+        if child is None or parent is None:
+            return ""
+        ends = (child.name, tuple(a for a, _ in pairs), parent.name)
+        return next((k.verb for k in self.profile.foreign_keys if (k.table, k.columns, k.ref_table) == ends), "")
 
     def table(self, alias: str) -> TableProfile | None:
         if alias in self.tables:
@@ -138,10 +173,15 @@ class Scene:
         phrase = _flag(profile.phrase) if profile.role == "boolean" else profile.phrase
         return re.sub(r"\bID\b", "id", phrase) if self.voice.lower_id else phrase
 
+    def names(self, column: Column) -> bool:
+        """Whether the column alone is what rows of its source are called by."""
+        table = self.table(column.source)
+        return table is not None and table.label_columns == (column.name,)
+
     def owned(self, column: Column, base: str) -> str:
         """The column as seen from a row of `base`: "age", or "age of the customer" for another source."""
         phrase = self.phrase(column)
-        if column.source == base:
+        if self.same(base, column.source):
             return phrase
         owner = self.one(column.source)
         if column.source not in self.tables:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agro_data.intent.questions import words
 from agro_data.intent.questions.comparing import sort_of
+from agro_data.intent.questions.habits import LARGEST, LATEST, SMALLEST, SUPERLATIVE
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.phrases import figure, term
 from agro_data.intent.tree import Aggregate, Column, DatePart, Expression, OrderKey, TextFunction
@@ -93,14 +94,13 @@ def _way(scene: Scene, key: OrderKey) -> str:
 def extreme_word(scene: Scene, expression: Expression, descending: bool) -> str:
     """ "highest", "earliest", "longest": the superlative that fits the key."""
     sort = sort_key(scene, expression)
-    pick = scene.voice.pick
     if sort in ("date", "year"):
-        return pick("latest", "most recent") if descending else "earliest"
+        return scene.voice.weigh(LATEST) if descending else "earliest"
     if sort == "text":
         return "alphabetically last" if descending else "alphabetically first"
     if isinstance(expression, TextFunction):
         return "greatest" if descending else "smallest"
-    return pick("highest", "largest", "highest", "greatest") if descending else pick("lowest", "smallest", "lowest")
+    return scene.voice.weigh(LARGEST if descending else SMALLEST)
 
 
 def superlative(scene: Scene, key: OrderKey, base: str, noun: str, k: int) -> str:
@@ -113,7 +113,7 @@ def superlative(scene: Scene, key: OrderKey, base: str, noun: str, k: int) -> st
         return f"{count}{adjective} {noun}"
     if isinstance(key.expression, TextFunction) and scene.voice.chance(0.5):
         inner = term(scene, key.expression.arguments[0], base)
-        return _with(f"{count}{noun}", plain, f"the {'longest' if key.descending else 'shortest'} {inner}")
+        return _with(scene, f"{count}{noun}", plain, f"the {'longest' if key.descending else 'shortest'} {inner}")
     counted = phrase.startswith("number of ")
     if counted and scene.voice.chance(0.7):
         extreme = f"the {'most' if key.descending else 'fewest'} {phrase[10:]}"
@@ -122,14 +122,21 @@ def superlative(scene: Scene, key: OrderKey, base: str, noun: str, k: int) -> st
             f"the {extreme_word(scene, key.expression, key.descending)} {phrase}"  # fmt: skip
     else:
         extreme = f"the {extreme_word(scene, key.expression, key.descending)} {phrase}"
-    return _with(f"{count}{noun}", plain, extreme)
+    return _with(scene, f"{count}{noun}", plain, extreme)
 
 
-def _with(noun: str, plain: str, extreme: str) -> str:
+def _with(scene: Scene, noun: str, plain: str, extreme: str) -> str:
     """The superlative straight after a bare noun; after a noun with conditions it would attach to the last of them."""
     if noun.endswith(plain):
-        return f"{noun} with {extreme}"
+        return f"{noun} {holding(scene, plain)} {extreme}"
     return f"{noun}, the one with {extreme}"
+
+
+def holding(scene: Scene, noun: str) -> str:
+    """ "with", or "that has", "who have" after the noun."""
+    if scene.voice.weigh(SUPERLATIVE) == "with":
+        return "with"
+    return f"{'who' if words.is_person(noun) else 'that'} {'have' if words.is_plural(noun) else 'has'}"
 
 
 def _countable(scene: Scene, key: OrderKey) -> bool:

@@ -15,6 +15,7 @@ from agro_data.intent.questions.comparing import (
     sort_of,
 )
 from agro_data.intent.questions.functions import combined, function_words, metric, text_function
+from agro_data.intent.questions.habits import DIFFERENT, NONE, SOME, WITHOUT
 from agro_data.intent.questions.modifiers import Atom, both, combine, either
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.values import quoted, say_value
@@ -33,6 +34,7 @@ from agro_data.intent.tree import (
     InList,
     InQuery,
     IsNull,
+    Join,
     Like,
     MetricCall,
     Or,
@@ -53,7 +55,7 @@ _DATE_PARTS = {"year": "year", "month": "calendar month", "day": "day of the mon
                "year_month": "year and month"}  # fmt: skip
 
 
-_LINKS = ("of", "of", "of", "for", "associated with")
+_LINKS = ("of", "of", "of", "of", "for")
 
 # --- expressions -------------------------------------------------------------------------------------------------
 
@@ -96,7 +98,7 @@ def figure(scene: Scene, aggregate: Aggregate, rows: str = "", short: bool = Fal
         counted = aggregate.argument
         if aggregate.distinct and counted is not None:
             kind = words.plural(term(scene, counted, base))
-            different = scene.voice.pick("different", "different", "distinct")
+            different = scene.voice.weigh(DIFFERENT)
             return f"number of {different} {kind}" + ("" if short else f" of {many}")
         if isinstance(counted, Column) and counted.source in scene.tables and counted.source != base:
             many = scene.many(counted.source)
@@ -265,6 +267,9 @@ def _existence(scene: Scene, predicate: Exists, base: str) -> Atom:
     said = subject(inner, child, plural=predicate.negated, nested=True)
     heavy = said not in (inner.one(child), inner.many(child))
     columns = tuple(c.name for _, c in predicate.link)
+    said_verb = scene.verb(inner.table(child), scene.table(base), [(c.name, o.name) for o, c in predicate.link])
+    if said_verb.endswith(" by"):
+        return _by_them(inner, child, predicate.negated, said_verb.removesuffix(" by"), heavy)
     role = scene.role_below(inner, child, columns, base)
     if role is not None:
         n = "any" if predicate.negated else "at least one"
@@ -273,14 +278,26 @@ def _existence(scene: Scene, predicate: Exists, base: str) -> Atom:
         said_one = subject(inner, child, plural=False) if predicate.negated else said
         return Atom(verb=(f"{many} the {role} of {n} {said_one}", f"{one} the {role} of {n} {said_one}"), heavy=heavy)
     if predicate.negated:
-        none = scene.voice.pick("do not have any", "have no", "do not have any")
-        one = "has no" if none == "have no" else "does not have any"
-        after = f"without any {said}" if not heavy else ""
+        none = voice.weigh(NONE)
+        if none == "do not have a":
+            none, said = "do not have", words.article(subject(inner, child, plural=False, nested=True))
+        one = {"have no": "has no", "do not have": "does not have"}.get(none, "does not have any")
+        after = f"without any {said}" if not heavy and none != "do not have" and voice.chance(WITHOUT) else ""
         return Atom(verb=(f"{none} {said}", f"{one} {said}"), after=after, heavy=heavy)
-    if voice.chance(0.4):
+    some = voice.weigh(SOME)
+    if some in ("plural", "any"):
         several = subject(inner, child, plural=True, nested=True)
-        return Atom(have=voice.pick(several, f"any {several}") if heavy else f"any {several}", heavy=heavy)
-    return Atom(have=f"at least one {said}", heavy=heavy)
+        return Atom(have=several if some == "plural" else f"any {several}", heavy=heavy)
+    return Atom(have=words.article(said) if some == "a" else f"at least one {said}", heavy=heavy)
+
+
+def _by_them(inner: Scene, child: str, negated: bool, participle: str, heavy: bool) -> Atom:
+    """ "have placed at least one order", "have not placed any orders": the active of "placed by"."""
+    some = (
+        f"any {subject(inner, child, True, nested=True)}" if negated else f"at least one {subject(inner, child, False)}"
+    )
+    no = "not " if negated else ""
+    return Atom(verb=(f"have {no}{participle} {some}", f"has {no}{participle} {some}"), heavy=heavy)
 
 
 def _membership(scene: Scene, predicate: InQuery, base: str) -> Atom:
@@ -324,15 +341,18 @@ def atoms_on(scene: Scene, alias: str, seen: set[str], drop: tuple[Predicate, ..
     parts = [p for p in parts_of(scene.query.where) if not any(p is d for d in drop)]
     atoms = [atom(scene, p, alias) for p in parts if owner(scene, p) == alias]
     seen = seen | {alias}
-    for other, _, up in scene.neighbours(alias):
+    for other, join, up in scene.neighbours(alias):
         if other in seen or other in scene.cte_of:
             continue
         below = atoms_on(scene, other, seen, drop)
+        if scene.same(alias, other):
+            atoms += below
+            continue
         if not below and up and not _spoken_of(scene, alias, other):
             atoms.append(Atom(have=words.article(scene.one(other))))
         if not below:
             continue
-        atoms.append(_relation(scene, alias, other, below, up, bare=not atoms))
+        atoms.append(_relation(scene, join, other, below, up, bare=not atoms))
     return atoms
 
 
@@ -349,22 +369,30 @@ def _spoken_of(scene: Scene, alias: str, other: str) -> bool:
     return any(n.source in beyond for n in walk(used) if isinstance(n, Column | MetricCall))
 
 
-def _relation(scene: Scene, alias: str, other: str, below: list[Atom], up: bool, bare: bool) -> Atom:
+def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool, bare: bool) -> Atom:
     """The tie to a neighbour that meets conditions of its own."""
     voice = scene.voice
     one = scene.one(other)
     single = f"{one} {combine(below, scene.who(other), False, voice, nested=True)}"
     simple = len(below) == 1 and not below[0].heavy
+    said = scene.relation(join)
+    if not up and said.endswith(" by"):
+        some = f"{said.removesuffix(' by')} at least one {single}"
+        return Atom(verb=(f"have {some}", f"has {some}"), heavy=True)
     if not up:
         return Atom(have=f"at least one {single}", heavy=True)
     whose = f"{one}'s {below[0].whose}" if simple and below[0].whose and "'s " not in below[0].whose else ""
     unique = simple and below[0].after.startswith(("named ", "called ", "titled "))
+    a_single = f"{words.article(one)} {single[len(one) + 1 :]}"
+    many = f"{scene.many(other)} {combine(below, scene.who(other), True, voice.twin(), nested=True)}"
+    theirs = f"the {single}" if unique else voice.pick(many, a_single)
+    belong, belongs = ("are in", "is in") if words.last_word(one).lower() in CONTAINERS else ("belong to", "belongs to")
     after = ""
-    if bare:
-        many = f"{scene.many(other)} {combine(below, scene.who(other), True, voice, nested=True)}"
+    if said:
+        belong, belongs, whose = f"are {said}", f"is {said}", ""
+    if bare and said:
+        after = f"{said} {theirs}"
+    elif bare:
         link = voice.pick("in", "in", "of") if words.last_word(one).lower() in CONTAINERS else voice.pick(*_LINKS)
-        a_single = f"{words.article(one)} {single[len(one) + 1 :]}"
-        after = f"{link} the {single}" if unique else voice.pick(f"{link} {many}", f"{link} {a_single}")
-    return Atom(
-        have=words.article(single) if not unique else f"the {single}", whose=whose, after=after, heavy=not simple
-    )
+        after = f"{link} {theirs}"
+    return Atom(whose=whose, after=after, verb=(f"{belong} {theirs}", f"{belongs} {theirs}"), heavy=not simple)

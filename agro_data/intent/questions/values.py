@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
+from agro_data.intent.questions.habits import BARE_NAME
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Value
 from agro_data.profiling.profile import ColumnProfile
@@ -40,8 +41,7 @@ def say_value(value: Value, column: ColumnProfile | None, voice: Voice) -> str:
         return _with_unit(say_number(raw), column)
     if column is not None and column.kind in ("date", "datetime", "text") and column.role == "date":
         return _say_date(raw, voice)
-    bare = 0.5 if " " in raw else 0.7
-    return raw if not needs_quotes(raw) and voice.chance(bare) else quoted(raw, voice)
+    return raw if not needs_quotes(raw) and voice.chance(BARE_NAME) else quoted(raw, voice)
 
 
 def quoted(text: str, voice: Voice) -> str:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from agro_data.intent.questions.habits import ENDS, QUOTE_DOUBLE
+
+T = TypeVar("T")
 
 
 class Voice:
@@ -15,15 +20,24 @@ class Voice:
         self.style = style
         self._random = random.Random(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big"))
         self._evidence: dict[str, None] = {}
-        self.quote = '"' if self.chance(0.6) else "'"
+        self.quote = '"' if self.chance(QUOTE_DOUBLE) else "'"
         self.lower_id = self.chance(0.85)
         self.oxford = self.chance(0.5)
         # One question speaks of ends of a scale in one pair of words.
-        self.scale = (("lowest", "highest"), ("smallest", "largest"), ("minimum", "maximum"))[self.index("abc")]
+        self.scale = self.weigh(ENDS)
 
     def pick(self, *options: str) -> str:
         """One of the options, all equally likely; repeat one to make it likelier."""
         return options[int(self._random.random() * len(options))]
+
+    def weigh(self, options: Mapping[T, float]) -> T:
+        """One of the options, each as likely as its weight."""
+        point = self._random.random() * sum(options.values())
+        for option, weight in options.items():
+            point -= weight
+            if point < 0:
+                return option
+        return next(reversed(list(options)))  # rounding may leave the point at the very end
 
     def index(self, options: Sequence[object]) -> int:
         return int(self._random.random() * len(options))
