@@ -11,6 +11,7 @@ import sys
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -120,7 +121,7 @@ def test_stored_sql_runs_without_us_and_gives_its_digest(mixed: Mixed) -> None:
         assert result_digest(row["result_columns"], answer, row["order_matters"]) == row["result_digest"], row["sql"]
 
 
-def run_plainly(path: Path, row: dict[str, object]) -> list[tuple[object, ...]]:
+def run_plainly(path: Path, row: dict[str, Any]) -> list[tuple[Any, ...]]:
     """The rows by the engine's own reader."""
     if row["dialect"] == "duckdb":
         connection, _ = open_duckdb(path, "files" if path.is_dir() else "duckdb", {})
