@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -160,7 +161,7 @@ SHAPES: dict[str, tuple[Query | SetOperation, tuple[str, ...]]] = {
     ),
     "top_per_group": (
         Query((S,), out(COUNTRY, NAME), keep=Keep((COUNTRY,), (OrderKey(AGE, True),), 1)),
-        ("(each|every) country", "name", "age", "ties"),
+        ("(each|every) country", "name", "age|oldest", "ties"),
     ),
     "window": (
         Query((S,), out(NAME, Window("rank", None, (COUNTRY,), (OrderKey(AGE, True),)))),
@@ -275,3 +276,57 @@ def test_text_values_stand_verbatim(text: str) -> None:
     query = Query((S,), out(AGE), where=Comparison("=", NAME, Value(text, ("singer", "full_name"))))
     for seed in range(10):
         assert text in render_question(Intent("music", "list", query, 1), PROFILE, "imperative", seed).text
+
+
+PLACED = replace(
+    PROFILE, foreign_keys=(ForeignKey("concert_event", ("singer_id",), "singer", ("singer_id",), verb="given by"),)
+)
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        (
+            Query((C, SINGER_UP), out(TITLE), (UP,), where=Comparison(">", Column("t2", "age"), Value(56))),
+            "given by (a singer|singers|the singer)",
+        ),
+        (Query((S,), out(NAME), where=Exists(RELATED, LINK)), "(have|has) given at least one concert"),
+        (Query((S,), out(NAME), where=Exists(RELATED, LINK, negated=True)), "have not given any concerts"),
+    ],
+)
+def test_a_relation_phrase_of_the_reader_is_used(query: Query, wanted: str, style: str) -> None:
+    for seed in range(6):
+        text = render_question(Intent("music", "list", query, 7), PLACED, style, seed).text
+        assert re.search(wanted, text), text
+
+
+def test_columns_are_named_in_the_order_of_the_answer() -> None:
+    country_first = Query((S,), out(COUNTRY, COUNT), group_by=(COUNTRY,))
+    figure_first = replace(country_first, select=out(COUNT, COUNTRY))
+    said: list[set[str]] = [set(), set()]
+    for place, query in enumerate((country_first, figure_first)):
+        for style in STYLES:
+            said[place] |= {
+                render_question(Intent("music", "group", query, 7), PROFILE, style, s).text for s in range(9)
+            }
+    assert not said[0] & said[1]
+
+
+def test_a_gymnast_is_a_person_and_not_the_person_of_a_gymnast() -> None:
+    person = TableProfile("people", 9, SINGER.columns[:3], "person", "people", primary_key=("singer_id",))
+    columns = (column("gymnast_id", "integer", "identifier", "ID", unique=True),
+               column("people_id", "integer", "identifier", "people ID", unique=True),
+               column("points", "real", "measure", "points"))  # fmt: skip
+    gymnast = TableProfile("gymnast", 9, columns, "gymnast", "gymnasts", primary_key=("gymnast_id",))
+    profile = replace(PROFILE, tables=(person, gymnast), foreign_keys=())
+    join = Join("t1", "t2", (("people_id", "singer_id"),))
+    sources = (Source("t1", "gymnast"), Source("t2", "people"))
+    query = Query(
+        sources, out(Column("t2", "full_name")), (join,), where=Comparison(">", Column("t1", "points"), Value(9))
+    )
+    for style in STYLES:
+        text = render_question(Intent("music", "list", query, 7), profile, style, 1).text
+        assert "person" not in text
+        assert "people" not in text
+        assert "gymnasts" in text

@@ -54,7 +54,7 @@ LISTED_ALL: Weights = {
     "for all the": 3,
 }
 LISTED_SOME: Weights = {"many": 38, "the": 22, "all": 12, "all the": 6, "singular": 8, "singular the": 4, "each": 1,
-                        "for": 4, "for the": 5}  # fmt: skip
+                        "for": 2, "for the": 3}  # fmt: skip
 
 # Bounds of a number.
 BOUNDS: dict[str, Weights] = {

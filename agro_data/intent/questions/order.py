@@ -108,7 +108,7 @@ def superlative(scene: Scene, key: OrderKey, base: str, noun: str, k: int) -> st
     phrase = term(scene, key.expression, base)
     plain = scene.many(base) if k > 1 else scene.one(base)
     count = f"{k} " if k > 1 else ""
-    adjective = _adjective(scene, key, base, phrase)
+    adjective = superlative_adjective(scene, key, base, phrase)
     if adjective and scene.voice.chance(0.6):
         return f"{count}{adjective} {noun}"
     if isinstance(key.expression, TextFunction) and scene.voice.chance(0.5):
@@ -144,7 +144,8 @@ def _countable(scene: Scene, key: OrderKey) -> bool:
     return profile is not None and profile.integral
 
 
-def _adjective(scene: Scene, key: OrderKey, base: str, phrase: str) -> str:
+def superlative_adjective(scene: Scene, key: OrderKey, base: str, phrase: str) -> str:
+    """ "oldest" for the highest age of a person; "" where no adjective says the key."""
     pair = _ADJECTIVES.get(phrase)
     if pair is None or not isinstance(key.expression, Column) or key.expression.source != base:
         return ""

@@ -8,7 +8,7 @@ from agro_data.intent.questions.columns import answer, joined, led
 from agro_data.intent.questions.content import Content
 from agro_data.intent.questions.functions import TAKEN
 from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.order import extreme_word, sort_key
+from agro_data.intent.questions.order import extreme_word, sort_key, superlative_adjective
 from agro_data.intent.questions.phrases import subject, term
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Arithmetic, Case, Column, Expression, SetOperation, Window
@@ -101,7 +101,9 @@ def best_of_each(scene: Scene) -> Content:
     group = scene.one(parent) if parent else scene.voice.listed([term(scene, e, base) for e in keep.partition])
     extreme = f"the {extreme_word(scene, key.expression, key.descending)} {term(scene, key.expression, base)}"
     rows = subject(scene, base, keep.k > 1)
-    noun = f"{keep.k} {rows} with {extreme}" if keep.k > 1 else f"{rows} with {extreme}"
+    count = f"{keep.k} " if keep.k > 1 else ""
+    adjective = superlative_adjective(scene, key, base, term(scene, key.expression, base))
+    noun = f"{count}{adjective} {rows}" if adjective and voice.chance(0.6) else f"{count}{rows} with {extreme}"
     shown = [o.expression for o in query.select]
     heads: list[str] = []
     own: list[str] = []

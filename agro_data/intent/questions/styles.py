@@ -68,8 +68,8 @@ def _descriptive(content: Content, voice: Voice) -> str:
 def _tailed(text: str, content: Content, voice: Voice) -> str:
     if not content.tail:
         return text
-    # Only an order may follow without a comma: nothing else of it can be read as part of the noun phrase.
-    comma = not _ORDER.match(content.tail) or "," in content.tail or voice.chance(TAIL_COMMA)
+    # Only an order may follow without a comma, and only where it cannot be read as part of the last of several things.
+    comma = not _ORDER.match(content.tail) or "," in content.tail + content.np or voice.chance(TAIL_COMMA)
     return f"{text}{',' if comma else ''} {content.tail}"
 
 

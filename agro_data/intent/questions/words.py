@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from agro_data.intent.questions.vocabulary import INVARIANT, PEOPLE, SINGULAR_IN_S
+from agro_data.intent.questions.vocabulary import INVARIANT, IRREGULAR_PARTICIPLES, PEOPLE, SINGULAR_IN_S
 
 if TYPE_CHECKING:
     import inflect
@@ -44,7 +44,7 @@ def head(phrase: str) -> tuple[str, str]:
 
 
 def _is_participle(word: str) -> bool:
-    return len(word) > 4 and word.endswith("ed") and not word.endswith("eed")
+    return word in IRREGULAR_PARTICIPLES or (len(word) > 4 and word.endswith("ed") and not word.endswith("eed"))
 
 
 @cache
@@ -66,6 +66,8 @@ def plural(phrase: str) -> str:
     if is_plural(phrase):
         return phrase
     before, _, word = start.rpartition(" ")
+    if not before and _is_participle(word):
+        return f"{phrase} values"
     if word.lower() in ("by", "in", "to", "from", "at", "on"):
         return f"{phrase} values"
     if word.lower() in INVARIANT:

@@ -1,0 +1,82 @@
+"""What the rows of a query are grouped by, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agro_data.intent.questions import words
+from agro_data.intent.questions.lists import implied
+from agro_data.intent.questions.nouns import Scene
+from agro_data.intent.questions.phrases import subject, term
+from agro_data.intent.tree import (
+    Column,
+    DatePart,
+    Expression,
+)
+
+
+@dataclass(frozen=True)
+class Group:
+    """One group in words. `entity` is the alias of the parent that each group is, or "" for a category.
+
+    `one`/`many` name the group with its conditions; `rows` the rows in it with theirs.
+    """
+
+    entity: str
+    one: str
+    many: str
+    rows: str
+    row_noun: str
+
+
+def group_of(scene: Scene) -> Group:
+    """What the rows of the query are grouped by."""
+    query = scene.query
+    keys = query.group_by
+    drop = implied(query, keys)
+    base = scene.grain
+    columns = [k for k in keys if isinstance(k, Column)]
+    entity = ""
+    if columns and len({c.source for c in columns}) == 1 and columns[0].source != base and len(columns) == len(keys):
+        table = scene.table(columns[0].source)
+        named = {c.name for c in columns}
+        if table is not None and (
+            (table.primary_key and named.issuperset(table.primary_key)) or any(table.column(n).unique for n in named)
+        ):
+            entity = columns[0].source
+    noun = scene.many(base)
+    if entity:
+        skip = {s.alias for s in query.sources if s.alias != entity and s.alias not in _above(scene, entity)}
+        one = subject(scene, entity, False, skip=skip, drop=drop)
+        many = subject(scene, entity, True, skip=skip, drop=drop)
+        return Group(entity, one, many, subject(scene, base, True, skip={entity}, drop=drop), noun)
+    names = [key_term(scene, k, base) for k in keys]
+    one = words.singular(names[0]) if len(names) == 1 else f"combination of {scene.voice.listed(names)}"
+    many = words.plural(names[0]) if len(names) == 1 else f"combinations of {scene.voice.listed(names)}"
+    return Group("", one, many, subject(scene, base, True, drop=drop), noun)
+
+
+def _above(scene: Scene, alias: str) -> set[str]:
+    """Sources reached from `alias` without passing through the grain."""
+    reached, frontier = {alias}, [alias]
+    while frontier:
+        for other, _, _ in scene.neighbours(frontier.pop()):
+            if other not in reached and other != scene.grain:
+                reached.add(other)
+                frontier.append(other)
+    return reached
+
+
+def key_term(scene: Scene, key: Expression, base: str) -> str:
+    """ "country"; "year of the order date"."""
+    if isinstance(key, DatePart):
+        column = term(scene, key.argument, base)
+        part = {"year": "year", "month": "calendar month", "day": "day of the month", "weekday": "day of the week",
+                "year_month": "year and month"}[key.part]  # fmt: skip
+        return f"{part} of the {column}"
+    return term(scene, key, base)
+
+
+def figure_first(scene: Scene) -> bool:
+    """Whether the answer shows the figure before the group it is of."""
+    return scene.query.select[0].expression not in scene.query.group_by
