@@ -38,7 +38,7 @@ def receipts(tmp_path: Path) -> Path:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(
             f"""
-            PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 65536;
+            PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
             CREATE TABLE shop (id INTEGER PRIMARY KEY, name TEXT, city TEXT);
             CREATE TABLE receipt (id INTEGER PRIMARY KEY, shop_id INTEGER REFERENCES shop(id), total REAL, scan BLOB);
             INSERT INTO shop VALUES (1, 'Corner', 'Oslo'), (2, 'Market', 'Lyon'), (3, 'Station', 'Graz');
