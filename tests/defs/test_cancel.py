@@ -51,6 +51,8 @@ def test_a_cancelled_run_leaves_no_process(number: signal.Signals, tmp_path: Pat
             env=os.environ | {"DAGSTER_HOME": str(home), "AGRO_CACHE": str(tmp_path / "cache")},
             stdout=stream,
             stderr=subprocess.STDOUT,
+            # A runner in the background of a script ignores SIGINT, and its children would inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         )
     root = psutil.Process(run.pid)
     started: list[psutil.Process] = []
