@@ -242,7 +242,7 @@ def test_equal_arguments_give_the_equal_question_and_seeds_vary_it() -> None:
 
 
 BOUNDS = [
-    Comparison(operator, AGE, Value(30, ("singer", "age")))  # type: ignore[arg-type]
+    Comparison(operator, AGE, Value(30, ("singer", "age")))
     for operator in ("=", "!=", "<", "<=", ">", ">=")
 ]
 

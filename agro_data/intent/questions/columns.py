@@ -10,6 +10,7 @@ from agro_data.intent.questions.habits import BESIDE, CORRESPONDING, DIFFERENT, 
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.phrases import term
 from agro_data.intent.questions.totals import totals
+from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import (
     Aggregate,
     Column,
@@ -17,6 +18,8 @@ from agro_data.intent.tree import (
     Output,
     Share,
 )
+
+_PART_OF_NAME = ("first", "middle", "last")
 
 
 def answer(
@@ -81,7 +84,7 @@ def _own(
     several = [words.plural(n) for n in names]
     plain = many == scene.many(base)
     if single:
-        return Content(f"the {scene.voice.listed(names)} of the {one}")
+        return Content(f"the {listed_names(voice, names)} of the {one}")
     if distinct:
         kind = voice.weigh(DIFFERENT)
         if len(names) == 1:
@@ -90,21 +93,34 @@ def _own(
                 if plain
                 else f"the {kind} {several[0]} of {many}"
             )
-        return Content(f"the {kind} combinations of {scene.voice.listed(names)} of {many}")
+        return Content(f"the {kind} combinations of {listed_names(voice, names)} of {many}")
     if definite:
-        return Content(f"the {scene.voice.listed(several)} of the {many}")
+        return Content(f"the {listed_names(voice, several)} of the {many}")
     if every:
         return Content(
             voice.pick(
-                f"the {scene.voice.listed(several)} of all {many}", f"the {scene.voice.listed(names)} of each {one}"
+                f"the {listed_names(voice, several)} of all {many}", f"the {listed_names(voice, names)} of each {one}"
             )
         )
     form = voice.weigh(LISTED_ALL if plain else LISTED_SOME)
-    what = voice.listed(names if form.startswith(("singular", "each")) else several)
+    what = listed_names(voice, names if form.startswith(("singular", "each")) else several)
     link = {"many": "of", "all": "of all", "all the": "of all the", "the": "of the", "singular": "of",
             "singular all": "of all", "singular the": "of the", "for": "for", "for all": "for all",
             "for the": "for the", "for all the": "for all the"}  # fmt: skip
     return Content(f"the {what} of each {one}" if form == "each" else f"the {what} {link[form]} {many}")
+
+
+def listed_names(voice: Voice, names: Sequence[str]) -> str:
+    """The names as a list; "first name", "last name" in a row become "first and last name"."""
+    merged: list[str] = []
+    for name in names:
+        before, _, noun = name.rpartition(" ")
+        last = merged[-1] if merged else ""
+        if before in _PART_OF_NAME and last.rpartition(" ")[0] in _PART_OF_NAME and last.endswith(f" {noun}"):
+            merged[-1] = f"{last.rpartition(' ')[0]} and {name}"
+        else:
+            merged.append(name)
+    return merged[0] if len(merged) == 1 else voice.listed(merged)
 
 
 def _phrases(scene: Scene, expressions: Sequence[Expression]) -> list[str]:

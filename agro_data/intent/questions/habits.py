@@ -101,3 +101,5 @@ GROUP_FIRST: Weights = {"different": 34, "plain": 26, "lead": 32, "each": 8}
 FIGURE_FIRST: Weights = {"for": 58, "in": 24, "with": 6, "per": 4, "different": 8}
 OF_ENTITY: Weights = {"of each": 32, "plural": 48, "lead": 20}
 ALONG: Weights = {"and": 70, "along with": 20, "together with": 10}
+BARE_WORD = 0.5  # so does a code or a single word
+TOTAL_NUMBER = 0.12  # "the total number of singers"

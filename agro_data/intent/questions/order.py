@@ -62,6 +62,10 @@ def order_clause(scene: Scene, keys: Sequence[OrderKey], base: str) -> str:
         if sort == "text":
             forms = [f"in {'reverse ' if first.descending else ''}alphabetical order of {bare}",
                      f"{verb} by {bare} in {'reverse ' if first.descending else ''}alphabetical order"]  # fmt: skip
+            if [o.expression for o in scene.query.select] == [first.expression]:
+                # One column and its own order: nothing else could be meant.
+                way = f"{'reverse ' if first.descending else ''}alphabetical order"
+                return voice.pick(f"in {way}", f"{verb} in {way}", f"in {way}")
             forms.append(
                 f"{verb} {'in reverse alphabetical order' if first.descending else 'alphabetically'} by {bare}"
             )

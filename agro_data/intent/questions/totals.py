@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from agro_data.intent.questions import words
 from agro_data.intent.questions.content import Content
 from agro_data.intent.questions.functions import function_words
+from agro_data.intent.questions.habits import TOTAL_NUMBER
 from agro_data.intent.questions.modifiers import Atom
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.phrases import atom, atoms_on, figure, term
@@ -72,7 +73,7 @@ def _further(scene: Scene, aggregate: Aggregate) -> str:
 
 def _how_many(scene: Scene, count: Aggregate, many: str) -> Content:
     base, voice = scene.grain, scene.voice
-    np = f"the {figure(scene, count, many)}"
+    np = f"the {'total ' if voice.chance(TOTAL_NUMBER) else ''}{figure(scene, count, many)}"
     if count.where is not None:
         return Content(np)
     if count.distinct and count.argument is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from agro_data.intent.questions.habits import BARE_NAME
+from agro_data.intent.questions.habits import BARE_NAME, BARE_WORD
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Value
 from agro_data.profiling.profile import ColumnProfile
@@ -15,8 +15,14 @@ _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "Augu
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LETTER = r"[^\W\d_]"
 _PROPER = re.compile(rf"[A-Z](?:{_LETTER}|['’.-])*{_LETTER}(?: (?:[A-Z](?:{_LETTER}|['’-])*|de|la|van|von))*")
+_WORD = re.compile(r"[a-z]{4,}|[A-Z]{2,6}|[A-Z]{1,4}-?\d{1,5}")
 _UNIT_NAMES = {"ms": "millisecond", "kg": "kilogram", "km": "kilomet", "$": "dollar", "mi": "mile", "s": "second",
                "min": "minute", "%": "percent", "USD": "dollar"}  # fmt: skip
+_GRAMMAR = frozenset((
+    "all", "and", "any", "are", "been", "both", "each", "either", "every", "false", "from", "have", "many",
+    "most", "none", "not", "null", "other", "some", "than", "that", "their", "true", "what", "which", "with",
+    "without", "yes",
+))  # fmt: skip
 _UNSAFE = frozenset({"And", "Or", "Not", "The", "In", "Of", "With", "By", "All", "Any", "None", "Other", "No", "Yes"})
 
 
@@ -41,7 +47,7 @@ def say_value(value: Value, column: ColumnProfile | None, voice: Voice) -> str:
         return _with_unit(say_number(raw), column)
     if column is not None and column.kind in ("date", "datetime", "text") and column.role == "date":
         return _say_date(raw, voice)
-    return raw if not needs_quotes(raw) and voice.chance(BARE_NAME) else quoted(raw, voice)
+    return raw if voice.chance(_bare_rate(raw)) else quoted(raw, voice)
 
 
 def quoted(text: str, voice: Voice) -> str:
@@ -50,6 +56,13 @@ def quoted(text: str, voice: Voice) -> str:
     if mark in text:
         mark = "'" if mark == '"' else '"'
     return f"{mark}{text}{mark}"
+
+
+def _bare_rate(text: str) -> float:
+    """How often the text stands without quotation marks: names often, single words and codes less, others never."""
+    if not needs_quotes(text):
+        return BARE_NAME
+    return BARE_WORD if _WORD.fullmatch(text) is not None and text.lower() not in _GRAMMAR else 0.0
 
 
 def needs_quotes(text: str) -> bool:
