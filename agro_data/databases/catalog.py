@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import json
 import stat
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from agro_data.databases.content import content_hash
 from agro_data.databases.health import examine
-from agro_data.databases.identity import content_hash, database_id, distinct_ids, one_line
-from agro_data.databases.opening import DATA_SUFFIXES, first_line, is_data_file
+from agro_data.databases.identity import database_id, distinct_ids, one_line
+from agro_data.databases.opening import DATA_SUFFIXES, DatabaseError, first_line, is_data_file
 from agro_data.databases.types import Catalog, Database, Layout, Problem
 
 SQLITE_HEADER = b"SQLite format 3\0"
@@ -133,18 +134,13 @@ def _databases(search: _Search) -> list[Database]:
         if len(same := of_id[database_id(name).lower()]) > 1:
             reason = f"one id for {', '.join(same)}: this one is called {db_id}"
             search.problem(path, reason, "rename one to choose its id", left_out=False)
-        try:
-            hashed = content_hash(path, layout)
-        except OSError as error:
-            search.problem(path, f"cannot be read: {error.strerror}", "check its permissions")
-            continue
         semantics = [path.parent / f"{name}.{SEMANTICS}", *([own / SEMANTICS] if alone else [])]
         database = Database(
             db_id,
             "sqlite" if layout == "sqlite" else "duckdb",
             layout,
             path,
-            hashed,
+            "",  # hashed once it is known that it can be used
             search.relative(path),
             spider_tables=spider.of(path.parent, name),
             descriptions=own / DESCRIPTIONS if alone and (own / DESCRIPTIONS).is_dir() else None,
@@ -152,8 +148,14 @@ def _databases(search: _Search) -> list[Database]:
         )
         problems = examine(database)
         search.problems += problems
-        if not any(problem.left_out for problem in problems):
-            databases.append(database)
+        if any(problem.left_out for problem in problems):
+            continue
+        try:
+            databases.append(replace(database, content_hash=content_hash(path, layout)))
+        except OSError as error:
+            search.problem(path, f"cannot be read: {error.strerror}", "check its permissions")
+        except DatabaseError as error:
+            search.problem(path, first_line(error), "check it with the engine's own tools, or give a copy")
     for folder, count in by_folder.items():
         if count > 1 and (folder / SEMANTICS).is_file():
             reason = f"lies beside {count} databases and is used for none"

@@ -1,4 +1,4 @@
-"""What a database is called, and which content it has: stable ids and content hashes.
+"""What a database is called: stable ids.
 
 Ids match `[A-Za-z0-9_][A-Za-z0-9_.-]*`: each run of other characters becomes one `_`. Where several databases
 would have one id, each takes its whole relative path instead (`a/shop.db` and `b/shop.db` become `a.shop` and
@@ -8,13 +8,9 @@ would have one id, each takes its whole relative path instead (`a/shop.db` and `
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
-
-from agro_data.databases.opening import data_files, with_sides
-from agro_data.databases.types import Layout
+from pathlib import PurePosixPath
 
 ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
@@ -67,22 +63,3 @@ def database_id(name: str) -> str:
 def one_line(text: str) -> str:
     """Text with line breaks and other control characters written as escapes."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def content_hash(path: Path, layout: Layout) -> str:
-    """SHA-256 (hex), streamed: of the file's bytes, followed by those of its log or journal where it has one.
-
-    Of a folder: of each data file's name, a zero byte and the SHA-256 of its bytes, in the order of names.
-    Raises `OSError` when a file cannot be read.
-    """
-    digest = hashlib.sha256()
-    if layout == "files":
-        for file in sorted(data_files(path), key=lambda file: file.name):
-            with file.open("rb") as stream:
-                digest.update(os.fsencode(file.name) + b"\0" + hashlib.file_digest(stream, "sha256").digest())
-        return digest.hexdigest()
-    for file in with_sides(path, layout):
-        with file.open("rb") as stream:
-            while block := stream.read(2**20):
-                digest.update(block)
-    return digest.hexdigest()

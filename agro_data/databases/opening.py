@@ -38,6 +38,7 @@ DUCKDB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "temp_directory": "",  # no spilling: nothing is written anywhere
     "threads": "1",
 }
+UTC = "SET TimeZone = 'UTC'"  # else a TIMESTAMPTZ would read otherwise on a machine in another time zone
 
 
 class DatabaseError(Exception):
@@ -112,9 +113,11 @@ def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tupl
     import duckdb  # noqa: PLC0415
 
     if layout == "duckdb":
-        locked = {"enable_external_access": "false", "lock_configuration": "true"}
-        config = {**DUCKDB_SETTINGS, **settings, **locked}
-        return duckdb.connect(path, read_only=True, config=config), []
+        config = {**DUCKDB_SETTINGS, **settings, "enable_external_access": "false"}
+        connection = duckdb.connect(path, read_only=True, config=config)
+        connection.execute(UTC)
+        connection.execute("SET lock_configuration = true")
+        return connection, []
     connection = duckdb.connect(":memory:", config=DUCKDB_SETTINGS)
     problems: list[str] = []
     allowed: list[str] = []
@@ -138,6 +141,7 @@ def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tupl
     connection.execute(f"SET allowed_paths = [{', '.join(allowed)}]")
     for setting, value in settings.items():
         connection.execute(f"SET {setting} = '{value}'")
+    connection.execute(UTC)
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
     return connection, problems

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from agro_data.databases.content import content_hash
 from agro_data.databases.types import Database
-from agro_data.fingerprint import file_hash, seed_of
+from agro_data.fingerprint import seed_of
 from agro_data.populate.surrogate import build_surrogate
 from agro_data.profiling.profiler import profile_database
 from agro_data.work import write_json
@@ -42,4 +43,4 @@ def surrogates(sources: Sequence[Database], folder: Path, seed: int) -> tuple[li
 
 
 def _stand_in(source: Database, target: Path) -> Database:
-    return replace(source, layout=source.dialect, path=target, content_hash=file_hash(target))
+    return replace(source, layout=source.dialect, path=target, content_hash=content_hash(target, source.dialect))
