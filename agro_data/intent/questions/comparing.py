@@ -63,7 +63,9 @@ def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Vo
             more = {"greater than or equal to": "at least", "less than or equal to": "at most"}.get(more, more)
             more = {"under": "fewer than", "over": "more than"}.get(more, more)
             have = f"{more} {text} {words.singular(counted) if text == '1' else counted}"
-        return Atom(have=have, whose=f"{phrase} {is_} {bound} {text}", after=_older(phrase, operator, text))
+        full = f"{a_phrase} {small} {text}"
+        verb = (f"have {full}", f"has {full}") if have != full and not counted else ("", "")
+        return Atom(have, f"{phrase} {is_} {bound} {text}", _older(phrase, operator, text), verb)
     if operator == "!=":
         other = voice.pick("other than", "different from") if sort == "text" else "other than"
         return Atom(have=f"{a_phrase} {other} {text}", whose=f"{phrase} {is_} not {text}")

@@ -115,7 +115,7 @@ def superlative(scene: Scene, key: OrderKey, base: str, noun: str, k: int) -> st
     adjective = superlative_adjective(scene, key, base, phrase)
     if adjective and scene.voice.chance(0.6):
         return f"{count}{adjective} {noun}"
-    if isinstance(key.expression, TextFunction) and scene.voice.chance(0.5):
+    if isinstance(key.expression, TextFunction):
         inner = term(scene, key.expression.arguments[0], base)
         return _with(scene, f"{count}{noun}", plain, f"the {'longest' if key.descending else 'shortest'} {inner}")
     counted = phrase.startswith("number of ")

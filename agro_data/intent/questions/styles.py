@@ -23,6 +23,7 @@ _ORDER = re.compile(r"(sorted|ordered|listed) ((?:by|in|alphabetically|from) .*)
 _REST = re.compile(
     r" (?:of|with|that|who|whose|for|per|in|among|together|along|shared|found|to|on|at|by)\b|, (?:and|along|together) "
 )
+_NUMBERS = ("the number of ", "the total number of ")
 _ALL_VERBS = frozenset({"Show", "List", "Find", "Return", "Give", "Please list", "Please show", "Give me"})
 
 
@@ -50,7 +51,12 @@ def _said(content: Content, style: str, voice: Voice) -> str:
     if form == "bare" and not content.lead:
         return _tailed(content.np.removeprefix("the "), content, voice) + voice.pick("", ".")
     command = voice.weigh(COMMANDS[style])
-    if style == "concise" and not content.lead and voice.chance(ARTICLE_DROPPED):
+    if (
+        style == "concise"
+        and not content.lead
+        and not content.np.startswith(_NUMBERS)
+        and voice.chance(ARTICLE_DROPPED)
+    ):
         return _tailed(f"{command} {content.np.removeprefix('the ')}", content, voice) + "."
     return _told(content, command, voice)
 
@@ -94,6 +100,8 @@ def _told(content: Content, verb: str, voice: Voice) -> str:
     if content.np.startswith("the number of ") and voice.chance(COUNTED):
         verb = "Count"
     np = content.np
+    if np.startswith(_NUMBERS):
+        verb = verb.replace("List", "Find").replace("list", "find")
     if not content.lead:
         if verb in _ALL_VERBS and _several(np) and voice.chance(ALL_COMMAND):
             np = f"all {voice.pick('', 'the ')}{np.removeprefix('the ')}"
