@@ -241,10 +241,7 @@ def test_equal_arguments_give_the_equal_question_and_seeds_vary_it() -> None:
     assert len(set(one)) >= 10
 
 
-BOUNDS = [
-    Comparison(operator, AGE, Value(30, ("singer", "age")))
-    for operator in ("=", "!=", "<", "<=", ">", ">=")
-]
+BOUNDS = [Comparison(operator, AGE, Value(30, ("singer", "age"))) for operator in ("=", "!=", "<", "<=", ">", ">=")]
 
 
 def test_bounds_never_share_a_question() -> None:
@@ -330,3 +327,24 @@ def test_a_gymnast_is_a_person_and_not_the_person_of_a_gymnast() -> None:
         assert "person" not in text
         assert "people" not in text
         assert "gymnasts" in text
+
+
+def test_the_key_of_an_order_names_its_owner_where_two_columns_share_a_phrase() -> None:
+    singer = replace(SINGER, columns=(*SINGER.columns, column("title", "text", "category", "title")))
+    profile = replace(PROFILE, tables=(singer, CONCERT))
+    theirs = Column("t2", "title")
+    query = Query((C, SINGER_UP), out(TITLE, theirs), (UP,), order_by=(OrderKey(TITLE),))
+    for style in STYLES:
+        text = render_question(Intent("music", "list", query, 7), profile, style, 1).text
+        assert "title of the concert" in text, text
+
+
+@pytest.mark.parametrize(("distinct", "said"), [(40, False), (9, True)])
+def test_parents_without_children_are_left_out_aloud(distinct: int, said: bool) -> None:
+    columns = tuple(replace(c, distinct=distinct) if c.name == "singer_id" else c for c in CONCERT.columns)
+    profile = replace(PROFILE, tables=(SINGER, replace(CONCERT, columns=columns)))
+    name = Column("t2", "full_name")
+    query = Query((C, SINGER_UP), out(name, COUNT), (UP,), group_by=(Column("t2", "singer_id"), name))
+    for style in STYLES:
+        text = render_question(Intent("music", "group", query, 7), profile, style, 1).text
+        assert ("at least one concert" in text) == said, text

@@ -65,8 +65,10 @@ def _entity(
     first = asked[0] if asked else None
     counts = isinstance(first, Aggregate) and first.function == "count" and not first.distinct and len(asked) == 1
     one = group.one
-    if not left and group.rows == group.row_noun and one == scene.one(group.entity) and voice.chance(0.3):
-        one = f"{one} with at least one {scene.one(scene.grain)}"
+    if not left and group.rows == group.row_noun and one == scene.one(group.entity) and not scene.covered(group.entity):
+        # The answer leaves out those without any.
+        some = f"at least one {scene.one(scene.grain)}"
+        one = f"{one} {voice.pick('with', f'{scene.who(group.entity)} has')} {some}"
     relation = scene.relation_of(group.entity)
     if counts and relation:
         f = f"the number of {group.rows} {relation} {'them' if person else 'it'}"
@@ -88,11 +90,11 @@ def _entity(
         own = _share_text(scene, asked, group) or figures(scene, asked, group.rows)
         rest = f"{scene.its(group.entity)} {voice.listed(names)}"
         if form == "lead":
-            return Content(f"{f} and {rest}", lead=f"for {voice.weigh(EACH)} {one}", tail=tail, ask=ask, then=then)
+            return Content(f"{f} and {rest}", lead=f"for {voice.weigh(EACH)} {one}", tail=tail)
         return Content(f"{own} for each {one} and {rest}", tail=tail, ask=ask, then=then)
     if form == "lead":
         led = f"the {scene.voice.listed(names)} and {f}" if len(names) == 1 else f"the {', '.join(names)} and {f}"
-        return Content(led, lead=f"for {voice.weigh(EACH)} {one}", tail=tail, ask=ask, then=then)
+        return Content(led, lead=f"for {voice.weigh(EACH)} {one}", tail=tail)
     if form == "plural" and counts and not relation and one == group.one:
         several = voice.listed([words.plural(n) for n in names])
         count = f"the number of {group.rows} {voice.pick('each of them has', 'for each', 'each one has')}"

@@ -30,7 +30,13 @@ def key_phrase(scene: Scene, expression: Expression, base: str) -> str:
         if expression.function == "count" and not expression.distinct and expression.argument is None:
             return f"the number of {scene.many(base)}"
         return f"the {figure(scene, expression, short=True)}"
-    return term(scene, expression, base)
+    phrase = term(scene, expression, base)
+    shown = [o.expression for o in scene.query.select if isinstance(o.expression, Column)]
+    if isinstance(expression, Column) and any(
+        c.source != expression.source and scene.phrase(c) == scene.phrase(expression) for c in shown
+    ):
+        return f"{scene.phrase(expression)} of the {scene.one(expression.source)}"
+    return phrase
 
 
 def sort_key(scene: Scene, expression: Expression) -> str:

@@ -105,7 +105,7 @@ def percentage(scene: Scene, share: Share, many: str) -> Content:
     """ "what percentage of singers are from France"."""
     base = scene.grain
     made = atom(scene, share.where, base)
-    verb = made.predicate(True) or (f"are {made.after}" if made.after else "")
+    verb = verb_phrase([made])
     if not verb:
         verb = f"are ones whose {made.whose}"
     who = scene.who(base)

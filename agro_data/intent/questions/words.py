@@ -33,8 +33,8 @@ def head(phrase: str) -> tuple[str, str]:
     """
     found = re.search(r" (?:(?:of|in|per|for|at|on|to|from|by|with|that)(?= |$)|\()", phrase)
     start = phrase if found is None or found.start() == 0 else phrase[: found.start()]
-    if start.startswith("date ") and not start.endswith((" format", " type", " code", " id", " ID")):
-        start = "date"
+    if start.startswith(("date ", "dates ")) and not start.endswith((" format", " type", " code", " id", " ID")):
+        start = start.split(" ", 1)[0]
     before, _, last = start.rpartition(" ")
     if before and _is_participle(last):
         start = before
