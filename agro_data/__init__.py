@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agro_data.pipeline import Build, build
     from agro_data.config import BuildConfig, ConfigError, RunConfig
+    from agro_data.pipeline import Build, build
     from agro_data.publish.read import Version, open_version
 
 _HOMES = {

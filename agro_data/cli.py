@@ -18,10 +18,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from agro_data.pipeline import Build, build, cache_folder, funnel
 from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, RunConfig
 from agro_data.databases.catalog import find_databases
 from agro_data.estimate import estimate
+from agro_data.pipeline import Build, build, cache_folder, funnel
 from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.semantics import draft_semantics
 from agro_data.progress import Bars
@@ -34,6 +34,7 @@ from agro_data.work import atomic_path
 
 FAILED_SOME = 1
 CANNOT_START = 2
+SHOWN_ROWS = 3
 
 screen = Console()
 notes = Console(stderr=True)
@@ -244,7 +245,8 @@ def versions_command(out: Path, name: str | None, show: str | None, as_json: boo
 def show_version(version: Version) -> None:
     """Where a version is, three of its rows, its counts and its funnel."""
     screen.print(f"\n[bold]{version.path}[/bold]")
-    for row in version.examples().head(3).collect().iter_rows(named=True):
+    examples = version.examples().sort("example_id").collect()  # ids are hashes: neighbours have nothing in common
+    for row in examples.head(SHOWN_ROWS).iter_rows(named=True):
         screen.print()
         screen.print(row["question"], style="bold", markup=False, highlight=False)
         screen.print(f"  {row['sql']}", markup=False, highlight=False)

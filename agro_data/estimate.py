@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agro_data.pipeline import prepare, run_stage
 from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
 from agro_data.databases.catalog import find_databases
+from agro_data.pipeline import prepare, run_stage
 from agro_data.stages.shards import usable
 
 PROBE = 150  # examples

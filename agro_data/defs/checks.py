@@ -1,5 +1,6 @@
 """Checks that stand between the stages and the corpus. A blocking one that fails stops what is to its right."""
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,11 @@ def _result(
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
     **figures: Any,
 ) -> dg.AssetCheckResult:
-    """What was found is said whether it passed or not; offenders are named."""
+    """What was found is said whether it passed or not; offenders are named, in the log too."""
+    reason = f"{found}{offenders}"
+    if not passed:
+        dg.get_dagster_logger().log(
+            logging.WARNING if severity == dg.AssetCheckSeverity.WARN else logging.ERROR, reason
+        )
     readable = {name.replace("_", " "): value for name, value in figures.items()}
-    return dg.AssetCheckResult(passed=passed, severity=severity, description=f"{found}{offenders}", metadata=readable)
+    return dg.AssetCheckResult(passed=passed, severity=severity, description=reason, metadata=readable)
