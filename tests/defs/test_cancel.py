@@ -56,16 +56,21 @@ def test_a_cancelled_run_leaves_no_process(number: signal.Signals, tmp_path: Pat
         )
     root = psutil.Process(run.pid)
     started: list[psutil.Process] = []
-    deadline = time.monotonic() + 120
-    while run.poll() is None and time.monotonic() < deadline:
-        started = descendants(root)
-        if "candidates: " in log.read_text() and len(started) >= 3:  # the fork server and two workers
-            break
-        time.sleep(0.1)
-    assert run.poll() is None, log.read_text()[-3000:]
-    assert len(started) >= 3, log.read_text()[-3000:]
-    run.send_signal(number)
-    assert run.wait(timeout=60) != 0
-    _, alive = psutil.wait_procs(started, timeout=10)
-    assert not alive, log.read_text()[-3000:]
-    assert not list((tmp_path / "out").glob("school/v*"))
+    try:
+        deadline = time.monotonic() + 120
+        while run.poll() is None and time.monotonic() < deadline:
+            started = descendants(root)
+            if "candidates: " in log.read_text() and len(started) >= 3:  # the fork server and two workers
+                break
+            time.sleep(0.1)
+        assert run.poll() is None, log.read_text()[-3000:]
+        assert len(started) >= 3, log.read_text()[-3000:]
+        run.send_signal(number)
+        assert run.wait(timeout=60) != 0
+        _, alive = psutil.wait_procs(started, timeout=10)
+        assert not alive, log.read_text()[-3000:]
+        assert not list((tmp_path / "out").glob("school/v*"))
+    finally:
+        for process in started if run.poll() is not None else [*started, root]:
+            if process.is_running():
+                process.kill()
