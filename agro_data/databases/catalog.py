@@ -78,7 +78,7 @@ class _Search:
         for entry in visible:
             if not entry.is_dir():
                 self.file(entry)
-            elif not entry.is_symlink() and entry.name != DESCRIPTIONS:
+            elif not entry.is_symlink() and entry.name != DESCRIPTIONS and not _is_corpus(entry):
                 self.folder(entry)
         if len(self.found) == before and any(is_data_file(entry) for entry in visible if entry.is_file()):
             self.found.append((folder, "files"))
@@ -114,6 +114,11 @@ class _Search:
         else:
             return
         self.found.append((file, layout))
+
+
+def _is_corpus(folder: Path) -> bool:
+    """Whether a folder is a corpus of ours: output below the databases must not be the next build's input."""
+    return (folder / "latest").is_file() and any(folder.glob("v*-*/manifest.json"))
 
 
 def _databases(search: _Search) -> list[Database]:

@@ -298,3 +298,14 @@ def test_the_spider_databases() -> None:
     assert len(catalog.databases) == 116
     assert all(database.spider_tables for database in catalog.databases)
     assert left_out(catalog) == {}
+
+
+def test_a_corpus_among_the_databases_is_no_database(tmp_path: Path) -> None:
+    version = tmp_path / "demo" / "v0001-0123abcd"
+    (version / "data").mkdir(parents=True)
+    (version / "manifest.json").write_text("{}")
+    (tmp_path / "demo" / "latest").write_text(version.name)
+    for folder in (version / "data", tmp_path / "plain"):
+        folder.mkdir(exist_ok=True)
+        (folder / "rows.csv").write_text("a,b\n1,2\n3,4\n")
+    assert [database.db_id for database in find_databases(tmp_path).databases] == ["plain"]
