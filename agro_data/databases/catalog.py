@@ -10,6 +10,7 @@ ones (see `identity`), and a note names them.
 from __future__ import annotations
 
 import json
+import os
 import stat
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -118,7 +119,7 @@ class _Search:
 
 def _is_corpus(folder: Path) -> bool:
     """Whether a folder is a corpus of ours: output below the databases must not be the next build's input."""
-    return (folder / "latest").is_file() and any(folder.glob("v*-*/manifest.json"))
+    return os.path.isfile(folder / "latest") and any(folder.glob("v*-*/manifest.json"))
 
 
 def _databases(search: _Search) -> list[Database]:
