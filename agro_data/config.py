@@ -99,5 +99,8 @@ class RunConfig:
     seconds: float = 10.0  # per statement in the sandbox; SQLite's are bounded by steps long before, see ARCHITECTURE
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "out", Path(self.out))  # a path in a script is often text
+        if self.cache is not None:
+            object.__setattr__(self, "cache", Path(self.cache))
         if self.workers < 1:
             raise ConfigError(f"workers is {self.workers}: at least 1 is needed")

@@ -10,12 +10,15 @@ import errno
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
@@ -81,9 +84,10 @@ def _run_pool(
     size = min(workers, len(tasks))
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(max_workers=size, mp_context=context, initializer=_end_with_parent) as pool:
-        futures: dict[Future[Outcome[Task, Answer]], int] = {
-            pool.submit(_attempt, function, task): index for index, task in tasks.items()
-        }
+        with _main_hidden():
+            futures: dict[Future[Outcome[Task, Answer]], int] = {
+                pool.submit(_attempt, function, task): index for index, task in tasks.items()
+            }
         lost: list[int] = []
         try:
             for future in as_completed(futures):
@@ -96,6 +100,20 @@ def _run_pool(
                 worker.terminate()
             raise
     return sorted(lost)
+
+
+@contextmanager
+def _main_hidden() -> Iterator[None]:
+    """Workers started meanwhile do not import the caller's main module.
+
+    They need nothing of it, and a script without `if __name__ == "__main__"` would build again in each of them.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _end_with_parent() -> None:
