@@ -47,7 +47,8 @@ def run_shards(
     *,
     isolate: bool = False,
 ) -> list[Outcome[Task, Answer]]:
-    """Outcomes in the order of `tasks`. `function` and the tasks must be picklable when `workers` > 1.
+    """Outcomes in the order of `tasks`. With `workers` > 1 `function` and the tasks must be picklable and importable:
+    workers never import the main module.
 
     `isolate` keeps even a single worker out of this process: what it loads, such as torch, goes when it ends. A task
     whose process died is tried once more, alone, so that a neighbour's crash is not blamed on it.

@@ -97,25 +97,29 @@ def test_a_full_disk_stops_the_build(workers: int) -> None:
         parallel.run_shards(_full, [1, 2], workers, lambda o: None)
 
 
-ORPHANS = """
-import os, sys, time
+WAITING = """
+import os, time
 from pathlib import Path
-from agro_data import parallel
 
 def wait(place):
     Path(place, str(os.getpid())).touch()
     time.sleep(60)
+"""
+ORPHANS = """
+import sys
+from agro_data import parallel
+from waiting import wait
 
-if __name__ == "__main__":
-    parallel.run_shards(wait, [sys.argv[1], sys.argv[1]], 2, lambda outcome: None)
+parallel.run_shards(wait, [sys.argv[1], sys.argv[1]], 2, lambda outcome: None)
 """
 
 
 def test_workers_end_with_the_process_they_work_for(tmp_path: Path) -> None:
     script, place = tmp_path / "orphans.py", tmp_path / "workers"
     script.write_text(ORPHANS)
+    (tmp_path / "waiting.py").write_text(WAITING)  # workers import tasks, never the caller's main module
     place.mkdir()
-    parent = subprocess.Popen([sys.executable, script, place])
+    parent = subprocess.Popen([sys.executable, script, place], env=os.environ | {"PYTHONPATH": str(tmp_path)})
     _until(lambda: len(list(place.iterdir())) == 2)
     parent.kill()
     parent.wait()
