@@ -24,6 +24,7 @@ from agro_data.progress import Reporter, silent
 from agro_data.publish.read import Version, open_version
 from agro_data.stages import finish, shards
 from agro_data.stages.context import Context, store_catalog
+from agro_data.stages.inputs import check_inputs
 from agro_data.stages.surrogates import surrogates
 from agro_data.work import Work
 
@@ -74,7 +75,7 @@ STAGES: dict[str, Stage] = {
 def prepare(config: BuildConfig, run: RunConfig) -> Context:
     """Find the databases, name the build by its fingerprint, and open its work folder.
 
-    Raises `ConfigError` when no database can be used.
+    Raises `ConfigError` when no database can be used, or something else it was given cannot.
     """
     source = Path(config.databases).expanduser()
     if not source.exists():
@@ -83,13 +84,14 @@ def prepare(config: BuildConfig, run: RunConfig) -> Context:
     if not found.databases:
         reasons = "".join(f"\n  {problem}" for problem in found.problems)
         raise ConfigError(f"{source}: no database that can be used{reasons}")
+    problems, notes = check_inputs(config, (database.dialect for database in found.databases))
     identity = fingerprint(config, found)
     cache = cache_folder(run)
     work = Work(cache / "work" / identity[:16])
     context = Context(work, config, cache, run.seconds)
     work.write_json("build.json", {"fingerprint": identity, "config": config.to_dict()})
-    problems = [str(problem) for problem in found.problems if problem.left_out]
-    notes = [str(problem) for problem in found.problems if not problem.left_out]
+    problems += [str(problem) for problem in found.problems if problem.left_out]
+    notes += [str(problem) for problem in found.problems if not problem.left_out]
     if config.values == "synthetic":
         made, failed, told = surrogates(found.databases, work.root / "surrogates", config.seed)
         store_catalog(work, made, problems + failed, notes + told)

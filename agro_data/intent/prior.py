@@ -38,8 +38,9 @@ class Prior:
         return replace(self, shapes={**self.shapes, **weights})
 
     def for_profile(self, profile: DatabaseProfile) -> Prior:
-        """This prior with the shape weights that the database's `semantics.yml` asks for."""
-        return self.with_shapes(dict(profile.construct_prior)) if profile.construct_prior else self
+        """This prior with the factors of `semantics.yml`: 2 asks a shape twice as often, 0 never."""
+        factors = dict(profile.construct_prior)
+        return self.with_shapes({s: self.shapes[s] * factors[s] for s in self.shapes if s in factors})
 
 
 @cache

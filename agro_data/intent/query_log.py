@@ -1,9 +1,16 @@
-"""What a query log says about what is asked: shape weights for the prior. Literals are never kept."""
+"""What a query log says about what is asked: shape weights for the prior.
+
+A log is any text with SQL in it: statements that end in a semicolon, or one a line, with or without a time stamp and a
+log level before them. Only how often each shape was asked is kept: no literal, name or statement of the log.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import sqlglot
@@ -29,7 +36,6 @@ SHOWS: tuple[tuple[str, str], ...] = (
     ("in_subquery", "related_exists"),
     ("scalar_subquery", "compare_average"),
     ("having", "having"),
-    ("date_part", "date_group"),
     ("group_by", "group"),
     ("count_distinct", "aggregate"),
     ("aggregate", "aggregate"),
@@ -40,11 +46,47 @@ SHOWS: tuple[tuple[str, str], ...] = (
 SHARE = 0.7  # weight of the log; the rest stays with the shipped prior, so that nothing it lacks is impossible
 
 
-def statements(path: Path) -> list[str]:
-    """The statements of a log file, in order: one a line, or separated by semicolons."""
-    text = path.read_text(encoding="utf-8", errors="replace")
-    parts = text.split(";") if ";" in text else text.splitlines()
-    return [part.strip() for part in parts if part.strip()]
+PIECE = re.compile(r"""(?:'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|[^;])+""", re.DOTALL)  # up to a semicolon
+FIGURES = re.compile(r"\b(?:avg|sum|min|max|total|median)\(", re.IGNORECASE)
+START = re.compile(r"\b(?:select|with)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class LogReading:
+    """How often each shape was asked, and how many pieces of the log were no query and were ignored."""
+
+    shapes: Mapping[str, int]
+    ignored: int
+
+    @property
+    def read(self) -> int:
+        return sum(self.shapes.values())
+
+
+def read_log(path: Path, dialect: Dialect) -> LogReading:
+    """The shapes of a log file's statements. Raises `OSError` when it cannot be read; nothing in it raises."""
+    return _reading(path.read_text(encoding="utf-8", errors="replace"), dialect)
+
+
+@lru_cache(maxsize=4)  # every shard asks for it
+def _reading(text: str, dialect: Dialect) -> LogReading:
+    shapes: Counter[str] = Counter()
+    ignored = 0
+    for piece in PIECE.findall(text):
+        if not piece.strip():
+            continue
+        whole = shape_of(piece, dialect)
+        lines = [] if whole else [line for line in piece.splitlines() if line.strip()]
+        found = [whole] if whole else [_logged(line, dialect) for line in lines]
+        shapes.update(shape for shape in found if shape)
+        ignored += sum(shape is None for shape in found)
+    return LogReading(dict(sorted(shapes.items())), ignored)
+
+
+def _logged(line: str, dialect: Dialect) -> str | None:
+    """The shape of the query that a line ends with, after a time stamp or the like."""
+    start = START.search(line)
+    return shape_of(line[start.start() :], dialect) if start else None
 
 
 def shape_of(sql: str, dialect: Dialect) -> str | None:
@@ -53,23 +95,24 @@ def shape_of(sql: str, dialect: Dialect) -> str | None:
         facts = sql_facts(sql, dialect, {})
     except (SqlRefused, sqlglot.errors.SqlglotError):
         return None
-    for construct, shape in SHOWS:
-        if construct in facts.constructs:
-            return shape
-    return "count" if "count(" in sql.lower() else "list"
+    if {"date_part", "group_by"} <= set(facts.constructs) and "having" not in facts.constructs:
+        return "date_group"
+    shape = next((shape for construct, shape in SHOWS if construct in facts.constructs), "list")
+    counts_only = "COUNT(" in facts.skeleton.upper() and not FIGURES.search(facts.skeleton)
+    return "count" if shape == "aggregate" and counts_only else shape
 
 
-def prior_from_log(log: Iterable[str], dialect: Dialect, base: Prior) -> Prior:
+def prior_from_log(log: LogReading, base: Prior) -> Prior:
     """`base` with its shape weights moved towards the frequencies of the log.
 
-    A log of which no statement can be read leaves `base` as it is.
+    A log of which no statement could be read leaves `base` as it is.
     """
-    counts = Counter(shape for sql in log if (shape := shape_of(sql, dialect)) in base.shapes)
-    total = sum(counts.values())
+    known = {shape: count for shape, count in log.shapes.items() if shape in base.shapes}
+    total, whole = sum(known.values()), sum(base.shapes.values())
     if not total:
         return base
-    whole = sum(base.shapes.values())
     mixed = {
-        shape: (1 - SHARE) * weight / whole + SHARE * counts[shape] / total for shape, weight in base.shapes.items()
+        shape: (1 - SHARE) * weight / whole + SHARE * known.get(shape, 0) / total
+        for shape, weight in base.shapes.items()
     }
     return base.with_shapes(mixed)

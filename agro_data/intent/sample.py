@@ -69,7 +69,7 @@ def sample_intents(
         idle += 1
         target = _least_used(atlas, uses, rng) if rng.random() < floor * (0.3 if enough else 1) else None
         enough = enough or (target is not None and uses[target] >= ENOUGH)
-        shape = _shape_for(atlas, target, rng) if target else rng.choices(shapes, weights)[0]
+        shape = _shape_for(atlas, target, chosen, rng) if target else rng.choices(shapes, weights)[0]
         draft = _draft(atlas, chosen, rng, shape, target, seen)
         if target and (draft is None or target not in touched(draft.query)):
             shape, draft = "list", plain_list(Scene(atlas, chosen, rng, target))
@@ -118,8 +118,10 @@ def _least_used(atlas: Atlas, uses: Counter[tuple[str, str]], rng: Random) -> tu
     return rng.choice([t for t in atlas.targets if behind(t) == least])
 
 
-def _shape_for(atlas: Atlas, target: tuple[str, str], rng: Random) -> Shape:
-    return rng.choice(_USES[atlas.by_name[target[0]].column(target[1]).role])
+def _shape_for(atlas: Atlas, target: tuple[str, str], prior: Prior, rng: Random) -> Shape:
+    """A shape that suits the column's role; one that the prior rules out is not asked for coverage either."""
+    uses = _USES[atlas.by_name[target[0]].column(target[1]).role]
+    return rng.choice([shape for shape in uses if prior.shapes.get(shape, 0) > 0] or ["list"])
 
 
 def plain_list(scene: Scene) -> Draft | None:

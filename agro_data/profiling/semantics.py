@@ -18,7 +18,7 @@
       - {from: orders.customer_id, to: customers.id, verb: placed by}
       - {from: [a.x, a.y], to: [b.x, b.y]}
       - {from: orders.ref, to: parts.ref, avoid: true}
-    prior: {count: 2, group: 1}
+    prior: {count: 2, window: 0}        # counts twice as often, no windows
 
 What does not exist, or has the wrong type, becomes a problem that names file and key; the rest is used.
 """
@@ -322,7 +322,7 @@ def draft_semantics(profile: DatabaseProfile) -> str:
     lines += [
         "metrics:  # named quantities; the definition becomes the evidence of a question",
         *_draft_metric(profile),
-        f"# prior: {{count: 2, group: 1}}  # what is asked more often; any of {', '.join(SHAPES[:4])}, ...",
+        f"# prior: {{count: 2, window: 0}}  # twice as often, never; any of {', '.join(SHAPES)}",
     ]
     return "\n".join(lines) + "\n"
 

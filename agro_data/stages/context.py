@@ -10,7 +10,7 @@ from typing import Any
 from agro_data.config import BuildConfig
 from agro_data.databases.types import Database
 from agro_data.intent.prior import Prior, default_prior
-from agro_data.intent.query_log import prior_from_log, statements
+from agro_data.intent.query_log import prior_from_log, read_log
 from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.work import Work
@@ -43,7 +43,7 @@ class Context:
         prior = default_prior().for_profile(profile)
         if not self.config.query_log:
             return prior
-        return prior_from_log(statements(Path(self.config.query_log)), profile.dialect, prior)
+        return prior_from_log(read_log(Path(self.config.query_log), profile.dialect), prior)
 
 
 def store_catalog(work: Work, databases: list[Database], problems: list[str], notes: list[str]) -> None:

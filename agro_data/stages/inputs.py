@@ -1,0 +1,59 @@
+"""What a build is given besides databases, looked at before anything costly is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+
+from agro_data.config import STRUCTURAL, BuildConfig, ConfigError
+from agro_data.databases.opening import first_line
+from agro_data.databases.types import Dialect
+from agro_data.diversity.excluded import UnreadableExclusion, read_excluded
+from agro_data.diversity.models import ModelMissing, find_model
+from agro_data.intent.query_log import read_log
+
+
+def check_inputs(config: BuildConfig, dialects: Iterable[Dialect]) -> tuple[list[str], list[str]]:
+    """Problems and notes about the files to exclude, the query log and the embedding model, one line each.
+
+    `dialects` are those of the databases. Raises `ConfigError` for what the build could not do without.
+    """
+    try:
+        read_excluded([Path(path).expanduser() for path in config.exclude])
+        if config.embedding_model != STRUCTURAL:
+            _check_model(config.embedding_model)
+        return _log_lines(config, sorted(set(dialects)))
+    except (UnreadableExclusion, ModelMissing) as error:
+        raise ConfigError(str(error)) from error
+
+
+def _check_model(name: str) -> None:
+    find_model(name)
+    if find_spec("sentence_transformers") is None:
+        raise ConfigError(
+            f"embedding model {name} needs sentence-transformers: install agro-sql with the extra 'embed', "
+            f"or use --embedding-model {STRUCTURAL}"
+        )
+
+
+def _log_lines(config: BuildConfig, dialects: list[Dialect]) -> tuple[list[str], list[str]]:
+    if not config.query_log:
+        return [], []
+    path = Path(config.query_log)
+    try:
+        readings = [(dialect, read_log(path, dialect)) for dialect in dialects]
+    except OSError as error:
+        raise ConfigError(f"query log {path}: cannot be read: {error.strerror or first_line(error)}") from error
+    problems = [
+        f"query log {path.name}: holds no query that {dialect} could read, and changes nothing; expected SELECT "
+        "statements, one a line or each with a semicolon"
+        for dialect, log in readings
+        if not log.read
+    ]
+    notes = [
+        f"query log {path.name}: {log.read:,} queries read as {dialect}, {log.ignored:,} pieces ignored (no query)"
+        for dialect, log in readings
+        if log.read
+    ]
+    return problems, notes
