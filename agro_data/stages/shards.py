@@ -119,11 +119,11 @@ def run_candidates(context: Context, workers: int, progress: Reporter) -> Outcom
 def run_verified(context: Context, workers: int, progress: Reporter) -> Outcome:
     """Verify what there is, then top up databases that lack, while that finds anything new."""
     problems: list[str] = []
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
         waiting = _waiting(context, "candidates", "verified")
         waiting.sort(key=_bulk, reverse=True)  # the slowest first, so that no worker is left alone with it at the end
         problems += _failures(_run(_verify, waiting, workers, "verified", "candidates", progress, _candidates_in))
-        more = _top_up(context)
+        more = _planned(context, number)
         if not more:
             break
         problems += _make(more, workers, progress)
@@ -156,6 +156,16 @@ def fair_shares(available: dict[str, int], total: int) -> dict[str, int]:
         shares[db_id] = min(most, ceil(left / (len(available) - position)))
         left -= shares[db_id]
     return shares
+
+
+def _planned(context: Context, number: int) -> list[Task]:
+    """The shards that follow the `number`-th verification. Written down before the first is made: a build that is
+    stopped among them goes on with the same plan, whatever it has made of it.
+    """
+    name = f"rounds/{number:02d}.json"
+    if not (context.work.root / name).exists():
+        context.work.write_json(name, [[task.db_id, task.shard, task.count] for task in _top_up(context)])
+    return [Task(context, db_id, shard, count) for db_id, shard, count in context.work.read_json(name)]
 
 
 def _top_up(context: Context) -> list[Task]:
