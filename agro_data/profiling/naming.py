@@ -165,7 +165,7 @@ def _column_words(column: str, hint: Hints, table: list[str], others: list[list[
     expanded = expand(resolved) or [column.lower()]
     if len(expanded) > 1 and expanded[-1] == "is":
         expanded = expanded[:-1]
-    return _unit(_payment(_count_noun(_gender(expanded))))
+    return _moment(_unit(_payment(_count_noun(_gender(expanded)))))
 
 
 def _contradicts(words: list[str], own: list[str], table: list[str], others: list[list[str]]) -> bool:
@@ -191,6 +191,13 @@ def _plausible(given: str, identifier: str) -> str:
 def _within(short: str, long: str) -> bool:
     rest = iter(long)
     return all(letter in rest for letter in short)
+
+
+def _moment(words: list[str]) -> list[str]:
+    """ "created at" as "created time", "sent on" as "sent date": what ends in a preposition has no plural."""
+    nouns = {"at": "time", "on": "date"}
+    placed = len(words) == 2 and words[1] in nouns and words[0] not in ("located", "based", "held")
+    return [words[0], nouns[words[1]]] if placed and is_participle(words[0]) else words
 
 
 def _payment(words: list[str]) -> list[str]:

@@ -43,6 +43,8 @@ def say_value(value: Value, column: ColumnProfile | None, voice: Voice) -> str:
     meaning = _meaning(raw, column, voice)
     if meaning is not None:
         return meaning
+    if column is not None and column.kind == "boolean":
+        return "true" if raw else "false"  # DuckDB's own kind, held as 0 and 1
     if isinstance(raw, (int, float)):
         return _with_unit(say_number(raw), column)
     if column is not None and column.kind in ("date", "datetime", "text") and column.role == "date":
