@@ -48,9 +48,9 @@ def profile_database(
             {table.name: [column.name for column in table.columns] for table in tables},
             {table.name: _hints(table, semantics) for table in tables},
         )
-        declared = _declared_keys(tables)
-        stated = _stated_keys(tables, semantics, declared)
         avoided = frozenset(join.ends for join in semantics.joins if join.avoid)
+        declared = _declared_keys(tables, semantics, avoided)
+        stated = _stated_keys(tables, semantics, declared)
         taken = frozenset((key.table, column) for key in (*declared, *stated) for column in key.columns)
         proposals = [
             proposal
@@ -144,13 +144,16 @@ def _hints(table: TableInfo, semantics: Semantics) -> Hints:
     )
 
 
-def _declared_keys(tables: Sequence[TableInfo]) -> list[ForeignKey]:
+def _declared_keys(tables: Sequence[TableInfo], semantics: Semantics, avoided: frozenset[object]) -> list[ForeignKey]:
+    """The keys the database declares, without those a person says to avoid, with the verb a person gives them."""
+    verbs = {join.ends: join.verb for join in semantics.joins if join.verb}
     names = {table.name: {column.name for column in table.columns} for table in tables}
     return [
-        ForeignKey(table.name, key.columns, key.ref_table, key.ref_columns)
+        ForeignKey(*ends, verb=verbs.get(ends, ""))
         for table in tables
         for key in table.foreign_keys
-        if names.get(key.ref_table, set()).issuperset(key.ref_columns)
+        if (ends := (table.name, key.columns, key.ref_table, key.ref_columns)) not in avoided
+        and names.get(key.ref_table, set()).issuperset(key.ref_columns)
     ]
 
 
