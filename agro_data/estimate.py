@@ -1,52 +1,96 @@
-"""What a build would take, from a small probe: for deciding before a long run."""
+"""What a build would take, from a small probe: for deciding before a long run.
+
+The same few databases are asked twice, once all that is imported has been. The first time pays for what a database
+costs once (its profile, its shuffled copy), the second time for examples alone; both are then scaled to the build.
+"""
 
 from __future__ import annotations
 
 import tempfile
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
+from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, RunConfig
 from agro_data.databases.catalog import find_databases
 from agro_data.pipeline import prepare, run_stage
+from agro_data.profiling.profile import DatabaseProfile
 from agro_data.stages.shards import usable
 
 PROBE = 150  # examples
+FIRST = 24  # examples of the first probe
 PROBED = 6  # databases
+START_SECONDS = 4.0  # imports and the starts of workers
+MODEL_SECONDS = 6.0  # to load an embedding model
 EMBEDDED_PER_SECOND = 800.0  # two cores, bfloat16; `make bench` prints this machine's own figure
-BYTES_PER_EXAMPLE = 1_500  # in the version; the work folder holds about five times as much
+SELECTED_PER_SECOND = 1_500.0
+BYTES_PER_EXAMPLE = 350  # of the version, compressed
+WORK_BYTES = 4_000  # of the work folder, for each candidate example
+FEW_ROWS = 50  # a database with fewer gives less than its share
+STAGES = ("profiles", "candidates", "verified", "questions")
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One probe: seconds, examples that came of it, and the share of candidates that held."""
+
+    seconds: float
+    examples: int
+    acceptance: float
+    profiles: tuple[DatabaseProfile, ...]
 
 
 def estimate(config: BuildConfig, run: RunConfig) -> dict[str, Any]:
-    """Time, disk, and what limits the size, extrapolated from building a few examples on a few databases."""
-    catalog = find_databases(Path(config.databases))
+    """Time, disk, and what limits the size, extrapolated from building a few examples on a few databases.
+
+    Raises `ConfigError` when no database can be used.
+    """
+    catalog = find_databases(Path(config.databases).expanduser())
     ids = [d.db_id for d in catalog.databases if not config.only or d.db_id in config.only]
+    if not ids:
+        raise ConfigError(f"{config.databases}: no database that can be used; `agro databases` says why")
     probed = tuple(ids[:: max(len(ids) // PROBED, 1)][:PROBED])
     with tempfile.TemporaryDirectory(prefix="agro-dry-run-") as folder:
-        place = Path(folder)
-        small = replace(config, size=min(PROBE, config.size), only=probed, embedding_model=STRUCTURAL)
-        context = prepare(small, RunConfig(out=place / "out", cache=place / "cache", workers=1))
-        start = time.monotonic()
-        reports = {name: run_stage(name, context, 1) for name in ("profiles", "candidates", "verified", "questions")}
-        seconds = time.monotonic() - start
-        profiled = [context.profile(db_id) for db_id in usable(context)]
+        small = replace(config, only=probed, embedding_model=STRUCTURAL, size=FIRST)
+        _probe(replace(small, only=probed[:1]), Path(folder))  # pays for imports and engines
+        first = _probe(small, Path(folder))
+        second = _probe(replace(small, size=min(PROBE, config.size)), Path(folder))
+        once = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file()) / len(probed)
+    each = second.seconds / max(second.examples, 1)
+    once_seconds = max(first.seconds - each * first.examples, 0.0) / max(len(probed) - 1, 1)
     asked = config.size / config.styles_per_sql * config.oversample
-    said = max(reports["questions"].rows_out, 1)
-    profile_seconds = reports["profiles"].seconds * len(ids) / max(len(probed), 1)
-    making = asked * (seconds - reports["profiles"].seconds) / said / run.workers
-    embedding = 0.0 if config.embedding_model == STRUCTURAL else asked / EMBEDDED_PER_SECOND
-    scarce = [p.db_id for p in profiled if sum(t.rows for t in p.tables) < 50]
+    making = (once_seconds * len(ids) + each * asked) / min(run.workers, len(ids))
+    embedding = 0.0 if config.embedding_model == STRUCTURAL else MODEL_SECONDS + asked / EMBEDDED_PER_SECOND
     return {
         "databases": len(ids),
-        "left_out": len(catalog.problems),
+        "left_out": sum(problem.left_out for problem in catalog.problems),
         "examples_asked": config.size,
-        "seconds": round(profile_seconds + making + embedding),
-        "disk_megabytes": round(config.size * BYTES_PER_EXAMPLE * 6 / 1e6, 1),
-        "acceptance": round(reports["verified"].rows_out / max(reports["verified"].rows_in, 1), 3),
-        "limits": f"{len(scarce)} of {len(profiled)} probed databases have under 50 rows: they give less than their "
-        "share, and the others make up for it"
-        if scarce
-        else "none of the probed databases is too small for its share",
+        "seconds": round(START_SECONDS + making + embedding + asked / SELECTED_PER_SECOND),
+        "disk_megabytes": round((once * len(ids) + asked * WORK_BYTES + config.size * BYTES_PER_EXAMPLE) / 1e6, 1),
+        "kept_megabytes": round(config.size * BYTES_PER_EXAMPLE / 1e6, 1),
+        "acceptance": round(second.acceptance, 3),
+        "limits": _limits(second.profiles),
     }
+
+
+def _probe(config: BuildConfig, folder: Path) -> Probe:
+    """Build a few examples up to their questions; profiles and copies of an earlier probe are used again."""
+    start = time.monotonic()
+    context = prepare(config, RunConfig(out=folder / "out", cache=folder / "cache", workers=1))
+    reports = {name: run_stage(name, context, 1) for name in STAGES}
+    seconds = time.monotonic() - start
+    verified = reports["verified"]
+    profiles = tuple(context.profile(db_id) for db_id in usable(context))
+    return Probe(seconds, reports["questions"].rows_out, verified.rows_out / max(verified.rows_in, 1), profiles)
+
+
+def _limits(profiles: tuple[DatabaseProfile, ...]) -> str:
+    scarce = [p.db_id for p in profiles if sum(t.rows for t in p.tables) < FEW_ROWS]
+    if not scarce:
+        return "none of the probed databases is too small for its share"
+    named = ", ".join(scarce[:3]) + (", ..." if len(scarce) > 3 else "")
+    return (
+        f"{len(scarce)} of {len(profiles)} probed databases have under {FEW_ROWS} rows ({named}): they give less than "
+        "their share, and the others make up for it"
+    )

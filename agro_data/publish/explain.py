@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from functools import partial
 from typing import Any
 
 from agro_data.publish.read import Version
@@ -16,24 +17,25 @@ TIES = {
 WIDTH = 100
 
 
-def explain(version: Version, example_id: str) -> str:
-    """The certificate of an example as text for a person.
+def explain(version: Version, example_id: str, *, width: int = WIDTH) -> str:
+    """The certificate of an example as text for a person, its paragraphs at most `width` characters wide.
 
     `example_id` may be the first digits of an id. Raises `read.NoVersion` unless exactly one example has it.
     """
     row = version.example(example_id)
     database: dict[str, Any] = next((d for d in version.manifest["databases"] if d["db_id"] == row["db_id"]), {})
+    block = partial(_block, width=width)
     blocks = [
         _heading(row, version),
-        _block("Question", _question(row)),
-        _block("SQL", row["sql"], verbatim=True),
-        _block("Executed", _executed(row, version.manifest, database)),
-        _block("Determinism", TIES.get(row["tie_policy"], f"Tie policy: {row['tie_policy']}.")),
-        _block("Mutants and instances", _mutants(row)),
-        _block("Question and SQL agree", _alignment(row)),
-        _block("Steps", _steps(row), verbatim=True),
-        _block("Provenance", _provenance(row, version)),
-        _block("Check it again", _recompute(row, database)),
+        block("Question", _question(row)),
+        block("SQL", row["sql"], verbatim=True),
+        block("Executed", _executed(row, version.manifest, database)),
+        block("Determinism", TIES.get(row["tie_policy"], f"Tie policy: {row['tie_policy']}.")),
+        block("Mutants and instances", _mutants(row)),
+        block("Question and SQL agree", _alignment(row)),
+        block("Steps", _steps(row), verbatim=True),
+        block("Provenance", _provenance(row, version)),
+        block("Check it again", _recompute(row, database)),
     ]
     return "\n\n".join(blocks) + "\n"
 
@@ -43,10 +45,10 @@ def _heading(row: dict[str, Any], version: Version) -> str:
     return f"{title}\n{'=' * len(title)}"
 
 
-def _block(title: str, body: str, *, verbatim: bool = False) -> str:
+def _block(title: str, body: str, *, width: int, verbatim: bool = False) -> str:
     lines = body.splitlines()
     if not verbatim:
-        lines = [piece for line in lines for piece in textwrap.wrap(line, WIDTH - 2, break_long_words=False)]
+        lines = [piece for line in lines for piece in textwrap.wrap(line, width - 2, break_long_words=False)]
     return "\n".join([title, *(f"  {line}" for line in lines)])
 
 

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import time
+from importlib.metadata import version
 from pathlib import Path
 
+import polars as pl
 import pytest
 from making import make_school, packed
 
 from agro_data.cli import data
+from agro_data.publish.storage import Locked
+from agro_data.terminal import in_words
 
+# A shell may have started us with interrupts ignored, and children inherit that.
+INTERRUPTIBLE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
 Run = subprocess.CompletedProcess[str]
 
 
-def agro(*arguments: object, cwd: Path) -> Run:
+def agro(*arguments: object, cwd: Path, columns: int = 120) -> Run:
     command = [sys.executable, "-c", "from agro_train.cli import main; main()", *map(str, arguments)]
-    environment = os.environ | {"AGRO_CACHE": str(cwd / "cache"), "COLUMNS": "120"}
+    environment = os.environ | {"AGRO_CACHE": str(cwd / "cache"), "COLUMNS": str(columns)}
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -38,7 +48,23 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_verb_has_help_with_an_example() -> None:
     for name, command in data.commands.items():
         assert command.help, name
-        assert f"Example: agro {name}" in command.help, name
+        assert f"\n  agro {name}" in command.help, name
+        for parameter in command.params:
+            assert getattr(parameter, "help", "an argument"), f"{name} {parameter.name}"
+
+
+@pytest.mark.parametrize("verb", ["", "build", "databases", "versions", "explain", "report"])
+def test_help_fits_a_terminal_of_80_columns(verb: str, tmp_path: Path) -> None:
+    done = agro(*filter(None, [verb]), "--help", cwd=tmp_path, columns=80)
+    assert done.returncode == 0
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "..." not in done.stdout
+
+
+def test_the_version_is_that_of_the_distribution(tmp_path: Path) -> None:
+    done = agro("--version", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout == f"agro {version('agro-sql')}\n"
 
 
 def test_versions_lists_and_shows(place: Path) -> None:
@@ -51,10 +77,8 @@ def test_versions_lists_and_shows(place: Path) -> None:
 
 
 def test_explain_and_report(place: Path) -> None:
-    version = next((place / "out" / "s").glob("v*"))
-    import polars as pl
-
-    example = pl.read_parquet(version / "data" / "*.parquet").row(0, named=True)
+    built = next((place / "out" / "s").glob("v*"))
+    example = pl.read_parquet(built / "data" / "*.parquet").row(0, named=True)
     explained = agro("explain", example["example_id"], "--out", "out", cwd=place)
     assert explained.returncode == 0, explained.stderr
     assert example["sql"] in explained.stdout
@@ -114,3 +138,104 @@ def test_some_failed_exits_1_and_lists_them(place: Path, tmp_path: Path) -> None
     done = agro("databases", tmp_path, cwd=place)
     assert done.returncode == 1
     assert "noise.sqlite" in done.stderr
+
+
+def test_the_first_digits_of_an_id_are_enough(place: Path) -> None:
+    built = next((place / "out" / "s").glob("v*"))
+    example_id = pl.read_parquet(built / "data" / "*.parquet")["example_id"][0]
+    explained = agro("explain", example_id[:10], "--out", "out", cwd=place)
+    assert explained.returncode == 0, explained.stderr
+    assert example_id in explained.stdout
+
+
+def test_fewer_than_asked_exits_1_and_names_what_limits(tmp_path: Path) -> None:
+    make_school(tmp_path / "school.sqlite")
+    done = agro(
+        "build", "--databases", "school.sqlite", "--size", 50_000, "--embedding-model", "structural", "--json",
+        "--preview", 5_000, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert 0 < len(json.loads(done.stdout)) < 5_000
+    assert "of the 5,000 examples asked for" in done.stderr
+    assert "school" in done.stderr.splitlines()[-1]
+
+
+def test_what_is_piped_is_not_wrapped(place: Path) -> None:
+    shown = agro("versions", "out", "--show", "latest", cwd=place, columns=40).stdout
+    for row in json.loads(agro("versions", "out", "--show", "latest", "--json", cwd=place).stdout)["funnel"]:
+        assert row["stage"] in shown
+    assert any(len(line) > 60 and "SELECT" in line for line in shown.splitlines())
+
+
+def test_a_damaged_version_is_named_and_the_others_are_listed(place: Path, tmp_path: Path) -> None:
+    corpora = tmp_path / "out"
+    shutil.copytree(place / "out" / "s", corpora / "s")
+    shutil.copytree(place / "out" / "s", corpora / "t")
+    (whole,) = (corpora / "s").glob("v*")
+    (broken,) = (corpora / "t").glob("v*")
+    (data_file,) = (broken / "data").glob("train-*.parquet")
+    data_file.chmod(0o644)
+    data_file.write_bytes(b"no parquet")
+    done = agro("explain", "ffff", "--version", broken, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert data_file.name in done.stderr
+    (broken / "manifest.json").chmod(0o644)
+    (broken / "manifest.json").write_text("{}")
+    done = agro("versions", corpora, "--json", cwd=tmp_path)
+    assert done.returncode == 1
+    assert [row["version"] for row in json.loads(done.stdout)] == [whole.name]
+    assert str(broken) in done.stderr
+
+
+def test_a_reader_that_stops_early_sees_no_error(place: Path) -> None:
+    command = (
+        f"{sys.executable} -c 'from agro_train.cli import main; main()' versions out --show latest --json | head -1"
+    )
+    done = subprocess.run(["bash", "-c", command], cwd=place, capture_output=True, text=True, check=False)
+    assert done.stdout == "{\n"
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "no room to write"),
+        (PermissionError(errno.EACCES, "Permission denied", "log.sql"), "log.sql: Permission denied"),
+        (Locked("datasets/shop: process 7 is writing"), "process 7"),
+        (RuntimeError("first\nsecond"), "unexpected RuntimeError: first"),
+    ],
+)
+def test_every_error_is_said_in_one_line(error: Exception, said: str) -> None:
+    def fail() -> None:
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        fail()
+    line = in_words(caught.value)
+    assert said in line
+    assert "\n" not in line
+
+
+def test_an_interrupt_ends_in_one_line_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        make_school(tmp_path / f"{name}.sqlite", tag=name)
+    arguments = ["build", "--databases", ".", "--size", "3000", "--embedding-model", "structural", "--out", "out"]
+    child = subprocess.Popen(
+        [sys.executable, "-c", f"{INTERRUPTIBLE}; from agro_train.cli import main; main()", *arguments],
+        cwd=tmp_path,
+        env=os.environ | {"AGRO_CACHE": str(tmp_path / "cache")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not list((tmp_path / "cache").glob("work/*/catalog.json")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=60)
+    assert child.returncode == 130, errors
+    assert "goes on where it was" in errors.splitlines()[-1]
+    assert "Traceback" not in errors
+    assert not list((tmp_path / "out").glob("*/v*"))

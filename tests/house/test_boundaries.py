@@ -25,6 +25,7 @@ ORDER: list[set[str]] = [
     {"stages"},
     {"pipeline"},
     {"estimate"},
+    {"terminal", "shown"},
     {"defs", "definitions", "cli"},
 ]
 # Small tools without domain knowledge: anyone may use them.

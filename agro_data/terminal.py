@@ -1,0 +1,156 @@
+"""How `agro` speaks: help in sections, tables and texts that fit the terminal, and errors in one line.
+
+Results go to standard output (`screen`), progress and problems to standard error (`notes`). What is piped into another
+program is never wrapped: a row stays a line.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from polars.exceptions import PolarsError
+from rich.console import Console
+from rich.table import Table
+
+from agro_data.config import ConfigError
+from agro_data.databases.opening import DatabaseError, first_line
+from agro_data.diversity.excluded import UnreadableExclusion
+from agro_data.diversity.models import ModelMissing
+from agro_data.parallel import DISK_FULL
+from agro_data.publish.read import NoVersion
+from agro_data.publish.storage import Locked
+from agro_data.publish.version import NotWritten
+
+FAILED_SOME = 1
+CANNOT_START = 2
+INTERRUPTED = 130
+IN_WORDS = (ConfigError, NoVersion, NotWritten, Locked, DatabaseError, UnreadableExclusion, ModelMissing)
+TRACEBACK = "AGRO_TRACEBACK"  # set it to see where an unexpected error came from
+
+screen = Console(highlight=False, markup=False)
+notes = Console(stderr=True, highlight=False, markup=False)
+
+
+class Setting(click.Option):
+    """An option that stands under a heading of the help."""
+
+    def __init__(self, *arguments: Any, section: str = "Options", **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.section = section
+
+
+class Verb(click.Command):
+    """A command whose options are listed under their headings, in the order in which they are declared."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                sections.setdefault(getattr(parameter, "section", "Options"), []).append(record)
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records, col_max=28)
+
+
+class Verbs(click.Group):
+    """A group that lists its verbs in the order of use, each with its whole first sentence."""
+
+    command_class = Verb
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Verbs"):
+            formatter.write_dl(
+                [(name, command.get_short_help_str(limit=200)) for name, command in self.commands.items()]
+            )
+
+
+def say(text: str, first: str = "", rest: str = "", style: str | None = None) -> None:
+    """Text as paragraphs with a hanging indent; one long line each where the output is no terminal."""
+    if not screen.is_terminal:
+        screen.print(first + text, soft_wrap=True)
+        return
+    for line in text.splitlines():
+        lines = textwrap.wrap(
+            line, screen.width, initial_indent=first, subsequent_indent=rest or first, replace_whitespace=False,
+            drop_whitespace=True, break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+        screen.print("\n".join(lines), style=style, soft_wrap=True)
+
+
+def show_table(listing: Sequence[Mapping[str, Any]]) -> None:
+    """Rows of one shape as a table; numbers to the right, with separators."""
+    if not listing:
+        screen.print("nothing")
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for key, value in listing[0].items():
+        table.add_column(
+            key.replace("_", " "), justify="right" if isinstance(value, int | float) else "left", overflow="fold"
+        )
+    for row in listing:
+        table.add_row(*(f"{v:,}" if isinstance(v, int | float) else str(v) for v in row.values()))
+    width = screen.width if screen.is_terminal else max(screen.width, screen.measure(table).maximum)
+    screen.print(table, width=width, crop=False, soft_wrap=not screen.is_terminal)
+
+
+def show_pairs(pairs: Mapping[str, str]) -> None:
+    """Names to the right of a margin, what they are beside them."""
+    margin = max(map(len, pairs), default=0) + 2
+    for name, value in pairs.items():
+        say(value, first=f"{name:>{margin}}  ", rest=" " * (margin + 2))
+
+
+def tell(lines: Iterable[str], style: str) -> None:
+    """Lines on standard error, each once, unbroken."""
+    for line in dict.fromkeys(lines):
+        notes.print(line, style=style, soft_wrap=True)
+
+
+def run(group: click.Group) -> None:
+    """Entry point of `agro`. Ends with 0 (done), 1 (done, something is left out and listed) or 2 (cannot start)."""
+    try:
+        group(standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Abort:
+        tell(["stopped; the same command goes on where it was"], "yellow")
+        sys.exit(INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(CANNOT_START)
+    except BrokenPipeError:  # the reader has seen enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        tell([in_words(error)], "red")
+        sys.exit(CANNOT_START)
+
+
+def in_words(error: Exception) -> str:
+    """One line for a person (some of our own errors list what was found, and have several)."""
+    if isinstance(error, IN_WORDS):
+        return str(error)
+    if isinstance(error, OSError) and error.errno in DISK_FULL:
+        return f"no room to write: {error.strerror}. Free some space and run it again: it goes on where it was"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, PolarsError):
+        return f"a file could not be read as Parquet: {first_line(error)}"
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(place.filename).name}, line {place.lineno}"
+    return (
+        f"unexpected {type(error).__name__}: {first_line(error)} ({where}). "
+        f"This is a fault of agro: please report it, with what {TRACEBACK}=1 shows"
+    )
