@@ -19,6 +19,7 @@ ORDER: list[set[str]] = [
     {"profiling"},
     {"populate", "intent"},
     {"verify"},
+    {"evaluation"},
     {"diversity"},
     {"publish"},
     {"fingerprint", "progress", "parallel", "work"},

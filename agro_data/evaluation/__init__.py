@@ -1,0 +1,1 @@
+"""Questions, gold SQL and predictions that others made: loaded, scored, reported."""

@@ -1,0 +1,350 @@
+"""Pairs of question and SQL, and predictions, from any file or folder in which people keep them.
+
+Fields are recognised by their common spellings, in any letter case. A row that lacks what it needs is recorded with
+its place, and the others go on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agro_data.evaluation.rows import BIRD_MARK, LINES, SUFFIXES, Item, LoadProblem, Row, UnreadableInput, read_rows
+
+__all__ = ["LoadProblem", "Loaded", "LoadedPredictions", "Pair", "Prediction", "UnreadableInput"]
+__all__ += ["load_pairs", "load_predictions"]
+
+QUESTION = ("question", "utterance", "nl", "nl_question", "natural_language_question", "final_utterance")
+SQL = ("query", "sql", "gold_sql", "gold", "gold_query", "golden_sql", "sql_query", "target_sql", "ground_truth")
+GOLD = ("gold_sql", "gold", "gold_query", "golden_sql", "target_sql", "ground_truth", "query", "sql", "sql_query")
+PREDICTED = (
+    *("pred", "preds", "prediction", "predictions", "predicted_sql", "pred_sql", "pred_sqls", "predicted_query"),
+    *("predicted", "predict_sql", "generated_sql", "model_output", "output", "response", "completion", "completions"),
+    *("candidates", "samples"),
+)
+DATABASE = ("db_id", "db", "database", "database_id", "db_name", "dbid")
+EVIDENCE = ("evidence", "external_knowledge", "hint", "knowledge")
+IDENTITY = ("example_id", "question_id", "dev_index", "id")
+SPLIT = ("split",)
+ALTERNATIVES = ("alternatives",)
+
+# Files of the known layouts; a folder with none of them is searched for any file that holds pairs.
+_NAMED = ("train.json", "train_spider.json", "train_others.json", "dev.json", "test.json", "validation.json")
+_BIRD_MINI = ("mini_dev_sqlite.json",)
+_SPLITS = {"train": "train", "dev": "dev", "test": "test", "validation": "validation", "val": "validation"}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A question with its SQL. What the source does not say is empty; `place` is where a person finds it."""
+
+    place: str
+    db_id: str
+    question: str
+    sql: str
+    evidence: str = ""
+    split: str = ""
+    identity: str = ""
+    alternatives: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The SQL predicted for a question, in the order given; none when it is missing. `gold` may be unknown ("")."""
+
+    place: str
+    db_id: str
+    question: str
+    gold: str
+    predictions: tuple[str, ...]
+    evidence: str = ""
+    identity: str = ""
+    alternatives: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Pairs in the order of the source; `problems` were left out, `notes` are worth knowing."""
+
+    pairs: tuple[Pair, ...]
+    problems: tuple[LoadProblem, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LoadedPredictions:
+    """Predictions in the order of the gold if there is one, else of the source; `problems` were left out."""
+
+    predictions: tuple[Prediction, ...]
+    problems: tuple[LoadProblem, ...] = ()
+
+
+def load_pairs(path: Path | str) -> Loaded:
+    """Pairs of a JSON, JSONL, CSV, TSV or Parquet file, of lines "SQL, tab, db_id", or of a folder.
+
+    Folders: Spider (`train*.json`, `dev.json`, `test.json`), BIRD (`dev.json` with `SQL` and `evidence`), a corpus
+    version (`data/*.parquet`), or any folder of such files. A question may be missing (lines of SQL have none), SQL
+    and database may not. Raises `UnreadableInput` when there is nothing to be used.
+    """
+    place = Path(path).expanduser()
+    if not place.exists():
+        raise UnreadableInput(f"{path}: no such file or folder")
+    files, notes = ([place], []) if place.is_file() else _files_of(place)
+    pairs: list[Pair] = []
+    problems: list[LoadProblem] = []
+    for file in files:
+        items = read_rows(file)
+        if place.is_dir() and not any(isinstance(i, Row) and _text(i.fields, SQL) for i in items):
+            notes.append(f"{file.name}: passed over, no SQL in it")
+            continue
+        _check_fields(file, items, {"SQL": SQL, "database": DATABASE})
+        found, wrong = _pairs(file, items)
+        pairs += found
+        problems += wrong
+    if not pairs:
+        first = f" (first: {problems[0]})" if problems else ""
+        expected = f"expected rows with {_spellings(SQL)} and {_spellings(DATABASE)}"
+        raise UnreadableInput(f"{path}: no pair of question and SQL{first}; {expected}")
+    return Loaded(tuple(pairs), tuple(problems), tuple(notes))
+
+
+def load_predictions(path: Path | str, gold: Path | str | None = None) -> LoadedPredictions:
+    """Predictions of a file: rows of their own (with db_id, and gold where it is known), or as many as `gold` has.
+
+    With `gold` there is one `Prediction` for each of its pairs, in its order; they are matched by id, else by place
+    if there are as many, else by database and question. A missing prediction is an empty tuple. A prediction without
+    a gold is a problem. Raises `UnreadableInput` when nothing can be used or matched.
+    """
+    place = Path(path).expanduser()
+    items = read_rows(place)
+    if gold is not None:
+        return _matched(place, items, load_pairs(gold))
+    if not items:
+        raise UnreadableInput(f"{path}: the file is empty")
+    _check_fields(place, items, {"prediction": PREDICTED, "database": DATABASE})
+    predictions: list[Prediction] = []
+    problems = [item for item in items if isinstance(item, LoadProblem)]
+    for row in (item for item in items if isinstance(item, Row)):
+        db_id = _text(row.fields, DATABASE)
+        if not db_id:
+            problems.append(LoadProblem(row.place, f"no database; expected {_spellings(DATABASE)}"))
+            continue
+        predictions.append(_prediction(row, db_id))
+    return LoadedPredictions(tuple(predictions), tuple(problems))
+
+
+# --- pairs -------------------------------------------------------------------------------------------------------
+
+
+def _files_of(folder: Path) -> tuple[list[Path], list[str]]:
+    data = folder / "data"
+    if any(data.glob("*.parquet")):
+        return sorted(data.glob("*.parquet")), []
+    there = sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES and file.is_file())
+    known = [folder / name for name in (*_NAMED, *_BIRD_MINI) if (folder / name).is_file()]
+    if folder / "train.json" in known:  # holds the two others, where there are all three
+        known = [file for file in known if file.name not in ("train_spider.json", "train_others.json")]
+    if known:
+        others = [f.name for f in there if f not in known and not f.name.endswith("tables.json")]
+        return known, [f"{name}: passed over; give the file itself to read it" for name in others]
+    lines = sorted(file for file in folder.iterdir() if file.suffix.lower() in LINES and file.is_file())
+    files = [file for file in there if not file.name.endswith("tables.json")] or lines
+    if not files:
+        raise UnreadableInput(f"{folder}: no file of {', '.join((*SUFFIXES, *LINES))} in this folder")
+    return files, []
+
+
+def _pairs(file: Path, items: Sequence[Item]) -> tuple[list[Pair], list[LoadProblem]]:
+    pairs: list[Pair] = []
+    problems: list[LoadProblem] = []
+    split = _split_of(file)
+    for item in items:
+        if isinstance(item, LoadProblem):
+            problems.append(item)
+            continue
+        fields = item.fields
+        sql, db_id = _text(fields, SQL), _text(fields, DATABASE)
+        if not sql and "line" in fields:
+            continue  # a blank line of the official layout separates
+        if not sql or not db_id:
+            lacks = [name for name, value in (("SQL", sql), ("database", db_id)) if not value]
+            problems.append(LoadProblem(item.place, f"no {' and no '.join(lacks)} in this row"))
+            continue
+        pairs.append(
+            Pair(
+                item.place,
+                db_id,
+                _text(fields, QUESTION),
+                sql,
+                _text(fields, EVIDENCE),
+                _text(fields, SPLIT) or split,
+                _text(fields, IDENTITY),
+                _texts(fields, ALTERNATIVES),
+            )
+        )
+    return pairs, problems
+
+
+def _split_of(file: Path) -> str:
+    """The split that a file's name says: "train_spider.json", "validation-00000.parquet"."""
+    words = re.split(r"[^a-z]+", file.stem.lower())
+    return next((_SPLITS[word] for word in words if word in _SPLITS), "")
+
+
+# --- predictions -------------------------------------------------------------------------------------------------
+
+
+def _prediction(row: Row, db_id: str) -> Prediction:
+    fields = row.fields
+    return Prediction(
+        row.place,
+        db_id,
+        _text(fields, QUESTION),
+        _text(fields, GOLD),
+        _predicted(fields, PREDICTED),
+        _text(fields, EVIDENCE),
+        _text(fields, IDENTITY),
+        _texts(fields, ALTERNATIVES),
+    )
+
+
+def _matched(path: Path, items: Sequence[Item], gold: Loaded) -> LoadedPredictions:
+    problems = [*gold.problems, *(item for item in items if isinstance(item, LoadProblem))]
+    rows: list[Item] = list(items)
+    if len(rows) != len(gold.pairs):  # blank lines separate, unless they are just as many as the questions
+        rows = [item for item in rows if not _is_blank(item)]
+    matches = _matches(path, rows, gold.pairs, problems)
+    predictions = []
+    for number, pair in enumerate(gold.pairs):
+        row = matches.get(number)
+        given = _predicted(row.fields, (*PREDICTED, *SQL)) if row is not None else ()
+        predictions.append(
+            Prediction(
+                pair.place if row is None else row.place,
+                pair.db_id,
+                pair.question,
+                pair.sql,
+                given,
+                pair.evidence,
+                pair.identity,
+                pair.alternatives,
+            )
+        )
+    return LoadedPredictions(tuple(predictions), tuple(problems))
+
+
+def _is_blank(item: Item) -> bool:
+    return isinstance(item, Row) and not item.fields.get("line", "-").strip()
+
+
+def _matches(
+    path: Path, items: Sequence[Item], pairs: Sequence[Pair], problems: list[LoadProblem]
+) -> Mapping[int, Row]:
+    """Number of the pair -> the row that answers it."""
+    rows = [item for item in items if isinstance(item, Row)]
+    for key in (_by_identity, _by_question):
+        numbers: dict[Any, list[int]] = defaultdict(list)
+        for number, pair in enumerate(pairs):
+            numbers[key(pair.identity, pair.db_id, pair.question)].append(number)
+        keys = [key(_text(r.fields, IDENTITY), _text(r.fields, DATABASE), _text(r.fields, QUESTION)) for r in rows]
+        if rows and all(keys) and any(one in numbers for one in keys):
+            return _by_key(rows, keys, numbers, problems)
+    if len(items) == len(pairs):
+        _check_agreement(items, pairs)
+        return {number: item for number, item in enumerate(items) if isinstance(item, Row)}
+    raise UnreadableInput(
+        f"{path}: {len(items)} predictions for {len(pairs)} questions, and nothing to match them by; give as many, "
+        f"or rows with {_spellings(IDENTITY)}, or with {_spellings(DATABASE)} and {_spellings(QUESTION)}"
+    )
+
+
+def _by_key(
+    rows: Sequence[Row], keys: Sequence[Any], numbers: Mapping[Any, list[int]], problems: list[LoadProblem]
+) -> Mapping[int, Row]:
+    """Questions that occur several times are answered in turn."""
+    waiting = {key: list(found) for key, found in numbers.items()}
+    matches: dict[int, Row] = {}
+    for row, key in zip(rows, keys, strict=True):
+        if waiting.get(key):
+            matches[waiting[key].pop(0)] = row
+        else:
+            why = "answered already" if key in waiting else "no such question in the gold file"
+            problems.append(LoadProblem(row.place, why))
+    return matches
+
+
+def _by_identity(identity: str, db_id: str, question: str) -> str:
+    return identity
+
+
+def _by_question(identity: str, db_id: str, question: str) -> tuple[str, str] | None:
+    return (db_id.lower(), " ".join(question.lower().split())) if db_id and question else None
+
+
+def _check_agreement(items: Sequence[Item], pairs: Sequence[Pair]) -> None:
+    """Rows that are matched by place must not say that they belong elsewhere."""
+    for item, pair in zip(items, pairs, strict=True):
+        db_id = _text(item.fields, DATABASE) if isinstance(item, Row) else ""
+        if db_id and db_id.lower() != pair.db_id.lower():
+            raise UnreadableInput(
+                f"{item.place} is of database {db_id}, but the gold at its place ({pair.place}) is of {pair.db_id}: "
+                "the two files are not in the same order"
+            )
+
+
+# --- fields ------------------------------------------------------------------------------------------------------
+
+
+def _check_fields(path: Path, items: Sequence[Item], needed: Mapping[str, Sequence[str]]) -> None:
+    """Say at once what no row of a file has, with the names it does have."""
+    rows = [item for item in items if isinstance(item, Row)]
+    for what, names in needed.items():
+        if rows and not any(_has(row.fields, names) for row in rows):
+            there = ", ".join(list(dict.fromkeys(name for row in rows[:100] for name in row.fields))[:12])
+            raise UnreadableInput(f"{path}: no {what} field; expected {_spellings(names)}, found: {there}")
+
+
+def _spellings(names: Sequence[str]) -> str:
+    return " or ".join(f"`{name}`" for name in names[:4])
+
+
+def _has(fields: Mapping[str, Any], names: Iterable[str]) -> bool:
+    present = {name.lower() for name in fields}
+    return any(name in present for name in names)
+
+
+def _text(fields: Mapping[str, Any], names: Sequence[str]) -> str:
+    """The first field of these names that holds text or a number. Spider has parse trees under `sql`: no text."""
+    folded = _folded(fields)
+    for name in names:
+        value = folded.get(name)
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+    return ""
+
+
+def _folded(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields by lower-case name; of two spellings in one row the first counts."""
+    return {name.lower(): fields[name] for name in reversed(list(fields))}
+
+
+def _texts(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
+    value = next((fields[name] for name in names if isinstance(fields.get(name), (list, tuple))), ())
+    return tuple(one for one in value if isinstance(one, str))
+
+
+def _predicted(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
+    """Statements predicted, in order: one text, or a list for several attempts. Empty texts are no predictions."""
+    folded = _folded(fields)
+    for name in names:
+        value = folded.get(name)
+        given = [value] if isinstance(value, str) else value
+        if isinstance(given, (list, tuple)) and all(one is None or isinstance(one, str) for one in given):
+            return tuple(one.split(BIRD_MARK)[0].strip() for one in given if one is not None and one.strip())
+    return ()

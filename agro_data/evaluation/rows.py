@@ -1,0 +1,203 @@
+"""Rows of a file, whatever its form: JSON, JSONL, CSV, TSV, Parquet, and the official evaluators' lines of SQL.
+
+A row that cannot be read is a problem with its place, and the others go on. Nothing here knows what a row means.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from agro_data.config import ConfigError
+
+SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
+LINES = (".sql", ".txt")  # one statement a line
+BIRD_MARK = "\t----- bird -----\t"  # between SQL and db_id in BIRD's prediction files
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_LONGEST = 2**30  # characters of a CSV field
+
+
+class UnreadableInput(ConfigError):
+    """A file or folder that holds no row that could be used; the text says what was expected."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: `place` is what a person looks for ("dev.json, row 3"), `fields` are its columns as they stand there."""
+
+    place: str
+    fields: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class LoadProblem:
+    """A row, or a whole file, that was left out, and why."""
+
+    place: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.reason}"
+
+
+Item = Row | LoadProblem
+
+
+def read_rows(path: Path) -> list[Item]:
+    """Rows of one file, in its order, and a `LoadProblem` in the place of each that cannot be read.
+
+    Lines of SQL have the fields "line" (the whole), "sql" and, after a tab, "db_id"; a blank line is a row too, with
+    an empty "sql". In JSON a list of objects or texts is expected, an object that holds one, or BIRD's object from
+    number to SQL; a text is a row with the field "sql". Raises `UnreadableInput` when the file as a whole cannot be
+    read.
+    """
+    suffix = path.suffix.lower()
+    if not path.is_file():
+        raise UnreadableInput(f"{path}: no such file")
+    if suffix not in SUFFIXES + LINES:
+        raise UnreadableInput(f"{path}: {suffix or 'no'} extension; expected one of {', '.join(SUFFIXES + LINES)}")
+    try:
+        if suffix == ".parquet":
+            return [_row(path, n, fields) for n, fields in enumerate(pl.read_parquet(path).iter_rows(named=True), 1)]
+        text = decoded(path.read_bytes())
+    except (OSError, PolarsError, UnicodeDecodeError) as error:
+        raise UnreadableInput(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
+    if not text.strip():
+        return []
+    if suffix == ".json":
+        return list(_json(path, text))
+    if suffix in (".jsonl", ".ndjson"):
+        return list(_json_lines(path, text))
+    if suffix in (".csv", ".tsv"):
+        return list(_separated(path, text, "\t" if suffix == ".tsv" else ""))
+    return list(_sql_lines(path, text))
+
+
+def decoded(data: bytes) -> str:
+    """Text of a file: by its byte order mark, else UTF-8, else Windows' western code page, which reads nearly all."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return data.decode(encoding)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("cp1252")
+
+
+def _row(path: Path, number: int, fields: dict[str, Any], unit: str = "row") -> Row:
+    return Row(f"{path.name}, {unit} {number}", fields)
+
+
+def _json(path: Path, text: str) -> Iterator[Item]:
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        if _looks_like_lines(text):
+            yield from _json_lines(path, text)
+            return
+        raise UnreadableInput(f"{path}: not JSON: {error}") from error
+    if isinstance(content, dict):
+        content = _list_in(content)
+    if not isinstance(content, list):
+        raise UnreadableInput(f"{path}: expected a list of objects, found {type(content).__name__}")
+    for number, item in enumerate(content, 1):
+        yield _item(path, number, item, "row")
+
+
+def _looks_like_lines(text: str) -> bool:
+    """JSON Lines under the name of JSON: its first line is a whole object."""
+    try:
+        return isinstance(json.loads(text.lstrip().splitlines()[0]), dict)
+    except ValueError:
+        return False
+
+
+def _list_in(content: dict[str, Any]) -> Any:
+    """The rows inside an object: numbered values (BIRD's predictions), a list among its values, or itself."""
+    if content and all(key.isdigit() for key in content):
+        return [content[key] for key in sorted(content, key=int)]
+    lists = [value for value in content.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
+    return lists[0] if lists else [content]
+
+
+def _item(path: Path, number: int, item: Any, unit: str) -> Item:
+    if isinstance(item, dict):
+        return _row(path, number, item, unit)
+    if isinstance(item, str):
+        return _row(path, number, _sql_fields(item), unit)
+    if isinstance(item, list) and all(isinstance(one, str) for one in item):
+        return _row(path, number, {"sql": item}, unit)
+    return LoadProblem(f"{path.name}, {unit} {number}", f"expected an object, found {type(item).__name__}")
+
+
+def _json_lines(path: Path, text: str) -> Iterator[Item]:
+    # Not splitlines: a JSON text may hold U+2028 and its like, which are no ends of lines there.
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            item = json.loads(line)
+        except ValueError as error:
+            yield LoadProblem(f"{path.name}, line {number}", f"not JSON: {error}")
+            continue
+        yield _item(path, number, item, "line")
+
+
+def _separated(path: Path, text: str, delimiter: str) -> Iterator[Item]:
+    csv.field_size_limit(_LONGEST)
+    header = text[: text.find("\n")] if "\n" in text else text
+    delimiter = delimiter or max(",;\t", key=header.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    names: list[str] = []
+    number = 0
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield LoadProblem(f"{path.name}, line {reader.line_num}", str(error))
+            continue
+        if not names:
+            names = [cell.strip() for cell in cells]
+            continue
+        if not cells:
+            continue
+        number += 1
+        if len(cells) != len(names):
+            why = f"{len(cells)} cells, expected {len(names)} ({', '.join(names)})"
+            yield LoadProblem(f"{path.name}, row {number} (line {reader.line_num})", why)
+        else:
+            yield _row(path, number, dict(zip(names, cells, strict=True)))
+
+
+def _sql_lines(path: Path, text: str) -> Iterator[Item]:
+    lines = text.removesuffix("\n").split("\n")
+    for number, line in enumerate(lines, 1):
+        yield _row(path, number, {"line": line, **_sql_fields(line.rstrip("\r"))}, "line")
+
+
+def _sql_fields(text: str) -> dict[str, Any]:
+    """Statement and db_id of a line; the last tab separates them when one word follows it."""
+    if BIRD_MARK in text:
+        sql, db_id = text.split(BIRD_MARK, 1)
+        return {"sql": sql.strip(), "db_id": db_id.strip()}
+    sql, tab, db_id = text.rpartition("\t")
+    if tab and sql.strip() and len(db_id.split()) == 1:
+        return {"sql": sql.strip(), "db_id": db_id.strip()}
+    return {"sql": text.strip()}

@@ -1,0 +1,224 @@
+"""Pairs and predictions in the forms in which people keep them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agro_data.evaluation.load import UnreadableInput, load_pairs, load_predictions
+
+ROWS = [
+    {"db_id": "shop", "question": "How many orders?", "query": "SELECT count(*) FROM orders"},
+    {"db_id": "shop", "question": "Names, please; “all” of them", "query": "SELECT name,\n id FROM customer"},
+    {"db_id": "zoo", "question": "Größte Tiere?", "query": "SELECT name FROM animal WHERE note = 'a, \"b\"'"},
+]
+
+
+def write(path: Path, rows: list[dict[str, Any]], encoding: str = "utf-8") -> Path:
+    if path.suffix == ".parquet":
+        pl.DataFrame(rows).write_parquet(path)
+        return path
+    with path.open("w", encoding=encoding, newline="") as file:
+        if path.suffix == ".json":
+            json.dump(rows, file, ensure_ascii=False)
+        elif path.suffix == ".jsonl":
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        else:
+            writer = csv.DictWriter(file, list(rows[0]), delimiter="\t" if path.suffix == ".tsv" else ",")
+            writer.writeheader()
+            writer.writerows(rows)
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl", ".csv", ".tsv", ".parquet"])
+def test_every_form_gives_the_same_pairs(tmp_path: Path, suffix: str) -> None:
+    loaded = load_pairs(write(tmp_path / f"train{suffix}", ROWS))
+    assert not loaded.problems
+    assert [(p.db_id, p.question, p.sql) for p in loaded.pairs] == [tuple(row.values()) for row in ROWS]
+    assert {p.split for p in loaded.pairs} == {"train"}
+    assert "3" in loaded.pairs[2].place
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le-bom", "utf-32", "cp1252"])
+@pytest.mark.parametrize("suffix", [".json", ".jsonl", ".csv"])
+def test_encodings(tmp_path: Path, suffix: str, encoding: str) -> None:
+    file = tmp_path / f"pairs{suffix}"
+    if encoding == "utf-16-le-bom":
+        write(file, ROWS)
+        file.write_bytes(b"\xff\xfe" + file.read_text(encoding="utf-8").encode("utf-16-le"))
+    else:
+        write(file, ROWS, encoding)
+    assert [p.question for p in load_pairs(file).pairs] == [row["question"] for row in ROWS]
+
+
+texts = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1).filter(str.strip)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@given(rows=st.lists(st.tuples(texts, texts), min_size=1, max_size=4))
+def test_any_text_survives_json_lines_and_csv(tmp_path: Path, rows: list[tuple[str, str]]) -> None:
+    whole = [{"db_id": "d", "question": question, "sql": sql} for question, sql in rows]
+    expected = [(question.strip(), sql.strip()) for question, sql in rows]
+    for suffix in (".json", ".jsonl", ".csv", ".tsv"):
+        loaded = load_pairs(write(tmp_path / f"x{suffix}", whole))
+        assert [(p.question, p.sql) for p in loaded.pairs] == expected, suffix
+
+
+@pytest.mark.parametrize(
+    "names", [("db", "Question", "SQL"), ("database", "utterance", "gold_sql"), ("DB_ID", "nl", "Query")]
+)
+def test_common_spellings(tmp_path: Path, names: tuple[str, str, str]) -> None:
+    rows = [dict(zip(names, row.values(), strict=True)) for row in ROWS]
+    assert [p.sql for p in load_pairs(write(tmp_path / "a.json", rows)).pairs] == [row["query"] for row in ROWS]
+
+
+def test_parse_trees_are_not_taken_for_sql(tmp_path: Path) -> None:
+    rows = [{**ROWS[0], "sql": {"select": [False, []]}, "query_toks": ["SELECT"]}]
+    assert load_pairs(write(tmp_path / "train_spider.json", rows)).pairs[0].sql == ROWS[0]["query"]
+
+
+def test_a_file_without_sql_says_what_it_has(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.json", [{"db_id": "shop", "request": "x", "statement": "SELECT 1"}])
+    with pytest.raises(UnreadableInput, match=r"no SQL field; expected `query`.*found: db_id, request, statement"):
+        load_pairs(file)
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "[]", "{}", "null", "3"])
+def test_nothing_in_a_file_is_said(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(UnreadableInput, match=r"a\.json"):
+        load_pairs(file)
+
+
+def test_a_bad_line_costs_only_itself(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    lines = [json.dumps(ROWS[0]), '{"db_id": "shop", ', json.dumps({"db_id": "shop", "question": "q"}), "7", ""]
+    file.write_text("\n".join([*lines, json.dumps(ROWS[2])]), encoding="utf-8")
+    loaded = load_pairs(file)
+    assert [p.place for p in loaded.pairs] == ["a.jsonl, line 1", "a.jsonl, line 6"]
+    assert [p.place for p in loaded.problems] == ["a.jsonl, line 2", "a.jsonl, line 3", "a.jsonl, line 4"]
+    assert "no SQL" in loaded.problems[1].reason
+
+
+def test_a_row_of_csv_with_too_few_cells(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("db_id,question,sql\nshop,q,SELECT 1\nshop,q\nshop,q,SELECT 2\n", encoding="utf-8")
+    loaded = load_pairs(file)
+    assert [p.sql for p in loaded.pairs] == ["SELECT 1", "SELECT 2"]
+    assert "row 2 (line 3): 2 cells, expected 3" in str(loaded.problems[0])
+
+
+def test_lines_of_sql_with_database(tmp_path: Path) -> None:
+    file = tmp_path / "gold.txt"
+    file.write_text("SELECT 1\tshop\nSELECT\t2\tzoo\n\nSELECT 3\tshop\r\n", encoding="utf-8")
+    assert [(p.sql, p.db_id) for p in load_pairs(file).pairs] == [
+        ("SELECT 1", "shop"),
+        ("SELECT\t2", "zoo"),
+        ("SELECT 3", "shop"),
+    ]
+
+
+def test_a_spider_folder(tmp_path: Path) -> None:
+    write(tmp_path / "train_spider.json", ROWS[:1])
+    write(tmp_path / "train_others.json", ROWS[1:2])
+    write(tmp_path / "dev.json", ROWS[2:])
+    write(tmp_path / "realistic.json", ROWS[2:])
+    (tmp_path / "tables.json").write_text('[{"db_id": "shop", "table_names": []}]', encoding="utf-8")
+    loaded = load_pairs(tmp_path)
+    assert [(p.split, p.db_id) for p in loaded.pairs] == [("train", "shop"), ("train", "shop"), ("dev", "zoo")]
+    assert any("realistic.json" in note for note in loaded.notes)
+
+
+def test_a_bird_folder(tmp_path: Path) -> None:
+    row = {"question_id": 7, "db_id": "shop", "question": "q", "evidence": "big means size > 3", "SQL": "SELECT 1"}
+    write(tmp_path / "dev.json", [row])
+    (tmp_path / "dev_tables.json").write_text("[]", encoding="utf-8")
+    (pair,) = load_pairs(tmp_path).pairs
+    assert (pair.evidence, pair.sql, pair.identity, pair.split) == ("big means size > 3", "SELECT 1", "7", "dev")
+
+
+def test_a_corpus_version(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    row = {"example_id": "ab", "db_id": "d", "question": "q", "sql": "SELECT 1", "split": "test", "evidence": None}
+    write(tmp_path / "data" / "test-00000.parquet", [{**row, "alternatives": ["SELECT 2"]}])
+    (pair,) = load_pairs(tmp_path).pairs
+    assert (pair.identity, pair.split, pair.evidence, pair.alternatives) == ("ab", "test", "", ("SELECT 2",))
+
+
+# --- predictions -------------------------------------------------------------------------------------------------
+
+
+def test_predictions_with_their_gold(tmp_path: Path) -> None:
+    row = {"db_id": "d", "question": "q", "gold": "SELECT 1", "pred": "SELECT 2"}
+    several = {"db_id": "d", "question": "q", "gold": "SELECT 1", "pred": ["SELECT 2", "", "SELECT 3"]}
+    missing = {"db_id": "d", "question": "q", "gold": "SELECT 1", "pred": None}
+    loaded = load_predictions(write(tmp_path / "a.jsonl", [row, several, missing]))
+    assert [p.predictions for p in loaded.predictions] == [("SELECT 2",), ("SELECT 2", "SELECT 3"), ()]
+    assert {p.gold for p in loaded.predictions} == {"SELECT 1"}
+
+
+@pytest.mark.parametrize("blank", [False, True])
+def test_official_prediction_files(tmp_path: Path, blank: bool) -> None:
+    gold = tmp_path / "gold.txt"
+    gold.write_text("SELECT 1\td\nSELECT 2\td\nSELECT 3\te\n", encoding="utf-8")
+    file = tmp_path / "pred.txt"
+    second = "" if blank else "SELECT 22"
+    file.write_text(f"SELECT 11\n{second}\nSELECT 33\n", encoding="utf-8")
+    loaded = load_predictions(file, gold)
+    expected = [("SELECT 11",), () if blank else ("SELECT 22",), ("SELECT 33",)]
+    assert [p.predictions for p in loaded.predictions] == expected
+    assert [p.gold for p in loaded.predictions] == ["SELECT 1", "SELECT 2", "SELECT 3"]
+
+
+def test_bird_predictions(tmp_path: Path) -> None:
+    gold = write(tmp_path / "dev.json", ROWS[:2])
+    mark = "\t----- bird -----\t"
+    answers = {"1": f"SELECT b{mark}shop", "0": f"SELECT a{mark}shop"}
+    file = tmp_path / "predict_dev.json"
+    file.write_text(json.dumps(answers), encoding="utf-8")
+    assert [p.predictions for p in load_predictions(file, gold).predictions] == [("SELECT a",), ("SELECT b",)]
+
+
+def test_predictions_are_matched_by_question_whatever_their_order(tmp_path: Path) -> None:
+    gold = write(tmp_path / "dev.json", ROWS)
+    given = [{"db_id": r["db_id"], "question": r["question"], "sql": f"SELECT {n}"} for n, r in enumerate(ROWS)]
+    stray = {"db_id": "shop", "question": "Who?", "sql": "SELECT 9"}
+    loaded = load_predictions(write(tmp_path / "p.json", [given[2], stray, given[0]]), gold)
+    assert [p.predictions for p in loaded.predictions] == [("SELECT 0",), (), ("SELECT 2",)]
+    assert [str(problem) for problem in loaded.problems] == ["p.json, row 2: no such question in the gold file"]
+
+
+def test_as_many_predictions_in_another_order_are_refused(tmp_path: Path) -> None:
+    gold = write(tmp_path / "dev.json", ROWS)
+    file = tmp_path / "p.txt"
+    file.write_text("SELECT 1\tzoo\nSELECT 2\tshop\nSELECT 3\tshop\n", encoding="utf-8")
+    with pytest.raises(UnreadableInput, match="not in the same order"):
+        load_predictions(file, gold)
+
+
+def test_too_few_predictions_that_say_nothing_of_their_question(tmp_path: Path) -> None:
+    gold = write(tmp_path / "dev.json", ROWS)
+    file = tmp_path / "p.txt"
+    file.write_text("SELECT 1\nSELECT 2\n", encoding="utf-8")
+    with pytest.raises(UnreadableInput, match="2 predictions for 3 questions"):
+        load_predictions(file, gold)
+
+
+def test_real_files(shared_data: Path) -> None:
+    train = load_pairs(shared_data / "spider" / "train.json")
+    assert len(train.pairs) == 5110
+    assert not train.problems
+    dev = load_pairs(shared_data / "spider")
+    assert {p.split for p in dev.pairs} == {"train", "dev"}
+    sets = sorted((shared_data / "predictions" / "spider_dev").glob("*.json"))
+    loaded = [load_predictions(file) for file in sets]
+    assert sum(len(one.predictions) for one in loaded) == 7794
+    assert not any(one.problems for one in loaded)
