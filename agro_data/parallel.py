@@ -85,12 +85,12 @@ def _run_pool(
     size = min(workers, len(tasks))
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(max_workers=size, mp_context=context, initializer=_end_with_parent) as pool:
-        with _main_hidden():
-            futures: dict[Future[Outcome[Task, Answer]], int] = {
-                pool.submit(_attempt, function, task): index for index, task in tasks.items()
-            }
         lost: list[int] = []
         try:
+            with _undisturbed(), _main_hidden():
+                futures: dict[Future[Outcome[Task, Answer]], int] = {
+                    pool.submit(_attempt, function, task): index for index, task in tasks.items()
+                }
             for future in as_completed(futures):
                 try:
                     settle(futures[future], future.result())
@@ -115,6 +115,22 @@ def _main_hidden() -> Iterator[None]:
         yield
     finally:
         sys.modules["__main__"] = main
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl-C waits until the workers have started: one that is half started could neither be found nor ended."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # the signal is the main thread's to handle
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _end_with_parent() -> None:
