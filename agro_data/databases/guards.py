@@ -70,7 +70,7 @@ def run_statement(session: Session, sql: str, limits: Limits, keep_rows: bool) -
     started = perf_counter()
     try:
         if len(sql) > limits.sql_length:
-            return _failure("too_large", f"SQL of {len(sql)} characters, at most {limits.sql_length}", started)
+            return failed("too_large", f"SQL of {len(sql)} characters, at most {limits.sql_length}", started)
         try:
             return _collect(session, sql, limits, keep_rows, started)
         except Exception as error:
@@ -78,11 +78,11 @@ def run_statement(session: Session, sql: str, limits: Limits, keep_rows: bool) -
                 raise
             return _collect(session, sql, limits, keep_rows, started)
     except MemoryError:
-        return _failure("too_large", f"needs more than {limits.memory} bytes of memory", started)
+        return failed("too_large", f"needs more than {limits.memory} bytes of memory", started)
     except Exception as error:
         status = session.judge(error)
         message = session.overrun() if status == "timeout" else first_line(error)
-        return _failure(status, message, started)
+        return failed(status, message, started)
     finally:
         session.finish()
 
@@ -98,9 +98,9 @@ def _collect(session: Session, sql: str, limits: Limits, keep_rows: bool, starte
         count += len(chunk)
         size += sum(map(len, lines))
         if count > limits.rows:
-            return _failure("too_large", f"more than {limits.rows} rows", started)
+            return failed("too_large", f"more than {limits.rows} rows", started)
         if size > limits.bytes:
-            return _failure("too_large", f"a result of more than {limits.bytes} bytes", started)
+            return failed("too_large", f"a result of more than {limits.bytes} bytes", started)
         encoded += lines
         if keep_rows:
             rows += chunk
@@ -118,8 +118,10 @@ def _collect(session: Session, sql: str, limits: Limits, keep_rows: bool, starte
     return "ok", columns, tuple(rows), count, width, digest, ordered, all_null, seconds, ""
 
 
-def _failure(status: Status, message: str, started: float) -> Fields:
-    return status, (), (), 0, 0, "", "", False, perf_counter() - started, message[:500]
+def failed(status: Status, message: str, started: float | None = None) -> Fields:
+    """Fields of a result without rows. `started`: when (`perf_counter`) the statement did, if it did."""
+    seconds = 0.0 if started is None else perf_counter() - started
+    return status, (), (), 0, 0, "", "", False, seconds, message[:500]
 
 
 class SqliteSession:

@@ -19,16 +19,16 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import agro_data
 from agro_data.databases.opening import DatabaseError, settled, stamp
-from agro_data.databases.types import Database, Layout, Limits, Result
-from agro_data.databases.worker import IDLE, OPENING, PAGE, PAGE_SIZE, STARTING
+from agro_data.databases.types import Database, Layout, Limits, Result, Trial, TrialResult
+from agro_data.databases.worker import IDLE, OPENING, PAGE, PAGE_SIZE, RUNNING, STARTING
 
 Want = Literal["digest", "rows"]
 
-BATCH = 128  # statements a message
+BATCH = 128  # trials a message
 OPEN_SECONDS = 120.0  # to open a database (a folder of CSV files is read then), or to start a worker
 KILL_SLACK = 0.25  # seconds above twice the limit before a worker is killed
 FRUITLESS_STARTS = 3  # workers that may end in a row without an answer before a batch is given up
@@ -39,16 +39,29 @@ class SandboxError(Exception):
     """No worker can be started."""
 
 
+# Statement, places of its databases among the batch's targets, digests accepted on each, whether ordered are meant.
+_Task = tuple[str, list[int], list[tuple[str, ...]], bool]
+# Layout, path and stamp of a database; or, where it cannot be read, why.
+_Target = tuple[Layout, str, tuple[Any, ...]] | str
+
+
 @dataclass(frozen=True)
 class _Batch:
-    """Statements on one database, with the places of their results."""
+    """Tasks and the databases they name, with the places of their results."""
 
-    layout: Layout
-    path: str
-    stamp: tuple[Any, ...]
+    targets: list[_Target]
     places: list[int]
-    statements: list[str]
+    tasks: list[_Task]
     fruitless: int = 0  # workers that ended on it without an answer
+
+
+class _State(NamedTuple):
+    """What a worker shows on its page."""
+
+    since: float
+    phase: int
+    task: int
+    place: int
 
 
 @dataclass
@@ -59,11 +72,10 @@ class _Worker:
     connection: Any
     page: mmap.mmap
     batch: _Batch | None = None
-    answered: int = 0  # statements of the batch whose results have come
+    answered: int = 0  # tasks of the batch whose results have come
 
-    def state(self) -> tuple[int, float]:
-        index, since = PAGE.unpack_from(self.page, 0)
-        return index, since
+    def state(self) -> _State:
+        return _State(*PAGE.unpack_from(self.page, 0))
 
     def end(self) -> None:
         self.process.kill()
@@ -117,19 +129,30 @@ class Sandbox:
 
         Raises `SandboxError` when no worker can be started; nothing a statement or a database does raises.
         """
+        found = self.run_until_different([Trial(sql, (database,), ((),)) for database, sql in pairs], want)
+        return [outcome.different for outcome in found if outcome.different is not None]
+
+    def run_until_different(self, trials: Sequence[Trial], want: Want = "digest") -> list[TrialResult]:
+        """Run each trial's statement on its databases, in order, up to the first that gives something unexpected.
+
+        For verdicts and mutants: a wrong prediction, or a mutant that is told apart, costs the executions up to the
+        first database that shows it, and only that result travels; its rows are kept when `want` is "rows", so that
+        a comparison more lenient than digests can look at them. Trials on the same databases are best asked for in
+        one call: they share messages and open files. Raises like `run_many`.
+        """
         if self._closed:
             raise SandboxError("this sandbox is closed")
         with self._lock:
             try:
-                return self._run(list(pairs), want == "rows")
+                return self._run(trials, want == "rows")
             except BaseException:  # also Ctrl-C: workers amid a batch cannot be used again
                 while self._pool:
                     self._pool.pop().end()
                 raise
 
-    def _run(self, pairs: list[tuple[Database, str]], keep_rows: bool) -> list[Result]:
-        results: dict[int, Result] = {}
-        queue = self._batches(pairs, results)
+    def _run(self, trials: Sequence[Trial], keep_rows: bool) -> list[TrialResult]:
+        results = {place: TrialResult(0) for place, trial in enumerate(trials) if not trial.databases}
+        queue = self._batches(trials)
         while queue or any(worker.batch for worker in self._pool):
             self._feed(queue, keep_rows)
             busy = {worker.connection: worker for worker in self._pool if worker.batch}
@@ -138,30 +161,45 @@ class Sandbox:
             for worker in busy.values():
                 if worker.batch and self._overrun(worker):
                     self._bury(worker, queue, results, killed=True)
-        return [results[place] for place in range(len(pairs))]
+        return [results[place] for place in range(len(trials))]
 
-    def _batches(self, pairs: list[tuple[Database, str]], results: dict[int, Result]) -> deque[_Batch]:
-        """Statements grouped by database, in batches; those on a database that cannot be read fail here."""
+    def _batches(self, trials: Sequence[Trial]) -> deque[_Batch]:
+        """Trials in batches; those that begin on one database together, so that few are open at a time."""
         by_database: dict[tuple[str, Path], list[int]] = {}
-        for place, (database, _) in enumerate(pairs):
-            by_database.setdefault((database.layout, database.path), []).append(place)
+        for place, trial in enumerate(trials):
+            if trial.databases:
+                first = trial.databases[0]
+                by_database.setdefault((first.layout, first.path), []).append(place)
+        targets: dict[tuple[str, Path], _Target] = {}
         queue: deque[_Batch] = deque()
         for places in by_database.values():
-            database = pairs[places[0]][0]
-            try:
-                path = self._settle(database)
-                mark = stamp(path, database.layout)
-            except (OSError, DatabaseError) as error:
-                if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-                    raise  # no room for the private copy: nothing is wrong with the database or its statements
-                failure = Result("error", error=f"{database.db_id}: cannot be read: {error}")
-                results.update(dict.fromkeys(places, failure))
-                continue
             size = max(1, min(BATCH, -(-len(places) // self.workers)))
             for start in range(0, len(places), size):
-                part = places[start : start + size]
-                queue.append(_Batch(database.layout, str(path), mark, part, [pairs[place][1] for place in part]))
+                queue.append(self._batch(trials, places[start : start + size], targets))
         return queue
+
+    def _batch(self, trials: Sequence[Trial], places: list[int], targets: dict[tuple[str, Path], _Target]) -> _Batch:
+        """Tasks of the trials at `places`. `targets` remembers what is known of each database in this call."""
+        used: dict[tuple[str, Path], int] = {}
+        tasks: list[_Task] = []
+        for trial in (trials[place] for place in places):
+            numbers = []
+            for database in trial.databases:
+                key = (database.layout, database.path)
+                if key not in targets:
+                    targets[key] = self._target(database)
+                numbers.append(used.setdefault(key, len(used)))
+            tasks.append((trial.sql, numbers, list(trial.expected), trial.ordered))
+        return _Batch([targets[key] for key in used], places, tasks)
+
+    def _target(self, database: Database) -> _Target:
+        try:
+            path = self._settle(database)
+            return database.layout, str(path), stamp(path, database.layout)
+        except (OSError, DatabaseError) as error:
+            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise  # no room for the private copy: nothing is wrong with the database or its statements
+            return f"{database.db_id}: cannot be read: {error}"
 
     def _settle(self, database: Database) -> Path:
         """A path that can be opened without a trace: the database's own, or that of a private copy."""
@@ -183,8 +221,9 @@ class Sandbox:
                 self._pool.append(worker)
             batch = queue.popleft()
             worker.batch, worker.answered = batch, 0
-            message = (batch.layout, batch.path, batch.stamp, keep_rows, batch.statements)
-            PAGE.pack_into(worker.page, 0, *_waiting(worker))
+            message = (keep_rows, batch.targets, batch.tasks)
+            phase = STARTING if worker.state().phase == STARTING else IDLE  # counted from now, until it shows its own
+            PAGE.pack_into(worker.page, 0, monotonic(), phase, 0, 0)
             try:
                 worker.connection.send_bytes(marshal.dumps(message))
             except (BrokenPipeError, ConnectionResetError):
@@ -195,7 +234,7 @@ class Sandbox:
         with tempfile.TemporaryFile() as file, theirs:
             file.truncate(PAGE_SIZE)
             page = mmap.mmap(file.fileno(), PAGE_SIZE)
-            PAGE.pack_into(page, 0, STARTING, monotonic())
+            PAGE.pack_into(page, 0, monotonic(), STARTING, 0, 0)
             arguments = [str(theirs.fileno()), str(file.fileno()), str(os.getpid())]
             process = subprocess.Popen(
                 [sys.executable, "-c", COMMAND, *arguments],
@@ -209,31 +248,32 @@ class Sandbox:
         worker.connection.send_bytes(marshal.dumps(astuple(self.limits)))
         return worker
 
-    def _receive(self, worker: _Worker, queue: deque[_Batch], results: dict[int, Result]) -> None:
+    def _receive(self, worker: _Worker, queue: deque[_Batch], results: dict[int, TrialResult]) -> None:
         try:
             self._take(worker, results)
         except (EOFError, OSError):
             self._bury(worker, queue, results, killed=False)
 
-    def _take(self, worker: _Worker, results: dict[int, Result]) -> None:
+    def _take(self, worker: _Worker, results: dict[int, TrialResult]) -> None:
         """Read one message of results."""
-        first, batch_results, done = marshal.loads(worker.connection.recv_bytes())
+        first, answers, done = marshal.loads(worker.connection.recv_bytes())
         if worker.batch is None:
             raise SandboxError("a worker answered without having been asked")
-        for place, fields in zip(worker.batch.places[first:], batch_results, strict=False):
-            results[place] = Result(*marshal.loads(fields))
-        worker.answered = first + len(batch_results)
+        for place, answer in zip(worker.batch.places[first:], answers, strict=False):
+            agreed, fields = marshal.loads(answer)
+            results[place] = TrialResult(agreed, None if fields is None else Result(*fields))
+        worker.answered = first + len(answers)
         if done:
             worker.batch = None
 
     def _overrun(self, worker: _Worker) -> bool:
-        index, since = worker.state()
-        allowed = 2 * self.limits.seconds + KILL_SLACK if index >= 0 else OPEN_SECONDS
-        return monotonic() - since > allowed
+        state = worker.state()
+        allowed = 2 * self.limits.seconds + KILL_SLACK if state.phase == RUNNING else OPEN_SECONDS
+        return monotonic() - state.since > allowed
 
-    def _bury(self, worker: _Worker, queue: deque[_Batch], results: dict[int, Result], killed: bool) -> None:
+    def _bury(self, worker: _Worker, queue: deque[_Batch], results: dict[int, TrialResult], killed: bool) -> None:
         """Settle what an ended worker leaves: its answers, its victim, and the rest to run again."""
-        index, _ = worker.state()
+        state = worker.state()
         worker.process.kill()
         code = worker.process.wait()
         try:
@@ -247,41 +287,34 @@ class Sandbox:
         self._pool.remove(worker)
         if batch is None:
             return
-        if index == STARTING and not killed and batch.fruitless + 1 >= FRUITLESS_STARTS:
+        if state.phase == STARTING and not killed and batch.fruitless + 1 >= FRUITLESS_STARTS:
             raise SandboxError(f"worker processes end at once (exit status {code}); see their messages above")
-        rest = range(answered, len(batch.places))
         fruitless = 0 if answered else batch.fruitless + 1
-        if index >= answered:
-            what = _overrun_result(self.limits) if killed else Result("crashed", error=_cause(code))
-            results[batch.places[index]] = what
-            rest_indices = [i for i in rest if i != index]
-            fruitless = 0
-        elif index == OPENING and (killed or fruitless >= FRUITLESS_STARTS):
-            why = f"took over {OPEN_SECONDS:g} s" if killed else _cause(code)
-            results.update({batch.places[i]: Result("crashed", error=f"opening {batch.path}: {why}") for i in rest})
-            return
-        elif fruitless >= FRUITLESS_STARTS:
-            results.update({batch.places[i]: Result("crashed", error=_cause(code)) for i in rest})
-            return
-        else:
-            rest_indices = list(rest)
-        if rest_indices:
-            queue.appendleft(
-                _Batch(
-                    batch.layout,
-                    batch.path,
-                    batch.stamp,
-                    [batch.places[i] for i in rest_indices],
-                    [batch.statements[i] for i in rest_indices],
-                    fruitless,
-                )
-            )
+        rest = range(answered, len(batch.tasks))
+        lost = _lost(batch, rest, state, fruitless, killed=killed, code=code, limits=self.limits)
+        results.update({batch.places[i]: result for i, result in lost.items()})
+        left = [i for i in rest if i not in lost]
+        if left:
+            places, tasks = [batch.places[i] for i in left], [batch.tasks[i] for i in left]
+            queue.appendleft(_Batch(batch.targets, places, tasks, 0 if lost else fruitless))
 
 
-def _waiting(worker: _Worker) -> tuple[int, float]:
-    """State to show until the worker shows its own: it is starting or idle, counted from now."""
-    index, _ = worker.state()
-    return (STARTING if index == STARTING else IDLE), monotonic()
+def _lost(
+    batch: _Batch, rest: range, state: _State, fruitless: int, *, killed: bool, code: int, limits: Limits
+) -> dict[int, TrialResult]:
+    """The tasks among `rest` that are not tried again, with their results: what ran when the worker ended."""
+    if state.phase == RUNNING and state.task in rest:
+        what = _overrun_result(limits) if killed else Result("crashed", error=_cause(code))
+        return {state.task: TrialResult(state.place, what)}
+    if state.phase == OPENING and state.task in rest and (killed or fruitless >= FRUITLESS_STARTS):
+        number = batch.tasks[state.task][1][state.place]
+        why = f"took over {OPEN_SECONDS:g} s" if killed else _cause(code)
+        what = Result("crashed", error=f"opening {batch.targets[number][1]}: {why}")
+        same = {i: TrialResult(0, what) for i in rest if batch.tasks[i][1][0] == number}
+        return same | {state.task: TrialResult(state.place, what)}
+    if fruitless >= FRUITLESS_STARTS:
+        return {i: TrialResult(0, Result("crashed", error=_cause(code))) for i in rest}
+    return {}
 
 
 def _overrun_result(limits: Limits) -> Result:

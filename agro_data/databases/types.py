@@ -102,3 +102,32 @@ class Result:
     @property
     def ok(self) -> bool:
         return self.status == "ok"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A statement, and for each of some databases the digests that its result may have there.
+
+    `ordered` says which digest is meant: `Result.ordered_digest`, else `Result.digest`. A database for which no
+    digest is given is the last that is looked at: whatever the statement gives there is not among those expected.
+    """
+
+    sql: str
+    databases: tuple[Database, ...]
+    expected: tuple[tuple[str, ...], ...]
+    ordered: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.databases) != len(self.expected):
+            raise ValueError(f"{len(self.databases)} databases, but expected digests for {len(self.expected)}")
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """How far a trial went: the first `agreed` databases gave what was expected, the next one `different`.
+
+    `different` is None when every database agreed. It may also be a failure, such as "timeout".
+    """
+
+    agreed: int
+    different: Result | None = None

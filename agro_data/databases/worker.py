@@ -5,6 +5,10 @@ the standard library only (duckdb when needed), so that it starts in some tens o
 `marshal`: only plain values travel, it is several times faster than pickle, and reading one runs no code.
 
 The page is memory shared with the parent; it says what runs since when without a message for each statement.
+
+A message is (keep rows, targets, tasks). A target is (layout, path, stamp), or a text that says why the database
+cannot be read. A task is (SQL, places of its targets, the digests accepted on each, whether ordered ones are meant);
+it is answered by (number of targets that agreed, fields of the first result that did not, or None).
 """
 
 from __future__ import annotations
@@ -23,14 +27,16 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-from agro_data.databases.guards import Session, is_memory_error, open_session, run_statement
+from agro_data.databases.guards import Fields, Session, failed, is_memory_error, open_session, run_statement
 from agro_data.databases.opening import first_line
 from agro_data.databases.types import Layout, Limits
 
-OPEN_DATABASES = 8
+OPEN_SHARE = 8  # of the memory limit, the share (1/8) that databases kept open may take by the weights below
+WEIGHT, CACHE = 2**19, 2**21  # of an open SQLite file: its schema and handles (bounds their number too), page cache
 PAGE_SIZE = mmap.PAGESIZE
-PAGE = struct.Struct("qd")  # what runs: index in the message or one of the states below; since when (monotonic)
-SENDING, STARTING, IDLE, OPENING = -4, -3, -2, -1
+PAGE = struct.Struct("dqqq")  # since when (monotonic), phase, task in the message, place among the task's targets
+RUNNING, OPENING, IDLE, STARTING, SENDING = range(5)
+DIGEST, ORDERED_DIGEST = 5, 6  # places in `Fields`
 FLUSH_RESULTS, FLUSH_BYTES, FLUSH_SECONDS = 64, 2**20, 0.1
 
 
@@ -61,70 +67,101 @@ def _end_with(parent: int) -> None:
 
 def _serve(connection: Connection, page: mmap.mmap) -> None:
     limits = Limits(*marshal.loads(connection.recv_bytes()))
-    sessions: OrderedDict[tuple[Any, ...], Session] = OrderedDict()
+    sessions = _Sessions(limits)
     _bound_memory(limits)
     while True:
-        PAGE.pack_into(page, 0, IDLE, monotonic())
-        layout, path, stamp, keep_rows, statements = marshal.loads(connection.recv_bytes())
-        PAGE.pack_into(page, 0, OPENING, monotonic())
-        try:
-            session = _session(sessions, layout, path, stamp, limits)
-        except Exception as error:  # whatever is wrong with one database is the answer to its statements
-            failure = ("error", (), (), 0, 0, "", "", False, 0.0, f"cannot open {path}: {first_line(error)}")
-            connection.send_bytes(marshal.dumps((0, [marshal.dumps(failure)] * len(statements), True)))
-            continue
-        if _answer(connection, page, session, statements, limits=limits, keep_rows=keep_rows):
-            PAGE.pack_into(page, 0, IDLE, monotonic())
-            return
+        PAGE.pack_into(page, 0, monotonic(), IDLE, 0, 0)
+        keep_rows, targets, tasks = marshal.loads(connection.recv_bytes())
+        sessions.failures.clear()
+        answers: list[bytes] = []
+        first = size = 0
+        flushed = monotonic()
+        for index, task in enumerate(tasks):
+            agreed, fields = _try(page, sessions, index, task, targets, limits=limits, keep_rows=keep_rows)
+            answers.append(marshal.dumps((agreed, fields)))
+            size += len(answers[-1])
+            exhausted = fields is not None and is_memory_error(fields)
+            done = index == len(tasks) - 1
+            full = len(answers) >= FLUSH_RESULTS or size >= FLUSH_BYTES or monotonic() - flushed > FLUSH_SECONDS
+            if done or exhausted or full:
+                PAGE.pack_into(page, 0, monotonic(), SENDING, index, 0)  # the parent may take its time
+                connection.send_bytes(marshal.dumps((first, answers, done)))
+                answers, first, size, flushed = [], index + 1, 0, monotonic()
+            if exhausted:  # the rest is left to a new process, with an empty heap
+                PAGE.pack_into(page, 0, monotonic(), IDLE, 0, 0)
+                return
 
 
-def _answer(
-    connection: Connection,
+def _try(
     page: mmap.mmap,
-    session: Session,
-    statements: list[str],
+    sessions: _Sessions,
+    index: int,
+    task: tuple[str, list[int], list[tuple[str, ...]], bool],
+    targets: list[Any],
     *,
     limits: Limits,
     keep_rows: bool,
-) -> bool:
-    """Run and answer one message. True when memory ran out: the rest is left to a new process."""
-    batch: list[bytes] = []
-    first = size = 0
-    flushed = monotonic()
-    for index, sql in enumerate(statements):
-        now = monotonic()
-        PAGE.pack_into(page, 0, index, now)
+) -> tuple[int, Fields | None]:
+    """Run one statement on its targets up to the first where its digest is not among those accepted."""
+    sql, places, accepted, ordered = task
+    for place, (target, digests) in enumerate(zip(places, accepted, strict=True)):
+        session = sessions.of(targets[target])
+        if session is None:
+            PAGE.pack_into(page, 0, monotonic(), OPENING, index, place)
+            session = sessions.opened(targets[target])
+        if isinstance(session, str):
+            return place, failed("error", session)
+        PAGE.pack_into(page, 0, monotonic(), RUNNING, index, place)
         fields = run_statement(session, sql, limits, keep_rows)
-        batch.append(marshal.dumps(fields))
-        size += len(batch[-1])
-        exhausted = is_memory_error(fields)
-        done = index == len(statements) - 1
-        full = len(batch) >= FLUSH_RESULTS or size >= FLUSH_BYTES or now - flushed > FLUSH_SECONDS
-        if done or exhausted or full:
-            PAGE.pack_into(page, 0, SENDING, monotonic())  # the parent may take its time
-            connection.send_bytes(marshal.dumps((first, batch, done)))
-            batch, first, size, flushed = [], index + 1, 0, now
-        if exhausted:
-            return True
-    return False
+        if fields[ORDERED_DIGEST if ordered else DIGEST] not in digests or fields[0] != "ok":
+            return place, fields
+    return len(places), None
 
 
-def _session(
-    sessions: OrderedDict[tuple[Any, ...], Session], layout: Layout, path: str, stamp: object, limits: Limits
-) -> Session:
-    """The open session of a database, or a new one in place of the one unused for longest."""
-    key = (layout, path, stamp)
-    if key in sessions:
-        sessions.move_to_end(key)
-        return sessions[key]
-    while len(sessions) >= OPEN_DATABASES:
-        sessions.popitem(last=False)[1].close()
-    if layout != "sqlite" and "duckdb" not in sys.modules:
-        import duckdb  # noqa: F401, PLC0415
+class _Sessions:
+    """Open databases; when their weight exceeds its bound, those unused for longest are closed.
 
-        _bound_memory(limits)
-    session = sessions[key] = open_session(Path(path), layout, limits)
-    return session
+    Instances of a database are small and many, and opening one costs as much as several statements on it.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.failures: dict[object, str] = {}  # of the message being answered: what could not be opened, and why
+        self._limits = limits
+        self._most = limits.memory // OPEN_SHARE
+        self._open: OrderedDict[object, tuple[Session, int]] = OrderedDict()
+        self._weight = 0
+
+    def of(self, target: Any) -> Session | str | None:
+        """The open session of a target, or why it has none; None when it is to be opened."""
+        found = self._open.get(target)
+        if found is None:
+            return target if isinstance(target, str) else self.failures.get(target)
+        self._open.move_to_end(target)
+        return found[0]
+
+    def opened(self, target: Any) -> Session | str:
+        layout, path, _ = target
+        try:
+            weight = self._weight_of(layout, Path(path))
+            while self._open and self._weight + weight > self._most:
+                _, (session, freed) = self._open.popitem(last=False)
+                session.close()
+                self._weight -= freed
+            if layout != "sqlite" and "duckdb" not in sys.modules:
+                import duckdb  # noqa: F401, PLC0415
+
+                _bound_memory(self._limits)
+            session = open_session(Path(path), layout, self._limits)
+        except Exception as error:  # whatever is wrong with one database is the answer to its statements
+            return self.failures.setdefault(target, f"cannot open {path}: {first_line(error)}")
+        self._open[target] = session, weight
+        self._weight += weight
+        return session
+
+    def _weight_of(self, layout: Layout, path: Path) -> int:
+        if layout != "sqlite":
+            return self._most // 8  # DuckDB keeps what it has read, up to a limit of its own
+        return WEIGHT + min(path.stat().st_size, CACHE)
 
 
 def _bound_memory(limits: Limits) -> None:
