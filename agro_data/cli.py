@@ -27,7 +27,7 @@ from agro_data.progress import Bars
 from agro_data.publish.explain import explain
 from agro_data.publish.read import NoVersion, Version, latest, list_versions, open_version
 from agro_data.publish.report import render_report
-from agro_data.shown import end, print_json, show_build, show_estimate, show_row, show_version
+from agro_data.shown import count_of_rows, end, print_json, show_build, show_estimate, show_row, show_version
 from agro_data.terminal import FAILED_SOME, Setting, Verb, Verbs, notes, run, say, screen, show_table, tell
 from agro_data.work import atomic_path
 
@@ -278,8 +278,7 @@ def _preview(config: BuildConfig, count: int, as_json: bool) -> None:
         print_json(rows)
     else:
         for row in rows:
-            count_said = "1 row" if row["result_rows"] == 1 else f"{row['result_rows']:,} rows"
-            show_row(row, f"{row['db_id']}, {row['hardness']}, {count_said}")
+            show_row(row, f"{row['db_id']}, {row['hardness']}, {count_of_rows(row)}")
     end(result, small)
 
 

@@ -21,7 +21,7 @@ def show_version(version: Version) -> None:
     say(str(version.path), style="bold")
     examples = version.examples().sort("example_id").collect()  # ids are hashes: neighbours have nothing in common
     for row in examples.head(SHOWN_ROWS).iter_rows(named=True):
-        proof = f"{row['result_rows']} rows, digest {row['result_digest'][:12]}, {row['hardness']}, {row['split']}"
+        proof = f"{count_of_rows(row)}, digest {row['result_digest'][:12]}, {row['hardness']}, {row['split']}"
         screen.print()
         show_row(row, f"{row['db_id']} ({row['dialect']}); {proof}; {row['example_id']}")
     screen.print()
@@ -33,6 +33,11 @@ def show_version(version: Version) -> None:
     )
     screen.print()
     show_table(version.manifest["funnel"])
+
+
+def count_of_rows(row: dict[str, Any]) -> str:
+    """How many rows the answer of an example has."""
+    return "1 row" if row["result_rows"] == 1 else f"{row['result_rows']:,} rows"
 
 
 def show_row(row: dict[str, Any], proof: str) -> None:

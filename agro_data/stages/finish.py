@@ -17,7 +17,7 @@ from agro_data.diversity.splits import SplitReport
 from agro_data.fingerprint import library_versions, seed_of, stable_hash
 from agro_data.intent.questions import STYLES
 from agro_data.progress import Reporter
-from agro_data.publish.version import write_version
+from agro_data.publish.version import NotWritten, write_version
 from agro_data.records import EXAMPLE, REJECTED, SELECTED, rows
 from agro_data.stages import tally, vectors
 from agro_data.stages.context import Context
@@ -45,6 +45,8 @@ def run_selection(context: Context, workers: int, progress: Reporter) -> Outcome
 def _select(context: Context) -> None:
     config, work = context.config, context.work
     frame, embeddings = vectors.read(work)
+    if frame.is_empty():
+        raise NotWritten(_why_empty(work))
     near = drop_near_duplicates(frame, embeddings)
     sketches = [sketch(context.profile(db_id)) for db_id in usable(context)]
     size = ceil(config.size / config.styles_per_sql)
@@ -60,6 +62,15 @@ def _select(context: Context) -> None:
     work.write_json("selection/figures.json", _figures(sampled.selection, sampled.splits.of(said)))
     rejected = pl.concat([pl.DataFrame(schema=REJECTED), near.rejected, sampled.rejected])
     work.write("selection", SELECTION, said, rejected.with_columns(stage=pl.lit("selection")))
+
+
+def _why_empty(work: Work) -> str:
+    """What became of all candidates, when none is left to choose from."""
+    before = STAGES[:-1]
+    lost = [f"{reason} {count:,}" for stage in before for reason, count in tally.reasons(work, stage).items()]
+    failed = [problem for stage in before for problem in work.read_json(f"{stage}.json")["problems"]]
+    asked = tally.rows(work, "candidates")
+    return "; ".join([f"no example is left of {asked:,} candidates, so no version was written", *lost, *failed[:3]])
 
 
 def _whole_rows(work: Work, chosen: pl.DataFrame) -> pl.DataFrame:

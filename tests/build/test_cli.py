@@ -162,6 +162,19 @@ def test_fewer_than_asked_exits_1_and_names_what_limits(tmp_path: Path) -> None:
     assert "shop" in done.stderr.splitlines()[-1]
 
 
+def test_no_example_left_writes_no_version_and_says_what_became_of_the_candidates(tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "city.csv").write_text("name\nBonn\n")
+    settings = ("build", "--databases", "shop", "--size", 10, "--embedding-model", "structural")
+    agro(*settings, "--out", "first", cwd=tmp_path)
+    asked = pl.read_parquet(next((tmp_path / "first" / "corpus").glob("v*")) / "data" / "*.parquet")
+    asked.select("question", "sql").write_ndjson(tmp_path / "known.jsonl")
+    done = agro(*settings, "--out", "second", "--exclude", "known.jsonl", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "no example is left" in done.stderr.splitlines()[-1]
+    assert not list((tmp_path / "second").glob("*/v*"))
+
+
 def test_what_is_piped_is_not_wrapped(place: Path) -> None:
     shown = agro("versions", "out", "--show", "latest", cwd=place, columns=20).stdout
     (built,) = (place / "out" / "s").glob("v*")
