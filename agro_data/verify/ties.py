@@ -22,6 +22,7 @@ from agro_data.sql.scope import Resolution, Scope, leftmost, local_nodes
 
 Rows = Sequence[tuple[Cell, ...]]
 
+CUT = "LIMIT falls between them"  # said of a tie that decides which rows are in the answer
 _TOTAL_ORDER = (exp.RowNumber, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue, exp.Ntile)
 _TIE_PROOF = (exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist)
 _COLLECTING = (exp.GroupConcat, exp.ArrayAgg, exp.AnyValue, exp.First, exp.Last, exp.JSONObjectAgg, exp.JSONArrayAgg)
@@ -204,7 +205,7 @@ class _OrderJudge:
             if self._key(left) != self._key(right):
                 continue
             if place in self.cuts:
-                return f"rows {place} and {place + 1} compare equal and LIMIT falls between them"
+                return f"rows {place} and {place + 1} compare equal and {CUT}"
             outputs = len(left) - self.added
             if self.ordered and left[:outputs] != right[:outputs]:
                 return f"rows {place} and {place + 1} differ but compare equal: their order is left open"
