@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
 import agro_data
-from agro_data.databases.opening import DatabaseError, settled, stamp
+from agro_data.databases.opening import DatabaseError, settled, stamp, with_sides
 from agro_data.databases.types import Database, Layout, Limits, Result, Trial, TrialResult
 from agro_data.databases.worker import IDLE, OPENING, PAGE, PAGE_SIZE, RUNNING, STARTING
 
@@ -101,7 +101,7 @@ class Sandbox:
     def __post_init__(self) -> None:
         self._pool: list[_Worker] = []
         self._lock = threading.Lock()
-        self._folder = tempfile.TemporaryDirectory(prefix="agro-sandbox-")
+        self._folder: tempfile.TemporaryDirectory[str] | None = None  # made for the first private copy
         self._settled: dict[tuple[Any, ...], Path] = {}
         self._closed = False
 
@@ -118,7 +118,8 @@ class Sandbox:
         self._closed = True
         while self._pool:
             self._pool.pop().end()
-        self._folder.cleanup()
+        if self._folder:
+            self._folder.cleanup()
 
     def run(self, database: Database, statements: Sequence[str], want: Want = "digest") -> list[Result]:
         """One result for each statement, in order. See `run_many`."""
@@ -206,8 +207,12 @@ class Sandbox:
         path = database.path.absolute()
         key = (database.layout, path, stamp(path, database.layout))
         if key not in self._settled:
-            name = sha256(repr(key).encode()).hexdigest()[:16]
-            self._settled[key] = settled(path, database.layout, Path(self._folder.name) / name)
+            if len(with_sides(path, database.layout)) == 1:
+                self._settled[key] = path
+            else:
+                self._folder = self._folder or tempfile.TemporaryDirectory(prefix="agro-sandbox-")
+                name = sha256(repr(key).encode()).hexdigest()[:16]
+                self._settled[key] = settled(path, database.layout, Path(self._folder.name) / name)
         return self._settled[key]
 
     def _feed(self, queue: deque[_Batch], keep_rows: bool) -> None:
