@@ -26,6 +26,7 @@ ORDER: list[set[str]] = [
     {"stages"},
     {"pipeline"},
     {"estimate"},
+    {"pairs"},
     {"terminal", "shown"},
     {"defs", "definitions", "cli"},
 ]

@@ -1,0 +1,1 @@
+"""`agro verify`: pairs of question and SQL that others made, checked against the data, the wording and each other."""

@@ -1,0 +1,185 @@
+"""What the engine says of a gold statement: does it run, does its answer mean something, does chance decide it, and
+does each of its parts matter on this data?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from sqlglot import exp
+
+from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Cell, Database, Dialect, Result
+from agro_data.pairs.finding import Finding
+from agro_data.sql.canonical import sql_text
+from agro_data.sql.scope import Resolution, Schema
+from agro_data.verify.check import Verdict, verify_statements
+from agro_data.verify.execution import execute, failure
+from agro_data.verify.gate import check_statement
+from agro_data.verify.informative import Variant, drop_variants
+from agro_data.verify.ties import CUT
+
+SHOWN_CELLS = 6
+SHOWN_TEXT = 60  # characters of a cell
+
+_GATE = {
+    "syntax": "syntax",
+    "not_select": "not_a_query",
+    "multiple_statements": "not_a_query",
+    "forbidden_function": "not_a_query",
+    "unknown_table": "unknown_name",
+    "unknown_column": "unknown_name",
+    "ambiguous_column": "unknown_name",
+    "too_long": "over_limit",
+    "not_deterministic_function": "reads_clock",
+}
+_RAN = {
+    "execution_error": "does_not_run",
+    "timeout": "over_limit",
+    "too_large": "over_limit",
+    "crashed": "over_limit",
+    "empty": "empty",
+    "null_only": "null_only",
+    "unordered_limit": "unordered_limit",
+    "unordered_window": "unordered_rows",
+    "unordered_aggregate": "unordered_rows",
+    "bare_column": "bare_column",
+    "scalar_rows": "scalar_rows",
+    "row_order": "row_order",
+    "undecided": "not_analysed",
+}
+_PARTS = {"WHERE": "predicate", "HAVING": "predicate", "QUALIFY": "predicate", "ON": "predicate"}
+
+
+def examine(
+    database: Database, schema: Schema, statements: Sequence[str], sandbox: Sandbox, shuffled: Database | None
+) -> tuple[dict[str, list[Finding]], dict[str, Result], dict[str, Resolution]]:
+    """Findings, results and resolved names of each distinct statement; results only of those that run."""
+    verdicts = dict(
+        zip(
+            statements,
+            verify_statements(database, schema, statements, sandbox, shuffled, informative=False),
+            strict=True,
+        )
+    )
+    results = _results(database, verdicts, sandbox)
+    found: dict[str, list[Finding]] = {}
+    names: dict[str, Resolution] = {}
+    for sql, verdict in verdicts.items():
+        gate = check_statement(sql, database.dialect, schema)
+        if gate.names is not None and gate.ok:
+            names[sql] = gate.names
+        found[sql] = list(_findings(verdict, results[sql]))
+    for sql, more in _idle_parts(database, names, results, sandbox).items():
+        found[sql] += more
+    _add_witnesses(database, shuffled, found, sandbox)
+    return found, {sql: result for sql, result in results.items() if result.ok}, names
+
+
+def _results(database: Database, verdicts: Mapping[str, Verdict], sandbox: Sandbox) -> dict[str, Result]:
+    """The result of every statement, also of those that were turned away before they ran."""
+    waiting = [sql for sql, verdict in verdicts.items() if verdict.result is None]
+    ran = dict(zip(waiting, execute([(database, sql) for sql in waiting], sandbox), strict=True))
+    return {sql: ran[sql] if verdict.result is None else verdict.result for sql, verdict in verdicts.items()}
+
+
+def _findings(verdict: Verdict, result: Result) -> Iterator[Finding]:
+    reason, detail = verdict.reason, verdict.detail
+    if reason in _GATE and reason != "not_deterministic_function":
+        kind = _GATE[reason]
+        if result.ok:  # the engine is the last judge
+            yield Finding("not_analysed", f"The engine runs it, but the gate says: {detail}.")
+        elif result.status == "error" or kind == "not_a_query":
+            yield Finding(kind, f"{detail[:1].upper()}{detail[1:]}. The engine says: {result.error}.")
+        else:
+            yield Finding(_RAN[failure(result)[0]], failure(result)[1])
+        return
+    if not result.ok:
+        name, why = failure(result)
+        yield Finding(_RAN[name], f"{why[:1].upper()}{why[1:]}.")
+        return
+    if reason == "not_deterministic_function":
+        yield Finding("reads_clock", f"It uses the {detail}.")
+    elif reason == "tie":
+        kind = "tie_at_limit" if CUT in detail else "tie_in_order"
+        yield Finding(kind, f"{detail[:1].upper()}{detail[1:]}.")
+    elif reason == "empty" and result.row_count:
+        yield Finding("zero", "The one value that comes out is 0.")
+    elif reason:
+        yield Finding(_RAN[reason], f"{detail[:1].upper()}{detail[1:]}.")
+    if reason not in ("empty", "null_only") and result.row_count == 0:
+        yield Finding("empty", "No row comes out.")
+
+
+# --- parts that change nothing -----------------------------------------------------------------------------------
+
+
+def _idle_parts(
+    database: Database, names: Mapping[str, Resolution], results: Mapping[str, Result], sandbox: Sandbox
+) -> dict[str, list[Finding]]:
+    """Conditions, joins and DISTINCTs without which the answer is the same on this data."""
+    telling = [sql for sql in names if results[sql].ok and results[sql].row_count and not results[sql].all_null]
+    variants = [
+        (sql, kind, variant)
+        for sql in telling
+        for kind, variant in _variants(names[sql], database.dialect)
+        if kind is not None
+    ]
+    without = execute([(database, variant.sql) for _, _, variant in variants], sandbox)
+    found: dict[str, list[Finding]] = {}
+    for (sql, kind, variant), result in zip(variants, without, strict=True):
+        if result.ok and result.digest == results[sql].digest:
+            says = f"The answer on this data is the same without {variant.name}."
+            found.setdefault(sql, []).append(Finding(f"untested_{kind}", says, variant.sql))
+    return found
+
+
+def _variants(found: Resolution, dialect: Dialect) -> Iterator[tuple[str | None, Variant]]:
+    for variant in drop_variants(found, dialect):
+        words = variant.name.split()
+        yield "join" if "JOIN" in words[:2] else _PARTS.get(words[0]), variant
+    for select in list(found.tree.find_all(exp.Select)):
+        distinct = select.args.get("distinct")
+        if distinct is not None:
+            select.set("distinct", None)
+            yield "distinct", Variant("DISTINCT", sql_text(found.tree, dialect))
+            select.set("distinct", distinct)
+    for call in list(found.tree.find_all(exp.AggFunc)):
+        inner = call.this
+        if isinstance(inner, exp.Distinct) and len(inner.expressions) == 1:
+            name = f"DISTINCT in {sql_text(call, dialect)}"
+            call.set("this", inner.expressions[0])
+            yield "distinct", Variant(name, sql_text(found.tree, dialect))
+            inner.set("expressions", [call.this])
+            call.set("this", inner)
+
+
+# --- witnesses ---------------------------------------------------------------------------------------------------
+
+
+def _add_witnesses(
+    database: Database, shuffled: Database | None, found: dict[str, list[Finding]], sandbox: Sandbox
+) -> None:
+    """Where the order of stored rows decides: the first row that differs."""
+    if shuffled is None:
+        return
+    waiting = [sql for sql, findings in found.items() if any(one.kind == "row_order" for one in findings)]
+    results = iter(execute([(place, sql) for sql in waiting for place in (database, shuffled)], sandbox, "rows"))
+    for sql in waiting:
+        first, second = next(results), next(results)
+        witness = _first_difference(first.rows, second.rows)
+        found[sql] = [Finding(one.kind, one.says, witness) if one.kind == "row_order" else one for one in found[sql]]
+
+
+def _first_difference(left: Sequence[tuple[Cell, ...]], right: Sequence[tuple[Cell, ...]]) -> str:
+    for number, (one, other) in enumerate(zip(left, right, strict=False), 1):
+        if one != other:
+            return f"row {number}: {shown(one)} as stored, {shown(other)} with the rows shuffled"
+    return f"{len(left)} rows as stored, {len(right)} with the rows shuffled"
+
+
+def shown(row: Sequence[Cell]) -> str:
+    """A row for a person: few cells, none long."""
+    cells = [repr(cell) if len(repr(cell)) <= SHOWN_TEXT else repr(cell)[:SHOWN_TEXT] + "…" for cell in row]
+    more = ", …" if len(cells) > SHOWN_CELLS else ""
+    return f"({', '.join(cells[:SHOWN_CELLS])}{more})"

@@ -1,0 +1,110 @@
+"""What can be wrong with a pair: the classes, how sure and how grave each is, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from agro_data.evaluation.load import Pair
+
+Severity = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A class of findings. `certain`: what it says holds without a person's judgement; else it asks for a look.
+
+    error: the pair cannot be used as it is; warning: it may mislead training or scoring; note: worth knowing.
+    """
+
+    name: str
+    severity: Severity
+    certain: bool
+    title: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One fault of one pair. `says` is a sentence with the evidence; `witness` is what shows it (rows, SQL), or ""."""
+
+    kind: str
+    says: str
+    witness: str = ""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A pair and what was found; no finding: nothing is known against it."""
+
+    pair: Pair
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def grave(self) -> bool:
+        """Whether anything certain and more than a note was found."""
+        return any(counts_against(finding.kind) for finding in self.findings)
+
+
+_RUN = "mend the SQL, or drop the pair"
+_CHANCE = "add a key that settles the order, or let the question and the grading allow any of the tied answers"
+_WEAK = "another condition would pass as well: score it on instances where the part matters, or take it out"
+_KINDS = (
+    Kind("no_database", "error", True, "The database is not there", "give its folder with --databases"),
+    Kind("not_a_query", "error", True, "Not one read-only SELECT", _RUN),
+    Kind("syntax", "error", True, "The SQL does not parse", _RUN),
+    Kind("unknown_name", "error", True, "A table or column does not exist", _RUN),
+    Kind("does_not_run", "error", True, "The SQL fails", _RUN),
+    Kind("over_limit", "warning", True, "The SQL met a limit", "write it cheaper: nobody can grade it as it is"),
+    Kind("reads_clock", "warning", True, "The answer is another at every run", "put the moment into the SQL"),
+    Kind("not_analysed", "note", True, "Runs, but could not be analysed", "look at it yourself"),
+    Kind(
+        "empty", "warning", True, "No row comes out", "a wrong SQL is empty as well: add data, or ask for other values"
+    ),
+    Kind("null_only", "warning", True, "Nothing but NULL comes out", "ask for what has values, or add data"),
+    Kind("zero", "note", True, "Only a 0 comes out", "every wrong condition counts 0 as well: ask for other values"),
+    Kind("tie_at_limit", "warning", True, "LIMIT cuts between equal rows", _CHANCE),
+    Kind("tie_in_order", "note", True, "Rows that compare equal are ordered by chance", _CHANCE),
+    Kind("unordered_limit", "warning", True, "LIMIT without ORDER BY", "add an ORDER BY"),
+    Kind("unordered_rows", "warning", True, "Values gathered or numbered without an order", "add an ORDER BY"),
+    Kind("bare_column", "warning", True, "A column that varies within its group", "group by it, or aggregate it"),
+    Kind("scalar_rows", "warning", True, "A subquery for one value has several rows", "use IN, or make it one row"),
+    Kind("row_order", "warning", True, "The answer depends on how rows are stored", _CHANCE),
+    Kind("useless_predicate", "warning", True, "A condition that never changes the answer", "take it out"),
+    Kind("useless_join", "warning", True, "A join that never changes the answer", "take it out"),
+    Kind("useless_distinct", "note", True, "A DISTINCT that never changes the answer", "take it out"),
+    Kind("untested_predicate", "note", True, "A condition that changes nothing on this data", _WEAK),
+    Kind("untested_join", "note", True, "A join that changes nothing on this data", _WEAK),
+    Kind("untested_distinct", "note", True, "A DISTINCT that changes nothing on this data", _WEAK),
+    Kind(
+        "literal_other_case", "warning", True, "A value is spelt in other case in the data", "write it as the data do"
+    ),
+    Kind("literal_misspelt", "warning", False, "A value is absent, one like it is there", "write it as the data do"),
+    Kind("literal_absent", "note", True, "A value is absent from the data", "ask for a value that is there"),
+    Kind("value_differs", "warning", True, "Question and SQL spell a value differently", "make them agree"),
+    Kind("number_differs", "warning", True, "Question and SQL name different numbers", "make them agree"),
+    Kind("number_not_used", "warning", False, "A number of the question is not in the SQL", "look whether it is meant"),
+    Kind("number_not_asked", "note", False, "A number of the SQL is not in the question", "look whether it is meant"),
+    Kind("value_not_used", "warning", True, "A quoted value of the question is not in the SQL", "make them agree"),
+    Kind("value_as_code", "note", False, "A quoted value is another in the SQL", "say the code in the evidence"),
+    Kind("value_not_asked", "note", False, "A value of the SQL is not in the question", "say it, or give evidence"),
+    Kind("limit_not_asked", "warning", True, "LIMIT keeps a number that nobody asked for", "say it in the question"),
+    Kind("order_reversed", "warning", True, "Sorted the other way than asked", "turn ASC and DESC"),
+    Kind("extreme_reversed", "warning", True, "The other end than asked", "turn ASC and DESC, or MIN and MAX"),
+    Kind("average_missing", "warning", True, "An average is asked for and not computed", "use AVG, or reword"),
+    Kind("count_missing", "warning", True, "A count is asked for and not computed", "use COUNT, or reword"),
+    Kind("count_not_asked", "warning", True, "A count comes out and nobody asked for one", "reword, or select rows"),
+    Kind("duplicate", "note", True, "The same question and SQL again", "keep one"),
+    Kind("contradiction", "error", True, "The same question with another answer", "decide which SQL is right"),
+    Kind("same_question", "note", True, "The same question with another SQL", "keep one"),
+    Kind("split_leak", "error", True, "The same question in two splits", "keep it in one split"),
+    Kind("uncertifiable", "warning", True, "No database instance settles its answer", _CHANCE),
+    Kind("weak", "note", True, "Wrong SQL passes on every instance", "add what tells the survivors apart, or drop it"),
+)
+KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
+
+
+def counts_against(kind: str) -> bool:
+    """Whether a finding of this class counts against a pair: certain, and an error or a warning."""
+    found = KINDS[kind]
+    return found.certain and found.severity != "note"

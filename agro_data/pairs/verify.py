@@ -1,0 +1,188 @@
+"""All checks of pairs that others made, database by database, in worker processes."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from agro_data.config import ConfigError, RunConfig
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.opening import DatabaseError
+from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Database, Limits
+from agro_data.evaluation.load import Loaded, Pair, load_pairs
+from agro_data.pairs.duplicates import check_duplicates
+from agro_data.pairs.executing import examine
+from agro_data.pairs.finding import KINDS, Checked, Finding
+from agro_data.pairs.literals import check_literals
+from agro_data.pairs.wording import check_wording
+from agro_data.parallel import run_shards
+from agro_data.pipeline import cache_folder
+from agro_data.profiling.cache import cached_profile
+from agro_data.progress import Reporter, silent
+from agro_data.sql.facts import sql_facts
+from agro_data.stages.shards import STEPS
+from agro_data.verify.determinism import shuffled_copy
+
+SECONDS = 5.0  # for one statement
+
+
+@dataclass(frozen=True)
+class Verified:
+    """Every pair with its findings, in the order of the source. `problems` are rows that could not be checked."""
+
+    checked: tuple[Checked, ...]
+    problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sound(self) -> float:
+        """Share of the pairs, unreadable rows included, with nothing certain and grave against them; 0 to 1."""
+        whole = len(self.checked) + len(self.problems)
+        return sum(not one.grave for one in self.checked) / whole if whole else 0.0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Pairs with a finding, by class; in the order of `finding.KINDS`."""
+        found = Counter(kind for one in self.checked for kind in dict.fromkeys(f.kind for f in one.findings))
+        return {kind: found[kind] for kind in KINDS if found[kind]}
+
+
+@dataclass(frozen=True)
+class _Task:
+    database: Database
+    pairs: tuple[Pair, ...]
+    cache: Path
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """Findings of each pair of a task; canonical text and result digest by SQL."""
+
+    findings: tuple[tuple[Finding, ...], ...]
+    canonical: dict[str, str] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
+
+
+def verify_pairs(
+    pairs: Path | str | Loaded,
+    databases: Path | str,
+    *,
+    cache: Path | None = None,
+    workers: int = 2,
+    progress: Reporter = silent,
+) -> Verified:
+    """Check pairs of question and SQL (a file or folder, see `evaluation.load.load_pairs`) on their databases.
+
+    `cache` keeps profiles and shuffled copies (default as for a build). Raises `UnreadableInput` when there are no
+    pairs, `ConfigError` when there is no database. What is wrong with one row or one database is a finding.
+    """
+    loaded = pairs if isinstance(pairs, Loaded) else load_pairs(pairs)
+    place = Path(databases).expanduser()
+    if not place.exists():
+        raise ConfigError(f"{databases}: no such file or folder; --databases names the databases of the pairs")
+    catalog = find_databases(place)
+    known = {database.db_id.lower(): database for database in catalog.databases}
+    if not known:
+        raise ConfigError("\n".join([f"{databases}: no database that can be used", *map(str, catalog.problems)]))
+    numbers: dict[str, list[int]] = defaultdict(list)
+    for number, pair in enumerate(loaded.pairs):
+        numbers[pair.db_id.lower()].append(number)
+    folder = cache or cache_folder(RunConfig())
+    tasks = [
+        _Task(known[db_id], tuple(loaded.pairs[number] for number in numbers[db_id]), folder)
+        for db_id in sorted(numbers)
+        if db_id in known
+    ]
+    findings: dict[int, list[Finding]] = defaultdict(list)
+    for db_id in sorted(set(numbers) - set(known)):
+        for number in numbers[db_id]:
+            name = loaded.pairs[number].db_id
+            findings[number].append(Finding("no_database", f"No database {name} under {databases}."))
+    problems, canonical, answers = _run(tasks, numbers, findings, workers, progress)
+    for number, more in check_duplicates(loaded.pairs, canonical, answers).items():
+        findings[number] += more
+    checked = tuple(Checked(pair, tuple(findings[number])) for number, pair in enumerate(loaded.pairs))
+    return Verified(checked, (*map(str, loaded.problems), *problems), loaded.notes)
+
+
+_Texts = dict[tuple[str, str], str]
+
+
+def _run(
+    tasks: Sequence[_Task],
+    numbers: dict[str, list[int]],
+    findings: dict[int, list[Finding]],
+    workers: int,
+    progress: Reporter,
+) -> tuple[list[str], _Texts, _Texts]:
+    """Fill in `findings`; problems, canonical texts and digests by (db_id, sql) of all databases."""
+    total, done = sum(len(task.pairs) for task in tasks), 0
+    progress("verify", 0, total, "pairs")
+
+    def on_done(pairs: int) -> None:
+        nonlocal done
+        done += pairs
+        progress("verify", done, total, "pairs")
+
+    # The largest first, so that no worker is left alone with it at the end.
+    ordered = sorted(tasks, key=lambda task: (-len(task.pairs), task.database.db_id))
+    problems: list[str] = []
+    canonical: _Texts = {}
+    answers: _Texts = {}
+    for outcome in run_shards(_check, ordered, workers, lambda outcome: on_done(len(outcome.task.pairs))):
+        database, answer = outcome.task.database, outcome.answer
+        if answer is None:
+            problems += [f"{pair.place}: database {database.db_id}: {outcome.error}" for pair in outcome.task.pairs]
+            continue
+        own = numbers[database.db_id.lower()]
+        for number, pair, found in zip(own, outcome.task.pairs, answer.findings, strict=True):
+            findings[number] += found
+            for texts, given in ((canonical, answer.canonical), (answers, answer.digests)):
+                if pair.sql in given:
+                    texts[pair.db_id, pair.sql] = given[pair.sql]
+    return problems, canonical, answers
+
+
+def _check(task: _Task) -> _Answer:
+    """All findings of the pairs of one database."""
+    database, sandbox = task.database, _sandbox()
+    profile = cached_profile(database, task.cache / "profiles")
+    statements = list(dict.fromkeys(pair.sql for pair in task.pairs))
+    found, results, names = examine(database, profile.schema, statements, sandbox, _shuffled(task))
+    for sql, more in check_literals(database, names, sandbox).items():
+        found[sql] += more
+    findings = [
+        (
+            *found[pair.sql],
+            *(
+                check_wording(pair.question, pair.evidence, pair.sql, names[pair.sql], profile)
+                if pair.sql in names
+                else ()
+            ),
+        )
+        for pair in task.pairs
+    ]
+    canonical = {sql: sql_facts(tree.tree, database.dialect, profile.schema).canonical for sql, tree in names.items()}
+    digests = {
+        sql: result.ordered_digest if sql in names and names[sql].tree.args.get("order") is not None else result.digest
+        for sql, result in results.items()
+    }
+    return _Answer(tuple(findings), canonical, digests)
+
+
+def _shuffled(task: _Task) -> Database | None:
+    """The row-shuffled copy; None where none can be made, and what it would show is then not looked for."""
+    try:
+        return shuffled_copy(task.database, task.cache / "shuffled", seed=0)
+    except DatabaseError:
+        return None
+
+
+@cache
+def _sandbox() -> Sandbox:
+    """One sandbox for each worker process; it ends with the process."""
+    return Sandbox(workers=1, limits=Limits(seconds=SECONDS, steps=STEPS))

@@ -1,0 +1,240 @@
+"""Does the question say what the SQL does? Only what can be told from words alone, and in doubt nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+
+from sqlglot import exp
+
+from agro_data.pairs.finding import Finding
+from agro_data.pairs.said import Said, SqlValues, numbers_in, plain, quoted_values, values_in, words_of
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.scope import Resolution, leftmost
+
+ALIKE = 0.75  # of the letters, from which two spellings are meant to be one value
+SMALL = 2  # numbers up to this are said in too many ways ("no", "a", "both", "another")
+
+_COUNTED = re.compile(
+    r"how many|how much|number|count|amount|total|quantity|frequency|times|size|sum|many|# of|enrol", re.IGNORECASE
+)
+_AVERAGE = re.compile(r"\baverage\b|\bavg\b|\bmean (?:of|value|price|age|score|salary)\b", re.IGNORECASE)
+_MOST = re.compile(
+    r"\b(?:most|highest|largest|biggest|greatest|maximum|max|longest|oldest|tallest|latest|top|best|heaviest|richest|"
+    r"more|larger|higher|greater|over|above|last|recent|recently|newest|upper|descending|decreasing|reverse)\b",
+    re.IGNORECASE,
+)
+_LEAST = re.compile(
+    r"\b(?:fewest|lowest|smallest|minimum|min|shortest|youngest|earliest|cheapest|slowest|least(?<!at least)|first|"
+    r"less|fewer|lower|under|below|smaller|worst|bottom|lightest|ascending|increasing|lexicographic\w*|early)\b",
+    re.IGNORECASE,
+)
+_SURE_MOST = re.compile(r"\b(?:highest|largest|biggest|greatest|maximum|longest|tallest|heaviest)\b", re.IGNORECASE)
+_SURE_LEAST = re.compile(r"\b(?:fewest|lowest|smallest|minimum|shortest|lightest)\b|(?<!at )\bleast\b", re.IGNORECASE)
+_ASCENDING = re.compile(r"\b(?:ascending|increasing)\b", re.IGNORECASE)
+_DESCENDING = re.compile(r"\b(?:descending|decreasing)\b", re.IGNORECASE)
+
+
+def check_wording(question: str, evidence: str, sql: str, found: Resolution, profile: DatabaseProfile) -> list[Finding]:
+    """Findings of one pair; `found` is its resolved SQL. A pair without a question has none."""
+    if not question.strip():
+        return []
+    values = values_in(found, sql)
+    return [
+        *_numbers(question, evidence, values),
+        *_texts(question, evidence, values),
+        *_limits(question, evidence, values),
+        *_direction(question, found),
+        *_aggregates(question, sql, found, profile),
+    ]
+
+
+# --- numbers -----------------------------------------------------------------------------------------------------
+
+
+def _numbers(question: str, evidence: str, sql: SqlValues) -> Iterator[Finding]:
+    asked = list(numbers_in(question))
+    known = [*asked, *numbers_in(evidence)]
+    unused = [one for one in asked if not one.spelt and max(one.values) > SMALL and not _is_used(one, sql)]
+    unused = [one for one in unused if not _explained(one, evidence)]
+    unasked = [number for number in sql.numbers if abs(number) > SMALL and not _is_said(number, known, question)]
+    if unused and unasked:
+        says = f"The question says {_listed(one.text for one in unused)}, the SQL {_listed(map(_shown, unasked))}."
+        yield Finding("number_differs", says)
+        return
+    for one in unused:
+        yield Finding("number_not_used", f"{one.text!r} of the question is not in the SQL.")
+    for number in unasked:
+        yield Finding("number_not_asked", f"{_shown(number)} of the SQL is not in the question or the evidence.")
+
+
+def _is_used(said: Said, sql: SqlValues) -> bool:
+    """Whether a number of the question stands in the SQL in any form."""
+    wanted = {value for number in said.values for value in (number, number - 1, number + 1, number / 100, -number)}
+    if any(_close(number, value) for number in (*sql.numbers, *map(float, sql.limits)) for value in wanted):
+        return True
+    digits = re.sub(r"[^\d.]", "", said.text).strip(".")
+    runs = {digits.lstrip("0") or "0", digits.split(".", maxsplit=1)[0]}
+    if len(digits) == 4:
+        runs.add(digits[2:].lstrip("0"))  # 2010 as '10'
+    return bool(runs & sql.digits) or any(digits in run for run in sql.digits if len(digits) > 1)
+
+
+def _explained(said: Said, evidence: str) -> bool:
+    return bool(evidence) and said.text.lower() in evidence.lower()
+
+
+def _is_said(number: float, known: Sequence[Said], question: str) -> bool:
+    near = (number, number - 1, number + 1, number * 100)
+    if any(_close(value, one) for said in known for value in said.values for one in near):
+        return True
+    return _shown(abs(number)) in re.sub(r"(?<=\d),(?=\d)", "", question)
+
+
+def _close(left: float, right: float) -> bool:
+    return abs(left - right) <= 1e-9 * max(abs(left), abs(right), 1.0)
+
+
+def _shown(number: float) -> str:
+    return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
+
+
+def _listed(texts: Iterator[str] | Sequence[str] | map[str]) -> str:
+    return " and ".join(dict.fromkeys(texts))
+
+
+# --- texts -------------------------------------------------------------------------------------------------------
+
+
+def _texts(question: str, evidence: str, sql: SqlValues) -> Iterator[Finding]:
+    told = plain(f"{question} {evidence}")
+    told_words = set(words_of(f"{question} {evidence}"))
+    unasked = [text for text in sql.texts if plain(text) and not _is_told(text, told, told_words)]
+    paired: set[str] = set()
+    for value in quoted_values(question):
+        if _is_in_sql(value, sql):
+            continue
+        near = next((text for text in unasked if _alike(plain(text), plain(value))), "")
+        if near:
+            paired.add(near)
+            yield Finding("value_differs", f"The question says {value!r}, the SQL {near!r}.")
+        elif unasked:
+            paired.update(unasked)
+            yield Finding("value_as_code", f"{value!r} of the question is {_listed(map(repr, unasked))} in the SQL.")
+        elif plain(value) not in plain(evidence):
+            yield Finding("value_not_used", f"{value!r} of the question is not in the SQL.")
+    for text in unasked:
+        if text in paired:
+            continue
+        near = _nearest_phrase(plain(text), plain(question))
+        if near:
+            yield Finding("value_differs", f"The question says {near!r}, the SQL {text!r}.")
+        elif _says_something(text):
+            yield Finding("value_not_asked", f"{text!r} of the SQL is not in the question or the evidence.")
+
+
+def _is_told(text: str, told: str, told_words: set[str]) -> bool:
+    """Whether the question says a text of the SQL, if only by one of its words or the beginning of one."""
+    wanted = plain(text)
+    if wanted in told or wanted.replace(" ", "") in told.replace(" ", ""):
+        return True
+    words = words_of(text)
+    return any(word in told_words for word in words if len(word) > 1 or word.isdigit())
+
+
+def _is_in_sql(value: str, sql: SqlValues) -> bool:
+    wanted = plain(value)
+    if not wanted or any(wanted in plain(text) or plain(text) in wanted for text in sql.texts if plain(text)):
+        return True
+    words = words_of(value)
+    return any(word in sql.words for word in words) or any(word.lstrip("0") in sql.digits for word in words)
+
+
+def _alike(one: str, other: str) -> bool:
+    return SequenceMatcher(None, one, other).ratio() >= ALIKE
+
+
+def _nearest_phrase(text: str, question: str) -> str:
+    """Words of the question, as many as the text has, that are spelt almost as it is."""
+    words, size = question.split(), len(text.split())
+    if len(text) < 5:
+        return ""
+    phrases = (" ".join(words[start : start + size]) for start in range(len(words) - size + 1))
+    return next((p for p in phrases if p[:1] == text[:1] and len(p) > 4 and _slip(p, text)), "")
+
+
+def _slip(one: str, other: str) -> bool:
+    """Two spellings that differ in a letter or two, and not by an ending (country, countries; French, France)."""
+    shared = SequenceMatcher(None, one, other)
+    return shared.ratio() >= 0.85 and one[: len(other) - 2] != other[: len(other) - 2]
+
+
+def _says_something(text: str) -> bool:
+    return len(plain(text)) > 1
+
+
+# --- limits ------------------------------------------------------------------------------------------------------
+
+
+def _limits(question: str, evidence: str, sql: SqlValues) -> Iterator[Finding]:
+    known = {value for said in (*numbers_in(question), *numbers_in(evidence)) for value in said.values}
+    for limit in sql.limits:
+        if limit > SMALL and not known & {float(limit), float(limit + 1)}:
+            yield Finding("limit_not_asked", f"LIMIT {limit}, but the question names no such number.")
+
+
+# --- order and extremes ------------------------------------------------------------------------------------------
+
+
+def _direction(question: str, found: Resolution) -> Iterator[Finding]:
+    order = found.tree.args.get("order")
+    keys = order.expressions if order is not None else ()
+    falling = [bool(key.args.get("desc")) for key in keys]
+    if not keys or len(set(falling)) > 1:
+        return
+    up, down = _ASCENDING.search(question), _DESCENDING.search(question)
+    if found.tree.args.get("limit") is None:
+        if up and not down and falling[0]:
+            yield Finding("order_reversed", f"The question says {up[0]!r}, the SQL sorts DESC.")
+        elif down and not up and not falling[0]:
+            yield Finding("order_reversed", f"The question says {down[0]!r}, the SQL sorts ascending.")
+        return
+    if len(keys) > 1 or any(found.tree.find(kind) for kind in (exp.Min, exp.Max, exp.SetOperation)):
+        return
+    most, least = _SURE_MOST.search(question), _SURE_LEAST.search(question)
+    if most and not _LEAST.search(question) and not falling[0]:
+        yield Finding("extreme_reversed", f"The question says {most[0]!r}, the SQL takes the first in ascending order.")
+    elif least and not _MOST.search(question) and falling[0]:
+        yield Finding("extreme_reversed", f"The question says {least[0]!r}, the SQL takes the first in DESC order.")
+
+
+# --- aggregates --------------------------------------------------------------------------------------------------
+
+
+def _aggregates(question: str, sql: str, found: Resolution, profile: DatabaseProfile) -> Iterator[Finding]:
+    items = [item.unalias() for item in leftmost(found.tree).expressions]
+    words = set(words_of(sql))
+    average = _AVERAGE.search(question)
+    if average and not found.tree.find(exp.Avg, exp.Div) and not words & {"avg", "average", "mean", "ave"}:
+        yield Finding("average_missing", f"The question says {average[0]!r}; the SQL computes no average.")
+    counted = len(items) == 1 and isinstance(items[0], exp.Count) and isinstance(found.tree, exp.Select)
+    if counted and not _COUNTED.search(question):
+        yield Finding("count_not_asked", "The SQL gives a count; no word of the question asks for a number.")
+    if re.match(r"how many\b", question.strip(), re.IGNORECASE) and not _gives_number(items, found, profile):
+        yield Finding("count_missing", "The question asks how many; no column that comes out is a number.")
+
+
+def _gives_number(items: Sequence[exp.Expr], found: Resolution, profile: DatabaseProfile) -> bool:
+    """Whether some output may be a number; only plain columns of text are known not to be."""
+    for item in items:
+        binding = found.binding(item) if isinstance(item, exp.Column) else None
+        if binding is None or binding.source is None or not binding.source.table:
+            return True
+        if is_aggregate(item):
+            return True
+        column = profile.table(binding.source.table).column(binding.source.columns[binding.name])
+        if column.kind not in ("text", "date", "datetime", "time", "blob"):
+            return True
+    return False
