@@ -1,0 +1,92 @@
+"""Columns that a wrong query would take for the right one: of the same type, alike in name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from sqlglot import exp
+
+from agro_data.databases.opening import folded
+from agro_data.populate.schema import kind_of
+from agro_data.sql.scope import Binding, Schema, Scope, Source
+
+_CLASSES = {
+    "integer": "number",
+    "real": "number",
+    "boolean": "number",
+    "date": "date",
+    "datetime": "date",
+    "time": "date",
+    "text": "text",
+    "blob": "blob",
+}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A column that could stand in the place of another; `distance` is 0 for one of the same name."""
+
+    source: Source
+    name: str  # lower case
+    distance: float
+
+    def node(self, scope: Scope) -> exp.Column:
+        return reference(self.source, self.name, scope)
+
+
+def reference(source: Source, name: str, scope: Scope) -> exp.Column:
+    """A reference to a column, qualified where the FROM has several sources."""
+    spelling = source.columns[name]
+    table = exp.to_identifier(source.node.alias_or_name) if len(scope.sources) > 1 else None
+    return exp.Column(this=exp.to_identifier(spelling), table=table)
+
+
+def kind_class(source: Source, name: str, schema: Schema) -> str:
+    """`number`, `date`, `text` or `blob` by the declared type; "" for a column of a CTE or a derived table."""
+    if not source.table:
+        return ""
+    return _class_of(schema[source.table].get(source.columns[name], ""))
+
+
+@cache
+def _class_of(declared: str) -> str:
+    return _CLASSES[kind_of(declared)]
+
+
+def candidates(binding: Binding, scope: Scope, schema: Schema) -> list[Candidate]:
+    """Other columns of this FROM of the same class of type, the most similar name first."""
+    own = binding.source
+    if own is None:
+        return []
+    wanted = kind_class(own, binding.name, schema)
+    found = [
+        Candidate(source, name, distance(binding.name, name))
+        for source in scope.sources
+        for name in source.columns
+        if not (source is own and name == binding.name)
+        and kind_class(source, name, schema) in {wanted, "" if source.table == "" else wanted}
+    ]
+    return sorted(found, key=lambda candidate: candidate.distance)
+
+
+@cache
+def distance(left: str, right: str) -> float:
+    """0 for the same name, 1 for names without a common pair of letters (Dice's coefficient over pairs)."""
+    mine, theirs = _pairs(left), _pairs(right)
+    if not mine or not theirs:
+        return 0.0 if left == right else 1.0
+    return 1.0 - 2 * len(mine & theirs) / (len(mine) + len(theirs))
+
+
+@cache
+def _pairs(name: str) -> frozenset[str]:
+    return frozenset(name[place : place + 2] for place in range(len(name) - 1))
+
+
+def tables_with(names: set[str], schema: Schema) -> Iterator[str]:
+    """The tables that have all these columns (lower case), in the schema's order."""
+    for table, columns in schema.items():
+        if names <= {folded(column) for column in columns}:
+            yield table

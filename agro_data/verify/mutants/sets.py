@@ -1,0 +1,187 @@
+"""Mistakes in set operations and in subqueries of conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from agro_data.sql.scope import Scope
+from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, leaves, swap
+from agro_data.verify.mutants.rows import order_and_limit
+
+
+def of_sets(place: Place) -> Iterator[Edit]:
+    """Edits of the set operations of a query, wherever they stand."""
+    for node in list(place.found.tree.find_all(exp.SetOperation)):
+        top = node is place.found.tree
+        label = "" if top else "(inner)"
+        yield from _operation(place, node, label)
+        yield from order_and_limit(place, node, f"ORDER BY {label}".strip(), f"LIMIT {label}".strip())
+
+
+def _operation(place: Place, node: exp.SetOperation, label: str) -> Iterator[Edit]:
+    word = node.key.upper()
+    every = isinstance(node, exp.Union) and not node.args.get("distinct")
+    name = word + (" ALL" if every else "")
+    others: list[tuple[type[exp.SetOperation], bool]] = [
+        (kind, True) for kind in (exp.Union, exp.Intersect, exp.Except) if not isinstance(node, kind) or every
+    ]
+    if isinstance(node, exp.Union) and not every:
+        others.append((exp.Union, False))
+    for kind, distinct in others:
+        new = _as(node, kind, distinct)
+        said = new.key.upper() + ("" if distinct else " ALL")
+        yield _replaced("set_operation", node, new, label, name, said, 0)
+    if isinstance(node, exp.Except):
+        new = _as(node, exp.Except, True)
+        new.set("this", node.expression.copy())
+        new.set("expression", node.this.copy())
+        yield _replaced("set_operation", node, new, label, "EXCEPT", "with its sides exchanged", 0)
+    if node.args.get("limit") is None and node.args.get("order") is None:
+        for dropped, kept in (("second", node.this), ("first", node.expression)):
+            if isinstance(node, exp.Except) and dropped == "first":
+                continue
+            yield _replaced(
+                "branch_dropped", node, _alone(node, kept), label, f"{dropped} branch of {word}", "dropped", 1
+            )
+        yield from _one_select(place, node, label, word)
+
+
+def _as(node: exp.SetOperation, kind: type[exp.SetOperation], distinct: bool) -> exp.SetOperation:
+    whole = node.copy()
+    return kind(**{**whole.args, "distinct": distinct})
+
+
+def _alone(node: exp.SetOperation, branch: exp.Expr) -> exp.Expr:
+    alone = branch.copy()
+    if node.args.get("with_") is not None:
+        alone.set("with_", node.args["with_"].copy())
+    return alone
+
+
+def _replaced(kind: str, node: exp.Expr, new: exp.Expr, label: str, before: str, after: str, weight: float) -> Edit:
+    if node.parent is None:
+        return Edit(kind, label, before, after, root=new, weight=weight)
+    return Edit(kind, label, before, after, (swap(node, new),), weight=weight)
+
+
+def _one_select(place: Place, node: exp.SetOperation, label: str, word: str) -> Iterator[Edit]:
+    """`A INTERSECT B` as one SELECT with both conditions; `A EXCEPT B` with the second negated; `A UNION B` with OR."""
+    left, right = node.this, node.expression
+    if not isinstance(left, exp.Select) or not isinstance(right, exp.Select):
+        return
+    if any(left.args.get(c) is not None or right.args.get(c) is not None for c in ("group", "order", "limit")):
+        return
+    second = right.args.get("where")
+    if second is None or _shape(place, left) != _shape(place, right):
+        return
+    new = _alone(node, left)
+    condition = second.this.copy()
+    wrapped = exp.Paren(this=condition) if isinstance(condition, exp.Connector) else condition
+    if isinstance(node, exp.Except):
+        wrapped = exp.Not(this=exp.Paren(this=second.this.copy()))
+    first = left.args.get("where")
+    if first is not None:
+        own = exp.Paren(this=first.this.copy()) if isinstance(first.this, exp.Connector) else first.this.copy()
+        connector = exp.Or if isinstance(node, exp.Union) else exp.And
+        wrapped = connector(this=own, expression=wrapped)
+    elif isinstance(node, exp.Union):
+        return
+    new.set("where", exp.Where(this=wrapped))
+    yield _replaced("set_to_condition", node, new, label, word, place.text(new.args["where"]), 0)
+
+
+def _shape(place: Place, select: exp.Select) -> str:
+    parts = [*select.expressions, select.args.get("from_"), *(select.args.get("joins") or [])]
+    return " ".join(place.text(part).lower() for part in parts if part is not None)
+
+
+def of_subqueries(place: Place, scope: Scope) -> Iterator[Edit]:
+    """`x NOT IN (SELECT y FROM s)` as a join on `x <> y`, `x IN (...)` as a join that repeats rows."""
+    for clause, holder, slot, condition in conditions(scope):
+        parts = list(leaves(condition))
+        if clause != "WHERE" or any(isinstance(node, exp.Or) for node in condition.find_all(exp.Or)):
+            continue
+        for part in parts:
+            bare = part.unnest()
+            negated = isinstance(bare, exp.Not)
+            test = bare.this.unnest() if negated else bare
+            if isinstance(test, exp.In) and test.args.get("query") is not None and isinstance(test.this, exp.Column):
+                yield from _as_join(place, scope, holder, slot, parts, part, test, negated)
+
+
+def _as_join(
+    place: Place,
+    scope: Scope,
+    holder: exp.Expr,
+    slot: str,
+    parts: list[exp.Expr],
+    part: exp.Expr,
+    test: exp.In,
+    negated: bool,
+) -> Iterator[Edit]:
+    inner = test.args["query"].unnest()
+    if not isinstance(inner, exp.Select) or inner.args.get("joins") or len(scope.sources) != 1:
+        return
+    if any(inner.args.get(name) is not None for name in ("group", "having", "limit", "order", "with_")):
+        return
+    own = place.found.scope_of(inner)
+    outer = scope.sources[0]
+    if len(own.sources) != 1 or not own.sources[0].table or not outer.table or len(inner.expressions) != 1:
+        return
+    source = own.sources[0]
+    if source.alias == outer.alias or not isinstance(inner.expressions[0].unalias(), exp.Column):
+        return
+    changes = []
+    for column in scope.select.find_all(exp.Column):
+        binding = place.found.binding(column)
+        if column.table or binding is None or binding.source is not outer:
+            continue
+        new = column.copy()
+        new.set("table", exp.to_identifier(outer.node.alias_or_name))
+        if not any(column is node for other in (test,) for node in other.walk()):
+            changes.append(swap(column, new))
+    left = test.this.copy()
+    left.set("table", exp.to_identifier(outer.node.alias_or_name))
+    right = inner.expressions[0].unalias().copy()
+    right.set("table", exp.to_identifier(source.node.alias_or_name))
+    on: exp.Expr = exp.NEQ(this=left, expression=right) if negated else exp.EQ(this=left, expression=right)
+    where = inner.args.get("where")
+    if where is not None:
+        theirs = where.this.copy()
+        for column, original in zip(theirs.find_all(exp.Column), where.this.find_all(exp.Column), strict=True):
+            binding = place.found.binding(original)
+            if not column.table and binding is not None and binding.source is source:
+                column.set("table", exp.to_identifier(source.node.alias_or_name))
+        on = exp.And(this=on, expression=exp.paren(theirs) if isinstance(theirs, exp.Or) else theirs)
+    join = exp.Join(this=source.node.copy(), on=on)
+    rest: exp.Expr | None = None
+    for other in parts:
+        if other is part:
+            continue
+        copy = other.copy()
+        for column, original in zip(copy.find_all(exp.Column), other.find_all(exp.Column), strict=True):
+            binding = place.found.binding(original)
+            if not column.table and binding is not None and binding.source is outer:
+                column.set("table", exp.to_identifier(outer.node.alias_or_name))
+        rest = copy if rest is None else exp.And(this=rest, expression=copy)
+    outside = [c for c in changes if not _within(c.holder, holder)]
+    where_change = Change(scope.select, "where", exp.Where(this=rest) if rest is not None else None)
+    word = "NOT IN" if negated else "IN"
+    yield Edit(
+        "subquery_join",
+        place.label("WHERE", scope),
+        f"{place.text(test.this)} {word} (SELECT …)",
+        f"JOIN {source.table} ON {place.text(on)}",
+        (*outside, where_change, Change(scope.select, "joins", [join])),
+    )
+
+
+def _within(node: exp.Expr, holder: exp.Expr) -> bool:
+    up: exp.Expr | None = node
+    while up is not None:
+        if up is holder:
+            return True
+        up = up.parent
+    return False
