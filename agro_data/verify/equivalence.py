@@ -59,7 +59,7 @@ def strict(gold: Rows, predicted: Rows, *, ordered: bool) -> Comparison:
         return Comparison(False, "column_count")
     if len(gold) != len(predicted):
         return Comparison(False, "row_count")
-    if ordered and all(map(_same_row, gold, predicted)):
+    if ordered and all(map(same_row, gold, predicted)):
         return EQUAL
     if not _same_multiset(gold, predicted):
         return Comparison(False, "values")
@@ -100,12 +100,12 @@ def _matchable(left: list[Row], right: list[Row]) -> bool:
     Sorted order finds the pairing nearly always. Where every column alone could be paired and the rows could not,
     near-equal numbers may have crossed rows in sorting: augmenting paths decide, for up to `MATCHED` rows.
     """
-    if all(map(_same_row, sorted(left, key=_sortable), sorted(right, key=_sortable))):
+    if all(map(same_row, sorted(left, key=_sortable), sorted(right, key=_sortable))):
         return True
     columns = zip(zip(*left, strict=True), zip(*right, strict=True), strict=True)
     if len(left) > MATCHED or not all(_same_column(mine, theirs) for mine, theirs in columns):
         return False
-    edges = [[j for j, other in enumerate(right) if _same_row(row, other)] for row in left]
+    edges = [[j for j, other in enumerate(right) if same_row(row, other)] for row in left]
     partner: dict[int, int] = {}
 
     def place(row: int, seen: set[int]) -> bool:
@@ -130,7 +130,8 @@ def _sortable(row: Row) -> list[float]:
     return [cell for cell in row if isinstance(cell, (int, float))]
 
 
-def _same_row(left: Row, right: Row) -> bool:
+def same_row(left: Row, right: Row) -> bool:
+    """Whether two rows agree cell by cell, as `strict` compares cells."""
     return len(left) == len(right) and all(map(_same_cell, left, right))
 
 
@@ -156,6 +157,26 @@ def _close(left: float, right: float) -> bool:
 def bird(gold: Rows, predicted: Rows) -> Comparison:
     """BIRD's execution accuracy (arXiv 2305.03111): the sets of rows are equal; order and repetition do not count."""
     return EQUAL if set(gold) == set(predicted) else Comparison(False, "values")
+
+
+def soft_f1(gold: Rows, predicted: Rows) -> float:
+    """BIRD mini-dev's soft F1, between 0 and 1: cells that two rows share, rows paired by position.
+
+    As the official script does it: repeated rows are dropped first, shares are of the gold's width, and predicted
+    rows beyond the gold's count as wrong, gold rows beyond the predicted ones as missing.
+    """
+    if not gold and not predicted:
+        return 1.0
+    right, mine = list(dict.fromkeys(gold)), list(dict.fromkeys(predicted))
+    matched, extra, missing = 0.0, float(max(len(mine) - len(right), 0)), float(max(len(right) - len(mine), 0))
+    for theirs, ours in zip(right, mine, strict=False):
+        width = len(theirs)
+        matched += sum(cell in theirs for cell in ours) / width
+        extra += sum(cell not in theirs for cell in ours) / width
+        missing += sum(cell not in ours for cell in theirs) / width
+    precision = matched / (matched + extra) if matched + extra else 0.0
+    recall = matched / (matched + missing) if matched + missing else 0.0
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 # --- spider ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,88 @@
+"""Where two results part, in words: the first row that a person would point at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from agro_data.databases.types import Cell
+from agro_data.verify.equivalence import Row, Rows, same_row
+
+CELL_WIDTH = 40  # characters of a text that are shown
+ROW_CELLS = 8  # cells of a row that are shown
+
+
+def first_difference(gold: Rows, predicted: Rows, *, ordered: bool) -> str:
+    """One sentence about two results that are not the same answer; "row 3: expected (2, 'a'), got (2, 'b')".
+
+    Rows count from 1. Without an order the rows are told apart by what only one side has.
+    """
+    if gold and not predicted:
+        return f"no row came out, expected {_rows(len(gold))}; the first: {shown(gold[0])}"
+    if predicted and not gold:
+        return f"expected no row, got {_rows(len(predicted))}; the first: {shown(predicted[0])}"
+    if gold and len(gold[0]) != len(predicted[0]):
+        return f"expected {_columns(len(gold[0]))}, got {_columns(len(predicted[0]))}; row 1: {shown(predicted[0])}"
+    counts = "" if len(gold) == len(predicted) else f"expected {_rows(len(gold))}, got {len(predicted):,}; "
+    if ordered:
+        for number, (mine, theirs) in enumerate(zip(gold, predicted, strict=False), 1):
+            if not same_row(mine, theirs):
+                return f"{counts}row {number}: expected {shown(mine)}, got {shown(theirs)}"
+        number = min(len(gold), len(predicted))
+        if len(gold) > number:
+            return f"{counts}row {number + 1} is missing: {shown(gold[number])}"
+        return f"{counts}row {number + 1} is not expected: {shown(predicted[number])}"
+    return counts + _by_content(gold, predicted)
+
+
+def _by_content(gold: Rows, predicted: Rows) -> str:
+    mine, theirs = Counter(gold), Counter(predicted)
+    missing = [row for row in gold if mine[row] > theirs[row]]
+    extra = [(number, row) for number, row in enumerate(predicted, 1) if theirs[row] > mine[row]]
+    if missing and extra:
+        number, row = extra[0]
+        return f"row {number}: got {shown(row)}, which is not expected; {shown(missing[0])} is missing"
+    if missing:
+        row = missing[0]
+        often = f" ({mine[row]} times, found {theirs[row]})" if mine[row] > 1 else ""
+        return f"expected {shown(row)}{often} is missing"
+    if extra:
+        number, row = extra[0]
+        often = f" more than {mine[row]} times" if mine[row] else ""
+        return f"row {number}: {shown(row)} is not expected{often}"
+    return "the rows are the same, their types are not"
+
+
+def shown(row: Row) -> str:
+    """A row as a person reads it: SQL's literals, long texts and wide rows cut."""
+    cells = [_cell(cell) for cell in row[:ROW_CELLS]]
+    if len(row) > ROW_CELLS:
+        cells.append(f"… {len(row) - ROW_CELLS} more")
+    return f"({', '.join(cells)})"
+
+
+def _cell(cell: Cell) -> str:
+    if cell is None:
+        return "NULL"
+    if isinstance(cell, bytes):
+        return f"x'{_cut(cell.hex())}'"
+    return "'" + _cut(cell) + "'" if isinstance(cell, str) else repr(cell)
+
+
+def _cut(text: str) -> str:
+    text = "".join(character if character.isprintable() else "·" for character in text)
+    return text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1] + "…"
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
+
+
+def _columns(count: int) -> str:
+    return "1 column" if count == 1 else f"{count} columns"
+
+
+def listed(items: Sequence[str], most: int = 3) -> str:
+    """The first few of many, and how many more there are."""
+    rest = len(items) - most
+    return ", ".join(items[:most]) + (f" and {rest} more" if rest > 0 else "")
