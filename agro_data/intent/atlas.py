@@ -175,8 +175,20 @@ def is_iso_date(column: ColumnProfile) -> bool:
 
 
 def has_order(column: ColumnProfile) -> bool:
-    """Whether sorting by the stored values means something: dates in words and mixed types do not sort."""
-    return column.role != "other" and (column.role != "date" or is_iso_date(column))
+    """Whether sorting by the stored values means something: dates in words and mixed types do not sort.
+
+    Nor does text that opens with a number: as text "10" stands before "9".
+    """
+    if column.role == "other" or (column.role == "date" and not is_iso_date(column)):
+        return False
+    return is_number(column) or column.role == "date" or not _opens_with_number(column)
+
+
+def _opens_with_number(column: ColumnProfile) -> bool:
+    """Whether more than a quarter of the known texts do ("72.5", "$5", "+3 %")."""
+    known = [v for v, _ in column.common] or [column.minimum, column.maximum]
+    texts = [v.lstrip(" $€£+-(.") for v in known if isinstance(v, str)]
+    return 4 * sum(text[:1].isdigit() for text in texts) > len(texts)
 
 
 def is_key(table: TableProfile, columns: Iterable[str]) -> bool:

@@ -13,7 +13,7 @@ from agro_data.intent.tree import And, Column, Join, Predicate, Query, SetOperat
 from agro_data.profiling.profile import ColumnProfile, TableProfile
 
 Item = TypeVar("Item")
-_SUBJECT_WEIGHT = {"entity": 4.0, "event": 3.0, "lookup": 1.5, "bridge": 0.7}
+_SUBJECT_WEIGHT = {"entity": 4.0, "event": 3.0, "lookup": 1.5, "bridge": 0.45}
 
 
 @dataclass(frozen=True)

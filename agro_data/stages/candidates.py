@@ -17,7 +17,8 @@ from agro_data.records import CANDIDATE, REJECTED, rows
 from agro_data.sql.facts import sql_facts
 
 GENERATOR = "grammar"
-SPARE = 2.0  # drawn for each candidate that is kept: a choice of templates, before anything costly is done
+SPARE = 1.5  # drawn for each candidate that is kept: a choice of templates, before anything costly is done
+NEW_TEMPLATES = 0.2  # of the candidates that are kept for their template; the others are as people's questions come
 
 
 def candidates(
@@ -25,7 +26,7 @@ def candidates(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Up to `count` candidates of one database with distinct SQL, and the intents that gave none.
 
-    More are drawn than are kept: one of each template has precedence, then the others in the order they came.
+    More are drawn than are kept: most are kept in the order they came, `NEW_TEMPLATES` for a template of their own.
     Each shard draws from a stream of its own, so that a restart redoes one shard only; SQL that two shards share is
     dropped later, by `candidate_id`. Fewer than `count` rows mean that the database has nothing new to ask.
     """
@@ -46,14 +47,16 @@ def candidates(
 
 
 def _varied(drawn: list[dict[str, object]], count: int) -> list[dict[str, object]]:
-    """`count` of the rows in their order, of every template at least one as far as that goes."""
-    seen: set[object] = set()
-    repeats: list[bool] = []
-    for row in drawn:
-        repeats.append(row["template"] in seen)
+    """`count` of the rows in their order: the first of them, and of the later ones those whose template is new."""
+    first = min(len(drawn), count) - min(round(NEW_TEMPLATES * count), max(0, len(drawn) - count))
+    seen = {row["template"] for row in drawn[:first]}
+    fresh: list[int] = []
+    repeats: list[int] = []
+    for place, row in enumerate(drawn[first:], start=first):
+        (repeats if row["template"] in seen else fresh).append(place)
         seen.add(row["template"])
-    ranked = sorted(range(len(drawn)), key=lambda place: repeats[place])
-    return [drawn[place] for place in sorted(ranked[:count])]
+    chosen = sorted([*fresh, *repeats][: max(0, count - first)])
+    return [*drawn[:first], *(drawn[place] for place in chosen)]
 
 
 def candidate(intent: Intent, profile: DatabaseProfile) -> dict[str, object]:

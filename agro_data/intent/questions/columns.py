@@ -6,7 +6,17 @@ from collections.abc import Sequence
 
 from agro_data.intent.questions import words
 from agro_data.intent.questions.content import Content
-from agro_data.intent.questions.habits import BESIDE, CORRESPONDING, DIFFERENT, EACH, ELSEWHERE, LISTED_ALL, LISTED_SOME
+from agro_data.intent.questions.habits import (
+    BESIDE,
+    COMPOUND,
+    CORRESPONDING,
+    DIFFERENT,
+    EACH,
+    ELSEWHERE,
+    LISTED_ALL,
+    LISTED_SOME,
+    SINGULAR_LIST,
+)
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.phrases import term
 from agro_data.intent.questions.totals import totals
@@ -103,7 +113,8 @@ def _own(
             )
         )
     form = voice.weigh(LISTED_ALL if plain else LISTED_SOME)
-    what = listed_names(voice, names if form.startswith(("singular", "each")) else several)
+    one_each = form.startswith(("singular", "each")) or (len(names) > 1 and voice.chance(SINGULAR_LIST))
+    what = listed_names(voice, names if one_each else several)
     link = {"many": "of", "all": "of all", "all the": "of all the", "the": "of the", "singular": "of",
             "singular all": "of all", "singular the": "of the", "for": "for", "for all": "for all",
             "for the": "for the", "for all the": "for all the"}  # fmt: skip
@@ -141,9 +152,9 @@ def _together(scene: Scene, expressions: Sequence[Expression], base: str, many: 
     """ "the titles of concerts and the names of their stadiums"."""
     (_, own), (parent, theirs) = _by_owner(scene, expressions, base)
     corresponding = scene.voice.weigh(CORRESPONDING)
-    first = f"the {scene.voice.listed([words.plural(n) for n in own])} of {scene.voice.pick('', 'all ')}{many}"
+    first = f"the {listed_names(scene.voice, [words.plural(n) for n in own])} of {scene.voice.pick('', 'all ')}{many}"
     comma = "," if many != scene.many(base) or len(own) > 1 else ""
-    names = scene.voice.listed([words.plural(n) for n in theirs])
+    names = listed_names(scene.voice, [words.plural(n) for n in theirs])
     return f"{first}{comma} and the {names} of {corresponding} {scene.many(parent)}"
 
 
@@ -152,13 +163,19 @@ def led(scene: Scene, expressions: Sequence[Expression], base: str) -> str:
     said: list[str] = []
     groups = _by_owner(scene, expressions, base)
     for owner, names in groups:
-        alone = (
-            f"the {scene.voice.listed(names)}"
-            if not owner
-            else f"the {scene.voice.listed(names)} of {scene.tie(base, owner)}"
-        )
-        said.append(alone)
+        said.append(f"the {listed_names(scene.voice, names)}" if not owner else _theirs(scene, base, owner, names))
     return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
+
+
+def _theirs(scene: Scene, base: str, owner: str, names: Sequence[str]) -> str:
+    """Columns of what a row of `base` belongs to: "the stadium name", or "the name of its stadium"."""
+    short = [f"{scene.one(owner)} {name}" for name in names]
+    table = scene.table(base)
+    taken = {c.phrase.lower() for c in table.columns} if table is not None else set()
+    plain = all(len(text.split(" ")) < 4 and text.lower() not in taken for text in short)
+    if plain and _is_near(scene, base, owner) and scene.voice.chance(COMPOUND):
+        return f"the {listed_names(scene.voice, short)}"
+    return f"the {listed_names(scene.voice, names)} of {scene.tie(base, owner)}"
 
 
 def _by_owner(scene: Scene, expressions: Sequence[Expression], base: str) -> list[tuple[str, list[str]]]:
@@ -178,9 +195,9 @@ def joined(scene: Scene, expressions: Sequence[Expression], base: str, of: str) 
     """ "the name of each concert and the name of its stadium"; `of` is how a row of the base is said first."""
     said: list[str] = []
     for key, names in _by_owner(scene, expressions, base):
-        if key:
-            whose = scene.tie(base, key) if said else f"the {scene.one(key)} of {of}"
-        else:
-            whose = f"the {scene.one(base)}" if said else of
-        said.append(f"the {scene.voice.listed(names)} of {whose}")
+        if key and said:
+            said.append(_theirs(scene, base, key, names))
+            continue
+        whose = f"the {scene.one(key)} of {of}" if key else f"the {scene.one(base)}" if said else of
+        said.append(f"the {listed_names(scene.voice, names)} of {whose}")
     return scene.voice.listed(said) if len(said) < 3 else f"{', '.join(said[:-1])} and {said[-1]}"

@@ -8,7 +8,7 @@ from typing import Literal
 from agro_data.intent.questions import words
 from agro_data.intent.questions.habits import ARTICLE_LEFT_OUT, BOUNDS, OF_KIND, WITH_PATTERN
 from agro_data.intent.questions.modifiers import Atom
-from agro_data.intent.questions.vocabulary import NOT_COUNTED
+from agro_data.intent.questions.vocabulary import EVENTS, NOT_COUNTED
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Comparator
 from agro_data.profiling.profile import ColumnProfile
@@ -68,19 +68,20 @@ def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Vo
         return Atom(have, f"{phrase} {is_} {bound} {text}", _older(phrase, operator, text), verb)
     if operator == "!=":
         other = voice.pick("other than", "different from") if sort == "text" else "other than"
-        return Atom(have=f"{a_phrase} {other} {text}", whose=f"{phrase} {is_} not {text}")
+        have = f"{a_phrase} {other} {text}" if voice.chance(0.3) else ""
+        return Atom(have=have, whose=f"{phrase} {is_} not {text}")
     if operator == "=" and sort == "number":
         counted = _counted(phrase) if count else ""
         have = (
             f"exactly {text} {words.singular(counted) if text == '1' else counted}"
             if counted
-            else voice.pick(f"{phrase} {text}", f"{phrase} {text}", f"{a_phrase} of {text}")
+            else voice.pick(*[f"{phrase} {text}"] * 5, f"{a_phrase} of {text}")
         )
         if words.last_word(phrase).lower() in ("id", "number", "code"):
-            have = voice.pick(f"{phrase} {text}", f"the {phrase} {text}")
+            have = voice.pick(*[f"{phrase} {text}"] * 4, f"the {phrase} {text}")
         return Atom(have=have, whose=f"{phrase} {is_} {text}", after=f"aged {text}" if phrase == "age" else "")
     if operator == "=":
-        have = voice.pick(f"{phrase} {text}", f"the {phrase} {text}")
+        have = voice.pick(*[f"{phrase} {text}"] * 4, f"the {phrase} {text}")
         return Atom(have=have, whose=f"{phrase} {is_} {text}", after=_placed(phrase, text, voice))
     bound = {">": "after", "<": "before", ">=": "at or after", "<=": "at or before"}[operator]
     return Atom(have=f"{a_phrase} {bound} {text} alphabetically", whose=f"{phrase} comes {bound} {text} alphabetically")
@@ -89,9 +90,25 @@ def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Vo
 def _timed(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Voice) -> Atom:
     made = _dated(phrase, sort, operator, text, voice)
     when = {"year": {"=": "in", ">": "after", "<": "before"}, "date": {"=": "on", ">": "after", "<": "before"}}
-    if phrase in when and operator in when[phrase]:
-        return replace(made, after=f"{when[phrase][operator]} {text}")
-    return made
+    if operator not in when[sort]:
+        return made
+    told = f"{when[sort][operator]} {text}"
+    if phrase in when:
+        year = voice.chance(0.25) and phrase == "year" and operator == "="
+        return replace(made, after=f"in the year {text}" if year else told)
+    return _happened(made, phrase, told)
+
+
+def _happened(made: Atom, phrase: str, when: str) -> Atom:
+    """ "opened in 2010", where the phrase of the date tells what happened then."""
+    said = phrase.split(" ")
+    if len(said) == 3 and said[1] == "of":
+        del said[1]
+    told = {"date", "time", "year"} & set(said)
+    event = next((EVENTS[word] for word in said if word in EVENTS), "")
+    if len(said) != 2 or not told or not event:
+        return made
+    return replace(made, after=f"{event} {when}", verb=(f"were {event} {when}", f"was {event} {when}"))
 
 
 def _dated(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Voice) -> Atom:
@@ -99,14 +116,15 @@ def _dated(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Voic
     if operator in ("=", "!="):
         negation = "" if operator == "=" else "not "
         have = (
-            voice.pick(f"{phrase} {text}", f"{a_phrase} of {text}")
+            voice.pick(*[f"{phrase} {text}"] * 4, f"{a_phrase} of {text}")
             if operator == "="
             else f"{a_phrase} other than {text}"
         )
         return Atom(have=have, whose=f"{phrase} {is_} {negation}{text}")
     if operator in (">", "<"):
         when = voice.pick(*_TIME[operator])
-        return Atom(have=f"{a_phrase} {when} {text}", whose=f"{phrase} {is_} {when} {text}")
+        bare = phrase if voice.chance(ARTICLE_LEFT_OUT) else a_phrase
+        return Atom(have=f"{bare} {when} {text}", whose=f"{phrase} {is_} {when} {text}")
     if sort == "year":
         when = "or later" if operator == ">=" else "or earlier"
         return Atom(have=f"{a_phrase} of {text} {when}", whose=f"{phrase} {is_} {text} {when}")
@@ -121,9 +139,12 @@ def in_year(phrase: str, operator: Comparator, text: str, voice: Voice) -> Atom:
         return Atom(have=f"{a_phrase} outside {text}", whose=f"{phrase} {is_} not in {text}")
     when = {"=": f"in {text}", ">": f"after {text}", "<": f"before {text}",
             ">=": f"in {text} or later", "<=": f"in {text} or earlier"}[operator]  # fmt: skip
-    return Atom(
-        have=f"{a_phrase} {when}", whose=f"{phrase} {voice.pick(is_, is_, 'fall' if is_ == 'are' else 'falls')} {when}"
+    made = Atom(
+        have=f"{phrase if voice.chance(ARTICLE_LEFT_OUT) else a_phrase} {when}",
+        whose=f"{phrase} {voice.pick(is_, is_, 'fall' if is_ == 'are' else 'falls')} {when}",
+        after=when if phrase == "date" and operator == "=" else "",
     )
+    return _happened(made, phrase, when)
 
 
 def between(phrase: str, low: str, high: str, voice: Voice) -> Atom:
@@ -173,7 +194,7 @@ def listed_values(phrase: str, texts: list[str], negated: bool, voice: Voice) ->
         said = voice.listed(texts, "or")
         return Atom(have=f"{a_phrase} that {is_} not {said}", whose=f"{phrase} {is_} not {said}")
     said = voice.listed(texts, "or")
-    return Atom(have=f"{a_phrase} of {said}", whose=f"{phrase} {is_} {said}")
+    return Atom(have=f"{phrase} {said}", whose=f"{phrase} {is_} {said}")
 
 
 def missing(phrase: str, negated: bool, voice: Voice) -> Atom:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agro_data.intent.questions import words
 from agro_data.intent.questions.bands import banded, banded_column
+from agro_data.intent.questions.columns import listed_names
 from agro_data.intent.questions.content import Content
 from agro_data.intent.questions.grouping import Group, figure_first, group_of
 from agro_data.intent.questions.habits import (
+    ALONG,
     DIFFERENT,
     EACH,
     FIGURE_FIRST,
@@ -25,6 +28,7 @@ from agro_data.intent.questions.vocabulary import CONTAINERS
 from agro_data.intent.tree import (
     Aggregate,
     Case,
+    Column,
     DatePart,
     Expression,
     Share,
@@ -50,9 +54,21 @@ def grouped(scene: Scene) -> Content:
                                    f"including those without any {group.row_noun}",
                                    f"with 0 for {scene.many(group.entity)} that have none")  # fmt: skip
         tail = f"{without}, {tail}" if tail else without
+    narrowed = "" if left or group.rows == group.row_noun or not _columns(query.group_by) else group.rows
+    if narrowed:
+        # Groups without such a row are no part of the answer: the question starts from the rows.
+        group = replace(group, rows=group.row_noun)
     if group.entity:
-        return _entity(scene, group, shown, asked, tail, left)
-    return _category(scene, group, shown, asked, tail)
+        said = _entity(scene, group, shown, asked, tail, left or bool(narrowed))
+    else:
+        said = _category(scene, group, shown, asked, tail)
+    if not narrowed:
+        return said
+    return replace(said, lead=", ".join(part for part in (f"among {narrowed}", said.lead) if part))
+
+
+def _columns(keys: Sequence[Expression]) -> bool:
+    return all(isinstance(key, Column) for key in keys)
 
 
 def _entity(
@@ -79,7 +95,7 @@ def _entity(
     else:
         f = figures(scene, asked, f"{scene.its(group.entity)} {group.rows}")
     f = _share_text(scene, asked, group) or f
-    np = f"the {scene.voice.listed(names)} of each {one} and {f}"
+    np = f"the {listed_names(voice, names)} of each {one} and {f}"
     ask = then = ""
     if counts and group.rows == group.row_noun:
         ask = f"how many {group.rows} {f'are {relation} each {one}' if relation else f'does each {one} have'}"
@@ -88,16 +104,18 @@ def _entity(
     form = voice.weigh(OF_ENTITY)
     if figure_first(scene):
         own = _share_text(scene, asked, group) or figures(scene, asked, group.rows)
-        rest = f"{scene.its(group.entity)} {voice.listed(names)}"
+        rest = f"{scene.its(group.entity)} {listed_names(voice, names)}"
         if form == "lead":
             return Content(f"{f} and {rest}", lead=f"for {voice.weigh(EACH)} {one}", tail=tail)
         return Content(f"{own} for each {one} and {rest}", tail=tail, ask=ask, then=then)
     if form == "lead":
-        led = f"the {scene.voice.listed(names)} and {f}" if len(names) == 1 else f"the {', '.join(names)} and {f}"
+        led = f"the {listed_names(voice, names)} and {f}" if len(names) == 1 else f"the {', '.join(names)} and {f}"
         return Content(led, lead=f"for {voice.weigh(EACH)} {one}", tail=tail)
     if form == "plural" and counts and not relation and one == group.one:
-        several = voice.listed([words.plural(n) for n in names])
-        count = f"the number of {group.rows} {voice.pick('each of them has', 'for each', 'each one has')}"
+        several = listed_names(voice, [words.plural(n) for n in names])
+        each_has = voice.pick("each of them has", "each one has", "each has")
+        counted = voice.pick("the number of", "how many")
+        count = f"{counted} {group.rows} {each_has}"
         rest = group.many if group.many != scene.many(group.entity) else voice.pick("all ", "the ", "") + group.many
         return Content(f"the {several} of {rest} and {count}", tail=tail, ask=ask, then=then)
     return Content(np, tail=tail, ask=ask, then=then)
@@ -122,12 +140,16 @@ def _category(
     if not figure_first(scene):
         simple = isinstance(first, Aggregate) and first.where is None and not paired
         form = voice.weigh(GROUP_FIRST) if simple else "lead"
-        if form == "lead" or (form == "each" and not plain):
+        if form == "lead":
             return Content(f, lead=f"for {each} {group.one}", tail=tail, ask=ask)
-        if form == "each":
-            return Content(f"each {group.one} and {f} for it", tail=tail)
-        different = "" if form == "plain" else f"{voice.weigh(DIFFERENT)} "
-        return Content(f"the {different}{group.many} and {f} for each", tail=tail)
+        kinds = f"{voice.weigh(DIFFERENT)} {group.many}" if form == "different" else group.many
+        if form != "each with":
+            return Content(f"the {kinds} and {f} for each", tail=tail)
+        where = "for"
+        if plain and first_counts and len(asked) == 1:
+            where = "in" if _holds(group.one) else voice.pick("with", "for", "for")
+        opening = voice.pick(f"each {group.one}", f"the {kinds}", f"all {kinds}")
+        return Content(f"{opening} {voice.weigh(ALONG)} {f} {where} each {group.one}", tail=tail)
     only_count = plain and first_counts and len(asked) == 1
     fits = {
         "in": only_count and _holds(group.one),

@@ -36,25 +36,25 @@ COMMANDS: dict[str, Weights] = {
 # What a direct question leaves to be named: "Which singers ...? Give me their names."
 NAMING: Weights = {"List": 35, "Give me": 30, "Return": 13, "Show": 10, "Find": 8, "Give": 4}
 
-COUNTED = 0.5  # a command for a number says "count the singers"
-ALL_COMMAND = 0.10  # "show all names of singers"
+COUNTED = 0.3  # a command for a number says "count the singers"
+ALL_COMMAND = 0.20  # "show all names of singers"
 ARTICLE_DROPPED = 0.6  # a concise command says "show names"
 TAIL_COMMA = 0.25  # a comma before "sorted by age"
-NUMBER_WORD = 0.6  # "three", not "3"
+NUMBER_WORD = 0.5  # "three", not "3"
 
 # Columns of rows: "the names of all singers", "the name of singers", ...
 LISTED_ALL: Weights = {
-    "many": 34,
-    "all": 28,
-    "all the": 16,
-    "singular": 4,
-    "singular all": 4,
+    "many": 46,
+    "all": 18,
+    "all the": 12,
+    "singular": 5,
+    "singular all": 5,
     "each": 4,
     "for all": 7,
     "for all the": 3,
 }
-LISTED_SOME: Weights = {"many": 38, "the": 22, "all": 12, "all the": 6, "singular": 8, "singular the": 4, "each": 1,
-                        "for": 2, "for the": 3}  # fmt: skip
+LISTED_SOME: Weights = {"many": 30, "the": 32, "all": 12, "all the": 8, "singular": 7, "singular the": 6, "each": 1,
+                        "for": 2, "for the": 2}  # fmt: skip
 
 # Bounds of a number.
 BOUNDS: dict[str, Weights] = {
@@ -78,28 +78,33 @@ QUOTE_DOUBLE = 0.7
 
 # Forms of one condition on a noun.
 REDUCED: Weights = {"after": 70, "verb": 30}  # "older than 56", "that are older than 56"
-CONDITION: Weights = {"with": 50, "verb": 30, "whose": 20}
-PERSON_CONDITION: Weights = {"with": 30, "verb": 56, "whose": 14}
-ARTICLE_LEFT_OUT = 0.6  # "with price above 5", not "with a price above 5"
+# "own" is a verb of its own ("who live in Rome"), "verb" a mere "that have a price above 5".
+CONDITION: Weights = {"with": 56, "own": 70, "verb": 24, "whose": 20}
+PERSON_CONDITION: Weights = {"with": 46, "own": 110, "verb": 34, "whose": 20}
+COUNTED_VERB = 0.5  # "how many bridges have a length above 5", else "how many bridges with a length above 5 are there"
+ARTICLE_LEFT_OUT = 0.85  # "with price above 5", not "with a price above 5"
 WITH_PATTERN = 0.3  # "with a name containing", else "whose name contains"
-WITHOUT = 0.12  # "without any orders", else "that do not have any orders"
-NONE: Weights = {"do not have any": 55, "do not have a": 25, "have no": 20}
-SOME: Weights = {"plural": 35, "a": 40, "at least one": 17, "any": 8}
+WITHOUT = 0.3  # "without any orders", else "that do not have any orders"
+NONE: Weights = {"do not have any": 50, "do not have a": 8, "have no": 42}
+SOME: Weights = {"plural": 45, "a": 15, "at least one": 30, "some": 10}
 BELONGING: Weights = {"of": 80, "verb": 20}
 
+SINGULAR_LIST = 0.35  # "the name and age of all singers", else "the names and ages"
+COMPOUND = 0.6  # "the stadium name" beside columns of a concert, else "the name of its stadium"
 # Columns of rows and of what they belong to, and columns of the latter alone.
-BESIDE: Weights = {"together": 78, "of each": 8, "for each": 14}
-ELSEWHERE: Weights = {"compound": 72, "of each": 8, "for each": 20}
+BESIDE: Weights = {"together": 84, "of each": 10, "for each": 6}
+ELSEWHERE: Weights = {"compound": 80, "of each": 12, "for each": 8}
 CORRESPONDING: Weights = {"their": 75, "the corresponding": 20, "their corresponding": 5}
 EACH: Weights = {"each": 95, "every": 5}
 DIRECT_LIST = 0.4  # a direct style asks "which singers ...?" for a list
 SUPERLATIVE: Weights = {"with": 66, "has": 34}  # "the singer with the most concerts", "the singer that has the most"
+APPOSED = 0.4  # "of the club Alpha", else "of the club named Alpha"
 OF_KIND = 0.5  # "of type X", not "with type X"
 
 # Figures of each group. A form that does not fit a group gives way to "for".
-GROUP_FIRST: Weights = {"different": 34, "plain": 26, "lead": 32, "each": 8}
-FIGURE_FIRST: Weights = {"for": 58, "in": 24, "with": 6, "per": 4, "different": 8}
+GROUP_FIRST: Weights = {"different": 14, "plain": 20, "each with": 34, "lead": 32}
+FIGURE_FIRST: Weights = {"for": 52, "in": 30, "with": 8, "per": 4, "different": 6}
 OF_ENTITY: Weights = {"of each": 32, "plural": 48, "lead": 20}
-ALONG: Weights = {"and": 70, "along with": 20, "together with": 10}
+ALONG: Weights = {"and": 76, "along with": 18, "as well as": 6}
 BARE_WORD = 0.5  # so does a code or a single word
-TOTAL_NUMBER = 0.12  # "the total number of singers"
+TOTAL_NUMBER = 0.15  # "the total number of singers"

@@ -68,9 +68,11 @@ def _single(atom: Atom, who: str, plural: bool, voice: Voice, reduced: bool = Tr
         if _adjective(atom):
             return f"{who} {'are' if plural else 'is'} {atom.after}"
     weights: Weights = PERSON_CONDITION if who == "who" else CONDITION
+    said = atom.predicate(plural)
+    own = bool(said) and not said.startswith(("have ", "has ", "do not have ", "does not have "))
     forms = {
         "with": f"with {atom.have}" if atom.have else "",
-        "verb": f"{who} {atom.predicate(plural)}" if atom.predicate(plural) and not (nested and atom.have) else "",
+        "own" if own else "verb": f"{who} {said}" if said and not (nested and atom.have) else "",
         "whose": f"whose {atom.whose}" if atom.whose else "",
     }
     possible = {text: weights[form] for form, text in forms.items() if text}
@@ -85,9 +87,9 @@ def _several(atoms: Sequence[Atom], who: str, plural: bool, voice: Voice) -> str
     heavy = [a for a in atoms if a.heavy]
     forms = []
     if all(a.whose for a in atoms):
-        forms += ["whose", "whose"]
+        forms.append("whose")
     if all(a.have for a in atoms) and len(heavy) < 2:
-        forms += ["with", "with"]
+        forms += ["with", "with", "with"]
     if all(a.predicate(plural) for a in atoms):
         forms.append("that")
     form = voice.pick(*forms) if forms else "mixed"

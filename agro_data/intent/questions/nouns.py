@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from agro_data.intent.questions import words
+from agro_data.intent.questions.vocabulary import CLIENTS, DEEDS
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Column, Cte, Join, Query
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
@@ -93,7 +94,8 @@ class Scene:
         if child is None or parent is None:
             return ""
         ends = (child.name, tuple(a for a, _ in pairs), parent.name)
-        return next((k.verb for k in self.profile.foreign_keys if (k.table, k.columns, k.ref_table) == ends), "")
+        declared = next((k.verb for k in self.profile.foreign_keys if (k.table, k.columns, k.ref_table) == ends), "")
+        return declared or _deed(child.singular, parent.singular)
 
     def covered(self, alias: str) -> bool:
         """Whether every row of the parent `alias` is known to have a row of the grain."""
@@ -200,6 +202,12 @@ class Scene:
     def _own_phrases(self, alias: str) -> frozenset[str]:
         table = self.table(alias)
         return frozenset() if table is None else frozenset(c.phrase.lower() for c in table.columns)
+
+
+def _deed(done: str, doer: str) -> str:
+    """ "placed by" for the orders of a customer; "" where the nouns do not tell."""
+    participle = DEEDS.get(words.last_word(done).lower(), "")
+    return f"{participle} by" if participle and words.last_word(doer).lower() in CLIENTS else ""
 
 
 def _flag(phrase: str) -> str:

@@ -56,7 +56,7 @@ def order_clause(scene: Scene, keys: Sequence[OrderKey], base: str) -> str:
         return ""
     voice = scene.voice
     verb = (
-        voice.pick("sorted", "ordered", "sorted", "ordered", "listed")
+        voice.pick("sorted", "sorted", "ordered", "ordered", "ordered", "listed")
         if len(keys) == 1
         else voice.pick("sorted", "ordered")
     )
@@ -67,11 +67,12 @@ def order_clause(scene: Scene, keys: Sequence[OrderKey], base: str) -> str:
     if len(keys) == 1:
         if sort == "text":
             forms = [f"in {'reverse ' if first.descending else ''}alphabetical order of {bare}",
-                     f"{verb} by {bare} in {'reverse ' if first.descending else ''}alphabetical order"]  # fmt: skip
+                     f"{verb} by {bare} in {'reverse ' if first.descending else ''}alphabetical order",
+                     *[f"{verb} by {phrase} in {way} order"] * 2, *[f"in {way} order of {phrase}"] * 2]  # fmt: skip
             if [o.expression for o in scene.query.select] == [first.expression]:
                 # One column and its own order: nothing else could be meant.
                 way = f"{'reverse ' if first.descending else ''}alphabetical order"
-                return voice.pick(f"in {way}", f"{verb} in {way}", f"in {way}")
+                return voice.pick(f"in {way}", f"{verb} in {way}", *forms)
             forms.append(
                 f"{verb} {'in reverse alphabetical order' if first.descending else 'alphabetically'} by {bare}"
             )
@@ -81,7 +82,7 @@ def order_clause(scene: Scene, keys: Sequence[OrderKey], base: str) -> str:
                      f"{verb} by {phrase} in {way} order"]  # fmt: skip
         else:
             ends = ("highest", "lowest") if first.descending else ("lowest", "highest")
-            forms = [f"in {way} order of {bare}", f"{verb} by {phrase} in {way} order",
+            forms = [f"in {way} order of {bare}", *[f"{verb} by {phrase} in {way} order"] * 3,
                      f"{verb} by {phrase} from {ends[0]} to {ends[1]}", f"{verb} in {way} order of {bare}"]  # fmt: skip
         if phrase.endswith((" from", " to")):
             forms = [form for form in forms if " from from " not in form and " to from " not in form]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from agro_data.intent.questions import words
 from agro_data.intent.questions.comparing import (
@@ -15,11 +16,11 @@ from agro_data.intent.questions.comparing import (
     sort_of,
 )
 from agro_data.intent.questions.functions import combined, function_words, metric, text_function
-from agro_data.intent.questions.habits import DIFFERENT, NONE, SOME, WITHOUT
+from agro_data.intent.questions.habits import APPOSED, DIFFERENT, NONE, SOME, WITHOUT
 from agro_data.intent.questions.modifiers import Atom, both, combine, either
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.values import quoted, say_value
-from agro_data.intent.questions.vocabulary import CONTAINERS
+from agro_data.intent.questions.vocabulary import CONTAINERS, MAKERS, WORKS
 from agro_data.intent.tree import (
     Aggregate,
     And,
@@ -56,6 +57,7 @@ _DATE_PARTS = {"year": "year", "month": "calendar month", "day": "day of the mon
 
 
 _LINKS = ("of", "of", "of", "of", "for")
+_HOMES = ("city", "town", "state", "county")
 
 # --- expressions -------------------------------------------------------------------------------------------------
 
@@ -189,10 +191,8 @@ def _same_column(scene: Scene, predicate: Or, base: str) -> Atom | None:
     said = scene.voice.listed(
         [say_value(p.right, profile, scene.voice) for p in parts if isinstance(p.right, Value)], "or"
     )
-    either_ = "either " if len(parts) == 2 else "one of "
-    return Atom(
-        have=f"{words.article(phrase)} of {either_}{said}", whose=f"{phrase} {words.be(phrase)} {either_}{said}"
-    )
+    either_ = "either " if scene.voice.chance(0.25) and len(parts) == 2 else ""
+    return Atom(have=f"{phrase} {either_}{said}", whose=f"{phrase} {words.be(phrase)} {either_}{said}")
 
 
 def _profile(scene: Scene, expression: Expression) -> ColumnProfile | None:
@@ -209,6 +209,8 @@ def _comparison(scene: Scene, predicate: Comparison, base: str) -> Atom:
         text = say_value(right, profile, voice)
         name = _called(scene, left, predicate, text) if isinstance(left, Column) else ""
         made = compared(phrase, sort_of(profile), predicate.operator, text, voice)
+        if predicate.operator == "=" and phrase in _HOMES and words.is_person(scene.one(base)):
+            return replace(made, after=voice.pick(f"from {text}", f"living in {text}"), verb=_lives(text))
         return Atom(made.have, made.whose, name or made.after, made.verb) if name else made
     if isinstance(right, Scalar):
         return _against(scene, phrase, predicate, right)
@@ -217,6 +219,10 @@ def _comparison(scene: Scene, predicate: Comparison, base: str) -> Atom:
         other = f"{scene.phrase(right)} of {scene.its(base)} {scene.one(right.source)}"
         return compared(phrase, sort_of(profile), predicate.operator, f"the {other}", voice, count=False)
     return compared(phrase, sort_of(profile), predicate.operator, f"{scene.its(base)} {other}", voice, count=False)
+
+
+def _lives(place: str) -> tuple[str, str]:
+    return f"live in {place}", f"lives in {place}"
 
 
 def _against(scene: Scene, phrase: str, predicate: Comparison, right: Scalar) -> Atom:
@@ -282,12 +288,13 @@ def _existence(scene: Scene, predicate: Exists, base: str) -> Atom:
         if none == "do not have a":
             none, said = "do not have", words.article(subject(inner, child, plural=False, nested=True))
         one = {"have no": "has no", "do not have": "does not have"}.get(none, "does not have any")
-        after = f"without any {said}" if not heavy and none != "do not have" and voice.chance(WITHOUT) else ""
+        after = f"{voice.pick('without any', 'with no')} {said}"
+        after = after if not heavy and none != "do not have" and voice.chance(WITHOUT) else ""
         return Atom(verb=(f"{none} {said}", f"{one} {said}"), after=after, heavy=heavy)
     some = voice.weigh(SOME)
-    if some in ("plural", "any"):
+    if some in ("plural", "some"):
         several = subject(inner, child, plural=True, nested=True)
-        return Atom(have=several if some == "plural" else f"any {several}", heavy=heavy)
+        return Atom(have=several if some == "plural" else f"some {several}", heavy=heavy)
     return Atom(have=words.article(said) if some == "a" else f"at least one {said}", heavy=heavy)
 
 
@@ -296,7 +303,7 @@ def _by_them(inner: Scene, child: str, negated: bool, participle: str, heavy: bo
     some = (
         f"any {subject(inner, child, True, nested=True)}" if negated else f"at least one {subject(inner, child, False)}"
     )
-    no = "not " if negated else ""
+    no = inner.voice.pick("not ", "never ") if negated else ""
     return Atom(verb=(f"have {no}{participle} {some}", f"has {no}{participle} {some}"), heavy=heavy)
 
 
@@ -386,6 +393,8 @@ def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool,
     a_single = f"{words.article(one)} {single[len(one) + 1 :]}"
     many = f"{scene.many(other)} {combine(below, scene.who(other), True, voice.twin(), nested=True)}"
     theirs = f"the {single}" if unique else voice.pick(many, a_single)
+    if unique and voice.chance(APPOSED):
+        theirs = f"the {one} {below[0].after.split(' ', 1)[1]}"
     belong, belongs = ("are in", "is in") if words.last_word(one).lower() in CONTAINERS else ("belong to", "belongs to")
     after = ""
     if said:
@@ -393,6 +402,8 @@ def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool,
     if bare and said:
         after = f"{said} {theirs}"
     elif bare:
-        link = voice.pick("in", "in", "of") if words.last_word(one).lower() in CONTAINERS else voice.pick(*_LINKS)
+        owner_ = words.last_word(one).lower()
+        made = owner_ in MAKERS and words.last_word(scene.one(scene.grain)).lower() in WORKS
+        link = "by" if made else voice.pick("in", "in", "of") if owner_ in CONTAINERS else voice.pick(*_LINKS)
         after = f"{link} {theirs}"
     return Atom(whose=whose, after=after, verb=(f"{belong} {theirs}", f"{belongs} {theirs}"), heavy=not simple)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agro_data.intent.questions import words
+from agro_data.intent.questions.columns import listed_names
 from agro_data.intent.questions.comparing import compared
 from agro_data.intent.questions.content import Content
 from agro_data.intent.questions.grouping import Group, group_of
@@ -83,9 +84,9 @@ def _groups_with(scene: Scene, group: Group, condition: str, tail: str) -> Conte
     else:
         names = [words.plural(term(scene, e, group.entity)) for e in shown]
         np = (
-            f"the {scene.voice.listed(names)} of the {many}"
+            f"the {listed_names(voice, names)} of the {many}"
             if voice.chance(0.5)
-            else f"the {scene.voice.listed(names)} of {many}"
+            else f"the {listed_names(voice, names)} of {many}"
         )
     if asked:
         extra = _short_figures(scene, asked, group)
@@ -143,12 +144,12 @@ def best_group(scene: Scene) -> Content:
     if not group.entity:
         np = f"the {group.one} {condition}"
         counted = isinstance(key.expression, Aggregate) and key.expression == Aggregate("count")
-        if counted and not asked and group.rows == group.row_noun and voice.chance(0.3):
+        if counted and not asked and group.rows == group.row_noun and voice.chance(0.45):
             common = "most common" if key.descending else "least common"
             np = f"the {common} {group.one} {voice.pick('among', 'of')} {voice.pick('all ', '')}{group.rows}"
     else:
         names = [term(scene, e, group.entity) for e in shown]
-        np = f"the {scene.voice.listed(names)} of the {group.one} {condition}"
+        np = f"the {listed_names(voice, names)} of the {group.one} {condition}"
     if asked:
         same = len(asked) == 1 and asked[0] == key.expression
         counted = isinstance(asked[0], Aggregate) and asked[0].function == "count"
@@ -212,7 +213,7 @@ def compared_groups(scene: Scene) -> Content:
     asked = [e for e in shown if e not in inner_query.group_by]
     if group.entity:
         names = [words.plural(term(inner, e, group.entity)) for e in keys]
-        np = f"the {scene.voice.listed(names)} of the {group.many} {condition}"
+        np = f"the {listed_names(voice, names)} of the {group.many} {condition}"
     else:
         np = f"the {group.many} {condition}"
     if asked:

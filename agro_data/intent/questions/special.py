@@ -36,10 +36,10 @@ def set_operation(operation: SetOperation, profile: DatabaseProfile, voice: Voic
     others = voice.listed([words.plural(term(right, o.expression, right.grain)) for o in operation.right.select])
     a = answer(left, operation.left.select, base, subject(left, base, False), rows[0], False, definite=True).np
     if operation.operator == "intersect":
-        return Content(f"the {voice.pick('different ', '')}{kinds} that are found among both {rows[0]} and {rows[1]}")
+        return Content(f"the {kinds} that are found among both {rows[0]} and {rows[1]}")
     if operation.operator == "except":
         return Content(
-            f"the {voice.pick('different', 'distinct')} {kinds} of {rows[0]} that are not also {others} of {rows[1]}"
+            f"the {_different(operation, voice)}{kinds} of {rows[0]} that are not also {others} of {rows[1]}"
         )
     if operation.operator == "union":
         return Content(
@@ -49,17 +49,14 @@ def set_operation(operation: SetOperation, profile: DatabaseProfile, voice: Voic
 
 
 def _different(operation: SetOperation, voice: Voice) -> str:
-    return (
-        voice.pick("different ", "", "distinct ")
-        if operation.operator != "union"
-        else voice.pick("different ", "distinct ")
-    )
+    """No set operation gives a row twice; people say so seldom."""
+    return voice.weigh({"different ": 10, "distinct ": 8, "": 82 if operation.operator != "union" else 10})
 
 
 def _held(operation: SetOperation, rows: tuple[str, str], voice: Voice, who: str = "that", entity: bool = False) -> str:
     if operation.operator == "intersect":
-        both = f"{who} have both {rows[0]} and {rows[1]}"
-        return both if entity else voice.pick(both, f"shared by both {rows[0]} and {rows[1]}")
+        forms = (f"{who} have both {rows[0]} and {rows[1]}", f"with both {rows[0]} and {rows[1]}")
+        return voice.pick(*forms) if entity else voice.pick(*forms, f"shared by both {rows[0]} and {rows[1]}")
     if operation.operator == "except":
         return voice.pick(f"{who} have {rows[0]} but no {rows[1]}", f"{who} have {rows[0]} but not any {rows[1]}",
                           f"{who} have {rows[0]} but do not have any {rows[1]}")  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from agro_data.intent.questions import words
 from agro_data.intent.questions.content import Content
 from agro_data.intent.questions.functions import function_words
-from agro_data.intent.questions.habits import TOTAL_NUMBER
+from agro_data.intent.questions.habits import COUNTED_VERB, TOTAL_NUMBER
 from agro_data.intent.questions.modifiers import Atom
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.phrases import atom, atoms_on, figure, term
@@ -84,7 +84,7 @@ def _how_many(scene: Scene, count: Aggregate, many: str) -> Content:
     if scene.query.having is None and not scene.query.group_by:
         atoms = atoms_on(scene, base, set())
         verb = verb_phrase(atoms)
-        if verb and voice.chance(0.9):
+        if verb and voice.chance(COUNTED_VERB if verb.startswith("have ") else 0.9):
             return Content(np, ask=f"how many {scene.many(base)} {verb}")
     long = len(many.split(" ")) > 8 or "whose" in many
     return Content(np, ask="" if long else f"how many {many} are there")

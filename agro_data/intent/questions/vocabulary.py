@@ -50,6 +50,39 @@ CONTAINERS = frozenset((
     "season", "section", "shop", "state", "station", "store", "team", "town", "venue", "year", "zone",
 ))
 
+# What those who come to a house, a shop or a site do: (the doers), what is done, and the participle said of it.
+CLIENTS = frozenset((
+    "author", "buyer", "client", "customer", "donor", "enquirer", "guest", "investor", "member", "passenger",
+    "rater", "reviewer", "shopper", "student", "subscriber", "tourist", "user", "visitor", "writer",
+))
+DEEDS = {
+    "application": "submitted", "bid": "placed", "booking": "made", "call": "made", "claim": "filed",
+    "complaint": "filed", "deposit": "made", "donation": "made", "loan": "taken out", "order": "placed",
+    "payment": "made", "purchase": "made", "rental": "made", "request": "made", "reservation": "made",
+    "review": "written", "transaction": "made", "visit": "made", "vote": "cast",
+}
+
+# Works are by their makers.
+MAKERS = frozenset((
+    "architect", "artist", "author", "band", "composer", "designer", "director", "journalist", "manufacturer",
+    "musician", "photographer", "producer", "publisher", "singer", "writer",
+))
+WORKS = frozenset((
+    "album", "article", "book", "bridge", "cartoon", "exhibition", "film", "furniture", "model", "movie", "music",
+    "musical", "painting", "paper", "photo", "play", "product", "program", "publication", "series", "song", "track",
+    "volume",
+))
+
+# What a date or year in a column's phrase tells of the row: "release date", "year opened", "date of birth".
+EVENTS = {
+    "birth": "born", "built": "built", "completed": "completed", "completion": "completed", "construction": "built",
+    "created": "created", "creation": "created", "established": "established", "foundation": "founded",
+    "founded": "founded", "founding": "founded", "hire": "hired", "hired": "hired", "launch": "launched",
+    "launched": "launched", "opened": "opened", "opening": "opened", "publication": "published",
+    "published": "published", "registered": "registered", "registration": "registered", "release": "released",
+    "released": "released",
+}
+
 # Plurals that are one value: never "more than 5 scores".
 NOT_COUNTED = frozenset((
     "assets", "details", "dimensions", "earnings", "expenses", "grades", "percents", "proceeds", "profits",

@@ -33,13 +33,17 @@ from agro_data.profiling.profile import TableProfile
 
 @dataclass
 class Grouping:
-    """Rows of `frame` by `keys`; `shown` are those of the keys that name a group. `sizes` are known group sizes."""
+    """Rows of `frame` by `keys`; `shown` are those of the keys that name a group. `sizes` are known group sizes.
+
+    `gaps` says that parents may have no row at all: they are no group of the answer, and yet have the fewest rows.
+    """
 
     frame: Frame
     keys: tuple[Expression, ...]
     shown: tuple[Column, ...]
     sizes: tuple[int, ...]
     rows: str  # alias of the rows that are grouped
+    gaps: bool = False
 
     @property
     def table(self) -> TableProfile:
@@ -74,12 +78,20 @@ def grouping(scene: Scene, empty_too: bool = False) -> Grouping | None:
         return Grouping(frame, keys, shown, sizes, rows)
     frame = scene.frame(table)
     parent = frame.up(frame.root, edge)
+    gaps = len(edge.child_columns) != 1 or (
+        table.column(edge.child_columns[0]).distinct < scene.atlas.by_name[edge.parent].rows
+    )
     own = [c for c in scene.atlas.categories(edge.parent) if c.distinct <= 200]
     if own and scene.chance(0.3):
         key = Column(parent, scene.pick(own).name)
-        return Grouping(frame, (key,), (key,), (), frame.root)
+        return Grouping(frame, (key,), (key,), (), frame.root, gaps)
     keys, shown = _parent_keys(scene, frame, parent)
-    return Grouping(frame, keys, shown, sizes, frame.root)
+    return Grouping(frame, keys, shown, sizes, frame.root, gaps)
+
+
+def least_is_known(found: Grouping, value: Aggregate, where: Predicate | None) -> bool:
+    """Whether the group with the fewest rows is one of the groups: none are left out, or rows are not counted."""
+    return value.function not in ("count", "sum") or not (found.gaps or where is not None)
 
 
 def _parent_keys(scene: Scene, frame: Frame, parent: str) -> tuple[tuple[Expression, ...], tuple[Column, ...]]:
@@ -89,8 +101,10 @@ def _parent_keys(scene: Scene, frame: Frame, parent: str) -> tuple[tuple[Express
     if len(own) == 1 and Column(parent, own[0]) not in shown and scene.chance(0.25):
         shown = (Column(parent, own[0]), *shown)  # its number beside its name, as people ask where names repeat
     elif own and scene.chance(0.2):
-        shown = (*shown, *details(frame, parent, 1, [*shown, *(Column(parent, c) for c in own)]))
-        return tuple(dict.fromkeys((*(Column(parent, c) for c in own), *shown))), shown
+        further = details(frame, parent, 1, [*shown, *(Column(parent, c) for c in own)])
+        if further:
+            shown = (*shown, *further)
+            return tuple(dict.fromkeys((*(Column(parent, c) for c in own), *shown))), shown
     if any(frame.profile(c).unique and frame.profile(c).null_share == 0 for c in shown):
         return shown, shown
     return tuple(dict.fromkeys((*(Column(parent, c) for c in own), *shown))), shown
@@ -190,7 +204,8 @@ def _bound(scene: Scene, found: Grouping, value: Aggregate, narrowed: bool) -> C
         if not sizes or sizes[-1] < 2:
             return None
         size = scene.pick(sizes)
-        operator: Comparator = scene.pick((">", ">=", "<", "=", "<="), (4, 3, 1.5, 1.5, 0.5))
+        below = 0.0 if found.gaps else 1.0
+        operator: Comparator = scene.pick((">", ">=", "<", "=", "<="), (4, 3, 1.5 * below, 1.5, 0.5 * below))
         if operator == ">":
             size = max(1, size - 1)
         elif operator == ">=":
@@ -216,7 +231,7 @@ def superlative_group(scene: Scene) -> Draft | None:
         return None
     value = figure(scene, found, steady=True)
     where = _narrow(scene, found, 0.1, value)
-    descending = scene.chance(0.8)
+    descending = scene.chance(0.8) or not least_is_known(found, value, where)
     k = scene.pick((1, 3, 5), (0.92, 0.05, 0.03))
     sizes = sorted(found.sizes, reverse=descending)
     if len(sizes) <= k and found.sizes:
@@ -292,7 +307,11 @@ def compare_groups(scene: Scene) -> Draft | None:
     query = Query(
         (Source(outer, cte.name),),
         tuple(select),
-        where=Comparison(scene.pick((">", "<"), (3, 1)), Column(outer, name), Scalar(average)),
+        where=Comparison(
+            scene.pick((">", "<"), (3, 1 if least_is_known(found, value, None) else 0)),
+            Column(outer, name),
+            Scalar(average),
+        ),
         ctes=(cte,),
     )
     return Draft(query)

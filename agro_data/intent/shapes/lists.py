@@ -103,7 +103,7 @@ def _distinct(scene: Scene, frame: Frame, shown: list[Column], filtered: Predica
     if any(c.source == frame.root and p.unique for c, p in zip(shown, profiles, strict=True)):
         return False
     if len(shown) == 1:
-        return scene.chance(0.8 if filtered is None else 0.45)
+        return scene.chance(0.6 if filtered is None else 0.35)
     return scene.chance(0.1)
 
 
@@ -118,7 +118,7 @@ def count(scene: Scene) -> Draft | None:
     if unused(frame, spoken(where)):
         return None
     what: Expression = Aggregate("count")
-    if scene.chance(0.5) or (scene.target is not None and scene.chance(0.5)):
+    if scene.chance(0.33) or (scene.target is not None and scene.chance(0.5)):
         several = [
             c
             for c in scene.atlas.columns(table.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from agro_data.intent.atlas import Edge, Row, is_number, near_unique, sayable
+from agro_data.intent.atlas import Edge, Row, has_order, is_number, near_unique, sayable
 from agro_data.intent.choose import outputs
 from agro_data.intent.filters import Maker, conditions
 from agro_data.intent.holds import holds
@@ -32,15 +32,15 @@ def _two_conditions(scene: Scene, operator: Operator) -> Draft | None:
     table = scene.subject(lambda t: t.rows > 3 and (_kinds(scene, t) or scene.atlas.up[t.name]))
     if table is None:
         return None
-    parents = [e for e in scene.atlas.groups_by(table.name) if _unique_label(scene, e.parent)]
+    parents = [e for e in scene.atlas.groups_by(table.name) if _identity(scene, e.parent)]
     own = _kinds(scene, table)
     frame = scene.frame(table)
     if parents and (not own or scene.chance(0.5)):
         edge = scene.pick(parents)
-        label = _unique_label(scene, edge.parent)
-        if label is None:
+        name = _identity(scene, edge.parent)
+        if name is None:
             return None
-        shown = Column(frame.up(frame.root, edge), label.name)
+        shown = Column(frame.up(frame.root, edge), name)
         skip = [Column(frame.root, c) for c in edge.child_columns]
     elif own:
         column = scene.column(table.name, own)
@@ -177,6 +177,17 @@ def _kinds(scene: Scene, table: TableProfile) -> tuple[ColumnProfile, ...]:
     return tuple(c for c in scene.atlas.categories(table.name) if c.distinct >= 3 and c.role in ("category", "text"))
 
 
+def _identity(scene: Scene, table: str) -> str | None:
+    """The column by which rows of `table` are set against each other: its name where no two share one, else its key.
+
+    Two albums of one title, each with one of the two songs, are no album with both.
+    """
+    label, key = _unique_label(scene, table), scene.atlas.key(table)
+    if label is not None and label.unique and label.null_share == 0:
+        return label.name
+    return key[0] if len(key) == 1 else None
+
+
 def _unique_label(scene: Scene, table: str) -> ColumnProfile | None:
     labels = scene.atlas.labels(table)
     own = scene.atlas.by_name[table]
@@ -234,7 +245,7 @@ def self_join(scene: Scene) -> Draft | None:
     labels = scene.atlas.labels(table.name)
     frame = scene.frame(table)
     less = labels[0].name
-    if not (labels[0].unique and labels[0].null_share == 0 and len(labels) == 1):
+    if not (has_order(labels[0]) and labels[0].unique and labels[0].null_share == 0 and len(labels) == 1):
         return None
     peer = frame._add(table.name, None)
     frame.joins.append(Join(frame.root, peer, ((column_.name, column_.name),), "inner", "peer", less))
