@@ -12,7 +12,8 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Cell, Database, Dialect, Result
 from agro_data.pairs.finding import Finding
 from agro_data.sql.canonical import sql_text
-from agro_data.sql.scope import Resolution, Schema
+from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.scope import Resolution, Schema, leftmost
 from agro_data.verify.check import Verdict, verify_statements
 from agro_data.verify.execution import execute, failure
 from agro_data.verify.gate import check_statement
@@ -48,6 +49,7 @@ _RAN = {
     "row_order": "row_order",
     "undecided": "not_analysed",
 }
+_PROVED = ("useless_distinct",)
 _PARTS = {"WHERE": "predicate", "HAVING": "predicate", "QUALIFY": "predicate", "ON": "predicate"}
 
 
@@ -69,10 +71,14 @@ def examine(
         gate = check_statement(sql, database.dialect, schema)
         if gate.names is not None and gate.ok:
             names[sql] = gate.names
-        found[sql] = list(_findings(verdict, results[sql]))
+        found[sql] = list(_findings(verdict, results[sql], names.get(sql)))
+    for sql, resolved in names.items():
+        apart = unlinked(resolved)
+        found[sql] += [apart] if apart is not None else []
     for sql, more in _idle_parts(database, names, results, sandbox).items():
         found[sql] += more
     _add_witnesses(database, shuffled, found, sandbox)
+    found = {sql: list({(one.kind, one.says): one for one in findings}.values()) for sql, findings in found.items()}
     return found, {sql: result for sql, result in results.items() if result.ok}, names
 
 
@@ -83,7 +89,7 @@ def _results(database: Database, verdicts: Mapping[str, Verdict], sandbox: Sandb
     return {sql: ran[sql] if verdict.result is None else verdict.result for sql, verdict in verdicts.items()}
 
 
-def _findings(verdict: Verdict, result: Result) -> Iterator[Finding]:
+def _findings(verdict: Verdict, result: Result, names: Resolution | None) -> Iterator[Finding]:
     reason, detail = verdict.reason, verdict.detail
     if reason in _GATE and reason != "not_deterministic_function":
         kind = _GATE[reason]
@@ -103,12 +109,21 @@ def _findings(verdict: Verdict, result: Result) -> Iterator[Finding]:
     elif reason == "tie":
         kind = "tie_at_limit" if CUT in detail else "tie_in_order"
         yield Finding(kind, f"{detail[:1].upper()}{detail[1:]}.")
+    elif reason == "bare_column" and names is not None and _has_one_extreme(names):
+        yield Finding("bare_extreme", f"{detail[:1].upper()}{detail[1:]}: SQLite takes the row of the MIN or MAX.")
     elif reason == "empty" and result.row_count:
-        yield Finding("zero", "The one value that comes out is 0.")
+        if names is not None and isinstance(leftmost(names.tree).expressions[0].unalias(), (exp.Count, exp.Sum)):
+            yield Finding("zero", "The one value that comes out is 0.")
     elif reason:
         yield Finding(_RAN[reason], f"{detail[:1].upper()}{detail[1:]}.")
     if reason not in ("empty", "null_only") and result.row_count == 0:
         yield Finding("empty", "No row comes out.")
+
+
+def _has_one_extreme(names: Resolution) -> bool:
+    """SQLite fills bare columns from the row of the extreme when MIN or MAX is a SELECT's one extreme."""
+    calls = [node for node in names.tree.find_all(exp.Min, exp.Max) if is_aggregate(node)]
+    return len(calls) == 1 and len(names.scopes) == 1 and calls[0].find_ancestor(exp.Having, exp.Order) is None
 
 
 # --- parts that change nothing -----------------------------------------------------------------------------------
@@ -128,7 +143,11 @@ def _idle_parts(
     without = execute([(database, variant.sql) for _, _, variant in variants], sandbox)
     found: dict[str, list[Finding]] = {}
     for (sql, kind, variant), result in zip(variants, without, strict=True):
-        if result.ok and result.digest == results[sql].digest:
+        if kind in _PROVED:
+            found.setdefault(sql, []).append(
+                Finding(kind, f"The answer is the same without {variant.name}.", variant.sql)
+            )
+        elif result.ok and result.digest == results[sql].digest:
             says = f"The answer on this data is the same without {variant.name}."
             found.setdefault(sql, []).append(Finding(f"untested_{kind}", says, variant.sql))
     return found
@@ -142,7 +161,8 @@ def _variants(found: Resolution, dialect: Dialect) -> Iterator[tuple[str | None,
         distinct = select.args.get("distinct")
         if distinct is not None:
             select.set("distinct", None)
-            yield "distinct", Variant("DISTINCT", sql_text(found.tree, dialect))
+            kind = "useless_distinct" if _is_set_anyway(select, distinct) else "distinct"
+            yield kind, Variant("DISTINCT", sql_text(found.tree, dialect))
             select.set("distinct", distinct)
     for call in list(found.tree.find_all(exp.AggFunc)):
         inner = call.this
@@ -152,6 +172,37 @@ def _variants(found: Resolution, dialect: Dialect) -> Iterator[tuple[str | None,
             yield "distinct", Variant(name, sql_text(found.tree, dialect))
             inner.set("expressions", [call.this])
             call.set("this", inner)
+
+
+def _is_set_anyway(select: exp.Select, distinct: exp.Expr) -> bool:
+    """A branch of a set operation that drops duplicates itself, or a set that values are looked up in."""
+    if select.args.get("limit") is not None or distinct.args.get("on") is not None:
+        return False
+    holder = select.parent
+    if isinstance(holder, exp.Subquery) and not holder.alias:
+        holder = holder.parent
+    return isinstance(holder, exp.In) or (isinstance(holder, exp.SetOperation) and bool(holder.args.get("distinct")))
+
+
+# --- joins -------------------------------------------------------------------------------------------------------
+
+
+def unlinked(found: Resolution) -> Finding | None:
+    """Two tables of one FROM with no condition between them: every row of one meets every row of the other."""
+    for scope in found.scopes:
+        tables = [source for source in scope.sources if source.table]
+        joins = scope.select.args.get("joins") or ()
+        if len(tables) < 2 or any(join.args.get("using") or join.method for join in joins):
+            continue
+        group = {id(source): number for number, source in enumerate(scope.sources)}
+        for node in scope.select.find_all(exp.Predicate):
+            bound = [found.binding(column) for column in node.find_all(exp.Column)]
+            met = dict.fromkeys(group[id(b.source)] for b in bound if b is not None and id(b.source) in group)
+            group = {key: min(met) if number in met else number for key, number in group.items()}
+        apart = [source for source in tables if group[id(source)] != group[id(tables[0])]]
+        if apart:
+            return Finding("unlinked_join", f"No condition links {apart[0].table} with {tables[0].table}.")
+    return None
 
 
 # --- witnesses ---------------------------------------------------------------------------------------------------

@@ -68,6 +68,10 @@ _KINDS = (
     Kind("unordered_limit", "warning", True, "LIMIT without ORDER BY", "add an ORDER BY"),
     Kind("unordered_rows", "warning", True, "Values gathered or numbered without an order", "add an ORDER BY"),
     Kind("bare_column", "warning", True, "A column that varies within its group", "group by it, or aggregate it"),
+    Kind(
+        "bare_extreme", "note", True, "A column is taken from the row of MIN or MAX", "only SQLite does: use a subquery"
+    ),
+    Kind("unlinked_join", "warning", True, "A join without a condition: all pairs of rows", "add the join condition"),
     Kind("scalar_rows", "warning", True, "A subquery for one value has several rows", "use IN, or make it one row"),
     Kind("row_order", "warning", True, "The answer depends on how rows are stored", _CHANCE),
     Kind("useless_predicate", "warning", True, "A condition that never changes the answer", "take it out"),
@@ -77,14 +81,18 @@ _KINDS = (
     Kind("untested_join", "note", True, "A join that changes nothing on this data", _WEAK),
     Kind("untested_distinct", "note", True, "A DISTINCT that changes nothing on this data", _WEAK),
     Kind(
-        "literal_other_case", "warning", True, "A value is spelt in other case in the data", "write it as the data do"
+        "literal_other_case",
+        "warning",
+        True,
+        "A value differs from the data in case or spacing",
+        "write it as the data do",
     ),
-    Kind("literal_misspelt", "warning", False, "A value is absent, one like it is there", "write it as the data do"),
+    Kind("literal_misspelt", "warning", True, "A value is absent, one like it is there", "write it as the data do"),
     Kind("literal_absent", "note", True, "A value is absent from the data", "ask for a value that is there"),
     Kind("value_differs", "warning", True, "Question and SQL spell a value differently", "make them agree"),
     Kind("number_differs", "warning", True, "Question and SQL name different numbers", "make them agree"),
     Kind("number_not_used", "warning", False, "A number of the question is not in the SQL", "look whether it is meant"),
-    Kind("number_not_asked", "note", False, "A number of the SQL is not in the question", "look whether it is meant"),
+    Kind("number_not_asked", "warning", True, "A number of the SQL is not in the question", "say it, or drop it"),
     Kind("value_not_used", "warning", True, "A quoted value of the question is not in the SQL", "make them agree"),
     Kind("value_as_code", "note", False, "A quoted value is another in the SQL", "say the code in the evidence"),
     Kind("value_not_asked", "note", False, "A value of the SQL is not in the question", "say it, or give evidence"),

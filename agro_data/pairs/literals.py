@@ -90,18 +90,19 @@ def check_literals(database: Database, names: Mapping[str, Resolution], sandbox:
 
 def _finding(use: Use, values: Sequence[Cell]) -> Finding:
     where = f"{use.table}.{use.column}"
+    value = repr(use.value) if use.text else use.value
     texts = [value for value in values if isinstance(value, str)]
     pattern = " LIKE " in use.condition
     if pattern and use.value.strip("%_"):
-        return Finding("literal_absent", f"No value of {where} is like {use.value!r}.")
+        return Finding("literal_absent", f"No value of {where} is like {value}.")
     same = [value for value in texts if _plain(value) == _plain(use.value)]
     if use.text and same:
-        says = f"No row has {where} = {use.value!r}; the data have {same[0]!r}."
+        says = f"No row has {where} = {value}; the data have {same[0]!r}."
         return Finding("literal_other_case", says)
     near = _nearest(use.value, texts) if use.text else ""
     if near:
-        return Finding("literal_misspelt", f"No row has {where} = {use.value!r}; the data have {near!r}.")
-    return Finding("literal_absent", f"No row has {where} = {use.value!r}.")
+        return Finding("literal_misspelt", f"No row has {where} = {value}; the data have {near!r}.")
+    return Finding("literal_absent", f"No row has {where} = {value}.")
 
 
 def _plain(text: str) -> str:

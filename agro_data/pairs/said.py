@@ -55,6 +55,7 @@ class SqlValues:
 
     texts: tuple[str, ...]  # without the wildcards of LIKE
     numbers: tuple[float, ...]  # not those of LIMIT and OFFSET
+    compared: tuple[float, ...]  # of these, what stands in a comparison by itself, not in a computation
     limits: tuple[int, ...]
     digits: frozenset[str]  # runs of digits anywhere in it, names included
     words: frozenset[str]  # of names and texts
@@ -64,6 +65,7 @@ def values_in(found: Resolution, sql: str) -> SqlValues:
     """Literals of a resolved statement. SQLite's double-quoted tokens that name nothing are texts."""
     texts: list[str] = []
     numbers: list[float] = []
+    compared: list[float] = []
     limits: list[int] = []
     for node in found.tree.walk():
         value = value_of(node, found) if not isinstance(node, exp.Neg) else None
@@ -75,9 +77,13 @@ def values_in(found: Resolution, sql: str) -> SqlValues:
         elif isinstance(node.parent, (exp.Limit, exp.Offset)):
             limits.append(int(float(value.name)))
         elif not isinstance(node.parent, (exp.Ordered, exp.Group)):
-            numbers.append(float(value.name))
+            negative = isinstance(node.parent, exp.Neg)
+            holder = node.parent.parent if negative and node.parent is not None else node.parent
+            numbers.append(-float(value.name) if negative else float(value.name))
+            if isinstance(holder, (exp.Predicate, exp.In)):
+                compared.append(numbers[-1])
     digits = frozenset(run.lstrip("0") or "0" for run in _DIGITS.findall(sql))
-    return SqlValues(tuple(texts), tuple(numbers), tuple(limits), digits, frozenset(words_of(sql)))
+    return SqlValues(tuple(texts), tuple(numbers), tuple(compared), tuple(limits), digits, frozenset(words_of(sql)))
 
 
 def plain(text: str) -> str:
@@ -116,7 +122,7 @@ def numbers_in(text: str) -> Iterator[Said]:
         values = [number]
         if unit in SCALES:
             values.append(number * SCALES[unit])
-        yield Said(match[0].strip(), tuple(values), spelt=False)
+        yield Said(match[0].strip() if unit in SCALES else match[1], tuple(values), spelt=False)
     words = _WORD.findall(text.lower())
     for place, word in enumerate(words):
         if word not in NUMBER_WORDS:

@@ -28,6 +28,7 @@ from agro_data.stages.shards import STEPS
 from agro_data.verify.determinism import shuffled_copy
 
 SECONDS = 5.0  # for one statement
+ROWS = 500_000  # of a result: a gold is not at fault for being long
 
 
 @dataclass(frozen=True)
@@ -185,4 +186,4 @@ def _shuffled(task: _Task) -> Database | None:
 @cache
 def _sandbox() -> Sandbox:
     """One sandbox for each worker process; it ends with the process."""
-    return Sandbox(workers=1, limits=Limits(seconds=SECONDS, steps=STEPS))
+    return Sandbox(workers=1, limits=Limits(seconds=SECONDS, rows=ROWS, bytes=64 * 2**20, steps=STEPS))

@@ -33,6 +33,11 @@ _LEAST = re.compile(
 )
 _SURE_MOST = re.compile(r"\b(?:highest|largest|biggest|greatest|maximum|longest|tallest|heaviest)\b", re.IGNORECASE)
 _SURE_LEAST = re.compile(r"\b(?:fewest|lowest|smallest|minimum|shortest|lightest)\b|(?<!at )\bleast\b", re.IGNORECASE)
+_RANKS = frozenset(
+    {"rank", "ranking", "position", "place", "placing", "level", "grade", "year", "date", "time", "founded", "start"}
+    | {"begin", "born", "birth", "birthday", "opened", "built", "installation", "priority"}
+)
+_NAME = re.compile(r"\b[A-Z][a-z]{3,}\b")
 _ASCENDING = re.compile(r"\b(?:ascending|increasing)\b", re.IGNORECASE)
 _DESCENDING = re.compile(r"\b(?:descending|decreasing)\b", re.IGNORECASE)
 
@@ -59,7 +64,7 @@ def _numbers(question: str, evidence: str, sql: SqlValues) -> Iterator[Finding]:
     known = [*asked, *numbers_in(evidence)]
     unused = [one for one in asked if not one.spelt and max(one.values) > SMALL and not _is_used(one, sql)]
     unused = [one for one in unused if not _explained(one, evidence)]
-    unasked = [number for number in sql.numbers if abs(number) > SMALL and not _is_said(number, known, question)]
+    unasked = [number for number in sql.compared if abs(number) > SMALL and not _is_said(number, known, question)]
     if unused and unasked:
         says = f"The question says {_listed(one.text for one in unused)}, the SQL {_listed(map(_shown, unasked))}."
         yield Finding("number_differs", says)
@@ -87,7 +92,7 @@ def _explained(said: Said, evidence: str) -> bool:
 
 
 def _is_said(number: float, known: Sequence[Said], question: str) -> bool:
-    near = (number, number - 1, number + 1, number * 100)
+    near = (number, number - 1, number + 1, number * 100, -number)
     if any(_close(value, one) for said in known for value in said.values for one in near):
         return True
     return _shown(abs(number)) in re.sub(r"(?<=\d),(?=\d)", "", question)
@@ -128,7 +133,7 @@ def _texts(question: str, evidence: str, sql: SqlValues) -> Iterator[Finding]:
     for text in unasked:
         if text in paired:
             continue
-        near = _nearest_phrase(plain(text), plain(question))
+        near = _nearest_phrase(plain(text), plain(question)) or _nearest_name(text, question, sql)
         if near:
             yield Finding("value_differs", f"The question says {near!r}, the SQL {text!r}.")
         elif _says_something(text):
@@ -163,6 +168,21 @@ def _nearest_phrase(text: str, question: str) -> str:
         return ""
     phrases = (" ".join(words[start : start + size]) for start in range(len(words) - size + 1))
     return next((p for p in phrases if p[:1] == text[:1] and len(p) > 4 and _slip(p, text)), "")
+
+
+def _nearest_name(text: str, question: str, sql: SqlValues) -> str:
+    """A name in the question that no value of the SQL holds, spelt much like this one: Daan and Dean."""
+    if not _NAME.fullmatch(text):
+        return ""
+    held = {word for one in sql.texts for word in words_of(one)}
+    names = [name for name in _NAME.findall(question) if plain(name) not in held]
+    return next((name for name in names if _is_variant(plain(name), plain(text))), "")
+
+
+def _is_variant(one: str, other: str) -> bool:
+    """Alike, and not one word with two endings (Canada, Canadian)."""
+    stem = min(len(one), len(other)) - 2
+    return one[0] == other[0] and one[:stem] != other[:stem] and _alike(one, other)
 
 
 def _slip(one: str, other: str) -> bool:
@@ -203,11 +223,18 @@ def _direction(question: str, found: Resolution) -> Iterator[Finding]:
         return
     if len(keys) > 1 or any(found.tree.find(kind) for kind in (exp.Min, exp.Max, exp.SetOperation)):
         return
+    if _is_rank(keys[0].this):
+        return
     most, least = _SURE_MOST.search(question), _SURE_LEAST.search(question)
     if most and not _LEAST.search(question) and not falling[0]:
         yield Finding("extreme_reversed", f"The question says {most[0]!r}, the SQL takes the first in ascending order.")
     elif least and not _MOST.search(question) and falling[0]:
         yield Finding("extreme_reversed", f"The question says {least[0]!r}, the SQL takes the first in DESC order.")
+
+
+def _is_rank(key: exp.Expr) -> bool:
+    """A key whose small values may be the high ones: a rank, or a moment ("founded for the longest time")."""
+    return any(not _RANKS.isdisjoint(words_of(column.name)) for column in key.find_all(exp.Column))
 
 
 # --- aggregates --------------------------------------------------------------------------------------------------

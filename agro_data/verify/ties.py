@@ -244,7 +244,7 @@ def _key_positions(node: exp.Expr, found: Resolution) -> tuple[list[int] | None,
     """
     items = leftmost(node).expressions
     star = any(_is_star(item) for item in items)
-    texts = {} if star else {item.unalias(): index for index, item in reversed(list(enumerate(items)))}
+    texts = {} if star else {item.unalias().unnest(): index for index, item in reversed(list(enumerate(items)))}
     names = {folded(item.alias_or_name): index for index, item in reversed(list(enumerate(items)))}
     positions: list[int | exp.Expr] = []
     added: list[exp.Expr] = []
@@ -258,9 +258,9 @@ def _key_positions(node: exp.Expr, found: Resolution) -> tuple[list[int] | None,
             index = names.get(binding.name)
         elif binding is not None and binding.kind == "alias" and binding.expression is not None:
             term = binding.expression
-            index = texts.get(term)
+            index = texts.get(term.unnest())
         else:
-            index = texts.get(term)
+            index = texts.get(term.unnest())
         if index is not None and not star:
             positions.append(index)
         elif isinstance(node, exp.SetOperation) or (star and isinstance(term, exp.Literal)):
