@@ -145,7 +145,7 @@ SHAPES: dict[str, tuple[Query | SetOperation, tuple[str, ...]]] = {
     ),
     "compare_average": (
         Query((S,), out(NAME), where=Comparison(">", AGE, over_all("avg"))),
-        ("name|which", "(average|mean) age of all singers"),
+        ("name|which", "(average|mean) age( of all singers)?[.?]"),
     ),
     "related_exists": (
         Query((S,), out(NAME), where=Exists(RELATED, LINK)),

@@ -8,7 +8,7 @@ from typing import Literal
 from agro_data.intent.questions import words
 from agro_data.intent.questions.habits import ARTICLE_LEFT_OUT, BOUNDS, OF_KIND, WITH_PATTERN
 from agro_data.intent.questions.modifiers import Atom
-from agro_data.intent.questions.vocabulary import EVENTS, NOT_COUNTED
+from agro_data.intent.questions.vocabulary import CONTAINERS, EVENTS, NOT_COUNTED
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Comparator
 from agro_data.profiling.profile import ColumnProfile
@@ -209,6 +209,12 @@ def missing(phrase: str, negated: bool, voice: Voice) -> Atom:
 
 
 def _older(phrase: str, operator: Comparator, text: str) -> str:
+    """ "older than 56", "costing more than 5": where one word tells which column is meant."""
+    if phrase in ("price", "cost") and operator in ("<", ">"):
+        return f"costing {'more' if operator == '>' else 'less'} than {text}"
+    if phrase in ("height", "weight") and operator in ("<", ">"):
+        pair = ("taller", "shorter") if phrase == "height" else ("heavier", "lighter")
+        return f"{pair[operator == '<']} than {text}"
     if phrase != "age":
         return ""
     return {">": f"older than {text}", "<": f"younger than {text}", ">=": f"at least {text} years old"}.get(
@@ -231,8 +237,10 @@ def _placed(phrase: str, text: str, voice: Voice) -> str:
         return voice.pick(f"in the {phrase} of {text}", f"from the {phrase} of {text}", f"in {phrase} {text}")
     if phrase in ("country", "continent", "nationality"):
         return voice.pick(f"from {text}", f"in {text}") if phrase != "nationality" else ""
-    if phrase in ("location", "venue", "building", "room"):
+    if phrase in ("location", "venue"):
         return voice.pick(f"in {text}", f"at {text}") if phrase == "location" else f"in {phrase} {text}"
+    if phrase in CONTAINERS and phrase not in ("order", "month", "year", "grade"):
+        return voice.pick(f"in {phrase} {text}", f"in the {phrase} {text}")
     if last in _KINDS and voice.chance(OF_KIND):
         return f"of {phrase} {text}"
     return ""

@@ -99,6 +99,8 @@ def _entity(
     ask = then = ""
     if counts and group.rows == group.row_noun:
         ask = f"how many {group.rows} {f'are {relation} each {one}' if relation else f'does each {one} have'}"
+        if not relation and _holds(scene.one(group.entity)) and voice.chance(0.6):
+            ask = f"how many {group.rows} are there in each {one}"
         told = ["number", *names] if figure_first(scene) else [*names, "number"]
         then = f"{voice.weigh(NAMING)} the {voice.listed(told)}."
     form = voice.weigh(OF_ENTITY)
@@ -107,7 +109,8 @@ def _entity(
         rest = f"{scene.its(group.entity)} {listed_names(voice, names)}"
         if form == "lead":
             return Content(f"{f} and {rest}", lead=f"for {voice.weigh(EACH)} {one}", tail=tail)
-        return Content(f"{own} for each {one} and {rest}", tail=tail, ask=ask, then=then)
+        where = "in" if counts and _holds(scene.one(group.entity)) else "for"
+        return Content(f"{own} {where} each {one} and {rest}", tail=tail, ask=ask, then=then)
     if form == "lead":
         led = f"the {listed_names(voice, names)} and {f}" if len(names) == 1 else f"the {', '.join(names)} and {f}"
         return Content(led, lead=f"for {voice.weigh(EACH)} {one}", tail=tail)

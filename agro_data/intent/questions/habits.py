@@ -79,8 +79,8 @@ QUOTE_DOUBLE = 0.7
 # Forms of one condition on a noun.
 REDUCED: Weights = {"after": 70, "verb": 30}  # "older than 56", "that are older than 56"
 # "own" is a verb of its own ("who live in Rome"), "verb" a mere "that have a price above 5".
-CONDITION: Weights = {"with": 56, "own": 70, "verb": 24, "whose": 20}
-PERSON_CONDITION: Weights = {"with": 46, "own": 110, "verb": 34, "whose": 20}
+CONDITION: Weights = {"with": 60, "own": 70, "verb": 24, "whose": 12}
+PERSON_CONDITION: Weights = {"with": 46, "own": 110, "verb": 40, "whose": 12}
 COUNTED_VERB = 0.5  # "how many bridges have a length above 5", else "how many bridges with a length above 5 are there"
 ARTICLE_LEFT_OUT = 0.85  # "with price above 5", not "with a price above 5"
 WITH_PATTERN = 0.3  # "with a name containing", else "whose name contains"
@@ -89,7 +89,8 @@ NONE: Weights = {"do not have any": 50, "do not have a": 8, "have no": 42}
 SOME: Weights = {"plural": 45, "a": 15, "at least one": 30, "some": 10}
 BELONGING: Weights = {"of": 80, "verb": 20}
 
-SINGULAR_LIST = 0.35  # "the name and age of all singers", else "the names and ages"
+AVERAGE_ALONE = 0.5  # "above the average price", else "above the average price of all products"
+SINGULAR_LIST = 0.2  # "the name and age of all singers", else "the names and ages"
 COMPOUND = 0.6  # "the stadium name" beside columns of a concert, else "the name of its stadium"
 # Columns of rows and of what they belong to, and columns of the latter alone.
 BESIDE: Weights = {"together": 84, "of each": 10, "for each": 6}
@@ -97,14 +98,14 @@ ELSEWHERE: Weights = {"compound": 80, "of each": 12, "for each": 8}
 CORRESPONDING: Weights = {"their": 75, "the corresponding": 20, "their corresponding": 5}
 EACH: Weights = {"each": 95, "every": 5}
 DIRECT_LIST = 0.4  # a direct style asks "which singers ...?" for a list
-SUPERLATIVE: Weights = {"with": 66, "has": 34}  # "the singer with the most concerts", "the singer that has the most"
-APPOSED = 0.4  # "of the club Alpha", else "of the club named Alpha"
+SUPERLATIVE: Weights = {"with": 82, "has": 18}  # "the singer with the most concerts", "the singer that has the most"
+APPOSED = 0.5  # "of the club Alpha", else "of the club named Alpha"
 OF_KIND = 0.5  # "of type X", not "with type X"
 
 # Figures of each group. A form that does not fit a group gives way to "for".
-GROUP_FIRST: Weights = {"different": 14, "plain": 20, "each with": 34, "lead": 32}
-FIGURE_FIRST: Weights = {"for": 52, "in": 30, "with": 8, "per": 4, "different": 6}
-OF_ENTITY: Weights = {"of each": 32, "plural": 48, "lead": 20}
+GROUP_FIRST: Weights = {"different": 10, "plain": 12, "each with": 56, "lead": 22}
+FIGURE_FIRST: Weights = {"for": 38, "in": 42, "with": 9, "per": 5, "different": 6}
+OF_ENTITY: Weights = {"of each": 28, "plural": 60, "lead": 12}
 ALONG: Weights = {"and": 76, "along with": 18, "as well as": 6}
 BARE_WORD = 0.5  # so does a code or a single word
 TOTAL_NUMBER = 0.15  # "the total number of singers"

@@ -80,7 +80,9 @@ def _single(atom: Atom, who: str, plural: bool, voice: Voice, reduced: bool = Tr
 
 
 def _adjective(atom: Atom) -> bool:
-    return atom.after.startswith(("older ", "younger ", "from ", "in ", "aged "))
+    return atom.after.startswith(
+        ("older ", "younger ", "taller ", "shorter ", "heavier ", "lighter ", "from ", "in ", "aged ")
+    )
 
 
 def _several(atoms: Sequence[Atom], who: str, plural: bool, voice: Voice) -> str:

@@ -16,7 +16,7 @@ from agro_data.intent.questions.comparing import (
     sort_of,
 )
 from agro_data.intent.questions.functions import combined, function_words, metric, text_function
-from agro_data.intent.questions.habits import APPOSED, DIFFERENT, NONE, SOME, WITHOUT
+from agro_data.intent.questions.habits import APPOSED, AVERAGE_ALONE, DIFFERENT, NONE, SOME, WITHOUT
 from agro_data.intent.questions.modifiers import Atom, both, combine, either
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.values import quoted, say_value
@@ -120,6 +120,12 @@ def scalar(scene: Scene, expression: Scalar) -> str:
         return f"the average {scene.phrase(output.argument)}"
     rows = subject(inner, inner.grain, plural=True)
     if rows == inner.many(inner.grain):
+        outer = scene.query
+        alone = isinstance(outer.where, Comparison) and len(outer.sources) == 1 and not outer.group_by
+        same = alone and outer.sources[0].table == inner.query.sources[0].table
+        if isinstance(output, Aggregate) and same and scene.voice.chance(AVERAGE_ALONE):
+            # Nothing else narrows the rows: the average can only be that of all.
+            return f"the {figure(inner, output, short=True)}"
         rows = f"all {rows}"
     if isinstance(output, Aggregate):
         return f"the {figure(inner, output, rows)}"
@@ -211,6 +217,8 @@ def _comparison(scene: Scene, predicate: Comparison, base: str) -> Atom:
         made = compared(phrase, sort_of(profile), predicate.operator, text, voice)
         if predicate.operator == "=" and phrase in _HOMES and words.is_person(scene.one(base)):
             return replace(made, after=voice.pick(f"from {text}", f"living in {text}"), verb=_lives(text))
+        if predicate.operator == "=" and phrase in ("gender", "sex") and len(text) > 3 and text.isalpha():
+            return replace(made, verb=(f"are {text}", f"is {text}"))
         return Atom(made.have, made.whose, name or made.after, made.verb) if name else made
     if isinstance(right, Scalar):
         return _against(scene, phrase, predicate, right)
@@ -262,7 +270,7 @@ def _called(scene: Scene, column: Column, predicate: Comparison, text: str) -> s
     if phrase == "title":
         return f"titled {text}"
     if phrase in ("name", f"{table.singular} name"):
-        return scene.voice.pick(f"named {text}", f"called {text}", f"named {text}")
+        return scene.voice.pick(*[f"named {text}"] * 5, f"called {text}")
     return ""
 
 

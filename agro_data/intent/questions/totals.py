@@ -96,7 +96,9 @@ def verb_phrase(atoms: Sequence[Atom]) -> str:
         return ""
     said = []
     for one in atoms:
-        adjective = one.after.startswith(("older", "younger", "in ", "from ", "aged"))
+        adjective = one.after.startswith(
+            ("older ", "younger ", "taller ", "shorter ", "heavier ", "lighter ", "in ", "from ", "aged ")
+        )
         said.append(f"are {one.after}" if adjective else one.predicate(True))
     return " and ".join(said) if all(said) else ""
 

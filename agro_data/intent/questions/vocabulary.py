@@ -44,10 +44,14 @@ PEOPLE = frozenset((
 
 # What rows are said to be in.
 CONTAINERS = frozenset((
-    "album", "area", "borough", "building", "campus", "category", "city", "class", "club", "college",
-    "continent", "country", "county", "department", "district", "division", "dorm", "genre", "grade", "group",
-    "hotel", "league", "library", "location", "month", "museum", "playlist", "province", "region", "school",
-    "season", "section", "shop", "state", "station", "store", "team", "town", "venue", "year", "zone",
+    "album", "area", "borough", "branch", "building", "campus", "catalog", "category", "cinema", "city", "class",
+    "classroom", "club", "college", "committee", "company", "competition", "conference", "continent", "country",
+    "county", "debate", "department", "district", "division", "dorm", "election", "festival", "game", "genre",
+    "grade", "group", "hospital", "hotel", "institution", "invoice", "journal", "league", "library", "location",
+    "magazine", "market", "match", "month", "museum", "order", "organisation", "organization", "party", "playlist",
+    "project", "province", "race", "region", "restaurant", "room", "school", "season", "section", "shop", "stadium",
+    "state", "station", "store", "team", "theater", "theatre", "tournament", "town", "university", "venue", "volume",
+    "year", "zone",
 ))
 
 # What those who come to a house, a shop or a site do: (the doers), what is done, and the participle said of it.

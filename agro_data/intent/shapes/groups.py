@@ -156,7 +156,7 @@ def group(scene: Scene) -> Draft | None:
     if found is None:
         return None
     value = figure(scene, found)
-    where = _narrow(scene, found, 0.15, value)
+    where = _narrow(scene, found, 0.1, value)
     shown: list[Expression] = [*found.shown, value]
     if not found.frame.joins and scene.chance(0.3):
         shown.reverse()
