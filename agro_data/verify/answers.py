@@ -1,0 +1,142 @@
+"""What a gold answers on instances, and where that answer is unambiguous."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from agro_data.databases.digest import result_digest
+from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Dialect, Result
+from agro_data.sql.scope import Resolution, Schema
+from agro_data.verify.equivalence import strict
+from agro_data.verify.execution import execute, failure
+from agro_data.verify.gate import check_statement
+from agro_data.verify.pool import Instance
+from agro_data.verify.ties import Probe, chance_in, probes_of
+
+_NOTHING_COUNTED = result_digest(1, [(0,)], ordered=False)
+_ADDING = (exp.Sum, exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
+
+
+@dataclass(frozen=True)
+class Gold:
+    """A gold that has been read once. `ordered`: the order of its rows is part of the answer. `adds`: it adds up
+    numbers, so that the last digits of a float depend on the order in which an engine reads the rows.
+    """
+
+    sql: str
+    names: Resolution
+    ordered: bool
+    adds: bool
+    probes: tuple[Probe, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`reason` is "" where the answer is unambiguous, else a class of `check.Verdict`."""
+
+    digest: str = ""
+    rows: int = 0
+    reason: str = ""
+
+
+Pair = tuple[Gold, Instance]
+
+
+class Unreadable(ValueError):
+    """A gold that the gate refuses, or whose answer is left open whatever the data."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+def read_gold(sql: str, dialect: Dialect, schema: Schema) -> Gold:
+    """Parse and resolve a gold. Raises `Unreadable`."""
+    gate = check_statement(sql, dialect, schema)
+    if not gate.ok or gate.names is None:
+        raise Unreadable(gate.reason, gate.detail)
+    chance = chance_in(gate.names)
+    if chance is not None:
+        raise Unreadable(chance.reason, chance.detail)
+    tree = gate.names.tree
+    return Gold(
+        sql=sql,
+        names=gate.names,
+        ordered=tree.args.get("order") is not None,
+        adds=any(_adds(node) for node in tree.walk()),
+        probes=tuple(probes_of(gate.names, dialect)),
+    )
+
+
+def _adds(node: exp.Expr) -> bool:
+    return isinstance(node, _ADDING) or (isinstance(node, exp.Anonymous) and node.name.lower() == "total")
+
+
+def digest_of(result: Result, gold: Gold) -> str:
+    """The digest that counts for this gold."""
+    return result.ordered_digest if gold.ordered else result.digest
+
+
+def ask(pairs: Sequence[Pair], sandbox: Sandbox) -> list[Answer]:
+    """What each gold answers on its instance, in order; `reason` says where it answers nothing or fails."""
+    results = execute([(instance.database, gold.sql) for gold, instance in pairs], sandbox)
+    return [_said(gold, result) for (gold, _), result in zip(pairs, results, strict=True)]
+
+
+def doubt(pairs: Sequence[Pair], given: Sequence[Answer], sandbox: Sandbox) -> list[Answer]:
+    """The answers `given`, those with a reason why they are ambiguous that a probe for ties or reordered rows show.
+
+    Two rounds in the sandbox, however many pairs.
+    """
+    found = list(given)
+    _reorder(pairs, found, sandbox)
+    _probe(pairs, found, sandbox)
+    return found
+
+
+def _said(gold: Gold, result: Result) -> Answer:
+    if not result.ok:
+        return Answer(reason=failure(result)[0])
+    if result.row_count == 0 or result.digest == _NOTHING_COUNTED:
+        return Answer(digest_of(result, gold), result.row_count, "empty")
+    return Answer(digest_of(result, gold), result.row_count, "null_only" if result.all_null else "")
+
+
+def _reorder(pairs: Sequence[Pair], found: list[Answer], sandbox: Sandbox) -> None:
+    waiting = [place for place, answer in enumerate(found) if not answer.reason]
+    again = execute([(pairs[place][1].shuffled, pairs[place][0].sql) for place in waiting], sandbox)
+    doubted: list[int] = []
+    for place, result in zip(waiting, again, strict=True):
+        gold = pairs[place][0]
+        if result.ok and digest_of(result, gold) == found[place].digest:
+            continue
+        if result.ok and gold.adds:
+            doubted.append(place)
+        else:
+            found[place] = Answer(reason="row_order")
+    rows = iter(
+        execute(
+            [(side, pairs[p][0].sql) for p in doubted for side in (pairs[p][1].database, pairs[p][1].shuffled)],
+            sandbox,
+            "rows",
+        )
+    )
+    for place in doubted:
+        first, second = next(rows), next(rows)
+        if not strict(first.rows, second.rows, ordered=pairs[place][0].ordered).equal:
+            found[place] = Answer(reason="row_order")
+
+
+def _probe(pairs: Sequence[Pair], found: list[Answer], sandbox: Sandbox) -> None:
+    asked = [
+        (place, probe) for place, answer in enumerate(found) if not answer.reason for probe in pairs[place][0].probes
+    ]
+    results = execute([(pairs[place][1].database, probe.sql) for place, probe in asked], sandbox, "rows")
+    for (place, probe), result in zip(asked, results, strict=True):
+        if not result.ok or probe.judge(result.rows):
+            found[place] = Answer(reason=probe.reason if result.ok else "undecided")

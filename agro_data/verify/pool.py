@@ -1,0 +1,147 @@
+"""The instances of one database and what they certify: files, the choice among them for each gold, and the index.
+
+A pool serves all golds of its database (DESIGN section 4). What a gold is graded on is chosen by greedy set cover over
+the mutants that its instances kill, then filled up with instances that answer differently, because a wrong
+prediction is not one of our mutants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from agro_data.databases.content import content_hash
+from agro_data.databases.types import Database
+from agro_data.populate.schema import Rows, Schema
+from agro_data.populate.writer import write_duckdb, write_sqlite
+from agro_data.verify.determinism import shuffled_copy
+
+FILES = 64  # a database (DESIGN section 4)
+BYTES = 20 * 2**20  # a database
+PER_GOLD = 10  # instances a prediction is graded on
+
+Outcome = Literal["killed", "equivalent", "undecided"]
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One augmented database: its file, and the same rows in another order. `shuffled` is needed only to certify."""
+
+    database: Database
+    shuffled: Database
+    size: int  # bytes
+
+    @property
+    def name(self) -> str:
+        """Of the file, as the index has it: `<db_id>/<file>`."""
+        return f"{self.database.db_id}/{self.database.path.name}"
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What became of one mutant.
+
+    `by` is the file that killed it or the rule that proves it equivalent, "" if it is undecided. `difference` (the
+    first row that differs) is kept for a few of the killed.
+    """
+
+    kind: str
+    what: str
+    sql: str
+    outcome: Outcome
+    by: str = ""
+    difference: str = ""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is known of one gold. `reason` is "", `uncertifiable`, or `weak`; `detail` says it to a person.
+
+    `instances` are names of files on which the gold's answer is unambiguous and a prediction must agree, at most
+    `PER_GOLD`; `digests` are the gold's result digests there (`ordered_digest` where it orders at top level).
+    """
+
+    sql: str
+    reason: str = ""
+    detail: str = ""
+    instances: tuple[str, ...] = ()
+    digests: tuple[str, ...] = ()
+    mutants: tuple[Fate, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return not self.reason
+
+    @property
+    def total(self) -> int:
+        return len(self.mutants)
+
+    def count(self, outcome: Outcome) -> int:
+        return sum(fate.outcome == outcome for fate in self.mutants)
+
+    @property
+    def kill_rate(self) -> float:
+        """Killed of all that are not proved equivalent; 1 where there is nothing to kill."""
+        open_ = self.total - self.count("equivalent")
+        return self.count("killed") / open_ if open_ else 1.0
+
+    @property
+    def survivors(self) -> tuple[Fate, ...]:
+        return tuple(fate for fate in self.mutants if fate.outcome == "undecided")
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The certificates of the golds, in their order, and the instances that they name, by name."""
+
+    certificates: tuple[Certificate, ...]
+    instances: Mapping[str, Database]
+    problems: tuple[str, ...] = ()  # instances that could not be made
+
+    def databases(self, certificate: Certificate) -> list[Database]:
+        """The instances that a prediction for this gold is graded on."""
+        return [self.instances[name] for name in certificate.instances]
+
+
+def write_instance(source: Database, schema: Schema, rows: Rows, name: str, *, folder: Path, scratch: Path) -> Instance:
+    """Write `rows` as `folder/<name>.<dialect>`, and its reordered copy in `scratch`.
+
+    Raises `PopulateError` when the rows break the schema.
+    """
+    write = write_sqlite if source.dialect == "sqlite" else write_duckdb
+    path = write(schema, rows, folder / f"{name}.{source.dialect}")
+    database = replace(
+        source,
+        layout=source.dialect,
+        path=path,
+        content_hash=content_hash(path, source.dialect),
+        relative_path=f"{source.db_id}/{path.name}",
+        spider_tables=None,
+        descriptions=None,
+        semantics=None,
+    )
+    return Instance(database, shuffled_copy(database, scratch, seed=0), path.stat().st_size)
+
+
+def choose(
+    order: Sequence[str], kills: Mapping[str, Set[int]], digests: Mapping[str, str], most: int = PER_GOLD
+) -> tuple[str, ...]:
+    """Instances for one gold, at most `most`, in the order given.
+
+    First greedy set cover: the instance that kills the most mutants not yet killed, the earlier of equals. Then those
+    whose answer (`digests`) is not that of an instance already chosen.
+    """
+    chosen: list[str] = []
+    left: set[int] = set().union(*kills.values()) if kills else set()
+    while left and len(chosen) < most:
+        best = max(order, key=lambda name: (len(left & kills.get(name, set())), -order.index(name)))
+        left -= kills.get(best, set())
+        chosen.append(best)
+    seen = {digests[name] for name in chosen}
+    for name in order:
+        if len(chosen) < most and name not in chosen and digests[name] not in seen:
+            seen.add(digests[name])
+            chosen.append(name)
+    return tuple(name for name in order if name in chosen)
