@@ -1,0 +1,276 @@
+"""The transcript: what an agent writes, what the database answers, and how either is read.
+
+    <think>…</think><sql>…</sql>  →  <observation>…</observation>  →  …  →  <think>…</think><solution>…</solution>
+
+The tags are those of SkyRL-SQL. A turn is one thought and one action, and ends at `</sql>` or `</solution>`. The parser
+is total: any string gives a `Turn`, or a `Malformed` with one of the classes in `MALFORMATIONS`. Whatever comes from a
+database or a person passes `inert`, so that no cell, name or question can stand for a tag.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from agro_data.databases.types import Cell, Dialect, Result
+
+Action = Literal["sql", "solution"]
+
+MAX_TURNS = 6
+MAX_TURN = 8_000  # characters of one turn
+STOPS = ("</sql>", "</solution>")
+
+MALFORMATIONS = (
+    "too_long",  # more than MAX_TURN characters
+    "empty",  # nothing but white space
+    "no_tag",  # words, but no tag at all
+    "no_thought",  # an action without a thought before it
+    "no_action",  # a thought without an action after it
+    "unclosed",  # a tag that is never closed
+    "nested",  # a tag inside a thought
+    "tag_inside",  # a tag inside SQL
+    "two_actions",  # something after the first action that is an action, too
+    "wrong_order",  # a closing tag that closes nothing, or a thought after the action
+    "forged_observation",  # the agent writes the database's answer itself
+    "text_outside",  # words before the thought, or between thought and action
+    "text_after",  # words after the action
+    "empty_thought",
+    "empty_action",
+)
+
+_TAG = re.compile(r"<(?P<close>/?)(?P<name>think|sql|observation|solution)>")
+_LOOKS_LIKE_TAG = re.compile(r"[<＜﹤](?=[/|!?\w])")  # also special tokens of chat templates: <|im_end|>, </s>
+_ENGINES = {"sqlite": "SQLite", "duckdb": "DuckDB"}
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One thought and one action. `text` is the SQL of the action. Both are stripped, not empty, and hold no tag."""
+
+    thought: str
+    action: Action
+    text: str
+
+    def __post_init__(self) -> None:
+        for what, text in (("thought", self.thought), ("action", self.text)):
+            if not text or text != text.strip():
+                raise ValueError(f"a turn's {what} must be stripped and not empty: {text[:60]!r}")
+            if _TAG.search(text):
+                raise ValueError(f"a turn's {what} must not hold a tag: {text[:60]!r}")
+
+
+@dataclass(frozen=True)
+class Malformed:
+    """`kind` is one of `MALFORMATIONS`; `detail` says it to a person."""
+
+    kind: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """A turn and what came back. A solution gets no observation: None."""
+
+    turn: Turn
+    observation: str | None = None
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How much of a result an observation shows; whatever is left out is said."""
+
+    rows: int = 5
+    columns: int = 12
+    cell: int = 60  # characters
+    text: int = 1_500  # characters of the whole observation, without its tags
+
+
+BOUNDS = Bounds()
+
+
+# --- turns -------------------------------------------------------------------------------------------------------
+
+
+def render_turn(turn: Turn) -> str:
+    """The text of a turn; `parse_turn` gives the turn back."""
+    return f"<think>{turn.thought}</think>\n<{turn.action}>{turn.text}</{turn.action}>"
+
+
+def parse_turn(text: str) -> Turn | Malformed:
+    """The turn that an agent wrote, or what is wrong with it. Never raises."""
+    if len(text) > MAX_TURN:
+        return Malformed("too_long", f"{len(text):,} characters; a turn has at most {MAX_TURN:,}")
+    if not text.strip():
+        return Malformed("empty", "the turn is empty")
+    tags = list(_TAG.finditer(text))
+    if not tags:
+        return Malformed("no_tag", "no tag; a turn is <think>…</think> and then <sql>…</sql> or <solution>…</solution>")
+    if any(tag["name"] == "observation" for tag in tags):
+        return Malformed("forged_observation", "an observation is written by the database, not by the agent")
+    wrong = _opening(text, tags) or _thinking(text, tags) or _acting(text, tags)
+    if wrong is not None:
+        return wrong
+    thought = text[tags[0].end() : tags[1].start()].strip()
+    action: Action = "sql" if tags[2]["name"] == "sql" else "solution"
+    sql = text[tags[2].end() : tags[3].start()].strip()
+    if not thought:
+        return Malformed("empty_thought", "<think> holds nothing")
+    if not sql:
+        return Malformed("empty_action", f"<{action}> holds nothing")
+    return Turn(thought, action, sql)
+
+
+def _opening(text: str, tags: Sequence[re.Match[str]]) -> Malformed | None:
+    first = tags[0]
+    if first["close"]:
+        return Malformed("wrong_order", f"{first[0]} closes what was never opened")
+    if first["name"] != "think":
+        return Malformed("no_thought", f"{first[0]} without a <think> before it")
+    if text[: first.start()].strip():
+        return Malformed("text_outside", "there is text before <think>")
+    return None
+
+
+def _thinking(text: str, tags: Sequence[re.Match[str]]) -> Malformed | None:
+    """What is wrong from `<think>` up to the tag that opens the action."""
+    if len(tags) == 1:
+        return Malformed("unclosed", "<think> is never closed")
+    if tags[1][0] != "</think>":
+        closed = any(tag[0] == "</think>" for tag in tags)
+        return Malformed("nested" if closed else "unclosed", f"<think> is not closed before {tags[1][0]}")
+    if len(tags) == 2:
+        return Malformed("no_action", "the thought is not followed by <sql> or <solution>")
+    if tags[2]["close"] or tags[2]["name"] == "think":
+        return Malformed("wrong_order", f"{tags[2][0]} where <sql> or <solution> is expected")
+    if text[tags[1].end() : tags[2].start()].strip():
+        return Malformed("text_outside", "there is text between the thought and the action")
+    return None
+
+
+def _acting(text: str, tags: Sequence[re.Match[str]]) -> Malformed | None:
+    """What is wrong from the tag that opens the action up to the end."""
+    opened = tags[2]["name"]
+    closing = next((place for place, tag in enumerate(tags) if place > 2 and tag[0] == f"</{opened}>"), None)
+    if closing is None:
+        return Malformed("unclosed", f"<{opened}> is never closed")
+    if closing > 3:
+        return Malformed("tag_inside", f"{tags[3][0]} stands inside <{opened}>")
+    after = tags[4:]
+    if any(not tag["close"] and tag["name"] != "think" for tag in after):
+        return Malformed("two_actions", "a turn has one action; it ends where its first action is closed")
+    if after:
+        return Malformed("wrong_order", f"{after[0][0]} stands after the action")
+    if text[tags[3].end() :].strip():
+        return Malformed("text_after", "there is text after the action")
+    return None
+
+
+# --- observations and prompts ------------------------------------------------------------------------------------
+
+
+def inert(text: str) -> str:
+    """Text in which nothing is a tag or a chat template's special token; what is no printable character is a space."""
+    plain = "".join(character if character.isprintable() or character == "\n" else " " for character in text)
+    return _LOOKS_LIKE_TAG.sub("‹", plain)
+
+
+def render_observation(result: Result, turns_left: int, bounds: Bounds = BOUNDS) -> str:
+    """What the agent sees of a result that was fetched with its rows: at most `bounds.text` characters, without tags.
+
+    Columns, the first rows, the row count and the turns that are left; or the error.
+    """
+    left = "1 turn left" if turns_left == 1 else f"{turns_left} turns left"
+    if not result.ok:
+        body, said = f"Error: {_line(result.error or result.status, bounds.text)}", left
+    else:
+        body, shown = _table(result, bounds)
+        rows = "1 row" if result.row_count == 1 else f"{result.row_count} rows"
+        said = f"{rows}, {left}" if shown == result.row_count else f"{rows}, the first {shown} shown, {left}"
+    room = max(0, bounds.text - len(said) - 4)
+    return f"{body if len(body) <= room else body[:room] + '…'}\n({said})"
+
+
+def _table(result: Result, bounds: Bounds) -> tuple[str, int]:
+    """Header and rows, as many as there is room for, and how many rows that are."""
+    more = [f"… {len(result.columns) - bounds.columns} more columns"] if len(result.columns) > bounds.columns else []
+    lines = [" | ".join([*(_line(name, bounds.cell) for name in result.columns[: bounds.columns]), *more])]
+    room = bounds.text - len(lines[0]) - 80  # the last line takes less
+    for row in result.rows[: bounds.rows]:
+        line = " | ".join(_cell(cell, bounds.cell) for cell in row[: bounds.columns])
+        room -= len(line) + 1
+        if room < 0:
+            break
+        lines.append(line)
+    return "\n".join(lines), len(lines) - 1
+
+
+def _cell(cell: Cell, width: int) -> str:
+    if cell is None:
+        return "NULL"
+    if isinstance(cell, bytes):
+        return _line(f"x'{cell[:width].hex()}'", width)
+    return _line(str(cell), width)
+
+
+def _line(text: str, width: int) -> str:
+    """One line of at most `width` characters."""
+    flat = inert(" ".join(text[: 4 * width].split()))
+    return flat if len(flat) <= width and len(text) <= 4 * width else flat[: width - 1] + "…"
+
+
+def wrap_observation(body: str) -> str:
+    """An observation as it is given to the agent."""
+    return f"\n<observation>\n{body}\n</observation>\n"
+
+
+def render_prompt(
+    schema: str, question: str, dialect: Dialect, *, evidence: str | None = None, max_turns: int = MAX_TURNS
+) -> str:
+    """What the agent is given first. `schema` is text of `profiling.serialise`; nothing in it can stand for a tag."""
+    hint = f"\nEvidence: {inert(evidence)}" if evidence else ""
+    return (
+        f"Answer the question with one {_ENGINES[dialect]} query. In each of at most {max_turns} turns "
+        "think, then act:\n"
+        "<think>why</think> <sql>a query to look at the data</sql>, which an <observation> answers, or\n"
+        "<think>why</think> <solution>the query that answers the question</solution>, which ends it.\n\n"
+        f"{inert(schema).rstrip()}\n\nQuestion: {inert(question)}{hint}\n"
+    )
+
+
+# --- whole transcripts -------------------------------------------------------------------------------------------
+
+
+def render_transcript(steps: Sequence[Step]) -> str:
+    """Turns and observations as one text, as the agent has seen it after the prompt."""
+    return "".join(
+        render_turn(step.turn) + ("" if step.observation is None else wrap_observation(step.observation))
+        for step in steps
+    )
+
+
+def parse_transcript(text: str) -> tuple[Step, ...] | Malformed:
+    """The steps of a transcript; the last one may lack its observation. Never raises.
+
+    Beside the classes of a turn: `unclosed` for an observation without an end, `wrong_order` for a query that is not
+    answered or a solution that is not the end, `too_long` for more than `MAX_TURNS` turns.
+    """
+    steps: list[Step] = []
+    rest = text
+    while rest.strip():
+        if len(steps) == MAX_TURNS:
+            return Malformed("too_long", f"more than {MAX_TURNS} turns")
+        if steps and (steps[-1].observation is None or steps[-1].turn.action == "solution"):
+            return Malformed("wrong_order", "a turn follows a query without an answer, or a solution")
+        before, opened, after = rest.partition("<observation>")
+        turn = parse_turn(before)
+        if isinstance(turn, Malformed):
+            return turn
+        body, closed, rest = after.partition("</observation>")
+        if opened and not closed:
+            return Malformed("unclosed", "<observation> is never closed")
+        if opened and _TAG.search(body):
+            return Malformed("tag_inside", "a tag stands inside <observation>")
+        steps.append(Step(turn, body.strip() if opened else None))
+    return tuple(steps) if steps else Malformed("empty", "the transcript is empty")

@@ -1,0 +1,166 @@
+"""The transcript: every turn survives being written and read, and no text at all is beyond the parser."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agro_data.databases.types import Cell, Result
+from agro_data.protocol import (
+    BOUNDS,
+    MALFORMATIONS,
+    MAX_TURN,
+    MAX_TURNS,
+    Bounds,
+    Malformed,
+    Step,
+    Turn,
+    inert,
+    parse_transcript,
+    parse_turn,
+    render_observation,
+    render_prompt,
+    render_transcript,
+    render_turn,
+    wrap_observation,
+)
+
+TAGS = [f"<{slash}{name}>" for name in ("think", "sql", "observation", "solution") for slash in ("", "/")]
+TAGGED = st.lists(st.one_of(st.sampled_from([*TAGS, "<", ">", "</", " ", "\n"]), st.text(max_size=8)), max_size=14)
+INNER = st.text(min_size=1, max_size=80).map(str.strip).filter(lambda text: text and not any(t in text for t in TAGS))
+TURNS = st.builds(Turn, INNER, st.sampled_from(["sql", "solution"]), INNER)
+CELLS: st.SearchStrategy[Cell] = st.one_of(
+    st.none(), st.integers(), st.floats(), st.binary(max_size=90), st.text(max_size=400), TAGGED.map("".join)
+)
+
+
+@given(TURNS)
+def test_a_turn_survives_being_written_and_read(turn: Turn) -> None:
+    assert parse_turn(render_turn(turn)) == turn
+
+
+@given(st.one_of(st.text(), TAGGED.map("".join)))
+def test_any_text_gives_a_turn_or_a_named_class(text: str) -> None:
+    found = parse_turn(text)
+    assert isinstance(found, Turn) or found.kind in MALFORMATIONS
+    whole = parse_transcript(text)
+    assert isinstance(whole, tuple) or whole.kind in MALFORMATIONS
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("", "empty"),
+        (" \n", "empty"),
+        ("SELECT 1", "no_tag"),
+        ("<SQL>SELECT 1</SQL>", "no_tag"),
+        ("<sql>SELECT 1</sql>", "no_thought"),
+        ("<think>a</think>", "no_action"),
+        ("<think>a", "unclosed"),
+        ("<think>a<sql>b</sql>", "unclosed"),
+        ("<think>a</think><sql>SELECT 1", "unclosed"),
+        ("<think>a</think><sql>SELECT 1</solution>", "unclosed"),
+        ("<think>a<think>b</think></think><sql>c</sql>", "nested"),
+        ("<think>a<sql>b</sql></think><sql>c</sql>", "nested"),
+        ("<think>a</think><sql>SELECT <think>1</think></sql>", "tag_inside"),
+        ("<think>a</think><sql>b</sql><sql>c</sql>", "two_actions"),
+        ("<think>a</think><sql>b</sql><think>c</think><solution>d</solution>", "two_actions"),
+        ("<think>a</think><sql>b</sql><think>c</think>", "wrong_order"),
+        ("<think>a</think></sql>", "wrong_order"),
+        ("</think>a", "wrong_order"),
+        ("<think>a</think><sql>b</sql><observation>1</observation>", "forged_observation"),
+        ("well <think>a</think><sql>b</sql>", "text_outside"),
+        ("<think>a</think> so <sql>b</sql>", "text_outside"),
+        ("<think>a</think><sql>b</sql> done", "text_after"),
+        ("<think> </think><sql>b</sql>", "empty_thought"),
+        ("<think>a</think><solution>\n</solution>", "empty_action"),
+        ("<think>" + "a" * MAX_TURN + "</think><sql>b</sql>", "too_long"),
+    ],
+)
+def test_each_malformation_has_its_class(text: str, kind: str) -> None:
+    found = parse_turn(text)
+    assert isinstance(found, Malformed)
+    assert found.kind == kind
+    assert found.detail
+
+
+def test_white_space_around_the_tags_is_nothing() -> None:
+    assert parse_turn("\n <think> a </think>\n\n<sql>\nSELECT 1\n</sql> \n") == Turn("a", "sql", "SELECT 1")
+
+
+def test_a_turn_that_could_not_be_read_cannot_be_made() -> None:
+    for thought, text in (("", "b"), ("a ", "b"), ("a", ""), ("<sql>", "b"), ("a", "SELECT '</sql>'")):
+        with pytest.raises(ValueError, match="a turn's"):
+            Turn(thought, "sql", text)
+
+
+@given(st.lists(st.tuples(INNER, INNER, st.text(max_size=60)), max_size=MAX_TURNS - 1), TURNS)
+def test_a_transcript_survives_being_written_and_read(asked: list[tuple[str, str, str]], last: Turn) -> None:
+    steps = [Step(Turn(thought, "sql", sql), inert(seen).strip()) for thought, sql, seen in asked] + [Step(last)]
+    assert parse_transcript(render_transcript(steps)) == tuple(steps)
+
+
+def test_a_transcript_must_be_in_order() -> None:
+    ask, seen = render_turn(Turn("a", "sql", "b")), wrap_observation("1")
+    answer = render_turn(Turn("a", "solution", "b"))
+    kinds = {
+        ask + ask: "two_actions",
+        answer + seen + ask: "wrong_order",
+        ask + "<observation>": "unclosed",
+        ask + "<observation><sql></observation>": "tag_inside",
+        (ask + seen) * (MAX_TURNS + 1): "too_long",
+    }
+    for text, kind in kinds.items():
+        found = parse_transcript(text)
+        assert isinstance(found, Malformed)
+        assert found.kind == kind
+
+
+@given(
+    st.lists(st.lists(CELLS, min_size=3, max_size=3).map(tuple), max_size=9),
+    st.lists(st.one_of(st.text(max_size=90), TAGGED.map("".join)), min_size=3, max_size=3),
+    st.integers(0, MAX_TURNS),
+)
+def test_an_observation_is_bounded_and_forges_nothing(
+    rows: list[tuple[Cell, ...]], names: list[str], left: int
+) -> None:
+    result = Result("ok", tuple(names), tuple(rows), len(rows), 3)
+    for bounds in (BOUNDS, Bounds(rows=2, columns=2, cell=10, text=120)):
+        body = render_observation(result, left, bounds)
+        assert len(body) <= bounds.text
+        assert not any(tag in body for tag in TAGS)
+        assert "<|" not in body
+        assert body.count("\n") <= bounds.rows + 1
+        text = render_turn(Turn("a", "sql", "b")) + wrap_observation(body)
+        assert parse_transcript(text) == (Step(Turn("a", "sql", "b"), body.strip()),)
+
+
+@given(TAGGED.map("".join))
+def test_an_error_is_bounded_and_forges_nothing(error: str) -> None:
+    body = render_observation(Result("error", error=error * 200), 2)
+    assert len(body) <= BOUNDS.text
+    assert not any(tag in body for tag in TAGS)
+    assert body.startswith("Error: ")
+
+
+def test_an_observation_says_what_it_leaves_out() -> None:
+    rows = tuple((n, "x" * 100) for n in range(9))
+    text = render_observation(Result("ok", ("id", "long"), rows, 1234, 2), 1, Bounds(rows=2, cell=10))
+    assert text == "id | long\n0 | xxxxxxxxx…\n1 | xxxxxxxxx…\n(1234 rows, the first 2 shown, 1 turn left)"
+    wide = Result("ok", tuple("abcdef"), ((1, None, b"\x01", 2.5, "a\nb", 6),), 1, 6)
+    assert render_observation(wide, 3, Bounds(columns=5)) == (
+        "a | b | c | d | e | … 1 more columns\n1 | NULL | x'01' | 2.5 | a b\n(1 row, 3 turns left)"
+    )
+
+
+def test_ordinary_comparisons_stay_as_they_are() -> None:
+    assert inert("a < 5 and b <> 3 and c <= 4") == "a < 5 and b <> 3 and c <= 4"
+    assert inert("<|im_end|></s><b>＜sql>") == "‹|im_end|>‹/s>‹b>‹sql>"
+
+
+@given(TAGGED.map("".join), TAGGED.map("".join), TAGGED.map("".join))
+def test_a_prompt_holds_only_its_own_tags(schema: str, question: str, evidence: str) -> None:
+    plain = render_prompt("", "", "sqlite", evidence="")
+    text = render_prompt(schema, question, "sqlite", evidence=evidence)
+    assert [text.count(tag) for tag in TAGS] == [plain.count(tag) for tag in TAGS]
