@@ -78,22 +78,60 @@ class Grade:
 
 
 @dataclass
+class Standard:
+    """What predictions for one gold are held against: the databases on which it runs, and digests known to be right.
+
+    `expected` grows as results are compared and found equal. `refusal` is set when nothing can be graded.
+    """
+
+    golds: tuple[str, ...]  # the gold, then its alternatives
+    ordered: bool
+    databases: tuple[Database, ...]
+    expected: list[tuple[str, ...]]
+    refusal: Grade | None = None
+    always_empty: bool = False
+
+    def accept(self, place: int, result: Result) -> None:
+        """Remember that a result on the database at `place` was compared and found equal."""
+        digest = result.ordered_digest if self.ordered else result.digest
+        self.expected[place] = (*self.expected[place], digest)
+
+
+@dataclass
 class GoldResults:
     """Results of golds, each run once: by (database content, SQL text, engine version). One for a whole training."""
 
-    _digests: dict[tuple[str, str, str], Result] = field(default_factory=dict)
+    _results: dict[tuple[str, str, str], Result] = field(default_factory=dict)  # without rows
     _rows: dict[tuple[str, str, str], Result] = field(default_factory=dict)
-    _accepted: dict[tuple[Mode, bool, tuple[str, str, str]], dict[str, None]] = field(default_factory=dict)
+    _standards: dict[tuple[object, ...], Standard] = field(default_factory=dict)
 
-    def fetch(self, pairs: Iterable[tuple[Database, str]], sandbox: Sandbox) -> None:
-        """Run those that have not been run."""
-        new = {_key(*pair): pair for pair in pairs if _key(*pair) not in self._digests}
-        for key, result in zip(new, sandbox.run_many(list(new.values())), strict=True):
-            self._digests[key] = result
+    def standards(self, cases: Sequence[Case], sandbox: Sandbox, mode: Mode) -> list[Standard]:
+        """The standard of each case, in order. Golds that have not been run are run, all in one call."""
+        keys = [_standard_key(case, mode) for case in cases]
+        new = {key: case for key, case in zip(keys, cases, strict=True) if key not in self._standards}
+        wanted = [(d, sql) for case in new.values() for d in case.databases for sql in _golds(case, mode)]
+        missing = {_key(*pair): pair for pair in wanted if _key(*pair) not in self._results}
+        self._results |= zip(missing, sandbox.run_many(list(missing.values())), strict=True)
+        for key, case in new.items():
+            self._standards[key] = self._standard(case, _golds(case, mode))
+        return [self._standards[key] for key in keys]
 
-    def digest(self, database: Database, sql: str) -> Result:
-        """What `fetch` has run, without rows."""
-        return self._digests[_key(database, sql)]
+    def _standard(self, case: Case, golds: tuple[str, ...]) -> Standard:
+        ordered = orders(case.gold, _dialect(case)) if case.ordered is None else case.ordered
+        results = [self._results[_key(database, case.gold)] for database in case.databases]
+        runs = tuple(d for d, result in zip(case.databases, results, strict=True) if result.ok)
+        expected = []
+        for database in runs:
+            right = [result for sql in golds if (result := self._results[_key(database, sql)]).ok]
+            expected.append(tuple([r.ordered_digest if ordered else r.digest for r in right]))
+        standard = Standard(golds, ordered, runs, expected)
+        standard.always_empty = not any(result.row_count for result in results)
+        if not case.databases:
+            standard.refusal = Grade(0.0, "no database to grade on", "no_database")
+        elif not runs:
+            why = f"the gold does not run: {results[0].error or results[0].status}"
+            standard.refusal = Grade(0.0, why, "gold_failed", _name(case.databases[0]))
+        return standard
 
     def rows(self, pairs: Iterable[tuple[Database, str]], sandbox: Sandbox) -> list[Result]:
         """Results with rows, in order; the last `KEPT_ROWS` are kept."""
@@ -106,29 +144,13 @@ class GoldResults:
             del self._rows[next(iter(self._rows))]
         return results
 
-    def accepted(self, mode: Mode, ordered: bool, database: Database, sqls: Sequence[str]) -> tuple[str, ...]:
-        """Digests known to be right on a database: those of the golds, and of what was compared and found equal."""
-        known: dict[str, None] = {}
-        for sql in sqls:
-            result = self.digest(database, sql)
-            if result.ok:
-                known[result.ordered_digest if ordered else result.digest] = None
-        return tuple(known | self._accepted.get((mode, ordered, _key(database, sqls[0])), {}))
-
-    def accept(self, mode: Mode, ordered: bool, database: Database, sql: str, result: Result) -> None:
-        """Remember that a result was compared with the gold's and found equal."""
-        digest = result.ordered_digest if ordered else result.digest
-        self._accepted.setdefault((mode, ordered, _key(database, sql)), {})[digest] = None
-
 
 @dataclass
 class _Open:
-    """A case on its way: the databases on which its gold runs, and how many have agreed."""
+    """A case on its way, and how many databases have agreed."""
 
     case: Case
-    ordered: bool
-    golds: tuple[str, ...]
-    databases: tuple[Database, ...] = ()
+    standard: Standard
     agreed: int = 0
     grade: Grade | None = None
 
@@ -141,81 +163,69 @@ def grade_many(
     `guarded` adds what a reward needs so that nothing but an answer earns: what is right must also pass the
     statement gate, must read a table if the gold does, and its gold must not be empty on every instance.
     """
-    opened: dict[Case, _Open] = {}
-    for case in cases:
-        if case not in opened:
-            alternatives = case.alternatives if mode == "intent" else ()
-            ordered = orders(case.gold, _dialect(case)) if case.ordered is None else case.ordered
-            opened[case] = _Open(case, ordered, (case.gold, *alternatives))
+    opened: dict[tuple[int, str], _Open] = {}
+    places: list[_Open] = []
+    for case, standard in zip(cases, golds.standards(cases, sandbox, mode), strict=True):
+        one = opened.setdefault((id(standard), case.predicted), _Open(case, standard))
+        places.append(one)
     waiting = list(opened.values())
-    golds.fetch([(d, sql) for one in waiting for d in one.case.databases for sql in one.golds], sandbox)
     for one in waiting:
-        _start(one, golds, guarded)
+        one.grade = _refused(one, guarded)
     while waiting := [one for one in waiting if one.grade is None]:
         _run(waiting, sandbox, golds, mode)
     if guarded:
         for one in opened.values():
             _guard(one)
-    return [_graded(opened[case]) for case in cases]
+    return [one.grade for one in places if one.grade is not None]
 
 
-def _graded(one: _Open) -> Grade:
-    assert one.grade is not None
-    return one.grade
-
-
-def _start(one: _Open, golds: GoldResults, guarded: bool) -> None:
-    case = one.case
-    if not case.databases:
-        one.grade = Grade(0.0, "no database to grade on", "no_database")
-        return
-    results = {database: golds.digest(database, case.gold) for database in case.databases}
-    one.databases = tuple(database for database, result in results.items() if result.ok)
-    if not one.databases:
-        failed = results[case.databases[0]]
-        one.grade = Grade(0.0, f"the gold does not run: {failed.error or failed.status}", "gold_failed")
-    elif not case.predicted.strip():
-        one.grade = Grade(0.0, "no prediction", "missing")
-    elif guarded and not any(results[database].row_count for database in one.databases):
-        one.grade = Grade(0.0, "the gold is empty on every instance: any empty result would match it", "ungradable")
+def _refused(one: _Open, guarded: bool) -> Grade | None:
+    if one.standard.refusal is not None:
+        return one.standard.refusal
+    if not one.case.predicted.strip():
+        return Grade(0.0, "no prediction", "missing")
+    if guarded and one.standard.always_empty:
+        return Grade(0.0, "the gold is empty on every instance: any empty result would match it", "ungradable")
+    return None
 
 
 def _run(waiting: Sequence[_Open], sandbox: Sandbox, golds: GoldResults, mode: Mode) -> None:
     """Each case up to the next database where its digest is not known to be right; there the rows are compared."""
     trials = []
     for one in waiting:
-        left = one.databases[one.agreed :]
-        expected = tuple([golds.accepted(mode, one.ordered, database, one.golds) for database in left])
-        trials.append(Trial(one.case.predicted, left, expected, one.ordered))
-    outcomes = sandbox.run_until_different(trials, want="rows")
-    apart: list[tuple[_Open, Database, Result]] = []
-    for one, outcome in zip(waiting, outcomes, strict=True):
+        standard, at = one.standard, one.agreed
+        trials.append(
+            Trial(one.case.predicted, standard.databases[at:], tuple(standard.expected[at:]), standard.ordered)
+        )
+    apart: list[tuple[_Open, Result]] = []
+    for one, outcome in zip(waiting, sandbox.run_until_different(trials, want="rows"), strict=True):
         one.agreed += outcome.agreed
         if outcome.different is None:
             one.grade = Grade(1.0, agreed=one.agreed)
         elif not outcome.different.ok:
-            database = one.databases[one.agreed]
             kind, reason = failure_class(outcome.different)
-            one.grade = Grade(0.0, reason, kind, _name(database), one.agreed)
+            one.grade = Grade(0.0, reason, kind, _name(one.standard.databases[one.agreed]), one.agreed)
         else:
-            apart.append((one, one.databases[one.agreed], outcome.different))
-    rows = iter(golds.rows([(database, sql) for one, database, _ in apart for sql in one.golds], sandbox))
-    for one, database, result in apart:
-        right = [next(rows).rows for _ in one.golds]
-        found = compare(mode, right[0], result.rows, ordered=one.ordered, alternatives=right[1:])
+            apart.append((one, outcome.different))
+    asked = [(one.standard.databases[one.agreed], sql) for one, _ in apart for sql in one.standard.golds]
+    rows = iter(golds.rows(asked, sandbox))
+    for one, result in apart:
+        gold, *alternatives = [next(rows) for _ in one.standard.golds]
+        right = [alternative.rows for alternative in alternatives if alternative.ok]
+        found = compare(mode, gold.rows, result.rows, ordered=one.standard.ordered, alternatives=right)
         if found.equal:
-            golds.accept(mode, one.ordered, database, one.case.gold, result)
+            one.standard.accept(one.agreed, result)
             one.agreed += 1
-            if one.agreed == len(one.databases):
+            if one.agreed == len(one.standard.databases):
                 one.grade = Grade(1.0, agreed=one.agreed)
         else:
-            one.grade = _wrong(one, database, right[0], result, found)
+            one.grade = _wrong(one, gold.rows, result, found)
 
 
-def _wrong(one: _Open, database: Database, gold: Rows, result: Result, found: Comparison) -> Grade:
+def _wrong(one: _Open, gold: Rows, result: Result, found: Comparison) -> Grade:
     kind = "empty" if gold and not result.rows else _COMPARED[found.reason]
-    reason = first_difference(gold, result.rows, ordered=one.ordered)
-    return Grade(0.0, reason, kind, _name(database), one.agreed)
+    reason = first_difference(gold, result.rows, ordered=one.standard.ordered)
+    return Grade(0.0, reason, kind, _name(one.standard.databases[one.agreed]), one.agreed)
 
 
 def _guard(one: _Open) -> None:
@@ -298,6 +308,15 @@ def _name(database: Database) -> str:
 
 def _dialect(case: Case) -> Dialect:
     return case.databases[0].dialect if case.databases else "sqlite"
+
+
+def _golds(case: Case, mode: Mode) -> tuple[str, ...]:
+    return (case.gold, *case.alternatives) if mode == "intent" else (case.gold,)
+
+
+def _standard_key(case: Case, mode: Mode) -> tuple[object, ...]:
+    databases = tuple([database.content_hash for database in case.databases])
+    return mode, case.gold, case.ordered, case.alternatives if mode == "intent" else (), databases
 
 
 def _key(database: Database, sql: str) -> tuple[str, str, str]:

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from agro_data.evaluation.exact_match.grammar import (
-    ColumnUnit,
     Columns,
+    ColumnUnit,
     Condition,
     Conditions,
     Query,
