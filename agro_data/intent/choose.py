@@ -65,7 +65,7 @@ def answer(frame: Frame, alias: str, skip: Iterable[Column] = ()) -> list[Column
     taken = set(skip)
     named = bool(frame.atlas.labels(frame.table(alias).name))
     # Labels may join a parent, so they are looked up only where they will be shown.
-    plain = details(frame, alias, count, taken) if not scene.chance(0.82 if named else 0.4) else []
+    plain = details(frame, alias, count, taken) if not scene.chance(0.86 if named else 0.4) else []
     label = [c for c in frame.labels(alias) if c not in taken] if not plain else []
     if not label:
         return plain or details(frame, alias, count, taken)

@@ -17,10 +17,10 @@ Weights = Mapping[str, float]
 FORMS: dict[str, Weights] = {
     "interrogative": {"direct": 70, "what": 30},
     "imperative": {"told": 100},
-    "formal": {"told": 55, "what": 45},
+    "formal": {"direct": 20, "told": 45, "what": 35},
     "colloquial": {"direct": 75, "what": 5, "told": 20},
-    "concise": {"direct": 25, "told": 73, "bare": 2},
-    "descriptive": {"told": 50, "what": 50},
+    "concise": {"direct": 45, "told": 53, "bare": 2},
+    "descriptive": {"direct": 25, "told": 37, "what": 38},
 }
 
 _PLAIN = {"Find": 40, "Show": 24, "List": 20, "Return": 10, "Give": 4, "Give me": 2}
@@ -71,16 +71,18 @@ ENDS: dict[tuple[str, str], float] = {
 }
 LARGEST: Weights = {"highest": 38, "largest": 40, "maximum": 15, "greatest": 7}
 SMALLEST: Weights = {"lowest": 55, "smallest": 30, "minimum": 15}
+MOST: Weights = {"most": 80, "largest number of": 10, "highest number of": 6, "greatest number of": 4}
+FEWEST: Weights = {"fewest": 50, "least number of": 25, "smallest number of": 25}
 LATEST: Weights = {"most recent": 60, "latest": 40}
 DIFFERENT: Weights = {"different": 55, "distinct": 43, "unique": 2}
 BARE_NAME = 0.8  # a proper name stands without quotation marks
 QUOTE_DOUBLE = 0.7
 
 # Forms of one condition on a noun.
-REDUCED: Weights = {"after": 70, "verb": 30}  # "older than 56", "that are older than 56"
+REDUCED: Weights = {"after": 80, "verb": 20}  # "older than 56", "that are older than 56"
 # "own" is a verb of its own ("who live in Rome"), "verb" a mere "that have a price above 5".
-CONDITION: Weights = {"with": 60, "own": 70, "verb": 24, "whose": 12}
-PERSON_CONDITION: Weights = {"with": 46, "own": 110, "verb": 40, "whose": 12}
+CONDITION: Weights = {"with": 50, "own": 70, "verb": 38, "whose": 12}
+PERSON_CONDITION: Weights = {"with": 36, "own": 110, "verb": 52, "whose": 12}
 COUNTED_VERB = 0.5  # "how many bridges have a length above 5", else "how many bridges with a length above 5 are there"
 ARTICLE_LEFT_OUT = 0.85  # "with price above 5", not "with a price above 5"
 WITH_PATTERN = 0.3  # "with a name containing", else "whose name contains"
@@ -98,8 +100,9 @@ ELSEWHERE: Weights = {"compound": 80, "of each": 12, "for each": 8}
 CORRESPONDING: Weights = {"their": 75, "the corresponding": 20, "their corresponding": 5}
 EACH: Weights = {"each": 95, "every": 5}
 DIRECT_LIST = 0.4  # a direct style asks "which singers ...?" for a list
-SUPERLATIVE: Weights = {"with": 82, "has": 18}  # "the singer with the most concerts", "the singer that has the most"
+SUPERLATIVE: Weights = {"with": 64, "has": 36}  # "the singer with the most concerts", "the singer that has the most"
 APPOSED = 0.5  # "of the club Alpha", else "of the club named Alpha"
+BEFORE = 0.6  # "Private institutions", else "institutions with type Private"
 OF_KIND = 0.5  # "of type X", not "with type X"
 
 # Figures of each group. A form that does not fit a group gives way to "for".

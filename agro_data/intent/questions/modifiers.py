@@ -21,7 +21,8 @@ class Atom:
     """Forms of one condition on a noun; an empty string is a form that does not exist.
 
     `have`: noun phrase after "with" or "have". `whose`: clause after "whose". `after`: reduced form straight after
-    the noun. `verb`: (plural, singular) predicate after "that". `heavy`: holds a clause of its own, so it stands last.
+    the noun. `before`: a word before it. `verb`: (plural, singular) predicate after "that". `heavy`: holds a clause
+    of its own, so it stands last.
     """
 
     have: str = ""
@@ -29,6 +30,7 @@ class Atom:
     after: str = ""
     verb: tuple[str, str] = ("", "")
     heavy: bool = False
+    before: str = ""
 
     def predicate(self, plural: bool) -> str:
         """Verb phrase: "have an age above 56"."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -16,7 +17,7 @@ from agro_data.intent.questions.comparing import (
     sort_of,
 )
 from agro_data.intent.questions.functions import combined, function_words, metric, text_function
-from agro_data.intent.questions.habits import APPOSED, AVERAGE_ALONE, DIFFERENT, NONE, SOME, WITHOUT
+from agro_data.intent.questions.habits import APPOSED, AVERAGE_ALONE, BEFORE, DIFFERENT, NONE, SOME, WITHOUT
 from agro_data.intent.questions.modifiers import Atom, both, combine, either
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.values import quoted, say_value
@@ -57,6 +58,9 @@ _DATE_PARTS = {"year": "year", "month": "calendar month", "day": "day of the mon
 
 
 _LINKS = ("of", "of", "of", "of", "for")
+# Values of such columns stand before the noun where they are one plain word.
+_ADJECTIVAL = ("category", "color", "colour", "gender", "genre", "kind", "sex", "status", "style", "type")
+_ADJECTIVE = re.compile(r"[A-Za-z][a-z]{3,}")
 _HOMES = ("city", "town", "state", "county")
 
 # --- expressions -------------------------------------------------------------------------------------------------
@@ -217,6 +221,8 @@ def _comparison(scene: Scene, predicate: Comparison, base: str) -> Atom:
         made = compared(phrase, sort_of(profile), predicate.operator, text, voice)
         if predicate.operator == "=" and phrase in _HOMES and words.is_person(scene.one(base)):
             return replace(made, after=voice.pick(f"from {text}", f"living in {text}"), verb=_lives(text))
+        if predicate.operator == "=" and phrase.rsplit(" ", 1)[-1] in _ADJECTIVAL and _ADJECTIVE.fullmatch(text):
+            made = replace(made, before=text)
         if predicate.operator == "=" and phrase in ("gender", "sex") and len(text) > 3 and text.isalpha():
             return replace(made, verb=(f"are {text}", f"is {text}"))
         return Atom(made.have, made.whose, name or made.after, made.verb) if name else made
@@ -347,6 +353,10 @@ def subject(
     """
     atoms = atoms_on(scene, alias, set(skip), tuple(drop))
     head = scene.many(alias) if plural else scene.one(alias)
+    first = next((a for a in atoms if a.before), None)
+    if first is not None and scene.voice.chance(BEFORE):
+        head = f"{first.before} {head}"
+        atoms = [a for a in atoms if a is not first]
     text = combine(atoms, scene.who(alias), plural, scene.voice, nested)
     return f"{head} {text}" if text else head
 

@@ -11,6 +11,8 @@ from agro_data.intent.questions.content import Content
 from agro_data.intent.questions.grouping import Group, group_of
 from agro_data.intent.questions.habits import (
     ALONG,
+    FEWEST,
+    MOST,
     NAMING,
     NUMBER_WORD,
 )
@@ -169,8 +171,8 @@ def best_group(scene: Scene) -> Content:
 def _extreme_figure(scene: Scene, key: OrderKey, group: Group) -> str:
     value = key.expression
     if isinstance(value, Aggregate) and value.function == "count":
-        most = scene.voice.pick("most", "most", "largest number of", "highest number of") if key.descending else \
-            scene.voice.pick("fewest", "smallest number of")  # fmt: skip
+        ways = MOST if key.descending else FEWEST
+        most = scene.voice.weigh(ways)
         if value.distinct and value.argument is not None:
             return f"{most} different {words.plural(term(scene, value.argument, scene.grain))} among its {group.rows}"
         return f"{most} {group.rows}"

@@ -127,7 +127,7 @@ def figure(scene: Scene, group: Grouping, steady: bool = False) -> Aggregate:
     left = any(j.kind == "left" for j in frame.joins)
     used = {k for k in group.keys if isinstance(k, Column)}
     columns = [c for c in scene.atlas.ordered(group.table.name) if Column(group.rows, c.name) not in used]
-    if columns and not left and scene.chance(0.15 if steady else 0.33):
+    if columns and not left and scene.chance(0.1 if steady else 0.33):
         column = scene.column(group.table.name, columns)
         if column is not None and not (steady and column.role != "measure"):
             found = summary(frame, group.rows, column)
@@ -239,7 +239,7 @@ def superlative_group(scene: Scene) -> Draft | None:
     if value == Aggregate("count") and where is None and sizes and sizes[k - 1] == sizes[k]:
         return None
     shown: list[Expression] = [*found.shown]
-    if scene.chance(0.17):
+    if scene.chance(0.1):
         shown.append(value)
     query = found.frame.query(
         select=outputs(shown),
