@@ -1,0 +1,80 @@
+"""Comparisons of a column with constants: whether a value passes, and the values at which passing begins or ends."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from agro_data.databases.types import Cell
+from agro_data.populate.instances.values import above, below, beside, fit, like, matches
+from agro_data.populate.schema import ColumnSpec
+
+Operator = Literal["=", "<", "<=", ">", ">=", "like", "null", "in", "between"]
+
+
+@dataclass(frozen=True)
+class Test:
+    """`operator` with its constants, to be met or (`wanted` False) to be missed."""
+
+    operator: Operator
+    values: tuple[Cell, ...]
+    wanted: bool = True
+
+    def passes(self, value: Cell) -> bool:
+        """Whether `value` does what is wanted; NULL passes only where NULL is asked for."""
+        if self.operator == "null":
+            return (value is None) == self.wanted
+        return value is not None and self._holds(value) == self.wanted
+
+    def _holds(self, value: Cell) -> bool:
+        if self.operator == "like":
+            return matches(str(self.values[0]), value)
+        if self.operator in ("=", "in"):
+            return value in self.values
+        if self.operator == "between":
+            return not _less(value, self.values[0]) and not _less(self.values[1], value)
+        other = self.values[0]
+        if self.operator == "<":
+            return _less(value, other)
+        if self.operator == "<=":
+            return not _less(other, value)
+        return _less(other, value) if self.operator == ">" else not _less(value, other)
+
+    def candidates(self, column: ColumnSpec, rng: random.Random) -> list[Cell]:
+        """Values around the constants, on both sides; the caller keeps those that pass."""
+        if self.operator == "null":
+            return [None] if column.nullable else []
+        if self.operator == "like":
+            pattern = str(self.values[0])
+            made: list[Cell] = [like(pattern, rng) for _ in range(4)]
+            bare = pattern.replace("%", "").replace("_", "")
+            return [*made, bare, *beside(bare, column)] if bare else made
+        found: list[Cell] = []
+        for value in self.values:
+            found += [value, *above(value, column), *below(value, column)]
+            if self.operator in ("=", "in"):
+                found += beside(value, column)
+        if self.operator == "between" and all(isinstance(v, int) for v in self.values):
+            low, high = self.values
+            found.append((low + high) // 2)  # type: ignore[operator]
+        return [fit(value, column) for value in dict.fromkeys(found)]
+
+
+def choose(tests: Sequence[Test], column: ColumnSpec, others: Sequence[Cell], rng: random.Random) -> tuple[bool, Cell]:
+    """A value that passes all `tests`, near their constants if possible, else of `others`; (False, None) if none."""
+    found = [value for test in tests for value in test.candidates(column, rng)]
+    passing = [value for value in found if all(test.passes(value) for test in tests)]
+    exact = [v for t in tests if t.wanted and t.operator in ("=", "in") for v in t.values if v in passing]
+    passing = exact or passing or [value for value in others if all(test.passes(value) for test in tests)]
+    return (True, rng.choice(passing)) if passing else (False, None)
+
+
+def _less(left: Cell, right: Cell) -> bool:
+    """SQLite's order of storage classes: numbers before text."""
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        return left < right
+    if isinstance(left, str) and isinstance(right, str):
+        return left < right
+    return isinstance(left, int | float) and isinstance(right, str)

@@ -1,0 +1,343 @@
+"""Partial rows closed under all constraints: what shares a key is one row, every reference has its parent, no free
+column is left.
+
+The chase of database theory, small: equal keys merge rows, a reference without a parent makes one, and a column that
+nothing was said of is drawn. Parents come before children, cycles and references to the own table last (populate.dag).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agro_data.databases.types import Cell
+from agro_data.populate.dag import FillOrder, fill_order
+from agro_data.populate.instances.draw import Draws
+from agro_data.populate.instances.proposal import Focus, Place, Proposal, Unknown
+from agro_data.populate.instances.values import fit
+from agro_data.populate.schema import Columns, Rows, Schema, TableSpec, stream
+from agro_data.profiling.profile import DatabaseProfile, ForeignKey
+
+Partial = dict[str, Cell]
+TRIES = 40  # draws for a key that no other row has, before the row is left out
+
+
+def compose(
+    schema: Schema,
+    profile: DatabaseProfile,
+    base: Rows,
+    proposals: Sequence[Proposal],
+    seed: int,
+    focus: Focus | None = None,
+) -> Rows:
+    """All tables of `schema` filled with `base` and `proposals`, parents first; keys unique, foreign keys whole, NULL
+    only where a column may be NULL.
+
+    Rows of one key are merged; of two that disagree the first stays, and a row for which no free key is found is left
+    out. A foreign key of `base` that points nowhere is drawn again. Pure: the same arguments give the same rows.
+    """
+    return _Composer(schema, Draws(schema, profile, focus or Focus(), seed), seed).compose(base, proposals)
+
+
+def random_rows(
+    schema: Schema, profile: DatabaseProfile, seed: int, rows: int | Mapping[str, int], literals: Focus | None = None
+) -> Rows:
+    """`rows` random rows for each table (or as many as it says for a table), closed under all constraints.
+
+    Values are few, so that they repeat and meet each other; those that `literals` names are common among them.
+    """
+    counts = {t.name: rows if isinstance(rows, int) else rows.get(t.name, 0) for t in schema.tables}
+    empty: dict[str, list[Partial]] = {name: [{} for _ in range(count)] for name, count in counts.items()}
+    return _Composer(schema, Draws(schema, profile, literals or Focus(), seed), seed).close(empty)
+
+
+class _Composer:
+    def __init__(self, schema: Schema, draws: Draws, seed: int) -> None:
+        self.schema, self.draws = schema, draws
+        self.order: FillOrder = fill_order(schema)
+        self.rng = stream(seed, "compose", schema.name)
+        self.up = {
+            (key.table, column): (key.ref_table, ref)
+            for key in reversed(schema.foreign_keys)
+            for column, ref in zip(key.columns, key.ref_columns, strict=True)
+        }
+        self.key_columns = {(t.name, c) for t in schema.tables for key in t.keys for c in key}
+        self.key_columns |= set(self.up) | set(self.up.values())
+
+    def compose(self, base: Rows, proposals: Sequence[Proposal]) -> Rows:
+        made: dict[str, list[Partial]] = {table.name: [] for table in self.schema.tables}
+        for proposal in proposals:
+            for table, row in self._grounded(proposal):
+                made[table].append(row)
+        for table, rows in made.items():
+            for row in rows:
+                for column, value in row.items():
+                    self._take((table, column), value)
+        for table, columns in base.items():
+            names = list(columns)
+            for values in zip(*columns.values(), strict=True):
+                made[table].append(dict(zip(names, values, strict=True)))
+        return self.close(self._without_dangling(made, base))
+
+    def close(self, rows: dict[str, list[Partial]]) -> Rows:
+        """Complete rows of partial ones."""
+        rows = {table: self._merged(self.schema.by_name[table], found) for table, found in rows.items()}
+        self._add_parents(rows)
+        filled: dict[str, list[Partial]] = {}
+        for name in self.order.tables:
+            filled[name] = self._fill(self.schema.by_name[name], rows[name], filled)
+        for key in self.order.deferred:
+            self._link_late(key, filled)
+        self._drop_orphans(filled)
+        return {name: self._columns(self.schema.by_name[name], filled[name]) for name in self.order.tables}
+
+    # --- values for unknowns -------------------------------------------------------------------------------------
+
+    def _grounded(self, proposal: Proposal) -> list[tuple[str, Partial]]:
+        places: dict[int, list[Place]] = {}
+        for row in proposal.rows:
+            for column, cell in row.cells.items():
+                if isinstance(cell, Unknown):
+                    places.setdefault(cell.number, []).append((row.table, column))
+        chosen = {number: self._choose(found) for number, found in places.items()}
+        out = []
+        for row in proposal.rows:
+            spec = self.schema.by_name[row.table]
+            cells = {
+                column: fit(chosen[cell.number] if isinstance(cell, Unknown) else cell, spec.by_name[column])
+                for column, cell in row.cells.items()
+            }
+            out.append((row.table, cells))
+        return out
+
+    def _choose(self, places: Sequence[Place]) -> Cell:
+        """A new key where one of the places is a key or refers to one, else a value of the first."""
+        keyed = next((place for place in places if place in self.key_columns), None)
+        if keyed is None:
+            return self.draws.known(places[0])
+        return self._new(keyed)
+
+    def _root(self, place: Place) -> Place:
+        """Where the key comes from that a column refers to, over several foreign keys."""
+        seen = [place]
+        while seen[-1] in self.up and self.up[seen[-1]] not in seen:
+            seen.append(self.up[seen[-1]])
+        return seen[-1]
+
+    def _new(self, place: Place) -> Cell:
+        table, column = place
+        return fit(self.draws.new(self._root(place)), self.schema.by_name[table].by_name[column])
+
+    def _take(self, place: Place, value: Cell) -> None:
+        self.draws.take(place, value)
+        root = self._root(place)
+        if root != place:
+            self.draws.take(root, fit(value, self.schema.by_name[root[0]].by_name[root[1]]))
+
+    # --- constraints ---------------------------------------------------------------------------------------------
+
+    def _without_dangling(self, rows: dict[str, list[Partial]], base: Rows) -> dict[str, list[Partial]]:
+        """References of base rows that point nowhere are forgotten, so that they are drawn again."""
+        whole = set(base)
+        for key in self.schema.foreign_keys:
+            if key.table not in whole:
+                continue
+            parents = {_key(row, key.ref_columns) for row in rows[key.ref_table]}
+            count = len(base[key.table][key.columns[0]])
+            for row in rows[key.table][len(rows[key.table]) - count :]:
+                value = _key(row, key.columns)
+                if value is not None and self._as_parent(key, value) not in parents:
+                    for column in key.columns:
+                        row.pop(column, None)
+        return rows
+
+    def _as_parent(self, key: ForeignKey, value: tuple[Cell, ...]) -> tuple[Cell, ...]:
+        parent = self.schema.by_name[key.ref_table]
+        return tuple(fit(cell, parent.by_name[c]) for cell, c in zip(value, key.ref_columns, strict=True))
+
+    @staticmethod
+    def _merged(spec: TableSpec, rows: Sequence[Partial]) -> list[Partial]:
+        """Rows that share a key become one; where they disagree the first has its way."""
+        kept: list[Partial] = []
+        by_key: dict[tuple[Any, ...], Partial] = {}
+        for row in rows:
+            known = [(key, value) for key in spec.keys if (value := _key(row, key)) is not None]
+            same = next((by_key[entry] for entry in known if entry in by_key), None)
+            if same is None:
+                kept.append(row)
+                same = row
+            else:
+                for column, cell in row.items():
+                    same.setdefault(column, cell)
+            for key in spec.keys:
+                whole = _key(same, key)
+                if whole is not None:
+                    by_key.setdefault((key, whole), same)
+        return kept
+
+    def _add_parents(self, rows: dict[str, list[Partial]]) -> None:
+        """A partial parent for each reference that has none; parents may refer on."""
+        index: dict[tuple[str, tuple[str, ...]], set[tuple[Cell, ...]]] = {}
+        for key in self.schema.foreign_keys:
+            place = (key.ref_table, key.ref_columns)
+            index.setdefault(place, {v for row in rows[key.ref_table] if (v := _key(row, key.ref_columns)) is not None})
+        work = [(name, row) for name in reversed(self.order.tables) for row in rows[name]]
+        while work:
+            name, row = work.pop()
+            for key in self.schema.keys_of(name):
+                value = _key(row, key.columns)
+                if value is None:
+                    continue
+                value = self._as_parent(key, value)
+                known = index[(key.ref_table, key.ref_columns)]
+                if value in known:
+                    continue
+                parent = dict(zip(key.ref_columns, value, strict=True))
+                for place, found in index.items():
+                    if place[0] == key.ref_table and (other := _key(parent, place[1])) is not None:
+                        found.add(other)
+                for column, cell in parent.items():
+                    self._take((key.ref_table, column), cell)
+                rows[key.ref_table].append(parent)
+                work.append((key.ref_table, parent))
+
+    # --- columns -------------------------------------------------------------------------------------------------
+
+    def _fill(self, spec: TableSpec, rows: Sequence[Partial], filled: Mapping[str, list[Partial]]) -> list[Partial]:
+        keys = self.schema.keys_of(spec.name)
+        own = [key for key in keys if key in self.order.own]
+        now = [key for key in keys if key not in self.order.own and key not in self.order.deferred]
+        later = {c for key in self.order.deferred if key.table == spec.name for c in key.columns}
+        pools = {key: _parents(filled[key.ref_table], key) for key in now}
+        taken: dict[tuple[str, ...], set[tuple[Cell, ...]]] = {
+            key: {v for row in rows if (v := _key(row, key)) is not None} for key in spec.keys
+        }
+        out: list[Partial] = []
+        for given in rows:
+            row = self._row(spec, given, now, pools, taken, later | {c for key in own for c in key.columns})
+            if row is not None:
+                out.append(row)
+        for key in own:
+            self._link_own(key, spec, out)
+        return out
+
+    def _row(
+        self,
+        spec: TableSpec,
+        given: Partial,
+        keys: Sequence[ForeignKey],
+        pools: Mapping[ForeignKey, list[tuple[Cell, ...]]],
+        taken: Mapping[tuple[str, ...], set[tuple[Cell, ...]]],
+        waiting: set[str],
+    ) -> Partial | None:
+        free_keys = [key for key in spec.keys if any(column not in given for column in key)]
+        for _ in range(TRIES):
+            row = dict(given)
+            for key in keys:
+                if not self._refer(spec, row, key, pools[key]):
+                    return None
+            for column in spec.columns:
+                if column.name not in row:
+                    row[column.name] = self._cell(spec, column.name, waiting)
+            values = [(key, _key(row, key)) for key in free_keys]
+            if all(value is None or value not in taken[key] for key, value in values):
+                for unique, value in values:
+                    if value is not None:
+                        taken[unique].add(value)
+                return row
+        return None
+
+    def _refer(self, spec: TableSpec, row: Partial, key: ForeignKey, pool: list[tuple[Cell, ...]]) -> bool:
+        """Choose a parent for the columns of `key` that are free; False where no parent fits those that are not."""
+        free = [column for column in key.columns if column not in row]
+        if not free:
+            return True
+        if all(spec.by_name[c].nullable for c in free) and self.rng.random() < 0.1:
+            row.update(dict.fromkeys(free))
+            return True
+        given = [(place, row[c]) for place, c in enumerate(key.columns) if c in row]
+        fitting = [ref for ref in pool if all(ref[place] == value for place, value in given)] if given else pool
+        if not fitting:
+            if all(spec.by_name[c].nullable for c in free):
+                row.update(dict.fromkeys(free))
+                return True
+            return False
+        # the square makes some parents have many children, and leaves some without
+        ref = fitting[int(len(fitting) * self.rng.random() ** 2)]
+        for column, cell in zip(key.columns, ref, strict=True):
+            row.setdefault(column, fit(cell, spec.by_name[column]))
+        return True
+
+    def _cell(self, spec: TableSpec, column: str, waiting: set[str]) -> Cell:
+        if column in waiting and spec.by_name[column].nullable:
+            return None
+        place = (spec.name, column)
+        alone = spec.is_unique((column,))
+        if alone:
+            return self.draws.new(place)
+        return self.draws.known(place) if column in spec.primary_key else self.draws.value(place)
+
+    def _link_own(self, key: ForeignKey, spec: TableSpec, rows: list[Partial]) -> None:
+        """References of a table to itself that are still free or point nowhere: to an earlier row, a root to none."""
+        refs = [_key(row, key.ref_columns) for row in rows]
+        known = {ref for ref in refs if ref is not None}
+        nullable = all(spec.by_name[c].nullable for c in key.columns)
+        for number, row in enumerate(rows):
+            value = _key(row, key.columns)
+            if value is not None and self._as_parent(key, value) in known:
+                continue
+            if nullable and (number == 0 or self.rng.random() < 0.2):
+                row.update(dict.fromkeys(key.columns))
+                continue
+            chosen = refs[int(number * self.rng.random())] or refs[number]
+            if chosen is not None:
+                row.update({c: fit(v, spec.by_name[c]) for c, v in zip(key.columns, chosen, strict=True)})
+
+    def _link_late(self, key: ForeignKey, filled: dict[str, list[Partial]]) -> None:
+        """A key within a cycle of tables, once all of them have rows."""
+        pool = _parents(filled[key.ref_table], key)
+        known, spec = set(pool), self.schema.by_name[key.table]
+        nullable = all(spec.by_name[c].nullable for c in key.columns)
+        for row in filled[key.table]:
+            value = _key(row, key.columns)
+            if value is not None and self._as_parent(key, value) in known:
+                continue
+            if nullable and (not pool or self.rng.random() < 0.2):
+                row.update(dict.fromkeys(key.columns))
+            elif pool:
+                chosen = self.rng.choice(pool)
+                row.update({c: fit(v, spec.by_name[c]) for c, v in zip(key.columns, chosen, strict=True)})
+
+    def _drop_orphans(self, filled: dict[str, list[Partial]]) -> None:
+        """What still refers to nothing goes, and what referred to that."""
+        changed = True
+        while changed:
+            changed = False
+            for key in self.schema.foreign_keys:
+                known = set(_parents(filled[key.ref_table], key))
+                rows = filled[key.table]
+                kept = [
+                    row
+                    for row in rows
+                    if (value := _key(row, key.columns)) is None or self._as_parent(key, value) in known
+                ]
+                if len(kept) < len(rows):
+                    filled[key.table], changed = kept, True
+
+    def _columns(self, spec: TableSpec, rows: list[Partial]) -> Columns:
+        """Rows as columns, in an order that says nothing."""
+        shuffled = random.Random(self.rng.random()).sample(rows, len(rows))
+        if any(key.table == spec.name for key in self.order.own):
+            shuffled = rows  # engines that check each row want the referred one first
+        return {column.name: [row[column.name] for row in shuffled] for column in spec.columns}
+
+
+def _key(row: Partial, columns: Sequence[str]) -> tuple[Cell, ...] | None:
+    """The values of `columns`, or None where one is missing or NULL: such a key is not compared."""
+    value = tuple(row.get(column) for column in columns)
+    return None if None in value else value
+
+
+def _parents(rows: Sequence[Partial], key: ForeignKey) -> list[tuple[Cell, ...]]:
+    return list(dict.fromkeys(value for row in rows if (value := _key(row, key.ref_columns)) is not None))

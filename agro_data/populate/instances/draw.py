@@ -1,0 +1,110 @@
+"""Values for the columns of one instance: few enough to repeat and to meet, all different where an order looks."""
+
+from __future__ import annotations
+
+import random
+
+from agro_data.databases.types import Cell
+from agro_data.populate.instances.proposal import Focus, Place
+from agro_data.populate.instances.values import beside, fit, fresh, observed
+from agro_data.populate.schema import ColumnSpec, Schema, stream
+from agro_data.profiling.profile import DatabaseProfile
+
+_POOL = 7  # different values of a column besides the query's own
+_ELSEWHERE = 0.08  # share of cells that hold a literal meant for another column of their kind
+_LITERAL = 0.4  # share of cells that hold a literal of the query or a neighbour of one
+_MOST_NULL = 0.25
+
+
+class Draws:
+    """A stream of values for each column of one instance; the same seed gives the same values."""
+
+    def __init__(self, schema: Schema, profile: DatabaseProfile, focus: Focus, seed: int) -> None:
+        self._schema, self._profile, self._focus, self._seed = schema, profile, focus, seed
+        self._columns: dict[Place, _Column] = {}
+        kinds: dict[str, list[Cell]] = {}
+        for (table, name), values in focus.literals.items():
+            kinds.setdefault(schema.by_name[table].by_name[name].kind, []).extend(values)
+        self._of_kind = {kind: list(dict.fromkeys(values)) for kind, values in kinds.items()}
+
+    def value(self, place: Place) -> Cell:
+        """Any value the column may hold; a new one where rows are ordered by it."""
+        column = self._column(place)
+        return column.new() if place in self._focus.ordered else column.any()
+
+    def known(self, place: Place) -> Cell:
+        """Like `value`, never NULL."""
+        return self._column(place).known() if place not in self._focus.ordered else self._column(place).new()
+
+    def new(self, place: Place) -> Cell:
+        """A value that this column was not given before."""
+        return self._column(place).new()
+
+    def take(self, place: Place, value: Cell) -> None:
+        """`value` stands in the column: `new` will not give it."""
+        self._column(place).used.add(value)
+
+    def _column(self, place: Place) -> _Column:
+        found = self._columns.get(place)
+        if found is None:
+            table, name = place
+            spec = self._schema.by_name[table].by_name[name]
+            profile = self._profile.table(table).column(name)
+            rng = stream(self._seed, "draw", table, name)
+            literals = list(self._focus.literals.get(place, ()))
+            nulls = min(profile.null_share, _MOST_NULL) if spec.nullable else 0.0
+            known = [fit(value, spec) for value in observed(profile)]
+            found = _Column(spec, literals, known, nulls, self._of_kind.get(spec.kind, []), rng)
+            self._columns[place] = found
+        return found
+
+
+class _Column:
+    def __init__(
+        self,
+        spec: ColumnSpec,
+        literals: list[Cell],
+        known: list[Cell],
+        nulls: float,
+        elsewhere: list[Cell],
+        rng: random.Random,
+    ) -> None:
+        self.spec, self.observed, self.rng = spec, known, rng
+        self.nulls = max(nulls, 0.1) if nulls else 0.0
+        self.elsewhere = [value for value in elsewhere if value not in literals]
+        self.near = list(literals)
+        for value in literals:
+            neighbours = beside(value, spec)
+            self.near += rng.sample(neighbours, min(2, len(neighbours)))
+        numbers = rng.sample(range(_POOL * 3), rng.randint(3, _POOL))
+        self.pool = list(dict.fromkeys(fresh(spec, known, number, rng) for number in numbers))
+        self.used: set[Cell] = set()
+        self.number = 0
+
+    def any(self) -> Cell:
+        if self.nulls and self.rng.random() < self.nulls:
+            return None
+        return self.known()
+
+    def known(self) -> Cell:
+        drawn = self.rng.random()
+        if self.near and drawn < _LITERAL:
+            return self.rng.choice(self.near)
+        if self.elsewhere and drawn > 1 - _ELSEWHERE:
+            return self.rng.choice(self.elsewhere)
+        return self.rng.choice(self.pool)
+
+    def new(self) -> Cell:
+        """Near the literals and the observed values first, then further and further away."""
+        if self.near and self.rng.random() < _LITERAL:
+            value = self.rng.choice(self.near)
+            if value not in self.used:
+                self.used.add(value)
+                return value
+        while True:
+            start = self.number if self.spec.kind in ("integer", "real", "boolean") else self.rng.randrange(30)
+            value = fresh(self.spec, self.observed, self.number + start % 7, self.rng)
+            self.number += 1
+            if value not in self.used:
+                self.used.add(value)
+                return value

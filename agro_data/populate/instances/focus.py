@@ -1,0 +1,106 @@
+"""Which columns of the database a query compares with what, orders by, and groups by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from agro_data.databases.opening import folded
+from agro_data.databases.types import Cell
+from agro_data.populate.instances.proposal import Focus, Place
+from agro_data.populate.instances.tableau import ATOMS, literal
+from agro_data.populate.instances.values import fit
+from agro_data.populate.schema import Schema
+from agro_data.sql.scope import Resolution, Scope, leftmost
+
+
+def focus_of(found: Resolution, schema: Schema) -> Focus:
+    """The literals that the query writes beside a column, and the columns that decide an order which is seen."""
+    literals: dict[Place, list[Cell]] = {}
+    comparisons: Iterator[exp.Expr] = found.tree.find_all(*ATOMS)
+    for node in comparisons:
+        places = [place for column in _columns(node) for place in places_of(found, column)]
+        values = [literal(value) for value in _literals(node)] + [
+            binding.name
+            for column in _columns(node)
+            if (binding := found.binding(column)) is not None and binding.kind == "string"
+        ]
+        for table, column in places:
+            spec = schema.by_name[table].by_name[column]
+            plain = [value for value in values if not (isinstance(value, str) and "%" in value)]
+            plain += [value.replace("%", "") for value in values if isinstance(value, str) and "%" in value]
+            literals.setdefault((table, column), []).extend(fit(value, spec) for value in plain if value != "")
+    ordered = {
+        place
+        for node in found.tree.find_all(exp.Order)
+        for column in node.find_all(exp.Column)
+        for place in places_of(found, column)
+    }
+    return Focus({place: tuple(dict.fromkeys(values)) for place, values in literals.items()}, frozenset(ordered))
+
+
+def places_of(found: Resolution, column: exp.Expr) -> list[Place]:
+    """The columns of base tables whose values a reference shows, through aliases, derived tables and CTEs."""
+    return list(dict.fromkeys(_places(found, column, 0)))
+
+
+def _places(found: Resolution, column: exp.Expr, depth: int) -> Iterator[Place]:
+    binding = found.binding(column)
+    if binding is None or depth > 8:
+        return
+    if binding.kind == "alias" and binding.expression is not None:
+        for inner in binding.expression.find_all(exp.Column):
+            if inner is not column:
+                yield from _places(found, inner, depth + 1)
+    elif binding.kind == "output":
+        for item in leftmost(found.tree).expressions:
+            if folded(item.alias_or_name) == binding.name:
+                for inner in item.find_all(exp.Column):
+                    yield from _places(found, inner, depth + 1)
+    elif binding.source is not None and binding.source.table:
+        yield binding.source.table, binding.source.columns[binding.name]
+    elif binding.source is not None:
+        query = _derived(found, binding.source.node)
+        for item in leftmost(query).expressions if query is not None else ():
+            if folded(item.alias_or_name) == binding.name:
+                for inner in item.find_all(exp.Column):
+                    yield from _places(found, inner, depth + 1)
+
+
+def _derived(found: Resolution, node: exp.Expr) -> exp.Expr | None:
+    if isinstance(node, exp.Subquery):
+        return node.this if isinstance(node.this, exp.Query) else None
+    return next((cte.this for cte in found.tree.find_all(exp.CTE) if folded(cte.alias) == folded(node.name)), None)
+
+
+def group_columns(found: Resolution, scope: Scope) -> list[exp.Column]:
+    """The columns that a SELECT groups by, with aliases and positions as what they stand for."""
+    group = scope.select.args.get("group")
+    columns: list[exp.Column] = []
+    for key in group.expressions if group is not None else ():
+        term = key
+        if isinstance(key, exp.Literal) and key.is_int and 0 < int(key.this) <= len(scope.select.expressions):
+            term = scope.select.expressions[int(key.this) - 1].unalias()
+        binding = found.binding(term)
+        if binding is not None and binding.kind == "alias" and binding.expression is not None:
+            term = binding.expression
+        columns += [column for column in term.find_all(exp.Column) if found.binding(column) is not None]
+    return columns
+
+
+def _columns(node: exp.Expr) -> Iterator[exp.Column]:
+    """Columns that stand in a comparison itself, not in a query within it."""
+    for child in node.iter_expressions():
+        if isinstance(child, exp.Column):
+            yield child
+        elif not isinstance(child, (exp.Query, exp.And, exp.Or)):
+            yield from _columns(child)
+
+
+def _literals(node: exp.Expr) -> Iterator[exp.Literal]:
+    for child in node.iter_expressions():
+        if isinstance(child, exp.Literal):
+            yield child
+        elif not isinstance(child, (exp.Query, exp.And, exp.Or)):
+            yield from _literals(child)

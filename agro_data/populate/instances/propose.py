@@ -1,0 +1,70 @@
+"""Instances for one query, the most telling first: witness rows, noise about them, and less of either each time."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+
+from agro_data.fingerprint import seed_of
+from agro_data.populate.instances.compose import compose
+from agro_data.populate.instances.focus import focus_of, group_columns, places_of
+from agro_data.populate.instances.proposal import PartialRow, Proposal
+from agro_data.populate.instances.witness import witnesses
+from agro_data.populate.schema import Rows, Schema, stream
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.scope import Resolution
+
+_MANY_TABLES = 12
+
+
+def instances(
+    found: Resolution,
+    schema: Schema,
+    profile: DatabaseProfile,
+    seed: int,
+    against: Resolution | None = None,
+) -> Iterator[Rows]:
+    """Rows of one instance after another, without end. `against`: a query that is to be told apart from this one.
+
+    Whether an instance is valid for the query (its answer not empty and not open to chance) shows when it is run.
+    """
+    focus = focus_of(found, schema)
+    grouped = _ranks_groups(found)
+    group_keys = {
+        place for scope in found.scopes for column in group_columns(found, scope) for place in places_of(found, column)
+    }
+    apart = replace(focus, ordered=focus.ordered | group_keys)
+    for number in count():
+        chosen = seed_of(seed, "instance", number)
+        rng = stream(chosen, "recipe")
+        share = (0.9, 0.6, 0.35, 0.6)[number % 4]
+        proposals = witnesses(found, schema, profile, chosen, against, share)
+        if grouped and number % 3 < 2:
+            proposals = [p for p in proposals if p.kind in ("group", "absent")]
+            rows = _noise(found, schema, rng, inside=0)
+            yield compose(schema, profile, {}, [*proposals, rows], chosen, apart)
+            continue
+        if not grouped and rng.random() < 0.5:
+            proposals = [p for p in proposals if p.kind != "group"]
+        noise = _noise(found, schema, rng, inside=(0, 6, 10)[number % 3])
+        yield compose(schema, profile, {}, [*proposals, noise], chosen, focus)
+
+
+def _ranks_groups(found: Resolution) -> bool:
+    """Whether some SELECT orders its groups: equal groups would leave the answer open."""
+    return any(
+        scope.select.args.get("group") is not None and scope.select.args.get("order") is not None
+        for scope in found.scopes
+    )
+
+
+def _noise(found: Resolution, schema: Schema, rng: random.Random, inside: int) -> Proposal:
+    """Rows of which nothing is said: `inside` in each table of the query, a few in every other."""
+    outside = 5 if len(schema.tables) <= _MANY_TABLES else 2
+    rows: list[PartialRow] = []
+    for table in schema.tables:
+        number = inside if table.name in found.tables else outside
+        rows += [PartialRow(table.name, {}) for _ in range(rng.randint(number // 2, number) if number else 0)]
+    return Proposal("noise", "rows of which nothing is said", tuple(rows))

@@ -1,0 +1,381 @@
+"""A query as partial rows: one row a table of its FROM, equal columns sharing an unknown, constants written in.
+
+This is the canonical database of a conjunctive query, extended: a condition may be missed on purpose, one branch of a
+disjunction or set operation is chosen, subqueries add their rows where they must hold and add none where they must
+not. What is not understood constrains nothing, and is left to chance.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from agro_data.databases.opening import folded
+from agro_data.databases.types import Cell
+from agro_data.populate.instances.comparisons import Operator, Test, choose
+from agro_data.populate.instances.proposal import PartialRow, Place, Unknown
+from agro_data.populate.instances.values import above, below, fit, observed
+from agro_data.populate.schema import ColumnSpec, Schema
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.scope import Resolution, Source, leftmost
+
+Missed = Mapping[int, int]
+"""Conditions and set operations to be met otherwise: `id(node)` -> which of its other ways."""
+
+_COMPARED: dict[type[exp.Expr], Operator] = {
+    exp.EQ: "=", exp.NEQ: "=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
+    exp.NullSafeEQ: "=", exp.NullSafeNEQ: "=",
+}  # fmt: skip
+_MIRRORED: dict[Operator, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+ATOMS = (*_COMPARED, exp.Between, exp.Like, exp.ILike, exp.Glob, exp.In, exp.Is, exp.Exists)
+DEPTH = 12  # subqueries within subqueries
+
+
+@dataclass
+class Frame:
+    """One reading of a SELECT's FROM: the row of each table, the outputs of each derived table, those of the SELECT."""
+
+    rows: dict[int, int] = field(default_factory=dict)  # id(source) -> row number
+    derived: dict[int, dict[str, int | None]] = field(default_factory=dict)  # id(source) -> output -> unknown
+    outputs: list[int | None] = field(default_factory=list)
+    outer: Frame | None = None
+
+
+class Tableau:
+    """Rows under construction. An unknown is a number; `equate` makes two the same."""
+
+    def __init__(self, found: Resolution, schema: Schema, profile: DatabaseProfile, rng: random.Random) -> None:
+        self.found, self.schema, self.profile, self.rng = found, schema, profile, rng
+        self.rows: list[tuple[str, dict[str, int]]] = []
+        self._same: list[int] = []  # union-find
+        self._places: list[Place] = []
+        self._tests: dict[int, list[Test]] = {}
+        self._smaller: list[tuple[int, int]] = []  # left below right
+        self._differ: list[tuple[int, int]] = []
+        self._ctes = {folded(cte.alias): cte for cte in found.tree.find_all(exp.CTE)}
+        self._scopes = {id(scope.select): scope for scope in found.scopes}
+        self.frames: list[tuple[int, Frame]] = []  # (id(select), reading), in the order made
+
+    # --- rows and unknowns ---------------------------------------------------------------------------------------
+
+    def add_row(self, table: str) -> int:
+        self.rows.append((table, {}))
+        return len(self.rows) - 1
+
+    def cell(self, row: int, column: str) -> int:
+        """The unknown that stands in a column of a row."""
+        table, cells = self.rows[row]
+        if column not in cells:
+            cells[column] = len(self._same)
+            self._same.append(len(self._same))
+            self._places.append((table, column))
+        return cells[column]
+
+    def equate(self, left: int | None, right: int | None) -> None:
+        if left is None or right is None:
+            return
+        left, right = self._root(left), self._root(right)
+        if left != right:
+            self._same[max(left, right)] = min(left, right)
+            moved = self._tests.pop(max(left, right), [])
+            if moved:
+                self._tests.setdefault(min(left, right), []).extend(moved)
+
+    def _root(self, unknown: int) -> int:
+        while self._same[unknown] != unknown:
+            unknown = self._same[unknown]
+        return unknown
+
+    def require(self, unknown: int, test: Test) -> None:
+        self._tests.setdefault(self._root(unknown), []).append(test)
+
+    def is_key(self, unknown: int) -> bool:
+        """Whether the unknown stands in a column that is a key by itself."""
+        table, column = self._places[unknown]
+        return self.schema.by_name[table].is_unique((column,))
+
+    def partial_rows(self) -> tuple[PartialRow, ...] | None:
+        """The rows with values where conditions ask for some; None when no value meets all conditions of a column."""
+        values: dict[int, Cell] = {}
+        for unknown, tests in self._tests.items():
+            table, column = self._places[unknown]
+            spec = self.schema.by_name[table].by_name[column]
+            known = [fit(value, spec) for value in observed(self.profile.table(table).column(column))]
+            met, values[unknown] = choose(tests, spec, known, self.rng)
+            if not met:
+                return None
+        for left, right in self._smaller:
+            self._order(self._root(left), self._root(right), values)
+        for left, right in self._differ:
+            if self._root(left) == self._root(right):
+                return None
+        counts: dict[int, int] = {}
+        for _, cells in self.rows:
+            for unknown in cells.values():
+                counts[self._root(unknown)] = counts.get(self._root(unknown), 0) + 1
+        rows = []
+        for table, cells in self.rows:
+            known_cells: dict[str, Cell | Unknown] = {}
+            for column, unknown in cells.items():
+                root = self._root(unknown)
+                if root in values:
+                    known_cells[column] = values[root]
+                elif counts[root] > 1:
+                    known_cells[column] = Unknown(root)
+            rows.append(PartialRow(table, known_cells))
+        return tuple(rows)
+
+    def _order(self, left: int, right: int, values: dict[int, Cell]) -> None:
+        """Values for two columns of which one is to be below the other."""
+        spec = self._spec(left)
+        known = observed(self.profile.table(self._places[left][0]).column(self._places[left][1]))
+        if left not in values and right not in values:
+            start = self.rng.choice(known) if known else 1
+            values[left] = fit(start, spec)
+        if left not in values:
+            lower = below(values[right], spec)
+            if lower:
+                values[left] = fit(lower[0], spec)
+        elif right not in values:
+            upper = above(values[left], self._spec(right))
+            if upper:
+                values[right] = fit(upper[0], self._spec(right))
+
+    def _spec(self, unknown: int) -> ColumnSpec:
+        table, column = self._places[unknown]
+        return self.schema.by_name[table].by_name[column]
+
+    # --- queries -------------------------------------------------------------------------------------------------
+
+    def query(self, node: exp.Expr, missed: Missed, outer: Frame | None = None, depth: int = 0) -> Frame:
+        """Rows on which the query gives a row. A set operation is met by its usual way, or the one in `missed`."""
+        if depth > DEPTH:
+            return Frame(outer=outer)
+        if isinstance(node, exp.Subquery):
+            return self.query(node.this, missed, outer, depth)
+        if isinstance(node, exp.Select):
+            return self.select(node, missed, outer, depth)
+        assert isinstance(node, exp.SetOperation)
+        way = missed.get(id(node), 0)
+        if isinstance(node, exp.Intersect):
+            sides = (True, True) if way == 0 else (way == 1, way == 2)
+        elif isinstance(node, exp.Except):
+            sides = ((True, False), (True, True), (False, True))[way]
+        else:
+            first = self.rng.random() < 0.5
+            sides = ((first, not first), (True, False), (False, True), (True, True))[way]
+        frames = [
+            self.query(side, missed, outer, depth + 1)
+            for side, wanted in zip((node.this, node.expression), sides, strict=True)
+            if wanted
+        ]
+        if len(frames) == 2:
+            for left, right in zip(frames[0].outputs, frames[1].outputs, strict=False):
+                self.equate(left, right)
+        return frames[0]
+
+    def select(self, node: exp.Select, missed: Missed, outer: Frame | None = None, depth: int = 0) -> Frame:
+        """Rows on which the SELECT gives a row (before grouping)."""
+        frame = Frame(outer=outer)
+        self.frames.append((id(node), frame))
+        scope = self._scopes[id(node)]
+        for source in scope.sources:
+            self._source(source, frame, missed, depth)
+        for join in node.args.get("joins") or ():
+            if join.args.get("on") is not None:
+                self.impose(join.args["on"], True, frame, missed, depth)
+        for name in sorted(scope.merged):
+            cells = [self.column(source, name, frame) for source in scope.sources if name in source.columns]
+            for other in cells[1:]:
+                self.equate(cells[0], other)
+        if node.args.get("where") is not None:
+            self.impose(node.args["where"].this, True, frame, missed, depth)
+        for item in node.expressions:
+            frame.outputs.append(self.unknown_of(item.unalias(), frame))
+        return frame
+
+    def _source(self, source: Source, frame: Frame, missed: Missed, depth: int) -> None:
+        if source.table:
+            frame.rows[id(source)] = self.add_row(source.table)
+            return
+        inner = source.node.this if isinstance(source.node, exp.Subquery) else None
+        if isinstance(source.node, exp.Table) and folded(source.node.name) in self._ctes:
+            inner = self._ctes[folded(source.node.name)].this
+        if not isinstance(inner, exp.Query):
+            frame.derived[id(source)] = {}
+            return
+        outputs = self.query(inner, missed, frame.outer, depth + 1).outputs
+        names = list(source.columns) if len(source.columns) == len(outputs) else _names(inner)
+        frame.derived[id(source)] = dict(zip(names, outputs, strict=False))
+
+    def column(self, source: Source, name: str, frame: Frame | None) -> int | None:
+        """The unknown of a source's column, in this frame or one around it."""
+        while frame is not None:
+            if id(source) in frame.rows:
+                return self.cell(frame.rows[id(source)], source.columns[name])
+            if id(source) in frame.derived:
+                return frame.derived[id(source)].get(name)
+            frame = frame.outer
+        return None
+
+    def unknown_of(self, node: exp.Expr, frame: Frame | None) -> int | None:
+        """The unknown that an expression stands for: a column, or the column of a minimum or maximum."""
+        node = node.unnest()
+        if isinstance(node, (exp.Max, exp.Min, exp.Distinct, exp.Cast)) and isinstance(node.this, exp.Expr):
+            return self.unknown_of(node.this, frame)
+        if isinstance(node, (exp.Lower, exp.Upper, exp.Trim)):
+            return self.unknown_of(node.this, frame)
+        binding = self.found.binding(node)
+        if binding is None:
+            return None
+        if binding.kind == "alias" and binding.expression is not None and binding.expression is not node:
+            return self.unknown_of(binding.expression, frame)
+        return self.column(binding.source, binding.name, frame) if binding.source is not None else None
+
+    # --- conditions ----------------------------------------------------------------------------------------------
+
+    def impose(self, node: exp.Expr, wanted: bool, frame: Frame, missed: Missed, depth: int = 0) -> None:
+        """Make `node` true or false of the frame's rows, except for what is to be missed."""
+        if isinstance(node, exp.Paren):
+            self.impose(node.this, wanted, frame, missed, depth)
+        elif isinstance(node, exp.Not):
+            self.impose(node.this, not wanted, frame, missed, depth)
+        elif isinstance(node, (exp.And, exp.Or)):
+            parts = [node.this, node.expression]
+            if isinstance(node, exp.And) == wanted:
+                for part in parts:
+                    self.impose(part, wanted, frame, missed, depth)
+            else:
+                chosen = missed.get(id(node), self.rng.randrange(2)) % 2
+                self.impose(parts[chosen], wanted, frame, missed, depth)
+                if self.rng.random() < 0.7:
+                    self.impose(parts[1 - chosen], not wanted, frame, missed, depth)
+        elif isinstance(node, ATOMS):
+            self._atom(node, wanted ^ (id(node) in missed), frame, missed, depth)
+
+    def _atom(self, node: exp.Expr, wanted: bool, frame: Frame, missed: Missed, depth: int) -> None:
+        if isinstance(node, exp.Exists):
+            self._member(None, node.this, wanted, frame, missed, depth)
+        elif isinstance(node, exp.In):
+            query = node.args.get("query")
+            left = self.unknown_of(node.this, frame)
+            if query is not None:
+                self._member(left, query, wanted, frame, missed, depth)
+            else:
+                values = [self.constant(item) for item in node.expressions]
+                if left is not None and all(known for known, _ in values):
+                    self._test(left, "in", [value for _, value in values], wanted)
+        elif isinstance(node, exp.Between):
+            left = self.unknown_of(node.this, frame)
+            low, high = self.constant(node.args["low"]), self.constant(node.args["high"])
+            if left is not None and low[0] and high[0]:
+                self._test(left, "between", [low[1], high[1]], wanted)
+        elif isinstance(node, exp.Is):
+            left = self.unknown_of(node.this, frame)
+            if left is not None and isinstance(node.expression, exp.Null):
+                self._test(left, "null", [], wanted)
+        elif isinstance(node, (exp.Like, exp.ILike, exp.Glob)):
+            left = self.unknown_of(node.this, frame)
+            known, pattern = self.constant(node.expression)
+            if left is not None and known and isinstance(pattern, str):
+                wild = pattern.replace("*", "%").replace("?", "_") if isinstance(node, exp.Glob) else pattern
+                self._test(left, "like", [wild], wanted)
+        else:
+            self._comparison(node, wanted, frame, missed, depth)
+
+    def _comparison(self, node: exp.Expr, wanted: bool, frame: Frame, missed: Missed, depth: int) -> None:
+        operator = _COMPARED[type(node)]
+        if isinstance(node, (exp.NEQ, exp.NullSafeNEQ)):
+            wanted = not wanted
+        left, right = node.this, node.expression
+        if isinstance(left.unnest(), (exp.Query, exp.Literal)) or self.constant(left)[0]:
+            left, right = right, left
+            operator = _MIRRORED.get(operator, operator)
+        mine = self.unknown_of(left, frame)
+        known, value = self.constant(right)
+        if known:
+            if mine is not None:
+                self._test(mine, operator, [value], wanted)
+            return
+        query = right if isinstance(right, exp.Query) else None
+        if query is not None:
+            self._scalar(mine, operator, query, wanted, frame, missed, depth)
+            return
+        other = self.unknown_of(right, frame)
+        if mine is None or other is None:
+            return
+        if operator == "=":
+            if wanted:
+                self.equate(mine, other)
+            else:
+                self._differ.append((mine, other))
+        elif (operator in ("<", "<=")) == wanted:
+            self._smaller.append((mine, other))
+        else:
+            self._smaller.append((other, mine))
+
+    def _scalar(
+        self,
+        mine: int | None,
+        operator: Operator,
+        query: exp.Expr,
+        wanted: bool,
+        frame: Frame,
+        missed: Missed,
+        depth: int,
+    ) -> None:
+        """A comparison with a subquery's one value: the rows it reads, and the value where it is a column's."""
+        inner = self.query(query, missed, frame, depth + 1)
+        other = inner.outputs[0] if inner.outputs else None
+        if mine is None or other is None:
+            return
+        if operator == "=" and wanted:
+            self.equate(mine, other)
+        elif operator != "=":
+            self._smaller.append((mine, other) if (operator in ("<", "<=")) == wanted else (other, mine))
+
+    def _member(
+        self, left: int | None, query: exp.Expr, wanted: bool, frame: Frame, missed: Missed, depth: int
+    ) -> None:
+        """IN or EXISTS. Rows of the subquery are there if they must be, or if they are to fail a condition of it."""
+        inside = any(id(node) in missed for node in query.walk())
+        if wanted or inside:
+            inner = self.query(query, missed, frame, depth + 1)
+            self.equate(left, inner.outputs[0] if inner.outputs else None)
+
+    def _test(self, unknown: int, operator: Operator, values: Sequence[Cell], wanted: bool) -> None:
+        spec = self._spec(self._root(unknown))
+        self.require(unknown, Test(operator, tuple(fit(value, spec) for value in values), wanted))
+
+    def constant(self, node: exp.Expr) -> tuple[bool, Cell]:
+        """Whether the expression is a constant, and which."""
+        node = node.unnest()
+        if isinstance(node, (exp.Lower, exp.Upper, exp.Cast, exp.Date)) and isinstance(node.this, exp.Expr):
+            return self.constant(node.this)
+        if isinstance(node, exp.Literal):
+            return True, literal(node)
+        if isinstance(node, exp.Boolean):
+            return True, int(node.this)
+        if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal):
+            value = literal(node.this)
+            return (True, -value) if isinstance(value, int | float) else (False, None)
+        binding = self.found.binding(node)
+        return (True, binding.name) if binding is not None and binding.kind == "string" else (False, None)
+
+
+def literal(node: exp.Literal) -> Cell:
+    """The value that a literal writes."""
+    if node.is_string:
+        return str(node.this)
+    text = str(node.this)
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def _names(query: exp.Expr) -> list[str]:
+    return [folded(item.alias_or_name) for item in leftmost(query).expressions]

@@ -1,0 +1,153 @@
+"""Values near a value: what a column may hold, one step beside a literal, and a value that was not there before."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+
+from agro_data.databases.types import Cell
+from agro_data.populate.schema import ColumnSpec
+from agro_data.profiling.profile import ColumnProfile
+
+_WHOLE = re.compile(r"[+-]?\d{1,15}")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+WORDS = (
+    "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "haven", "inlet", "jetty", "knoll", "larch",
+    "maple", "north", "ochre", "prism", "quartz", "ridge", "slate", "tulip",
+)  # fmt: skip
+_KNOWN = 12  # observed values that are worth having beside the query's own
+
+
+def fit(value: Cell, column: ColumnSpec) -> Cell:
+    """`value` as the column stores it: numbers as numbers, everything in a text column as text."""
+    if value is None or isinstance(value, bytes):
+        return value
+    if column.kind in ("integer", "boolean"):
+        if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
+            return int(value)
+        if isinstance(value, float) and value.is_integer():
+            return int(value)
+        return float(value) if isinstance(value, str) and _NUMBER.fullmatch(value.strip()) else value
+    if column.kind == "real":
+        return float(value) if isinstance(value, str) and _NUMBER.fullmatch(value.strip()) else value
+    if isinstance(value, int | float) and column.kind in ("text", "date", "datetime", "time"):
+        return str(value)
+    return value
+
+
+def observed(column: ColumnProfile) -> list[Cell]:
+    """Values of the source, the commonest first; none of a profile that was taken without values."""
+    values = [value for value, _ in column.common[:_KNOWN]]
+    values += [value for value in (column.minimum, column.maximum, *column.quantiles) if value is not None]
+    return list(dict.fromkeys(value for value in values if value is not None))
+
+
+def below(value: Cell, column: ColumnSpec) -> list[Cell]:
+    """Values just under `value`, the nearest first."""
+    return _shifted(value, column, -1)
+
+
+def above(value: Cell, column: ColumnSpec) -> list[Cell]:
+    """Values just over `value`, the nearest first."""
+    return _shifted(value, column, 1)
+
+
+def beside(value: Cell, column: ColumnSpec) -> list[Cell]:
+    """Values that a careless comparison takes for `value`: a step away, in another case, a part or an extension."""
+    found: list[Cell]
+    if isinstance(value, str):
+        found = [value.swapcase(), value.lower(), value.upper(), value.title(), f"{value} {WORDS[0]}", value[:-1]]
+        found += [f"{WORDS[1]} {value}", *_shifted(value, column, 1), *_shifted(value, column, -1)]
+    else:
+        found = [*_shifted(value, column, 1), *_shifted(value, column, -1)]
+        if isinstance(value, int | float) and value:
+            found.append(-value)
+    return [other for other in dict.fromkeys(found) if other not in (value, "")]
+
+
+def like(pattern: str, rng: random.Random) -> str:
+    """A text that matches a LIKE pattern, with a word or nothing for each `%`."""
+    out = []
+    for part in re.split(r"(%|_)", pattern):
+        if part == "%":
+            out.append(rng.choice(("", rng.choice(WORDS), rng.choice(WORDS)[:2])))
+        elif part == "_":
+            out.append(rng.choice("abcxyz"))
+        else:
+            out.append(part)
+    return "".join(out)
+
+
+def matches(pattern: str, value: Cell) -> bool:
+    """Whether LIKE holds, without regard to case."""
+    if not isinstance(value, str):
+        value = "" if value is None else str(value)
+    expression = "".join(".*" if c == "%" else "." if c == "_" else re.escape(c) for c in pattern)
+    return re.fullmatch(expression, value, re.IGNORECASE | re.DOTALL) is not None
+
+
+def fresh(column: ColumnSpec, known: Sequence[Cell], number: int, rng: random.Random) -> Cell:
+    """A plausible value; another `number` (0, 1, ...) gives another value, as far as the kind has as many."""
+    if column.kind in ("integer", "real", "boolean"):
+        return _fresh_number(column, known, number, rng)
+    if column.kind in ("date", "datetime", "time"):
+        return _fresh_date(column, known, number)
+    texts = [value for value in known if isinstance(value, str)]
+    if texts and all(_WHOLE.fullmatch(value) for value in texts):
+        most = max(int(value) for value in texts)
+        return str(most + 1 + number)
+    if number < len(texts):
+        return texts[number]
+    word = texts[number % len(texts)] if texts else WORDS[number % len(WORDS)]
+    return f"{word}{number}" if " " not in word else f"{word} {number}"
+
+
+def _fresh_number(column: ColumnSpec, known: Sequence[Cell], number: int, rng: random.Random) -> Cell:
+    numbers = [value for value in known if isinstance(value, int | float)]
+    low, high = (min(numbers), max(numbers)) if numbers else (1, 100)
+    whole = column.kind != "real" or all(float(value).is_integer() for value in numbers)
+    if whole:
+        low, high = int(low), int(high)
+        if high - low < 4 * number + 8:
+            return low + number
+        return rng.randint(low, high)
+    return round(rng.uniform(low, high), 2)
+
+
+def _fresh_date(column: ColumnSpec, known: Sequence[Cell], number: int) -> Cell:
+    texts = [value for value in known if isinstance(value, str)]
+    if number < len(texts):
+        return texts[number]
+    start = next((value for value in texts if _DAY.match(value)), None)
+    if column.kind == "time":
+        return f"{number // 60 % 24:02}:{number % 60:02}:00"
+    if start is None and texts:
+        return f"{texts[number % len(texts)]} {number}"  # a format of their own
+    moment = datetime.fromisoformat(start) if start else datetime(2020, 1, 1)
+    moment += timedelta(days=37 * number + 1)
+    return moment.isoformat(" ") if column.kind == "datetime" else moment.date().isoformat()
+
+
+def _shifted(value: Cell, column: ColumnSpec, sign: int) -> list[Cell]:
+    if isinstance(value, int):
+        return [value + sign, value + 7 * sign, *([value + 0.5 * sign] if column.kind == "real" else [])]
+    if isinstance(value, float):
+        return [value + sign, round(value + 0.1 * sign, 6), value + 7 * sign]
+    if not isinstance(value, str):
+        return []
+    if _WHOLE.fullmatch(value):
+        moved = int(value) + sign
+        return [str(moved)] if len(str(moved)) == len(value) or sign > 0 else []
+    if _DAY.fullmatch(value[:10]):
+        try:
+            day = date.fromisoformat(value[:10]) + timedelta(days=sign)
+        except (ValueError, OverflowError):
+            return []
+        return [day.isoformat() + value[10:]]
+    if sign > 0:
+        return [value + "a", "zz" + value]
+    shorter: list[Cell] = [value[:-1]] if len(value) > 1 else []
+    return [*shorter, "A"] if value > "A" else shorter

@@ -1,0 +1,134 @@
+"""Instances of a database: constraints hold whatever is asked, and a query's rows are there."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from agro_data.databases.catalog import find_databases
+from agro_data.populate.instances import compose, focus_of, instance_schema, instances, random_rows, witnesses
+from agro_data.populate.schema import Rows, Schema
+from agro_data.populate.writer import write_duckdb, write_sqlite
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.profiler import profile_database
+from agro_data.sql.parse import parse_select
+from agro_data.sql.scope import Resolution, resolve
+
+SCHOOL = """
+CREATE TABLE student (id INTEGER PRIMARY KEY, name TEXT, age INT, home TEXT, mentor INT REFERENCES student (id));
+CREATE TABLE pet (pet_id INTEGER PRIMARY KEY, kind TEXT, weight REAL);
+CREATE TABLE has_pet (student_id INT REFERENCES student (id), pet_id INT REFERENCES pet (pet_id),
+  PRIMARY KEY (student_id, pet_id));
+INSERT INTO student VALUES (1, 'Ann', 20, 'Rome', NULL), (2, 'Bob', 21, 'Oslo', 1), (3, 'Cid', 19, 'Rome', 1);
+INSERT INTO pet VALUES (1, 'cat', 3.5), (2, 'dog', 9.25), (3, 'dog', 12.0);
+INSERT INTO has_pet VALUES (1, 1), (1, 2), (2, 3);
+"""
+QUERIES = (
+    "SELECT name FROM student WHERE age > 19 AND home = 'Rome'",
+    "SELECT s.name, COUNT(*) FROM student s JOIN has_pet h ON s.id = h.student_id "
+    "GROUP BY s.id ORDER BY 2 DESC LIMIT 1",
+    "SELECT home FROM student GROUP BY home HAVING COUNT(*) >= 2",
+    "SELECT name FROM student WHERE id NOT IN (SELECT student_id FROM has_pet)",
+    "SELECT s.name FROM student s JOIN has_pet h ON s.id = h.student_id JOIN pet p USING (pet_id) WHERE p.kind = 'cat' "
+    "INTERSECT SELECT s.name FROM student s JOIN has_pet h ON s.id = h.student_id JOIN pet p USING (pet_id) "
+    "WHERE p.kind = 'dog'",
+    "SELECT name FROM student s WHERE EXISTS (SELECT 1 FROM has_pet h JOIN pet p ON h.pet_id = p.pet_id "
+    "WHERE h.student_id = s.id AND p.weight BETWEEN 3 AND 10)",
+    "WITH old AS (SELECT id, name FROM student WHERE age >= 20) SELECT name FROM old WHERE name LIKE '%n%'",
+    "SELECT name FROM student WHERE age > (SELECT AVG(age) FROM student) OR home IN ('Oslo', 'Bergen')",
+)
+
+
+@pytest.fixture(scope="module")
+def school(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
+    folder = tmp_path_factory.mktemp("school")
+    con = sqlite3.connect(folder / "school.sqlite")
+    con.executescript(SCHOOL)
+    con.close()
+    return profile_database(find_databases(folder).databases[0])
+
+
+def read(profile: DatabaseProfile, sql: str) -> Resolution:
+    found = resolve(parse_select(sql, profile.dialect), profile.dialect, profile.schema)
+    assert not found.problems
+    return found
+
+
+def check(schema: Schema, rows: Rows) -> None:
+    """Keys unique, foreign keys whole, NULL only where allowed."""
+    for table in schema.tables:
+        columns = rows[table.name]
+        assert list(columns) == [column.name for column in table.columns]
+        for column in table.columns:
+            assert column.nullable or None not in columns[column.name], f"{table.name}.{column.name}"
+        for key in table.keys:
+            values = [v for v in zip(*(columns[c] for c in key), strict=True) if None not in v]
+            assert len(values) == len(set(values)), f"{table.name} {key}"
+    for foreign in schema.foreign_keys:
+        parents = set(zip(*(rows[foreign.ref_table][c] for c in foreign.ref_columns), strict=True))
+        children = zip(*(rows[foreign.table][c] for c in foreign.columns), strict=True)
+        assert all(value in parents for value in children if None not in value), foreign
+
+
+@pytest.mark.parametrize("sql", QUERIES)
+def test_every_instance_obeys_the_schema_and_the_first_ones_answer(
+    school: DatabaseProfile, tmp_path: Path, sql: str
+) -> None:
+    schema = instance_schema(school)
+    answered = 0
+    for number, rows in enumerate(islice(instances(read(school, sql), schema, school, seed=3), 8)):
+        check(schema, rows)
+        con = sqlite3.connect(write_sqlite(schema, rows, tmp_path / f"{number}.sqlite"))
+        answered += bool(con.execute(sql).fetchall())
+        con.close()
+    assert answered >= 6
+
+
+def test_same_seed_same_rows(school: DatabaseProfile) -> None:
+    schema = instance_schema(school)
+    made = [list(islice(instances(read(school, QUERIES[1]), schema, school, seed=seed), 3)) for seed in (5, 5, 6)]
+    assert made[0] == made[1]
+    assert made[0] != made[2]
+
+
+def test_null_only_where_the_source_has_it(school: DatabaseProfile) -> None:
+    schema = instance_schema(school)
+    nullable = [(t.name, c.name) for t in schema.tables for c in t.columns if c.nullable]
+    assert nullable == [("student", "mentor")]
+
+
+def test_random_rows_obey_the_schema(school: DatabaseProfile) -> None:
+    schema = instance_schema(school)
+    rows = random_rows(schema, school, 1, 12, focus_of(read(school, QUERIES[0]), schema))
+    check(schema, rows)
+    assert len(rows["student"]["id"]) == 12
+    assert 19 in rows["student"]["age"] or 20 in rows["student"]["age"]
+
+
+def test_a_reference_of_base_rows_that_points_nowhere_is_drawn_again(school: DatabaseProfile) -> None:
+    schema = instance_schema(school)
+    base: Rows = {
+        "student": {"id": [7], "name": ["Eve"], "age": [30], "home": ["Bonn"], "mentor": [99]},
+        "has_pet": {"student_id": [7, 8], "pet_id": [50, 51]},
+    }
+    check(schema, compose(schema, school, base, [], seed=1))
+
+
+def test_against_adds_rows_for_the_other_query(school: DatabaseProfile) -> None:
+    schema = instance_schema(school)
+    gold, other = read(school, QUERIES[0]), read(school, "SELECT name FROM student WHERE home = 'Lima'")
+    alone = witnesses(gold, schema, school, 1)
+    both = witnesses(gold, schema, school, 1, against=other)
+    assert both[: len(alone)] == alone
+    assert any(row.cells.get("home") == "Lima" for proposal in both for row in proposal.rows)
+
+
+def test_duckdb_accepts_instances(school: DatabaseProfile, tmp_path: Path) -> None:
+    profile = replace(school, dialect="duckdb")
+    schema = instance_schema(profile)
+    for number, rows in enumerate(islice(instances(read(profile, QUERIES[3]), schema, profile, seed=1), 3)):
+        assert write_duckdb(schema, rows, tmp_path / f"{number}.duckdb").stat().st_size
