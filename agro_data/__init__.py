@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agro_data.config import BuildConfig, ConfigError, RunConfig
+    from agro_data.evaluation.load import load_pairs, load_predictions
+    from agro_data.pairs.verify import Verified, verify_pairs
     from agro_data.pipeline import Build, build
     from agro_data.publish.read import Version, open_version
 
@@ -17,11 +19,27 @@ _HOMES = {
     "BuildConfig": "agro_data.config",
     "ConfigError": "agro_data.config",
     "RunConfig": "agro_data.config",
+    "Verified": "agro_data.pairs.verify",
     "Version": "agro_data.publish.read",
     "build": "agro_data.pipeline",
+    "load_pairs": "agro_data.evaluation.load",
+    "load_predictions": "agro_data.evaluation.load",
     "open_version": "agro_data.publish.read",
+    "verify_pairs": "agro_data.pairs.verify",
 }
-__all__ = ["Build", "BuildConfig", "ConfigError", "RunConfig", "Version", "build", "open_version"]
+__all__ = [
+    "Build",
+    "BuildConfig",
+    "ConfigError",
+    "RunConfig",
+    "Verified",
+    "Version",
+    "build",
+    "load_pairs",
+    "load_predictions",
+    "open_version",
+    "verify_pairs",
+]
 
 
 def __getattr__(name: str) -> Any:

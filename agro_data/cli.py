@@ -29,6 +29,7 @@ from agro_data.publish.read import NoVersion, Version, latest, list_versions, op
 from agro_data.publish.report import render_report
 from agro_data.shown import count_of_rows, end, print_json, show_build, show_estimate, show_row, show_version
 from agro_data.terminal import FAILED_SOME, Setting, Verb, Verbs, notes, run, say, screen, show_table, tell
+from agro_data.verbs.verify import verify_command
 from agro_data.work import atomic_path
 
 __all__ = ["data", "run"]
@@ -265,6 +266,9 @@ def report_command(version_path: Path | None, out: Path, name: str | None, html:
     with atomic_path(html) as temporary:
         temporary.write_text(page, encoding="utf-8")
     print_json({"report": str(html)}) if as_json else say(f"{html}: report of {version.path.name}")
+
+
+data.add_command(verify_command)
 
 
 def _preview(config: BuildConfig, count: int, as_json: bool) -> None:

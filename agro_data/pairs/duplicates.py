@@ -43,8 +43,8 @@ def _repeated(
         return [Finding("duplicate", f"Same question and SQL as {first.place}.")]
     one, other = answers.get((pair.db_id, pair.sql)), answers.get((first.db_id, first.sql))
     if one is not None and other is not None and one != other:
-        return [Finding("contradiction", f"{first.place} asks the same, and its SQL gives another answer.", first.sql)]
-    return [Finding("same_question", f"{first.place} asks the same with another SQL.", first.sql)]
+        return [Finding("contradiction", f"Asked already in {first.place}, whose SQL gives another answer.", first.sql)]
+    return [Finding("same_question", f"Asked already in {first.place}, with another SQL.", first.sql)]
 
 
 def _statement(pair: Pair, canonical: Mapping[tuple[str, str], str]) -> Hashable:

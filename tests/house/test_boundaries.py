@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ORDER: list[set[str]] = [
     {"records", "config"},
     {"databases"},
+    {"protocol"},
     {"sql"},
     {"profiling"},
     {"populate", "intent"},
@@ -28,6 +29,7 @@ ORDER: list[set[str]] = [
     {"estimate"},
     {"pairs"},
     {"terminal", "shown"},
+    {"verbs"},
     {"defs", "definitions", "cli"},
 ]
 # Small tools without domain knowledge: anyone may use them.

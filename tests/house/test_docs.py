@@ -12,6 +12,7 @@ from agro_data.config import BuildConfig
 from agro_data.defs.assets import ASSETS
 from agro_data.defs.checks import CHECKS
 from agro_data.defs.jobs import JOBS
+from agro_data.pairs.finding import KINDS
 from agro_data.records import EXAMPLE, REJECTED
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,6 +25,7 @@ NAMES = [
     *(f"`{asset.key.to_user_string()}`" for asset in ASSETS),
     *(f"`{next(iter(check.check_keys)).name}`" for check in CHECKS),
     *(f"`{job.name}`" for job in JOBS),
+    *(f"`{kind}`" for kind in KINDS),
 ]
 
 

@@ -1,0 +1,300 @@
+"""Every class of findings on a market: the pair that has the fault, and one like it that has not."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from pairs.market import duckdb_market, sqlite_market, write_pairs
+
+from agro_data import verify_pairs
+from agro_data.config import ConfigError
+from agro_data.pairs.finding import KINDS
+from agro_data.pairs.verify import Verified
+
+# class, faulty pair, sound twin
+CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
+    ("syntax", ("Names?", "SELECT name FROM WHERE"), ("Names?", "SELECT name FROM stall")),
+    ("not_a_query", ("Names?", "DELETE FROM stall"), ("Names?", "SELECT name FROM stall")),
+    ("not_a_query", ("Names?", "SELECT name FROM stall; SELECT 1"), ("Names?", "SELECT name FROM stall;")),
+    ("unknown_name", ("Names?", "SELECT nane FROM stall"), ("Names?", "SELECT NAME FROM STALL")),
+    ("unknown_name", ("Names?", "SELECT name FROM stalls"), ("Names?", "SELECT name FROM stall")),
+    ("does_not_run", ("Names?", "SELECT no_such(name) FROM stall"), ("Names?", "SELECT upper(name) FROM stall")),
+    ("reads_clock", ("Today?", "SELECT date('now'), name FROM stall"), ("Days?", "SELECT date(day) FROM sale")),
+    (
+        "empty",
+        ("Stalls opened before 1900?", "SELECT name FROM stall WHERE opened < 1900"),
+        ("Stalls opened before 2000?", "SELECT name FROM stall WHERE opened < 2000"),
+    ),
+    ("null_only", ("Notes?", "SELECT note FROM sale"), ("Days?", "SELECT day FROM sale")),
+    (
+        "zero",
+        ("How many sales above 500?", "SELECT count(*) FROM sale WHERE amount > 500"),
+        ("How many sales above 8?", "SELECT count(*) FROM sale WHERE amount > 8"),
+    ),
+    (
+        "tie_at_limit",
+        ("The largest sale's day?", "SELECT sale_id FROM sale ORDER BY amount DESC LIMIT 1"),
+        ("The smallest sale's day?", "SELECT sale_id FROM sale ORDER BY amount LIMIT 1"),
+    ),
+    (
+        "tie_in_order",
+        ("Stalls by opening year?", "SELECT name FROM stall ORDER BY opened"),
+        ("Stalls by name?", "SELECT name FROM stall ORDER BY name"),
+    ),
+    (
+        "unordered_limit",
+        ("Three stalls?", "SELECT name FROM stall LIMIT 3"),
+        ("Three stalls by name?", "SELECT name FROM stall ORDER BY name LIMIT 3"),
+    ),
+    (
+        "bare_column",
+        ("Days by stall?", "SELECT stall_id, day, count(*) FROM sale GROUP BY stall_id"),
+        ("Days by stall?", "SELECT stall_id, max(day), count(*) FROM sale GROUP BY stall_id"),
+    ),
+    (
+        "bare_extreme",
+        ("Last day of each stall?", "SELECT stall_id, amount, max(day) FROM sale GROUP BY stall_id"),
+        ("Last day of each stall?", "SELECT stall_id, max(day) FROM sale GROUP BY stall_id"),
+    ),
+    (
+        "unlinked_join",
+        ("Sales with stalls?", "SELECT T1.name, T2.day FROM stall AS T1 JOIN sale AS T2"),
+        ("Sales with stalls?", "SELECT T1.name, T2.day FROM stall AS T1, sale AS T2 WHERE T1.stall_id = T2.stall_id"),
+    ),
+    (
+        "useless_distinct",
+        ("Not sold?", "SELECT stall_id FROM stall EXCEPT SELECT DISTINCT stall_id FROM sale"),
+        ("Not sold?", "SELECT stall_id FROM stall EXCEPT SELECT stall_id FROM sale"),
+    ),
+    (
+        "untested_distinct",
+        ("Which names?", "SELECT DISTINCT name FROM stall"),
+        ("Which stalls sold?", "SELECT DISTINCT stall_id FROM sale"),
+    ),
+    (
+        "untested_predicate",
+        ("Towns of Okafor in Leeds?", "SELECT town FROM stall WHERE name = 'Okafor' AND town = 'Leeds'"),
+        ("Town of Okafor?", "SELECT town FROM stall WHERE name = 'Okafor'"),
+    ),
+    (
+        "untested_join",
+        ("Amounts?", "SELECT T1.amount FROM sale AS T1 JOIN stall AS T2 ON T1.stall_id = T2.stall_id"),
+        ("Amounts?", "SELECT T1.amount, T2.name FROM sale AS T1 JOIN stall AS T2 ON T1.stall_id = T2.stall_id"),
+    ),
+    (
+        "literal_other_case",
+        ("Stalls in hull?", "SELECT name FROM stall WHERE town = 'hull' OR town = 'York'"),
+        ("Stalls in Hull?", "SELECT name FROM stall WHERE town = 'Hull' OR town = 'York'"),
+    ),
+    (
+        "literal_misspelt",
+        ("Town of Pearsen or Novak?", "SELECT town FROM stall WHERE name IN ('Pearsen', 'Novak')"),
+        ("Town of Pearson or Novak?", "SELECT town FROM stall WHERE name IN ('Pearson', 'Novak')"),
+    ),
+    (
+        "literal_absent",
+        ("Town of Quimby or Novak?", "SELECT town FROM stall WHERE name IN ('Quimby', 'Novak')"),
+        ("Town of Daan or Novak?", "SELECT town FROM stall WHERE name IN ('Daan', 'Novak')"),
+    ),
+    (
+        "value_differs",
+        ("Which town is Dean in?", "SELECT town FROM stall WHERE name = 'Daan'"),
+        ("Which town is Daan in?", "SELECT town FROM stall WHERE name = 'Daan'"),
+    ),
+    (
+        "number_differs",
+        ("Stalls opened after 2004?", "SELECT name FROM stall WHERE opened > 2000"),
+        ("Stalls opened after 2000?", "SELECT name FROM stall WHERE opened > 2000"),
+    ),
+    (
+        "number_not_used",
+        ("Stalls with 17 chairs?", "SELECT name FROM stall"),
+        ("Stalls opened from 2001?", "SELECT name FROM stall WHERE opened > 2000"),
+    ),
+    (
+        "number_not_asked",
+        ("Which stalls?", "SELECT name FROM stall WHERE opened > 2000"),
+        ("Which stalls opened after two thousand?", "SELECT name FROM stall WHERE opened > 2000"),
+    ),
+    (
+        "value_not_used",
+        ('Stalls in "Bradford"?', "SELECT name FROM stall"),
+        ('Stalls in "York"?', "SELECT name FROM stall WHERE town = 'York'"),
+    ),
+    (
+        "value_as_code",
+        ("Stalls of 'northern kind'?", "SELECT name FROM stall WHERE town = 'York'"),
+        ("Stalls of 'york' kind?", "SELECT name FROM stall WHERE town = 'York'"),
+    ),
+    (
+        "value_not_asked",
+        ("Which stalls?", "SELECT name FROM stall WHERE town = 'York'"),
+        ("Which stalls in York?", "SELECT name FROM stall WHERE town = 'York'"),
+    ),
+    (
+        "limit_not_asked",
+        ("The first names?", "SELECT name FROM stall ORDER BY name LIMIT 3"),
+        ("The first three names?", "SELECT name FROM stall ORDER BY name LIMIT 3"),
+    ),
+    (
+        "order_reversed",
+        ("Names in descending order?", "SELECT name FROM stall ORDER BY name"),
+        ("Names in ascending order?", "SELECT name FROM stall ORDER BY name"),
+    ),
+    (
+        "extreme_reversed",
+        ("The sale of the lowest amount?", "SELECT day FROM sale ORDER BY amount DESC LIMIT 1"),
+        ("The sale of the lowest amount?", "SELECT day FROM sale ORDER BY amount LIMIT 1"),
+    ),
+    (
+        "average_missing",
+        ("What is the average amount?", "SELECT amount FROM sale"),
+        ("What is the average amount?", "SELECT avg(amount) FROM sale"),
+    ),
+    (
+        "count_missing",
+        ("How many stalls are there?", "SELECT name FROM stall"),
+        ("How many stalls are there?", "SELECT count(*) FROM stall"),
+    ),
+    (
+        "count_not_asked",
+        ("What are the towns?", "SELECT count(DISTINCT town) FROM stall"),
+        ("How many towns?", "SELECT count(DISTINCT town) FROM stall"),
+    ),
+]  # fmt: skip
+IDS = [f"{kind}-{number}" for number, (kind, _, _) in enumerate(CASES)]
+
+
+@pytest.fixture(scope="module")
+def market(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sqlite_market(tmp_path_factory.mktemp("databases"))
+
+
+@pytest.fixture(scope="module")
+def check(market: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Verified]:
+    folder = tmp_path_factory.mktemp("checks")
+
+    def run(asked: list[tuple[str, str]]) -> Verified:
+        return verify_pairs(write_pairs(folder / "pairs.json", asked), market, cache=folder / "cache", workers=1)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def all_faulty(check: Callable[..., Verified]) -> Verified:
+    return check([faulty for _, faulty, _ in CASES])
+
+
+@pytest.fixture(scope="module")
+def all_sound(check: Callable[..., Verified]) -> Verified:
+    return check([sound for _, _, sound in CASES])
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=IDS)
+def test_the_fault_is_found(all_faulty: Verified, number: int) -> None:
+    kind, (question, sql), _ = CASES[number]
+    found = [finding.kind for finding in all_faulty.checked[number].findings]
+    assert kind in found, (question, sql, found)
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=IDS)
+def test_the_sound_twin_does_not_have_it(all_sound: Verified, number: int) -> None:
+    kind, _, (question, sql) = CASES[number]
+    found = [finding.kind for finding in all_sound.checked[number].findings]
+    assert kind not in found, (question, sql)
+
+
+def test_every_finding_has_a_class_and_a_sentence(all_faulty: Verified) -> None:
+    for one in all_faulty.checked:
+        for finding in one.findings:
+            assert finding.kind in KINDS
+            assert finding.says.endswith(".")
+            assert finding.says[0].isupper() or finding.says[0] in "'\"0123456789", finding.says
+
+
+def test_pairs_against_each_other(check: Callable[..., Verified]) -> None:
+    asked = [
+        ("Towns of stalls?", "SELECT town FROM stall"),
+        ("towns of  stalls", "select T.town from stall as T"),
+        ("Towns of stalls?", "SELECT town FROM stall WHERE opened > 1900"),
+        ("Towns of stalls?", "SELECT name FROM stall"),
+        ("Towns?", "SELECT town FROM stall"),
+    ]
+    kinds = [[finding.kind for finding in one.findings] for one in check(asked).checked]
+    assert kinds[0] == []
+    assert kinds[1] == ["duplicate"]
+    assert "same_question" in kinds[2]
+    assert kinds[3] == ["contradiction"]
+    assert kinds[4] == []
+
+
+def test_a_question_in_two_splits(market: Path, tmp_path: Path) -> None:
+    rows = [
+        {"db_id": "market", "question": "Towns?", "query": "SELECT town FROM stall", "split": split}
+        for split in ("train", "dev")
+    ]
+    (tmp_path / "a.json").write_text(json.dumps(rows), encoding="utf-8")
+    found = verify_pairs(tmp_path / "a.json", market, cache=tmp_path / "cache", workers=1)
+    assert [f.kind for f in found.checked[1].findings] == ["split_leak", "duplicate"]
+    assert not found.checked[0].findings
+    assert found.sound == 0.5
+
+
+def test_a_missing_database_is_a_finding_and_an_unreadable_row_a_problem(market: Path, tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    good = {"db_id": "MARKET", "question": "Towns?", "query": "SELECT town FROM stall"}
+    file.write_text("\n".join([json.dumps(good), "{", json.dumps({**good, "db_id": "zoo"})]), encoding="utf-8")
+    found = verify_pairs(file, market, cache=tmp_path / "cache", workers=1)
+    assert [[f.kind for f in one.findings] for one in found.checked] == [[], ["no_database"]]
+    assert len(found.problems) == 1
+    assert found.sound == pytest.approx(1 / 3)
+
+
+def test_evidence_counts_as_said(market: Path, tmp_path: Path) -> None:
+    sql = "SELECT name FROM stall WHERE town = 'York' AND opened > 1980"
+    row = {"db_id": "market", "question": "Old northern stalls?", "SQL": sql, "evidence": "northern: York; old: 1980"}
+    (tmp_path / "dev.json").write_text(json.dumps([row]), encoding="utf-8")
+    found = verify_pairs(tmp_path / "dev.json", market, cache=tmp_path / "cache", workers=1)
+    assert not {f.kind for f in found.checked[0].findings} & {"value_not_asked", "number_not_asked"}
+
+
+def test_duckdb(tmp_path: Path) -> None:
+    place = duckdb_market(tmp_path / "databases")
+    asked = [
+        ("Which town is Dean in?", "SELECT town FROM stall WHERE name = 'Daan'"),
+        ("Stalls in hull?", "SELECT name FROM stall WHERE town = 'hull' OR town = 'York'"),
+        ("The largest sale?", "SELECT sale_id FROM sale ORDER BY amount DESC LIMIT 1"),
+        ("Names?", "SELECT nane FROM stall"),
+        ("Names?", "SELECT name FROM stall"),
+    ]
+    found = verify_pairs(write_pairs(tmp_path / "a.json", asked), place, cache=tmp_path / "cache", workers=1)
+    kinds = [[finding.kind for finding in one.findings] for one in found.checked]
+    assert kinds[0] == ["value_differs"]
+    assert "literal_other_case" in kinds[1]
+    assert kinds[2] == ["tie_at_limit"]
+    assert kinds[3] == ["unknown_name"]
+
+
+def test_workers_do_not_change_what_is_found(tmp_path: Path) -> None:
+    place = sqlite_market(tmp_path / "one")
+    with closing(sqlite3.connect(place / "other.sqlite")) as connection:
+        connection.executescript("CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (1), (2);")
+    rows = [{"db_id": "other", "question": "Which a?", "sql": "SELECT a FROM t LIMIT 1"}]
+    rows += [{"db_id": "market", "question": q, "sql": s} for _, (q, s), _ in CASES]
+    (tmp_path / "a.json").write_text(json.dumps(rows), encoding="utf-8")
+    alone, two = (verify_pairs(tmp_path / "a.json", place, cache=tmp_path / f"cache{n}", workers=n) for n in (1, 2))
+    assert alone == two
+
+
+def test_no_databases(tmp_path: Path) -> None:
+    pairs = write_pairs(tmp_path / "a.json", [("q", "SELECT 1")])
+    with pytest.raises(ConfigError, match="no such file or folder"):
+        verify_pairs(pairs, tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ConfigError, match="no database that can be used"):
+        verify_pairs(pairs, tmp_path / "empty")
