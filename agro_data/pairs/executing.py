@@ -9,19 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from sqlglot import exp
 
 from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Cell, Database, Dialect, Result
+from agro_data.databases.types import Database, Dialect, Result
 from agro_data.pairs.finding import Finding
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.scope import Resolution, Schema, leftmost
 from agro_data.verify.check import Verdict, verify_statements
+from agro_data.verify.difference import first_difference
 from agro_data.verify.execution import execute, failure
 from agro_data.verify.gate import check_statement
 from agro_data.verify.informative import Variant, drop_variants
 from agro_data.verify.ties import CUT
-
-SHOWN_CELLS = 6
-SHOWN_TEXT = 60  # characters of a cell
 
 _GATE = {
     "syntax": "syntax",
@@ -218,19 +216,5 @@ def _add_witnesses(
     results = iter(execute([(place, sql) for sql in waiting for place in (database, shuffled)], sandbox, "rows"))
     for sql in waiting:
         first, second = next(results), next(results)
-        witness = _first_difference(first.rows, second.rows)
+        witness = f"With the rows stored in another order: {first_difference(first.rows, second.rows, ordered=True)}"
         found[sql] = [Finding(one.kind, one.says, witness) if one.kind == "row_order" else one for one in found[sql]]
-
-
-def _first_difference(left: Sequence[tuple[Cell, ...]], right: Sequence[tuple[Cell, ...]]) -> str:
-    for number, (one, other) in enumerate(zip(left, right, strict=False), 1):
-        if one != other:
-            return f"row {number}: {shown(one)} as stored, {shown(other)} with the rows shuffled"
-    return f"{len(left)} rows as stored, {len(right)} with the rows shuffled"
-
-
-def shown(row: Sequence[Cell]) -> str:
-    """A row for a person: few cells, none long."""
-    cells = [repr(cell) if len(repr(cell)) <= SHOWN_TEXT else repr(cell)[:SHOWN_TEXT] + "…" for cell in row]
-    more = ", …" if len(cells) > SHOWN_CELLS else ""
-    return f"({', '.join(cells[:SHOWN_CELLS])}{more})"

@@ -94,15 +94,15 @@ def _finding(use: Use, values: Sequence[Cell]) -> Finding:
     texts = [value for value in values if isinstance(value, str)]
     pattern = " LIKE " in use.condition
     if pattern and use.value.strip("%_"):
-        return Finding("literal_absent", f"No value of {where} is like {value}.")
+        return Finding("literal_absent", f"No value of {where} is like {value}.", use.probe)
     same = [value for value in texts if _plain(value) == _plain(use.value)]
     if use.text and same:
         says = f"No row has {where} = {value}; the data have {same[0]!r}."
-        return Finding("literal_other_case", says)
+        return Finding("literal_other_case", says, use.probe)
     near = _nearest(use.value, texts) if use.text else ""
     if near:
-        return Finding("literal_misspelt", f"No row has {where} = {value}; the data have {near!r}.")
-    return Finding("literal_absent", f"No row has {where} = {value}.")
+        return Finding("literal_misspelt", f"No row has {where} = {value}; the data have {near!r}.", use.probe)
+    return Finding("literal_absent", f"No row has {where} = {value}.", use.probe)
 
 
 def _plain(text: str) -> str:

@@ -19,6 +19,7 @@ from agro_data.databases.types import Cell, Dialect
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.scope import Resolution, Scope, leftmost, local_nodes
+from agro_data.verify.difference import shown
 
 Rows = Sequence[tuple[Cell, ...]]
 
@@ -204,11 +205,12 @@ class _OrderJudge:
         for place, (left, right) in enumerate(pairwise(rows), 1):
             if self._key(left) != self._key(right):
                 continue
-            if place in self.cuts:
-                return f"rows {place} and {place + 1} compare equal and {CUT}"
             outputs = len(left) - self.added
+            which = f"rows {place} {shown(left[:outputs])} and {place + 1} {shown(right[:outputs])}"
+            if place in self.cuts:
+                return f"{which} compare equal and {CUT}"
             if self.ordered and left[:outputs] != right[:outputs]:
-                return f"rows {place} and {place + 1} differ but compare equal: their order is left open"
+                return f"{which} differ but compare equal: their order is left open"
         return ""
 
     def _key(self, row: tuple[Cell, ...]) -> tuple[Cell, ...]:
