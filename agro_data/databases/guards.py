@@ -12,6 +12,7 @@ from time import monotonic, perf_counter
 from typing import Any, Protocol
 
 from agro_data.databases.digest import encode_rows, encoded_digest
+from agro_data.databases.engine_state import DENIED_SQLITE_FUNCTIONS, duckdb_state_named, is_sqlite_state
 from agro_data.databases.opening import (
     decode_text,
     first_line,
@@ -25,7 +26,6 @@ from agro_data.databases.types import Cell, Layout, Limits, Status
 
 CHUNK = 1000  # rows fetched at a time
 PROGRESS_STEPS = 10_000  # SQLite operations between two looks at clock and count: well under a millisecond
-DENIED_FUNCTIONS = frozenset(("load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "sqlite_log"))
 SQLITE_LIMITS = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
@@ -198,11 +198,13 @@ class SqliteSession:
 
 
 def authorize(action: int, first: str | None, second: str | None, _: str | None, __: str | None) -> int:
-    """SQLite's authorizer: reading and computing only. Called when a statement is prepared."""
-    if action in (sqlite3.SQLITE_READ, sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
+    """SQLite's authorizer: reading the data and computing only. Called when a statement is prepared."""
+    if action == sqlite3.SQLITE_READ:
+        return sqlite3.SQLITE_DENY if first and is_sqlite_state(first) else sqlite3.SQLITE_OK
+    if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_FUNCTION:
-        return sqlite3.SQLITE_DENY if second and second.lower() in DENIED_FUNCTIONS else sqlite3.SQLITE_OK
+        return sqlite3.SQLITE_DENY if second and second.lower() in DENIED_SQLITE_FUNCTIONS else sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_PRAGMA and first in ("data_version", "page_size") and second is None:
         return sqlite3.SQLITE_OK  # what full-text tables ask before they read
     return sqlite3.SQLITE_DENY
@@ -230,6 +232,9 @@ class DuckdbSession:
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             kinds = ", ".join(statement.type.name for statement in statements) or "nothing"
             raise duckdb.InvalidInputException(f"one SELECT statement is allowed, found: {kinds}")
+        state = duckdb_state_named(sql)
+        if state:
+            raise duckdb.InvalidInputException(f"{state} tells of the engine, not of the data, and is not allowed")
         self._connection.execute("BEGIN TRANSACTION READ ONLY")
         self._connection.execute(statements[0])
         return tuple([column[0] for column in self._connection.description or ()])

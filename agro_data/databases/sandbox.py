@@ -30,7 +30,7 @@ Want = Literal["digest", "rows"]
 
 BATCH = 128  # trials a message
 OPEN_SECONDS = 120.0  # to open a database (a folder of CSV files is read then), or to start a worker
-KILL_SLACK = 0.25  # seconds above twice the limit before a worker is killed
+KILL_FACTOR, KILL_SLACK = 1.5, 0.2  # a worker is killed after limit x factor + slack: within twice the limit
 FRUITLESS_STARTS = 3  # workers that may end in a row without an answer before a batch is given up
 COMMAND = "from agro_data.databases.worker import main; main()"
 
@@ -89,10 +89,9 @@ class Sandbox:
     """Runs untrusted SQL on databases, read-only and within `limits`, in `workers` child processes.
 
     Use as a context manager; workers start when first needed and end with this process, however it ends.
-    A statement that outlives its limit twice over, or takes its worker down, has status "timeout" or
-    "crashed"; the others of its batch run again elsewhere. Results do not depend on the number of workers. A
-    database with a write-ahead log or journal is copied once into a private folder; nothing appears beside a
-    source.
+    A statement that outlives its limit by half, or takes its worker down, has status "timeout" or "crashed"; the
+    others of its batch run again elsewhere. Results do not depend on the number of workers. A database with a
+    write-ahead log or journal is copied once into a private folder; nothing appears beside a source.
     """
 
     workers: int = 1
@@ -273,7 +272,7 @@ class Sandbox:
 
     def _overrun(self, worker: _Worker) -> bool:
         state = worker.state()
-        allowed = 2 * self.limits.seconds + KILL_SLACK if state.phase == RUNNING else OPEN_SECONDS
+        allowed = KILL_FACTOR * self.limits.seconds + KILL_SLACK if state.phase == RUNNING else OPEN_SECONDS
         return monotonic() - state.since > allowed
 
     def _bury(self, worker: _Worker, queue: deque[_Batch], results: dict[int, TrialResult], killed: bool) -> None:
@@ -324,7 +323,7 @@ def _lost(
 
 def _overrun_result(limits: Limits) -> Result:
     why = f"over {limits.seconds:g} s and not to be interrupted: its process was ended"
-    return Result("timeout", seconds=2 * limits.seconds, error=why)
+    return Result("timeout", seconds=KILL_FACTOR * limits.seconds, error=why)
 
 
 def _cause(code: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -17,6 +18,9 @@ _FORBIDDEN = frozenset({
     "load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "zeroblob", "randomblob", "sqlite_source_id",
     "getenv", "current_setting", "glob", "query", "query_table", "getvariable", "pg_read_file", "parse_path",
     "read_csv", "read_csv_auto", "read_parquet", "read_json", "read_json_auto", "read_text", "read_blob",
+    "system", "shell", "eval", "sqlite_log", "write_log", "sleep_ms", "which_secret", "json_execute_serialized_sql",
+    "checkpoint", "force_checkpoint", "truncate_duckdb_logs", "enable_logging", "disable_logging", "enable_profiling",
+    "current_query", "current_schemas", "current_role", "session_user", "fsdir", "zipfile", "current_catalog",
     "readcsv", "readparquet", "readjson", "parquet_scan", "sqlite_scan", "sniff_csv", "duckdb_settings",
 })  # fmt: skip
 _CHANCE = frozenset({
@@ -24,8 +28,9 @@ _CHANCE = frozenset({
     "get_current_timestamp", "transaction_timestamp", "current_date", "current_time", "current_timestamp",
     "current_localtime", "current_localtimestamp", "localtime", "localtimestamp", "nextval", "currval",
     "txid_current", "last_insert_rowid", "changes", "total_changes", "sqlite_version", "version",
-    "current_user", "current_schema", "current_database",
+    "current_user", "current_schema", "current_database", "current_version",
 })  # fmt: skip
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 _CLOCKS = frozenset({"date", "time", "datetime", "julianday", "unixepoch", "strftime"})  # of SQLite; now by default
 _MOMENTS = frozenset({"now", "today", "yesterday", "tomorrow"})
 
@@ -51,6 +56,8 @@ def check_statement(sql: str, dialect: Dialect, schema: Schema, max_length: int 
     """
     if len(sql) > max_length:
         return Gate(False, "too_long", f"{len(sql)} characters; at most {max_length} are read")
+    if _UNWRITABLE.search(sql):
+        return Gate(False, "syntax", "holds a character that no query has: NUL, or half of a character")
     try:
         tree = parse_select(sql, dialect)
     except SqlRefused as refusal:

@@ -18,9 +18,7 @@ from agro_data.databases.digest import result_digest
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
 SHARED = Path(__file__).resolve().parents[2] / "../shared/data"
-TIGHT = Limits(seconds=0.2, rows=1_000, bytes=2**20, memory=512 * 2**20)
 # One operation of the engine: nothing inside the process interrupts it.
 HOG = "SELECT instr(hex(zeroblob(4000000)), hex(zeroblob(1000000)) || '1')"
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
@@ -30,39 +28,6 @@ ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELEC
 def sandbox() -> Iterator[Sandbox]:
     with Sandbox(limits=Limits(seconds=2)) as pool:
         yield pool
-
-
-def hostile(name: str) -> list[tuple[str, set[str]]]:
-    cases = (FIXTURES / name).read_text().split("\n-- expect:")[1:]
-    split = [case.split("\n", 1) for case in cases]
-    return [(sql.strip(), set(expected.split())) for expected, sql in split]
-
-
-@pytest.mark.parametrize("engine", ["sqlite", "duckdb", "files"])
-def test_hostile_statements_do_nothing(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    place = tmp_path / "source"
-    (tmp_path / "secret.txt").write_text("canary\n")
-    (tmp_path / "secret.csv").write_text("canary\n1\n")
-    if engine == "sqlite":
-        database = found(sqlite_file(place / "db.sqlite"))
-    elif engine == "duckdb":
-        database = found(duckdb_file(place / "db.duckdb"))
-    else:
-        database = found(csv_file(place / "t.csv").parent)
-    before = fingerprint(tmp_path)
-    cases = hostile("hostile_sqlite.sql" if engine == "sqlite" else "hostile_duckdb.sql")
-    assert len(cases) >= 60
-    good = "SELECT a, b FROM t ORDER BY a"
-    statements = [statement for sql, _ in cases for statement in (sql, good)]
-    with Sandbox(limits=TIGHT) as pool:
-        results = pool.run(database, statements, want="rows")
-    for (sql, expected), result, next_result in zip(cases, results[::2], results[1::2], strict=True):
-        assert result.status in expected, f"{sql}: {result}"
-        assert result.error, sql
-        assert "canary" not in repr(result)
-        assert next_result.rows == ((1, "x"), (2, None), (3, "z")), f"after {sql}: {next_result}"
-    assert fingerprint(tmp_path) == before
 
 
 def test_results_are_complete(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -1,0 +1,76 @@
+"""What a statement may not name: the engine's own state, which is not the data.
+
+Catalogs, settings and logs tell a machine's paths and one instance of a database from another; some functions act
+(`checkpoint()`, `write_log()`), sleep, or run a text as SQL that nobody has looked at. Access to files is closed
+elsewhere (`opening`); here it gets a second lock.
+"""
+
+from __future__ import annotations
+
+import re
+
+DENIED_SQLITE_FUNCTIONS = frozenset((
+    *("load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "sqlite_log"),
+    *("sqlite_source_id", "sqlite_compileoption_get", "sqlite_compileoption_used", "optimize", "rtreecheck"),
+))  # fmt: skip
+
+# Names of DuckDB that are no names of data, wherever they stand.
+_DUCKDB_STATE = re.compile(
+    r"(duckdb|pragma)_\w+|sqlite_(temp_)?(master|schema)|information_schema|pg_catalog"
+    r"|pg_(am|attrdef|attribute|class|collation|constraint|database|depend|description|enum|index|indexes|namespace"
+    r"|prepared_statements|proc|sequence|sequences|settings|tables|tablespace|type|views)"
+    r"|current_(catalog|database|query|query_id|role|schema|schemas|setting|user)|session_user",
+    re.IGNORECASE,
+)
+# Functions that may have the name of a column: denied where a parenthesis follows.
+_DUCKDB_FUNCTIONS = re.compile(
+    r"query|query_table|json_execute_serialized_sql|getvariable|getenv|write_log|parse_duckdb_log_message|user|version"
+    r"|(force_)?checkpoint|truncate_duckdb_logs|(enable|disable)_\w+|pg_sleep|sleep_ms|which_secret|has_\w+_privilege"
+    r"|glob|sniff_csv|(read|parquet|pandas|python|arrow|seq|sqlite|postgres|mysql|delta|iceberg)_\w+"
+    r"|\w*external_resource\w*|icu_calendar_names|pg_timezone_names|pg_read_file|pg_\w+_is_visible|nextval|currval",
+    re.IGNORECASE,
+)
+_DUCKDB_COMMANDS = frozenset(("show", "describe", "desc", "summarize"))
+_PART = re.compile(r'"(?:[^"]|"")*"|\w+')
+
+
+def is_sqlite_state(table: str) -> bool:
+    """Whether a table of SQLite tells of the file rather than of the data: schema, statistics, pages, statements."""
+    name = table.lower()
+    return name.startswith("sqlite_") or name == "dbstat"
+
+
+def duckdb_state_named(sql: str) -> str:
+    """The first name in a DuckDB statement that reaches the engine's state, or "".
+
+    Judged on DuckDB's own tokens: a text literal or a comment names nothing.
+    """
+    import duckdb  # noqa: PLC0415
+
+    raw = sql.encode()
+    found = duckdb.tokenize(sql)
+    ends = [*(start for start, _ in found[1:]), len(raw)]
+    tokens = [
+        (raw[start:end].decode(errors="replace").strip(), kind)
+        for (start, kind), end in zip(found, ends, strict=True)
+        if kind != duckdb.token_type.comment
+    ]
+    previous = ""
+    for (text, kind), (following, _) in zip(tokens, [*tokens[1:], ("", None)], strict=True):
+        if kind in (duckdb.token_type.identifier, duckdb.token_type.keyword):
+            name = _plain(text)
+            denied = _DUCKDB_STATE.fullmatch(name) or (following == "(" and _DUCKDB_FUNCTIONS.fullmatch(name))
+            command = name.lower() in _DUCKDB_COMMANDS and text != f'"{name}"' and previous in ("", "(")
+            if denied or command:
+                return name
+        previous = text
+    return ""
+
+
+def _plain(identifier: str) -> str:
+    """An identifier without its quotes, and without what the tokeniser leaves behind it."""
+    match = _PART.match(identifier)
+    if match is None:
+        return identifier
+    part = match.group()
+    return part[1:-1].replace('""', '"') if part.startswith('"') else part
