@@ -1,0 +1,183 @@
+"""What holds of every row of one SELECT, by the schema and by its own conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from agro_data.databases.opening import folded
+from agro_data.populate.schema import Schema, TableSpec
+from agro_data.verify.proofs.terms import From, Query, Select, Term, tables_of
+
+
+class Closure:
+    """Columns that others determine; `everything`: the whole row of the FROM is determined."""
+
+    def __init__(self, columns: set[Term], everything: bool) -> None:
+        self.columns = columns
+        self.everything = everything
+
+
+class Known:
+    """The schema as the aliases of one query see it."""
+
+    def __init__(self, schema: Schema, query: Query) -> None:
+        self.schema = schema
+        self.tables = {folded(table.name): table for table in schema.tables}
+        self.table_of = tables_of(query)
+
+    def kind(self, column: Term) -> str:
+        """Kind of the values of a column with the affinity that its declaration gives it; "" if unknown."""
+        spec = self.tables.get(folded(self.table_of.get(column[1], "")))
+        for candidate in spec.columns if spec is not None else ():
+            if folded(candidate.name) == column[2]:
+                return f"{candidate.kind} {_affinity(candidate.declared_type)}"
+        return ""
+
+    def interchangeable(self, one: Term, other: Term) -> bool:
+        """Whether equal values of both columns are identical ones."""
+        return bool(self.kind(one)) and self.kind(one) == self.kind(other)
+
+
+def _affinity(declared: str) -> str:
+    """SQLite's affinity of a declared type (https://sqlite.org/datatype3.html, 3.1); numbers are one."""
+    name = declared.upper()
+    if "INT" in name:
+        return "number"
+    if any(part in name for part in ("CHAR", "CLOB", "TEXT")):
+        return "text"
+    return "none" if not name or "BLOB" in name else "number"
+
+
+class Facts:
+    """What holds of every row of one SELECT, by the schema and by its own conditions."""
+
+    def __init__(self, known: Known, select: Select) -> None:
+        self.known = known
+        self.tables = known.tables
+        self.schema = known.schema
+        self.sources = {source.alias: source for source in select.sources}
+        self.select = select
+        self.not_null = {column for term in select.where for column in rejecting(term)}
+        self.classes: dict[Term, set[Term]] = {}
+        for term in select.where:
+            pair = equated(term)
+            if pair is not None and known.interchangeable(*pair):
+                merged = self.classes.get(pair[0], {pair[0]}) | self.classes.get(pair[1], {pair[1]})
+                for column in merged:
+                    self.classes[column] = merged
+
+    def spec(self, alias: str) -> TableSpec | None:
+        source = self.sources.get(alias)
+        return self.tables.get(folded(source.table)) if source is not None and source.table else None
+
+    def declared(self, column: Term) -> bool:
+        """Never NULL by declaration, in a source that always has its row."""
+        source, spec = self.sources.get(column[1]), self.spec(column[1])
+        if source is None or spec is None or source.left:
+            return False
+        return any(folded(c.name) == column[2] and not c.nullable for c in spec.columns)
+
+    def never_null(self, column: Term) -> bool:
+        return column in self.not_null or self.declared(column)
+
+    def equal(self, one: Term, other: Term) -> bool:
+        return one == other or other in self.classes.get(one, ())
+
+    def foreign_keys(self, child: From, parent: From) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+        """(columns, referred columns), in lower case, of enforced foreign keys to a unique key of the parent."""
+        spec = self.tables.get(folded(parent.table))
+        for key in self.schema.foreign_keys:
+            between = folded(key.table) == folded(child.table) and folded(key.ref_table) == folded(parent.table)
+            if between and spec is not None and spec.is_unique(key.ref_columns):
+                yield tuple(map(folded, key.columns)), tuple(map(folded, key.ref_columns))
+
+    def refers(self, child: str, parent: From, joined: dict[str, str]) -> bool:
+        """Whether `joined` (parent column -> child column) is exactly an enforced foreign key."""
+        source = self.sources.get(child)
+        if source is None or source.left or not source.table or not parent.table:
+            return False
+        return any(dict(zip(theirs, mine, strict=True)) == joined for mine, theirs in self.foreign_keys(source, parent))
+
+    def one_partner(self, source: From) -> bool:
+        """Whether ON binds a whole key of a LEFT JOINed source to columns from elsewhere."""
+        spec = self.tables.get(folded(source.table)) if source.table else None
+        if spec is None:
+            return False
+        bound = set()
+        for term in source.on:
+            if term[0] == "=":
+                for mine, theirs in ((term[1], term[2]), (term[2], term[1])):
+                    own = mine[0] == "col" and mine[1] == source.alias
+                    if own and (theirs[0] == "lit" or self._binds(mine, theirs)):
+                        bound.add(mine[2])
+        return any(key and {folded(name) for name in key} <= bound for key in spec.keys)
+
+    def _binds(self, mine: Term, theirs: Term) -> bool:
+        return theirs[0] == "col" and theirs[1] != mine[1] and self.known.interchangeable(mine, theirs)
+
+    def closure(self, start: Iterable[Term], known: Term | None = None) -> Closure:
+        """All columns that `start` determines. `known`: a column whose NULL rows do not count."""
+        columns = {term for term in start if term[0] == "col"}
+        whole: set[str] = set()
+        for term in self.select.where:
+            if term[0] == "=":
+                for mine, theirs in ((term[1], term[2]), (term[2], term[1])):
+                    outside = theirs[0] == "col" and theirs[1] not in self.sources
+                    if mine[0] == "col" and mine[1] in self.sources and (theirs[0] == "lit" or outside):
+                        columns.add(mine)
+        while True:
+            size = len(columns) + len(whole)
+            for column in list(columns):
+                columns |= self.classes.get(column, set())
+            for alias, source in self.sources.items():
+                if alias not in whole and self._whole(source, columns, known):
+                    whole.add(alias)
+                    columns |= {("col", alias, name) for name in source.columns}
+            if len(columns) + len(whole) == size:
+                return Closure(columns, whole == set(self.sources))
+
+    def identify(self, outputs: Iterable[Term]) -> bool:
+        return self.closure(outputs).everything
+
+    def _whole(self, source: From, columns: set[Term], known: Term | None) -> bool:
+        spec = self.spec(source.alias)
+        if spec is None:
+            return False
+        if source.left:
+            others = [term for term in source.on if equated(term) is not None]
+            bound = set()
+            for term in others:
+                for mine, theirs in ((term[1], term[2]), (term[2], term[1])):
+                    if mine[1] == source.alias and theirs in columns and self._binds(mine, theirs):
+                        bound.add(mine[2])
+            return any(key and {folded(name) for name in key} <= bound for key in spec.keys)
+        for key in spec.keys:
+            names = [("col", source.alias, folded(name)) for name in key]
+            if names and all(n in columns and (n == known or self.never_null(n)) for n in names):
+                return True
+        return False
+
+
+def equated(term: Term) -> tuple[Term, Term] | None:
+    """The two columns of an equality of columns."""
+    if term[0] == "=" and term[1][0] == "col" and term[2][0] == "col":
+        return term[1], term[2]
+    return None
+
+
+def rejecting(term: Term) -> set[Term]:
+    """Columns that cannot be NULL where a condition is true."""
+    if term[0] in ("=", "<>", "<", "<="):
+        return {side for side in term[1:] if side[0] == "col"}
+    if term[0] == "in":
+        return {term[1]} if term[1][0] == "col" else set()
+    if term[0] == "not" and term[1][0] == "isnull" and term[1][1][0] == "col":
+        return {term[1][1]}
+    inner = term[1] if term[0] == "not" else term
+    if inner[0] == "fn" and inner[1] == "Like":
+        return {value for slot, value in inner[2] if slot == "this" and value[0] == "col"}
+    if term[0] == "or":
+        return set.intersection(*(rejecting(part) for part in term[1]))
+    if term[0] == "and":
+        return set().union(*(rejecting(part) for part in term[1]))
+    return set()

@@ -1,0 +1,78 @@
+"""Is another query the same as the gold on every database that obeys the schema? Only what these rules show.
+
+Both queries are brought into a normal form; equal forms are equal queries. Each rule is sound by itself:
+
+| rule | what it says |
+| --- | --- |
+| `normal_form` | names, parentheses, order of AND, OR, =, +, * and inner joins; BETWEEN; IN a list; NOT moved inward |
+| `not_null` | COUNT(c) is COUNT(*), `c IS NOT NULL` is true, where c is never NULL by the schema or a condition |
+| `null_rejected` | LEFT JOIN is JOIN where a condition rejects the rows without a partner |
+| `foreign_key` | a parent joined along an enforced foreign key and not asked for; LEFT JOIN to it; IN its keys |
+| `key` | what a key determines: DISTINCT, GROUP BY and ORDER BY beyond it, a self join on it, a LEFT JOIN to it |
+| `equality` | two columns that a condition equates stand for each other |
+| `single_row` | one row needs no DISTINCT, ORDER BY or LIMIT; groups of one row need no aggregate |
+| `set` | IN, EXISTS, UNION, INTERSECT, EXCEPT, MIN and MAX do not see duplicates |
+| `unordered` | an order that nobody sees |
+| `group_distinct` | GROUP BY without aggregates is DISTINCT; HAVING on group keys is WHERE |
+| `same_from` | a set operation of two SELECTs of one FROM is one SELECT with OR, AND, AND NOT |
+
+What is assumed: the schema's keys, NOT NULL and foreign keys hold (`populate.instances.instance_schema`), text is
+compared byte by byte (no declared collations), values have the kind of their column. Equal means up to chance: a
+gold is only graded where no tie, bare column or LIMIT without order can be seen.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from agro_data.databases.types import Dialect
+from agro_data.populate.schema import Schema
+from agro_data.sql.parse import SqlRefused, parse_select
+from agro_data.sql.scope import resolve
+from agro_data.verify.proofs.reading import read
+from agro_data.verify.proofs.rules import Normaliser
+from agro_data.verify.proofs.terms import NotUnderstood, Query
+from agro_data.verify.proofs.text import shown
+
+
+def proved_equivalent(gold_sql: str, other_sql: str, dialect: Dialect, schema: Schema) -> str | None:
+    """The name of the rule (several joined by " + ") by which `other_sql` gives the gold's answer everywhere, or None.
+
+    The order of rows counts only if the gold has an ORDER BY at top level. None says that nothing was proved, not
+    that the queries differ.
+    """
+    plain_gold, _ = _form(gold_sql, dialect, schema, False, True)
+    if plain_gold is None:
+        return None
+    plain_other, _ = _form(other_sql, dialect, schema, False, True)
+    if plain_other is None:
+        return None
+    if plain_gold == plain_other:
+        return "normal_form"
+    ordered = bool(_read(gold_sql, dialect, schema).order)
+    gold, gold_rules = _form(gold_sql, dialect, schema, True, ordered)
+    other, other_rules = _form(other_sql, dialect, schema, True, ordered)
+    if gold is None or gold != other:
+        return None
+    rules = (gold_rules ^ other_rules) or (gold_rules | other_rules)
+    return " + ".join(sorted(rules)) or "equality"
+
+
+@lru_cache(maxsize=4096)
+def _read(sql: str, dialect: Dialect, schema: Schema) -> Query:
+    columns = {table.name: {c.name: c.declared_type for c in table.columns} for table in schema.tables}
+    return read(resolve(parse_select(sql, dialect), dialect, columns))
+
+
+@lru_cache(maxsize=4096)
+def _form(sql: str, dialect: Dialect, schema: Schema, rules: bool, ordered: bool) -> tuple[str | None, frozenset[str]]:
+    """Normal form as text, and the rules that fired; None for a query that is not understood."""
+    try:
+        query = _read(sql, dialect, schema)
+        if not rules:
+            return shown(query), frozenset()
+        normaliser = Normaliser(schema, query)
+        text = normaliser.shown(normaliser.query(query, repeats=True, ordered=ordered))
+        return text, frozenset(normaliser.fired)
+    except (NotUnderstood, SqlRefused, RecursionError):
+        return None, frozenset()

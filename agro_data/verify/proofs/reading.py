@@ -1,0 +1,316 @@
+"""A resolved tree as terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from sqlglot import exp
+
+from agro_data.databases.opening import folded
+from agro_data.sql.scope import Resolution, Scope, Source, leftmost
+from agro_data.verify.proofs.terms import (
+    Combined,
+    From,
+    Key,
+    NotUnderstood,
+    Query,
+    Select,
+    Term,
+    columns_in,
+    combined,
+    conjuncts,
+    negated,
+)
+
+_COMPARED: dict[type[exp.Expr], tuple[str, bool]] = {
+    exp.EQ: ("=", False),
+    exp.NEQ: ("<>", False),
+    exp.LT: ("<", False),
+    exp.LTE: ("<=", False),
+    exp.GT: ("<", True),
+    exp.GTE: ("<=", True),
+}
+_AGGREGATES: dict[type[exp.Expr], str] = {
+    exp.Count: "count",
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    exp.Min: "min",
+    exp.Max: "max",
+}
+_UNSTABLE = (exp.Rand, exp.Randn, exp.Uuid)
+_UNSTABLE_NAMES = frozenset({"random", "randomblob", "changes", "last_insert_rowid", "total_changes", "setseed"})
+_NOISE = frozenset({"big_int", "safe", "typed", "negate"})
+
+
+def read(found: Resolution) -> Query:
+    """The query of a resolved tree. Raises `NotUnderstood`."""
+    if found.problems:
+        raise NotUnderstood(found.problems[0][1])
+    return _Reader(found).query(found.tree, {})
+
+
+class _Reader:
+    def __init__(self, found: Resolution) -> None:
+        self.found = found
+        self.aliases: dict[int, str] = {}
+        self.positions: dict[str, dict[str, int]] = {}  # alias of a derived table -> column -> position
+        self.ctes: Mapping[str, exp.CTE] = {}
+        self.made = 0
+
+    def query(self, node: exp.Expr, ctes: Mapping[str, exp.CTE]) -> Query:
+        clause = node.args.get("with_")
+        if clause is not None:
+            if clause.args.get("recursive"):
+                raise NotUnderstood("a recursive CTE")
+            ctes = {**ctes, **{folded(cte.alias): cte for cte in clause.expressions}}
+        if isinstance(node, exp.Select):
+            return self._select(node, ctes)
+        if isinstance(node, exp.Subquery):
+            if any(node.args.get(name) is not None for name in ("order", "limit", "offset", "joins")):
+                raise NotUnderstood("a parenthesised query with clauses of its own")
+            return self.query(node.this, ctes)
+        if not isinstance(node, exp.SetOperation):
+            raise NotUnderstood(type(node).__name__)
+        if node.args.get("by_name") or (not isinstance(node, exp.Union) and node.args.get("distinct") is False):
+            raise NotUnderstood("a set operation BY NAME or INTERSECT ALL")
+        operation = node.key + ("" if node.args.get("distinct") or not isinstance(node, exp.Union) else " all")
+        branches = (self.query(node.this, ctes), self.query(node.expression, ctes))
+        scope = self.found.scope_of(leftmost(node))
+        order = node.args.get("order")
+        keys = tuple(self._key(key, self._output(key.this, scope)) for key in (order.expressions if order else ()))
+        limit, offset = (self._bound(node.args.get(name)) for name in ("limit", "offset"))
+        return Combined(operation, branches, keys, limit, offset)
+
+    def _output(self, term: exp.Expr, scope: Scope) -> Term:
+        binding = self.found.binding(term)
+        if isinstance(term, exp.Literal) and term.is_int:
+            return ("output", int(term.this) - 1)
+        if binding is None or binding.kind != "output" or scope.outputs.count(binding.name) != 1:
+            raise NotUnderstood("a set operation ordered by an expression")
+        return ("output", scope.outputs.index(binding.name))
+
+    @staticmethod
+    def _key(key: exp.Expr, term: Term) -> Key:
+        return Key(term, bool(key.args.get("desc")), bool(key.args.get("nulls_first")))
+
+    def _bound(self, node: exp.Expr | None) -> Term | None:
+        if node is None:
+            return None
+        value = node.args.get("expression")
+        if not isinstance(value, exp.Literal):
+            raise NotUnderstood("a LIMIT that is computed")
+        return ("lit", "number", str(value.this))
+
+    def _select(self, node: exp.Select, ctes: Mapping[str, exp.CTE]) -> Select:
+        outer, self.ctes = self.ctes, ctes
+        scope = self.found.scope_of(node)
+        distinct = node.args.get("distinct")
+        if node.args.get("qualify") is not None or node.args.get("windows") or (distinct and distinct.args.get("on")):
+            raise NotUnderstood("QUALIFY, WINDOW or DISTINCT ON")
+        joins = node.args.get("joins") or []
+        if len(scope.sources) != len(joins) + (node.args.get("from_") is not None):
+            raise NotUnderstood("a parenthesised join")
+        sources = [self._source(source, ctes) for source in scope.sources]
+        where: list[Term] = []
+        for number, join in enumerate(joins, 1):
+            side = (join.side or "").upper()
+            odd = join.args.get("using") or join.args.get("method") or side in ("RIGHT", "FULL")
+            if odd or (join.kind or "").upper() not in ("", "INNER", "OUTER", "CROSS"):
+                raise NotUnderstood(f"a {join.method} {side} {join.kind} JOIN")
+            on = conjuncts([self.term(join.args["on"], scope)]) if join.args.get("on") is not None else ()
+            if side == "LEFT":
+                sources[number] = replace(sources[number], left=True, on=on)
+            else:
+                where.extend(on)
+        outputs = tuple(term for item in node.expressions for term in self._item(item, scope))
+        group = node.args.get("group")
+        if group is not None and (len(group.args) > 1 and any(v for k, v in group.args.items() if k != "expressions")):
+            raise NotUnderstood("GROUPING SETS")
+        order = node.args.get("order")
+        keys = order.expressions if order is not None else ()
+        if node.args.get("where") is not None:
+            where.append(self.term(node.args["where"].this, scope))
+        having = [self.term(node.args["having"].this, scope)] if node.args.get("having") is not None else []
+        made = Select(
+            outputs,
+            tuple(sources),
+            conjuncts(where),
+            None if group is None else tuple(self._place(key, scope, outputs) for key in group.expressions),
+            conjuncts(having),
+            distinct is not None,
+            tuple(self._key(key, self._place(key.this, scope, outputs)) for key in keys),
+            self._bound(node.args.get("limit")),
+            self._bound(node.args.get("offset")),
+        )
+        self.ctes = outer
+        return made
+
+    def _place(self, node: exp.Expr, scope: Scope, outputs: tuple[Term, ...]) -> Term:
+        """A key of GROUP BY or ORDER BY: a number is a position."""
+        if isinstance(node, exp.Literal) and node.is_int and 0 < int(node.this) <= len(outputs):
+            return outputs[int(node.this) - 1]
+        return self.term(node, scope)
+
+    def _source(self, source: Source, ctes: Mapping[str, exp.CTE]) -> From:
+        alias = f"s{self.made}"
+        self.made += 1
+        self.aliases[id(source)] = alias
+        if source.table:
+            return From(alias, source.table, tuple(source.columns))
+        node: exp.Expr = source.node
+        declared = node.args.get("alias")
+        if isinstance(node, exp.Table):
+            cte = ctes.get(folded(node.name))
+            if cte is None:
+                raise NotUnderstood(f"a source {node.name}")
+            declared, node = cte.args.get("alias"), cte.this
+        inner = leftmost(node)
+        names = [folded(column.name) for column in declared.args.get("columns") or ()] if declared is not None else []
+        names = names or self.found.scope_of(inner).outputs
+        if len(set(names)) != len(names):
+            raise NotUnderstood("a derived table with two columns of one name")
+        self.positions[alias] = {name: place for place, name in enumerate(names)}
+        outer = self.ctes
+        query = self.query(node, ctes)
+        self.ctes = outer
+        return From(alias, "", tuple(f"#{place}" for place in range(len(names))), query)
+
+    def _item(self, item: exp.Expr, scope: Scope) -> Iterator[Term]:
+        star = isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
+        if not star:
+            yield self.term(item.unalias(), scope)
+            return
+        if item.args.get("except_") or item.args.get("replace") or item.args.get("rename"):
+            raise NotUnderstood("* with EXCEPT or REPLACE")
+        qualifier = folded(item.table) if isinstance(item, exp.Column) else ""
+        for source in scope.sources:
+            if not qualifier or source.alias == qualifier:
+                for name in source.columns:
+                    yield self._column(source, name)
+
+    def _column(self, source: Source, name: str) -> Term:
+        alias = self.aliases.get(id(source))
+        if alias is None:
+            raise NotUnderstood("a reference to a source that is not read yet")
+        positions = self.positions.get(alias)
+        return ("col", alias, name if positions is None else f"#{positions[name]}")
+
+    def term(self, node: exp.Expr, scope: Scope) -> Term:
+        if isinstance(node, exp.Paren):
+            return self.term(node.this, scope)
+        if isinstance(node, exp.Column):
+            return self._reference(node, scope)
+        if isinstance(node, exp.Literal):
+            return ("lit", "text" if node.is_string else "number", str(node.this))
+        if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal):
+            return ("lit", "number", f"-{node.this.this}")
+        if isinstance(node, (exp.And, exp.Or)):
+            return combined(node.key, (self.term(node.this, scope), self.term(node.expression, scope)))
+        if isinstance(node, exp.Not):
+            return self._not(node, scope)
+        if type(node) in _COMPARED:
+            word, turned = _COMPARED[type(node)]
+            left, right = self.term(node.args["this"], scope), self.term(node.args["expression"], scope)
+            sides = (right, left) if turned else (left, right)
+            return (word, *(sorted(sides, key=repr) if word in ("=", "<>") else sides))
+        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
+            return ("isnull", self.term(node.this, scope))
+        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+            subject = self.term(node.this, scope)
+            low, high = self.term(node.args["low"], scope), self.term(node.args["high"], scope)
+            return combined("and", (("<=", low, subject), ("<=", subject, high)))
+        if isinstance(node, exp.In):
+            return self._in(node, scope)
+        if isinstance(node, exp.Exists):
+            return ("exists", self._inner(node.this))
+        if isinstance(node, exp.Query):
+            return ("scalar", self._inner(node))
+        if type(node) in _AGGREGATES and not (isinstance(node, (exp.Max, exp.Min)) and node.expressions):
+            return self._aggregate(node, scope)
+        return self._other(node, scope)
+
+    def _inner(self, node: exp.Expr) -> Query:
+        outer = self.ctes
+        query = self.query(node, outer)
+        self.ctes = outer
+        return query
+
+    def _not(self, node: exp.Not, scope: Scope) -> Term:
+        inner = node.this.unnest()
+        if isinstance(inner, (exp.Predicate, exp.Connector, exp.Not)):
+            if isinstance(inner, exp.Not) and not isinstance(inner.this.unnest(), (exp.Predicate, exp.Connector)):
+                return ("not", self.term(inner, scope))
+            return negated(self.term(inner, scope))
+        return ("not", self.term(inner, scope))
+
+    def _reference(self, node: exp.Column, scope: Scope) -> Term:
+        binding = self.found.binding(node)
+        if binding is not None and binding.kind == "string":
+            return ("lit", "text", binding.name)
+        if binding is not None and binding.kind == "alias" and binding.expression is not None:
+            return self.term(binding.expression, scope)
+        if binding is None or binding.source is None:
+            raise NotUnderstood(f"a reference {node.name}")
+        return self._column(binding.source, binding.name)
+
+    def _in(self, node: exp.In, scope: Scope) -> Term:
+        subject = self.term(node.this, scope)
+        if node.args.get("query") is not None:
+            return ("in", subject, self._inner(node.args["query"]))
+        if not node.expressions or node.args.get("unnest") or node.args.get("field"):
+            raise NotUnderstood("IN over something that is no list")
+        items = [self.term(item, scope) for item in node.expressions]
+        if not all(item[0] == "lit" for item in items):
+            return ("fn", "In", (("this", subject), ("expressions", tuple(sorted(items, key=repr)))))
+        return combined("or", (("=", *sorted((subject, item), key=repr)) for item in items))
+
+    def _aggregate(self, node: exp.Expr, scope: Scope) -> Term:
+        name, inner = _AGGREGATES[type(node)], node.this
+        distinct = isinstance(inner, exp.Distinct)
+        if distinct:
+            if len(inner.expressions) != 1:
+                raise NotUnderstood("an aggregate over several columns")
+            inner = inner.expressions[0]
+        if isinstance(inner, exp.Order) or node.expressions:
+            raise NotUnderstood("an ordered aggregate")
+        if isinstance(inner, exp.Star) or (name == "count" and isinstance(inner, exp.Literal) and not distinct):
+            return ("agg", name, False, None)
+        argument = self.term(inner, scope)
+        own = {self.aliases[id(source)] for source in scope.sources}
+        if any(column[1] not in own for column in columns_in([argument])):
+            raise NotUnderstood("an aggregate over a column from outside")
+        return ("agg", name, distinct and name not in ("min", "max"), argument)
+
+    def _other(self, node: exp.Expr, scope: Scope) -> Term:
+        anonymous = isinstance(node, exp.Anonymous) and node.name.lower() in _UNSTABLE_NAMES
+        if isinstance(node, _UNSTABLE) or anonymous:
+            raise NotUnderstood("a function that gives another value each time")
+        if isinstance(node, (exp.AggFunc, exp.SubqueryPredicate, exp.Star)) and not isinstance(node.parent, exp.Window):
+            raise NotUnderstood(type(node).__name__)
+        if isinstance(node, exp.Anonymous) and node.name.lower() in ("total", "group_concat", "string_agg"):
+            raise NotUnderstood(node.name)
+        values = self._values(node, scope)
+        if isinstance(node, exp.Like) and node.args.get("negate"):
+            return ("not", ("fn", "Like", values))
+        if isinstance(node, (exp.Add, exp.Mul)):
+            sides = sorted((value for _, value in values), key=repr)
+            return ("fn", type(node).__name__, (("left", sides[0]), ("right", sides[1])))
+        return ("fn", type(node).__name__, values)
+
+    def _values(self, node: exp.Expr, scope: Scope) -> tuple[Term, ...]:
+        return tuple(
+            (slot, self._value(value, scope))
+            for slot, value in sorted(node.args.items())
+            if value is not None and value is not False and value != [] and slot not in _NOISE
+        )
+
+    def _value(self, value: object, scope: Scope) -> Any:
+        if isinstance(value, exp.Identifier):
+            return ("lit", "name", folded(value.name))
+        if isinstance(value, exp.Expr):
+            return self.term(value, scope)
+        if isinstance(value, list):
+            return tuple(self._value(item, scope) for item in value)
+        return ("lit", "setting", str(value))
