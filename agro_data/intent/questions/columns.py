@@ -17,7 +17,7 @@ from agro_data.intent.questions.habits import (
     LISTED_SOME,
     SINGULAR_LIST,
 )
-from agro_data.intent.questions.nouns import Scene
+from agro_data.intent.questions.nouns import Scene, compounded
 from agro_data.intent.questions.phrases import term
 from agro_data.intent.questions.totals import totals
 from agro_data.intent.questions.voice import Voice
@@ -72,7 +72,7 @@ def answer(
     if form == "together":
         return Content(_together(scene, expressions, base, many))
     if form == "compound" and owners[0]:
-        theirs = voice.listed([words.plural(f"{scene.one(owners[0])} {p}") for p in _phrases(scene, expressions)])
+        theirs = voice.listed([words.plural(compounded(scene.one(owners[0]), p)) for p in _phrases(scene, expressions)])
         return Content(f"the {theirs} {voice.pick('of', 'for')} {voice.pick('all ', 'the ')}{many}")
     if form == "of each" and simple:
         return Content(joined(scene, expressions, base, f"each {one}"))
@@ -144,7 +144,7 @@ def _is_near(scene: Scene, base: str, alias: str) -> bool:
 
 def _segment(scene: Scene, expression: Expression, base: str) -> str:
     if isinstance(expression, Column) and not scene.same(base, expression.source):
-        return f"{scene.one(expression.source)} {scene.phrase(expression)}"
+        return compounded(scene.one(expression.source), scene.phrase(expression))
     return term(scene, expression, base)
 
 
@@ -169,7 +169,7 @@ def led(scene: Scene, expressions: Sequence[Expression], base: str) -> str:
 
 def _theirs(scene: Scene, base: str, owner: str, names: Sequence[str]) -> str:
     """Columns of what a row of `base` belongs to: "the stadium name", or "the name of its stadium"."""
-    short = [f"{scene.one(owner)} {name}" for name in names]
+    short = [compounded(scene.one(owner), name) for name in names]
     table = scene.table(base)
     taken = {c.phrase.lower() for c in table.columns} if table is not None else set()
     plain = all(len(text.split(" ")) < 4 and text.lower() not in taken for text in short)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Literal
 
@@ -21,6 +22,7 @@ _TIME: dict[Comparator, tuple[str, ...]] = {
     ">": ("after", "later than"),
     "<": ("before", "earlier than"),
 }
+_PARTICIPIAL = re.compile(r"\w+ed (?:at|by|from|in|to)")  # "incorporated in", "directed by"
 _KINDS = ("type", "category", "kind", "class", "genre", "style", "rank")
 
 
@@ -77,9 +79,13 @@ def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Vo
             if counted
             else voice.pick(*[f"{phrase} {text}"] * 5, f"{a_phrase} of {text}")
         )
-        if words.last_word(phrase).lower() in ("id", "number", "code"):
+        if phrase.rsplit(" ", 1)[-1].lower() in ("id", "number", "code"):
             have = voice.pick(*[f"{phrase} {text}"] * 4, f"the {phrase} {text}")
         return Atom(have=have, whose=f"{phrase} {is_} {text}", after=f"aged {text}" if phrase == "age" else "")
+    if operator == "=" and _PARTICIPIAL.fullmatch(phrase):
+        return Atom(
+            whose=f"{phrase} is {text}", after=f"{phrase} {text}", verb=(f"are {phrase} {text}", f"is {phrase} {text}")
+        )
     if operator == "=":
         have = voice.pick(*[f"{phrase} {text}"] * 4, f"the {phrase} {text}")
         return Atom(have=have, whose=f"{phrase} {is_} {text}", after=_placed(phrase, text, voice))
@@ -234,7 +240,7 @@ def _placed(phrase: str, text: str, voice: Voice) -> str:
     """Where a column says a place or a kind, the preposition that leads to it, if one does."""
     last = words.last_word(phrase).lower()
     if phrase in ("city", "state", "county", "province", "district", "region", "town"):
-        return voice.pick(f"in the {phrase} of {text}", f"from the {phrase} of {text}", f"in {phrase} {text}")
+        return voice.pick(f"in the {phrase} of {text}", f"in {phrase} {text}")
     if phrase in ("country", "continent", "nationality"):
         return voice.pick(f"from {text}", f"in {text}") if phrase != "nationality" else ""
     if phrase in ("location", "venue"):

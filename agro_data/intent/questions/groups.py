@@ -68,7 +68,7 @@ def grouped(scene: Scene) -> Content:
 
 
 def _columns(keys: Sequence[Expression]) -> bool:
-    return all(isinstance(key, Column) for key in keys)
+    return all(isinstance(key, Column | DatePart) for key in keys)
 
 
 def _entity(
@@ -151,7 +151,7 @@ def _category(
         where = "for"
         if plain and first_counts and len(asked) == 1:
             where = "in" if _holds(group.one) else voice.pick("with", "for", "for")
-        opening = voice.pick(f"each {group.one}", f"the {kinds}", f"all {kinds}")
+        opening = voice.pick(f"the {kinds}", f"the {kinds}", f"all {kinds}")
         return Content(f"{opening} {voice.weigh(ALONG)} {f} {where} each {group.one}", tail=tail)
     only_count = plain and first_counts and len(asked) == 1
     fits = {

@@ -220,10 +220,18 @@ def compound(owner: str, phrase: str, voice: Voice, taken: frozenset[str]) -> st
     """ "name of the customer" or "customer name", the latter only where the base has no such column itself."""
     if phrase.lower().startswith(owner.lower() + " ") or phrase.lower() == owner.lower():
         return f"{phrase} of the {owner}" if phrase.lower() in taken else phrase
-    short = f"{owner} {phrase}"
+    short = compounded(owner, phrase)
     if short.lower() in taken or len(short.split(" ")) > 4:
         return f"{phrase} of the {owner}"
     return voice.pick(short, f"{phrase} of the {owner}")
+
+
+def compounded(owner: str, phrase: str) -> str:
+    """ "customer name"; "customer policy type" for the policy type of a customer policy."""
+    before, _, last = owner.rpartition(" ")
+    if phrase.lower().startswith((f"{owner.lower()} ", f"{last.lower()} ")):
+        return phrase if phrase.lower().startswith(f"{owner.lower()} ") or not before else f"{before} {phrase}"
+    return f"{owner} {phrase}"
 
 
 def key_role(

@@ -113,4 +113,6 @@ def _several(np: str) -> bool:
     """Whether "all" may stand before the phrase: a plural of unlimited number."""
     limited = re.search(r"\b(?:all|each|every|both|either|\d+|number|pairs)\b", np.split(" of ", 1)[0] + np[-60:])
     first = np.removeprefix("the ").split(" of ")[0].split(" and ")[0].split(",")[0]
+    if " of all " in np or " for all " in np:
+        return False
     return np.startswith("the ") and verb_for(np) == "are" and limited is None and words.is_plural(first)

@@ -24,7 +24,11 @@ def totals(scene: Scene, expressions: Sequence[Expression], many: str) -> Conten
     if len(expressions) == 1 and isinstance(expressions[0], Aggregate) and expressions[0].function == "count":
         return _how_many(scene, expressions[0], many)
     if len(expressions) == 1 and isinstance(expressions[0], Share):
-        return percentage(scene, expressions[0], many)
+        said = percentage(scene, expressions[0], many)
+        if many == scene.many(scene.grain):
+            return said
+        # A chain of "that have ... that have" is hard to follow: the rows come first.
+        return Content(said.np.replace(f" of {many} ", " ", 1), lead=f"among {many}")
     np = figures(scene, expressions, many)
     ask = ""
     first = expressions[0]

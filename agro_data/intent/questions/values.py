@@ -19,9 +19,10 @@ _WORD = re.compile(r"[a-z]{4,}|[A-Z]{2,6}|[A-Z]{1,4}-?\d{1,5}")
 _UNIT_NAMES = {"ms": "millisecond", "kg": "kilogram", "km": "kilomet", "$": "dollar", "mi": "mile", "s": "second",
                "min": "minute", "%": "percent", "USD": "dollar"}  # fmt: skip
 _GRAMMAR = frozenset((
-    "all", "and", "any", "are", "been", "both", "each", "either", "every", "false", "from", "have", "many",
-    "most", "none", "not", "null", "other", "some", "than", "that", "their", "true", "what", "which", "with",
-    "without", "yes",
+    "above", "after", "all", "among", "and", "any", "are", "been", "before", "below", "between", "both", "by",
+    "during", "each", "either", "every", "false", "fewer", "from", "have", "highest", "into", "least", "less", "like",
+    "lowest", "many", "more", "most", "none", "not", "null", "only", "other", "over", "same", "since", "some", "than",
+    "that", "their", "true", "under", "until", "what", "when", "where", "which", "with", "within", "without", "yes",
 ))  # fmt: skip
 _UNSAFE = frozenset({"And", "Or", "Not", "The", "In", "Of", "With", "By", "All", "Any", "None", "Other", "No", "Yes"})
 

@@ -18,8 +18,10 @@ SINGULAR_IN_S = frozenset((
     "sms", "species", "status", "stress", "success", "tennis", "texas", "thesis", "virus",
 ))
 
-# Participles that do not end in -ed: "days held".
-IRREGULAR_PARTICIPLES = frozenset(("built", "held", "lost", "made", "paid", "sent", "sold", "taken", "won"))
+# Participles, and what stands like one, that do not end in -ed: "days held".
+IRREGULAR_PARTICIPLES = frozenset((
+    "available", "built", "held", "lost", "made", "paid", "sent", "sold", "taken", "won",
+))
 
 # Nouns of persons: "who" and "their".
 PEOPLE = frozenset((

@@ -1,0 +1,160 @@
+"""A careful reader answers as the SQL does: no group left out unsaid, digits not sorted, namesakes told apart."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from agro_data.intent.atlas import has_order
+from agro_data.intent.prior import default_prior
+from agro_data.intent.questions import STYLES, render_question
+from agro_data.intent.sample import sample_intents
+from agro_data.intent.tree import (
+    Aggregate,
+    Column,
+    Comparison,
+    Intent,
+    Join,
+    Output,
+    Query,
+    SetOperation,
+    Shape,
+    Source,
+    Value,
+)
+from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
+
+sys.path.insert(0, str(Path(__file__).parent))
+import shop
+
+
+def only(shape: str, profile: DatabaseProfile, count: int) -> list[Intent]:
+    prior = default_prior().with_shapes({s: 0 for s in get_args(Shape) if s != shape})
+    return list(islice(sample_intents(profile, 3, prior, coverage=0), count))
+
+
+def with_gaps() -> DatabaseProfile:
+    """The shop, where every foreign key leaves parents without children, and no two parents share a name."""
+    profile = shop.profile()
+    tables = []
+    for table in profile.tables:
+        keys = {c for k in profile.foreign_keys if k.table == table.name for c in k.columns}
+        columns = tuple(replace(c, distinct=2) if c.name in keys else c for c in table.columns)
+        tables.append(replace(table, columns=columns))
+    return replace(profile, tables=tuple(tables))
+
+
+def grouped_by_parent(intents: list[Intent]) -> Iterator[Query]:
+    for intent in intents:
+        query = intent.query
+        if isinstance(query, Query) and query.joins and query.group_by[0] not in own_columns(query):
+            yield query
+
+
+def own_columns(query: Query) -> set[object]:
+    return {k for k in query.group_by if isinstance(k, Column) and k.source == query.subject.alias}
+
+
+def test_parents_without_rows_are_not_passed_over_for_the_fewest() -> None:
+    seen = 0
+    for query in grouped_by_parent(only("superlative_group", with_gaps(), 60)):
+        key = query.order_by[0]
+        if isinstance(key.expression, Aggregate) and key.expression.function in ("count", "sum"):
+            assert key.descending
+            seen += 1
+    assert seen > 3
+
+
+def test_no_upper_bound_on_the_rows_of_parents_that_may_have_none() -> None:
+    seen = 0
+    for query in grouped_by_parent(only("having", with_gaps(), 60)):
+        test = query.having
+        assert isinstance(test, Comparison)
+        if isinstance(test.left, Aggregate) and test.left.function == "count" and not test.left.distinct:
+            assert test.operator in (">", ">=", "=")
+            seen += 1
+    assert seen > 3
+
+
+def test_sets_are_compared_by_what_tells_their_rows_apart() -> None:
+    profile = shop.profile()
+    tables = {t.name: t for t in profile.tables}
+    seen = 0
+    for intent in only("set_operation", profile, 80):
+        assert isinstance(intent.query, SetOperation)
+        left = intent.query.left
+        shown = left.select[0].expression
+        assert isinstance(shown, Column)
+        table = tables[next(s.table for s in left.sources if s.alias == shown.source)]
+        if left.joins and shown.source != left.subject.alias:
+            assert table.column(shown.name).unique or table.primary_key == (shown.name,)
+            seen += 1
+    assert seen > 3
+
+
+@pytest.mark.parametrize(
+    ("values", "sorts"),
+    [
+        (("Lyon", "Oslo", "Porto", "Ghent", "3rd Street"), True),
+        (("9", "10", "100"), False),
+        (("$5", "$12.50"), False),
+        (("72.5 kg", "101 kg"), False),
+        (("A1", "B2"), True),
+    ],
+)
+def test_text_that_opens_with_numbers_has_no_order(values: tuple[str, ...], sorts: bool) -> None:
+    common = tuple((v, 1) for v in values)
+    column = ColumnProfile("size", "TEXT", "text", "text", "size", distinct=len(values), common=common)
+    assert has_order(column) == sorts
+
+
+ITEM = TableProfile(
+    "item",
+    40,
+    (
+        ColumnProfile("maker_id", "INTEGER", "integer", "identifier", "maker ID", distinct=9),
+        ColumnProfile("color", "TEXT", "text", "category", "color"),
+        ColumnProfile("price", "REAL", "real", "measure", "price"),
+    ),
+    "item",
+    "items",
+)
+MAKER = TableProfile(
+    "maker",
+    12,
+    (
+        ColumnProfile("maker_id", "INTEGER", "integer", "identifier", "ID", unique=True, distinct=12),
+        ColumnProfile("name", "TEXT", "text", "text", "name", unique=True, distinct=12),
+    ),
+    "maker",
+    "makers",
+    primary_key=("maker_id",),
+    label_columns=("name",),
+)
+PROFILE = DatabaseProfile(
+    "d", "sqlite", "0" * 64, (ITEM, MAKER), (ForeignKey("item", ("maker_id",), "maker", ("maker_id",)),)
+)
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_groups_of_some_rows_start_from_those_rows(style: str) -> None:
+    count = Output(Aggregate("count"))
+    dear = Comparison(">", Column("t1", "price"), Value(5, ("item", "price")))
+    color = Column("t1", "color")
+    name = Column("t2", "name")
+    join = Join("t1", "t2", (("maker_id", "maker_id"),))
+    queries = (
+        Query((Source("t1", "item"),), (Output(color), count), where=dear, group_by=(color,)),
+        Query((Source("t1", "item"), Source("t2", "maker")), (Output(name), count), (join,), dear, (name,)),
+    )
+    for query in queries:
+        for seed in range(6):
+            text = render_question(Intent("d", "group", query, 1), PROFILE, style, seed).text
+            assert text.lower().startswith("among items"), text
+            assert " 5" in text
