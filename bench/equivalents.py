@@ -1,0 +1,191 @@
+"""Are mutants that a proof calls equivalent equivalent? They are run on instances, and a sample is drawn to be read.
+
+python -m bench.equivalents ../shared/data/spider/train.json --databases ../shared/data/spider/database --draw 300
+
+Gold and mutant must agree on every instance: random ones of the database, and ones directed at the pair. Where they
+differ only because the gold's own answer is open to chance there (a tie, as `verify.ties` finds it), the pair is
+counted apart. The pairs drawn are printed for a person to judge.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Database, Limits
+from agro_data.fingerprint import seed_of
+from agro_data.populate.instances import instance_schema, instances, random_rows
+from agro_data.populate.schema import PopulateError, Schema
+from agro_data.populate.writer import write_duckdb, write_sqlite
+from agro_data.profiling.cache import cached_profile
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.parse import parse_select
+from agro_data.sql.scope import Resolution, resolve
+from agro_data.verify.equivalence import strict
+from agro_data.verify.mutants import Mutant, mutants_of
+from agro_data.verify.proofs import proved_equivalent
+from agro_data.verify.ties import chance_in, probes_of
+
+RANDOM = 6  # random instances of a database
+DIRECTED = 3  # instances directed at one pair
+ROWS = 30
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A mutant that is called equivalent, and the rule that says so."""
+
+    db_id: str
+    gold: str
+    mutant: Mutant
+    rule: str
+
+
+def main() -> None:
+    """Print figures as JSON, then the pairs drawn."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("questions", type=Path)
+    parser.add_argument("--databases", type=Path, required=True)
+    parser.add_argument("--draw", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--golds", type=int, default=0, help="only so many golds, drawn by the seed (0: all)")
+    arguments = parser.parse_args()
+    asked = json.loads(arguments.questions.read_text(encoding="utf-8"))
+    golds = sorted({(str(row["db_id"]), str(row.get("query") or row["sql"])) for row in asked})
+    if arguments.golds:
+        golds = sorted(Random(arguments.seed).sample(golds, min(arguments.golds, len(golds))))
+    figures, pairs = measure(golds, arguments.databases, arguments.seed)
+    print(json.dumps(figures, indent=1))
+    drawn = Random(arguments.seed).sample(pairs, min(arguments.draw, len(pairs)))
+    for number, pair in enumerate(drawn, 1):
+        print(f"\n{number}. {pair.db_id} [{pair.rule}] {pair.mutant.kind}: {pair.mutant.what}")
+        print(f"   gold:   {' '.join(pair.gold.split())}\n   mutant: {pair.mutant.sql}")
+
+
+def measure(golds: list[tuple[str, str]], databases: Path, seed: int) -> tuple[dict[str, Any], list[Pair]]:
+    """Figures, and all pairs called equivalent."""
+    found = {database.db_id: database for database in find_databases(databases).databases}
+    pairs: list[Pair] = []
+    wrong: list[dict[str, str]] = []
+    counts: Counter[str] = Counter()
+    mutants: list[int] = []
+    milliseconds: list[float] = []
+    proving: list[float] = []
+    with tempfile.TemporaryDirectory() as folder, Sandbox(workers=2, limits=Limits(seconds=5.0)) as sandbox:
+        for db_id in sorted({db_id for db_id, _ in golds}):
+            profile = cached_profile(found[db_id], Path(folder) / "profiles")
+            schema = instance_schema(profile)
+            mine: list[Pair] = []
+            for gold in (sql for name, sql in golds if name == db_id):
+                tree = resolve(parse_select(gold, profile.dialect), profile.dialect, profile.schema)
+                start = time.process_time()
+                made = mutants_of(tree, profile.dialect, profile.schema)
+                milliseconds.append(1000 * (time.process_time() - start))
+                mutants.append(len(made))
+                start = time.process_time()
+                for mutant in made:
+                    rule = proved_equivalent(gold, mutant.sql, profile.dialect, schema)
+                    if rule is not None:
+                        mine.append(Pair(db_id, gold, mutant, rule))
+                proving.append(1000 * (time.process_time() - start) / max(len(made), 1))
+            place = Path(folder) / db_id
+            wrong += _executed(mine, found[db_id], profile, schema, sandbox, place, seed, counts)
+            pairs += mine
+    return {
+        "golds": len(mutants),
+        "mutants": sum(mutants),
+        "mutants_median": statistics.median(mutants),
+        "mutants_cpu_ms_median": round(statistics.median(milliseconds), 2),
+        "proof_cpu_ms_a_mutant_median": round(statistics.median(proving), 3),
+        "called_equivalent": len(pairs),
+        "rules": dict(Counter(pair.rule for pair in pairs).most_common()),
+        "kinds": dict(Counter(pair.mutant.kind for pair in pairs).most_common()),
+        **counts,
+        "disagreements": len(wrong),
+        "shown": wrong[:20],
+    }, pairs
+
+
+def _executed(
+    pairs: list[Pair],
+    source: Database,
+    profile: DatabaseProfile,
+    schema: Schema,
+    sandbox: Sandbox,
+    folder: Path,
+    seed: int,
+    counts: Counter[str],
+) -> list[dict[str, str]]:
+    """Pairs that disagree on an instance where the gold's answer is not open to chance."""
+    write = write_sqlite if profile.dialect == "sqlite" else write_duckdb
+    made: list[Database] = []
+
+    def instance(rows: Any) -> Database | None:
+        name = f"{len(made)}.{profile.dialect}"
+        try:
+            path = write(schema, rows, folder / name)
+        except PopulateError:
+            counts["instances_refused"] += 1
+            return None
+        digest = f"{seed_of(str(folder), name):064x}"
+        layout = "sqlite" if profile.dialect == "sqlite" else "duckdb"
+        made.append(replace(source, path=path, layout=layout, content_hash=digest, relative_path=name))
+        return made[-1]
+
+    common = [
+        instance(random_rows(schema, profile, seed_of(seed, number), ROWS)) for number in range(RANDOM if pairs else 0)
+    ]
+    work: list[tuple[Pair, Database]] = []
+    trees: dict[str, Resolution] = {}
+
+    def tree(sql: str) -> Resolution:
+        if sql not in trees:
+            trees[sql] = resolve(parse_select(sql, profile.dialect), profile.dialect, profile.schema)
+        return trees[sql]
+
+    for pair in pairs:
+        directed = instances(tree(pair.gold), schema, profile, seed, tree(pair.mutant.sql))
+        places = [*common, *(instance(rows) for rows in islice(directed, DIRECTED))]
+        work += [(pair, place) for place in places if place is not None]
+    golds = sandbox.run_many([(place, pair.gold) for pair, place in work], want="rows")
+    others = sandbox.run_many([(place, pair.mutant.sql) for pair, place in work], want="rows")
+    wrong = []
+    for (pair, place), gold, other in zip(work, golds, others, strict=True):
+        counts["comparisons"] += 1
+        if not gold.ok:
+            counts["gold_failed"] += 1
+            continue
+        counts["not_empty"] += bool(gold.rows)
+        if other.ok and strict(gold.rows, other.rows, ordered=tree(pair.gold).tree.args.get("order") is not None).equal:
+            continue
+        if _by_chance(pair, place, tree(pair.gold), sandbox):
+            counts["open_to_chance"] += 1
+            continue
+        wrong.append(
+            {"db_id": pair.db_id, "gold": pair.gold, "mutant": pair.mutant.sql, "rule": pair.rule,
+             "rows": str(gold.rows[:3]), "mutant_rows": other.error or str(other.rows[:3])}
+        )  # fmt: skip
+    return wrong
+
+
+def _by_chance(pair: Pair, place: Database, gold: Resolution, sandbox: Sandbox) -> bool:
+    if chance_in(gold) is not None:
+        return True
+    probes = probes_of(gold, place.dialect)
+    results = sandbox.run_many([(place, probe.sql) for probe in probes], want="rows")
+    return any(result.ok and probe.judge(result.rows) for probe, result in zip(probes, results, strict=True))
+
+
+if __name__ == "__main__":
+    main()
