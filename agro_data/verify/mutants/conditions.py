@@ -13,10 +13,10 @@ from agro_data.sql.scope import Scope, local_nodes
 from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, leaves, links, swap
 
 _OTHERS: dict[type[exp.Expr], tuple[type[exp.Expr], ...]] = {
-    exp.GT: (exp.GTE, exp.LT),
-    exp.GTE: (exp.GT, exp.LTE),
-    exp.LT: (exp.LTE, exp.GT),
-    exp.LTE: (exp.LT, exp.GTE),
+    exp.GT: (exp.GTE, exp.LT, exp.NEQ),
+    exp.GTE: (exp.GT, exp.LTE, exp.EQ),
+    exp.LT: (exp.LTE, exp.GT, exp.NEQ),
+    exp.LTE: (exp.LT, exp.GTE, exp.EQ),
     exp.EQ: (exp.NEQ, exp.GTE, exp.LTE),
     exp.NEQ: (exp.EQ, exp.GT, exp.LT),
 }
@@ -154,7 +154,8 @@ def _literal(place: Place, node: exp.Expr, label: str) -> Iterator[Edit]:
     else:
         text = str(node.this if isinstance(node, exp.Literal) else node.name)
         cases = [text.upper(), text.lower(), text.capitalize()]
-        others = [exp.Literal.string(value) for value in dict.fromkeys(cases) if value != text][:2]
+        near = text[:-1] if text.endswith("s") and len(text) > 1 else text + "s"
+        others = [exp.Literal.string(value) for value in (*[v for v in dict.fromkeys(cases) if v != text][:2], near)]
     for weight, other in enumerate(others):
         yield Edit("literal", label, node, other, (swap(node, other),), weight=weight)
 

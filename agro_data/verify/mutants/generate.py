@@ -26,14 +26,14 @@ from agro_data.verify.mutants.values import of_values
 MOST = 60  # mutants of one query
 LIMITS = {
     "column": 16,
-    "comparison": 8,
-    "literal": 6,
+    "comparison": 10,
+    "literal": 9,
     "aggregate": 6,
     "count": 6,
     "condition_dropped": 8,
-    "join_key": 4,
+    "join_key": 6,
     "group_key": 5,
-    "pattern": 4,
+    "pattern": 5,
     "list": 3,
     "case": 4,
     "window": 6,

@@ -12,10 +12,10 @@ from agro_data.verify.mutants.columns import candidates, kind_class, reference
 from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, linking, swap
 
 _AGGREGATES: dict[type[exp.Expr], tuple[type[exp.Expr], ...]] = {
-    exp.Sum: (exp.Avg, exp.Max),
-    exp.Avg: (exp.Sum, exp.Max),
-    exp.Max: (exp.Min, exp.Avg),
-    exp.Min: (exp.Max, exp.Avg),
+    exp.Sum: (exp.Avg, exp.Max, exp.Min),
+    exp.Avg: (exp.Sum, exp.Max, exp.Min),
+    exp.Max: (exp.Min, exp.Avg, exp.Sum),
+    exp.Min: (exp.Max, exp.Avg, exp.Sum),
 }
 _ARITHMETIC: dict[type[exp.Expr], type[exp.Binary]] = {
     exp.Add: exp.Sub,
@@ -53,6 +53,7 @@ def of_values(place: Place, scope: Scope) -> Iterator[Edit]:
             elif isinstance(part, exp.Window):
                 yield from _window(part, label)
     yield from _distinct(place, scope)
+    yield from _guarded(place, scope)
 
 
 def _clauses(scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
@@ -111,7 +112,7 @@ def _other_aggregate(place: Place, scope: Scope, part: exp.Expr, label: str) -> 
         yield Edit("null", label, part, new, (swap(part, new),))
     if type(part) in _AGGREGATES:
         new = exp.Count(this=exp.Star(), big_int=True)
-        yield Edit("aggregate", label, part, new, (swap(part, new),), weight=3)
+        yield Edit("aggregate", label, part, new, (swap(part, new),), weight=4)
 
 
 def _other_count(place: Place, scope: Scope, part: exp.Count, label: str) -> Iterator[Edit]:
@@ -214,6 +215,24 @@ def _distinct(place: Place, scope: Scope) -> Iterator[Edit]:
         yield Edit("distinct", label, "DISTINCT", "dropped", (Change(select, "distinct", None),), weight=0)
     elif not _one_row(select):
         yield Edit("distinct", label, "DISTINCT", "added", (Change(select, "distinct", exp.Distinct()),), weight=0)
+
+
+def _guarded(place: Place, scope: Scope) -> Iterator[Edit]:
+    """Rows without a value left out, where the value is asked for."""
+    select = scope.select
+    where = select.args.get("where")
+    for item in select.expressions:
+        column = item.unalias()
+        binding = place.found.binding(column) if isinstance(column, exp.Column) else None
+        if binding is None or not any(binding.source is own for own in scope.sources):
+            continue
+        test: exp.Expr = exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null()))
+        added = test
+        if where is not None:
+            old = where.this
+            test = exp.And(this=exp.paren(old) if isinstance(old, exp.Or) else old.copy(), expression=test)
+        change = Change(select, "where", exp.Where(this=test))
+        yield Edit("null", place.label("WHERE", scope), added, "added", (change,), weight=1)
 
 
 def _one_row(select: exp.Select) -> bool:
