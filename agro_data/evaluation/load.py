@@ -18,7 +18,10 @@ from agro_data.evaluation.rows import BIRD_MARK, LINES, SUFFIXES, Item, LoadProb
 __all__ = ["LoadProblem", "Loaded", "LoadedPredictions", "Pair", "Prediction", "UnreadableInput"]
 __all__ += ["load_pairs", "load_predictions"]
 
-QUESTION = ("question", "utterance", "nl", "nl_question", "natural_language_question", "final_utterance")
+QUESTION = (
+    *("question", "utterance", "nl", "nl_question", "natural_language_question", "final_utterance"),
+    "spidersynquestion",  # Spider-Syn
+)
 SQL = ("query", "sql", "gold_sql", "gold", "gold_query", "golden_sql", "sql_query", "target_sql", "ground_truth")
 GOLD = ("gold_sql", "gold", "gold_query", "golden_sql", "target_sql", "ground_truth", "query", "sql", "sql_query")
 PREDICTED = (
@@ -105,6 +108,8 @@ def load_pairs(path: Path | str) -> Loaded:
         found, wrong = _pairs(file, items)
         pairs += found
         problems += wrong
+    if pairs and not any(pair.question for pair in pairs):
+        notes.append(f"{place.name}: no question in any row; expected {_spellings(QUESTION)}")
     if not pairs:
         first = f" (first: {problems[0]})" if problems else ""
         expected = f"expected rows with {_spellings(SQL)} and {_spellings(DATABASE)}"

@@ -11,14 +11,18 @@ from sqlglot import exp
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Result
 from agro_data.pairs.finding import Finding
+from agro_data.populate.instances import instance_schema
+from agro_data.populate.schema import Schema as Keys
+from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.scope import Resolution, Schema, leftmost
+from agro_data.sql.scope import Resolution, leftmost
 from agro_data.verify.check import Verdict, verify_statements
 from agro_data.verify.difference import first_difference
 from agro_data.verify.execution import execute, failure
 from agro_data.verify.gate import check_statement
 from agro_data.verify.informative import Variant, drop_variants
+from agro_data.verify.proofs import proved_equivalent
 from agro_data.verify.ties import CUT
 
 _GATE = {
@@ -47,14 +51,18 @@ _RAN = {
     "row_order": "row_order",
     "undecided": "not_analysed",
 }
-_PROVED = ("useless_distinct",)
 _PARTS = {"WHERE": "predicate", "HAVING": "predicate", "QUALIFY": "predicate", "ON": "predicate"}
 
 
 def examine(
-    database: Database, schema: Schema, statements: Sequence[str], sandbox: Sandbox, shuffled: Database | None
+    database: Database,
+    profile: DatabaseProfile,
+    statements: Sequence[str],
+    sandbox: Sandbox,
+    shuffled: Database | None,
 ) -> tuple[dict[str, list[Finding]], dict[str, Result], dict[str, Resolution]]:
     """Findings, results and resolved names of each distinct statement; results only of those that run."""
+    schema = profile.schema
     verdicts = dict(
         zip(
             statements,
@@ -73,7 +81,7 @@ def examine(
     for sql, resolved in names.items():
         apart = unlinked(resolved)
         found[sql] += [apart] if apart is not None else []
-    for sql, more in _idle_parts(database, names, results, sandbox).items():
+    for sql, more in _idle_parts(database, names, results, instance_schema(profile), sandbox).items():
         found[sql] += more
     _add_witnesses(database, shuffled, found, sandbox)
     found = {sql: list({(one.kind, one.says): one for one in findings}.values()) for sql, findings in found.items()}
@@ -128,9 +136,9 @@ def _has_one_extreme(names: Resolution) -> bool:
 
 
 def _idle_parts(
-    database: Database, names: Mapping[str, Resolution], results: Mapping[str, Result], sandbox: Sandbox
+    database: Database, names: Mapping[str, Resolution], results: Mapping[str, Result], keys: Keys, sandbox: Sandbox
 ) -> dict[str, list[Finding]]:
-    """Conditions, joins and DISTINCTs without which the answer is the same on this data."""
+    """Conditions, joins and DISTINCTs without which the answer is the same on this data, or provably on any."""
     telling = [sql for sql in names if results[sql].ok and results[sql].row_count and not results[sql].all_null]
     variants = [
         (sql, kind, variant)
@@ -141,13 +149,14 @@ def _idle_parts(
     without = execute([(database, variant.sql) for _, _, variant in variants], sandbox)
     found: dict[str, list[Finding]] = {}
     for (sql, kind, variant), result in zip(variants, without, strict=True):
-        if kind in _PROVED:
-            found.setdefault(sql, []).append(
-                Finding(kind, f"The answer is the same without {variant.name}.", variant.sql)
-            )
-        elif result.ok and result.digest == results[sql].digest:
-            says = f"The answer on this data is the same without {variant.name}."
-            found.setdefault(sql, []).append(Finding(f"untested_{kind}", says, variant.sql))
+        if result.ok and result.digest == results[sql].digest:
+            rule = proved_equivalent(sql, variant.sql, database.dialect, keys)
+            if rule:
+                says = f"Wherever the keys hold, the answer is the same without {variant.name} (proved: {rule})."
+            else:
+                says = f"The answer on this data is the same without {variant.name}."
+            name = f"useless_{kind}" if rule else f"untested_{kind}"
+            found.setdefault(sql, []).append(Finding(name, says, variant.sql))
     return found
 
 
@@ -159,8 +168,7 @@ def _variants(found: Resolution, dialect: Dialect) -> Iterator[tuple[str | None,
         distinct = select.args.get("distinct")
         if distinct is not None:
             select.set("distinct", None)
-            kind = "useless_distinct" if _is_set_anyway(select, distinct) else "distinct"
-            yield kind, Variant("DISTINCT", sql_text(found.tree, dialect))
+            yield "distinct", Variant("DISTINCT", sql_text(found.tree, dialect))
             select.set("distinct", distinct)
     for call in list(found.tree.find_all(exp.AggFunc)):
         inner = call.this
@@ -170,16 +178,6 @@ def _variants(found: Resolution, dialect: Dialect) -> Iterator[tuple[str | None,
             yield "distinct", Variant(name, sql_text(found.tree, dialect))
             inner.set("expressions", [call.this])
             call.set("this", inner)
-
-
-def _is_set_anyway(select: exp.Select, distinct: exp.Expr) -> bool:
-    """A branch of a set operation that drops duplicates itself, or a set that values are looked up in."""
-    if select.args.get("limit") is not None or distinct.args.get("on") is not None:
-        return False
-    holder = select.parent
-    if isinstance(holder, exp.Subquery) and not holder.alias:
-        holder = holder.parent
-    return isinstance(holder, exp.In) or (isinstance(holder, exp.SetOperation) and bool(holder.args.get("distinct")))
 
 
 # --- joins -------------------------------------------------------------------------------------------------------

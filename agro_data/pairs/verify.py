@@ -153,7 +153,7 @@ def _check(task: _Task) -> _Answer:
     database, sandbox = task.database, _sandbox()
     profile = cached_profile(database, task.cache / "profiles")
     statements = list(dict.fromkeys(pair.sql for pair in task.pairs))
-    found, results, names = examine(database, profile.schema, statements, sandbox, _shuffled(task))
+    found, results, names = examine(database, profile, statements, sandbox, _shuffled(task))
     for sql, more in check_literals(database, names, sandbox).items():
         found[sql] += more
     findings = [

@@ -72,6 +72,16 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
         ("Not sold?", "SELECT stall_id FROM stall EXCEPT SELECT stall_id FROM sale"),
     ),
     (
+        "useless_join",
+        ("Amounts?", "SELECT T1.amount FROM sale AS T1 JOIN stall AS T2 ON T1.stall_id = T2.stall_id"),
+        ("Amounts?", "SELECT T1.amount, T2.name FROM sale AS T1 JOIN stall AS T2 ON T1.stall_id = T2.stall_id"),
+    ),
+    (
+        "useless_predicate",
+        ("Which stalls?", "SELECT name FROM stall WHERE stall_id IS NOT NULL"),
+        ("Which stalls?", "SELECT name FROM stall WHERE opened > 2000 OR town = 'York'"),
+    ),
+    (
         "untested_distinct",
         ("Which names?", "SELECT DISTINCT name FROM stall"),
         ("Which stalls sold?", "SELECT DISTINCT stall_id FROM sale"),
@@ -83,8 +93,9 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
     ),
     (
         "untested_join",
-        ("Amounts?", "SELECT T1.amount FROM sale AS T1 JOIN stall AS T2 ON T1.stall_id = T2.stall_id"),
-        ("Amounts?", "SELECT T1.amount, T2.name FROM sale AS T1 JOIN stall AS T2 ON T1.stall_id = T2.stall_id"),
+        ("Which of the first two?", "SELECT DISTINCT T2.name FROM sale AS T1 JOIN stall AS T2 "
+         "ON T1.stall_id = T2.stall_id WHERE T2.opened < 2002"),
+        ("Towns?", "SELECT DISTINCT T2.town FROM sale AS T1 JOIN stall AS T2 ON T1.stall_id = T2.stall_id"),
     ),
     (
         "literal_other_case",
