@@ -245,6 +245,11 @@ class Normaliser:
             if guard and Facts(self.known, replace(select, where=tuple(rest))).never_null(test[1]):
                 self.fired.add("not_null")
                 continue
+            closer = self._extreme(term, facts)
+            if closer != term:
+                self.fired.add("extreme")
+                where.append(closer)
+                continue
             if self._holds(term, facts):
                 self.fired.add("foreign_key")
                 continue
@@ -262,6 +267,31 @@ class Normaliser:
             having=conjuncts(rebuilt(term, change) for term in select.having),
             order=tuple(replace(key, term=rebuilt(key.term, change)) for key in select.order),
         )
+
+    @staticmethod
+    def _extreme(term: Term, facts: Facts) -> Term:
+        """No value of a column lies beyond its own MAX or MIN: `c >= MAX(c)` is `c = MAX(c)`."""
+        for place, name in ((1, "max"), (2, "min")):
+            if term[0] not in ("<=", "<>") or (term[0] == "<=" and term[place][0] != "scalar"):
+                continue
+            bound, column = (
+                (term[place], term[3 - place]) if term[place][0] == "scalar" else (term[3 - place], term[place])
+            )
+            if bound[0] != "scalar" or column[0] != "col" or not isinstance(bound[1], Select):
+                continue
+            inner = bound[1]
+            plain = replace(inner, outputs=(), sources=()) == Select((), ())
+            if not plain or len(inner.sources) != 1 or len(inner.outputs) != 1 or inner.outputs[0][0] != "agg":
+                continue
+            _, aggregate, _, argument = inner.outputs[0]
+            source = inner.sources[0]
+            own = argument is not None and argument == ("col", source.alias, column[2]) and source.table
+            if aggregate != name or not own or facts.known.table_of.get(column[1]) != source.table:
+                continue
+            if term[0] == "<>":
+                return ("<", column, bound) if name == "max" else ("<", bound, column)
+            return ("=", *sorted((column, bound), key=repr))
+        return term
 
     @staticmethod
     def _holds(term: Term, facts: Facts) -> bool:
