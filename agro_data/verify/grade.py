@@ -7,6 +7,7 @@ prediction is run up to the first instance that tells it apart.
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -18,9 +19,11 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Result, Trial
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import Schema
+from agro_data.sql.spelling import spelling
 from agro_data.verify.difference import first_difference
 from agro_data.verify.equivalence import Comparison, Mode, Rows, compare
 from agro_data.verify.gate import check_statement
+from agro_data.verify.hedging import hedges
 
 ERROR_CLASSES = (
     "missing",  # no prediction
@@ -85,6 +88,7 @@ class Standard:
     """
 
     golds: tuple[str, ...]  # the gold, then its alternatives
+    spelled: str
     ordered: bool
     databases: tuple[Database, ...]
     expected: list[tuple[str, ...]]
@@ -124,7 +128,7 @@ class GoldResults:
         for database in runs:
             right = [result for sql in golds if (result := self._results[_key(database, sql)]).ok]
             expected.append(tuple([r.ordered_digest if ordered else r.digest for r in right]))
-        standard = Standard(golds, ordered, runs, expected)
+        standard = Standard(golds, spelling(case.gold), ordered, runs, expected)
         standard.always_empty = not any(result.row_count for result in results)
         if not case.databases:
             standard.refusal = Grade(0.0, "no database to grade on", "no_database")
@@ -151,8 +155,14 @@ class _Open:
 
     case: Case
     standard: Standard
+    spelled: str
     agreed: int = 0
     grade: Grade | None = None
+
+    @property
+    def database(self) -> Database:
+        """The one that is next."""
+        return self.standard.databases[self.agreed]
 
 
 def grade_many(
@@ -161,74 +171,106 @@ def grade_many(
     """One grade for each case, in order. Cases that say the same are run once; a wrong one costs one execution.
 
     `guarded` adds what a reward needs so that nothing but an answer earns: what is right must also pass the
-    statement gate, must read a table if the gold does, and its gold must not be empty on every instance.
+    statement gate, must read a table if the gold does, must not be a choice among answers (`intent` allows further
+    columns), and its gold must not be empty on every instance.
     """
     opened: dict[tuple[int, str], _Open] = {}
     places: list[_Open] = []
     for case, standard in zip(cases, golds.standards(cases, sandbox, mode), strict=True):
-        one = opened.setdefault((id(standard), case.predicted), _Open(case, standard))
-        places.append(one)
-    waiting = list(opened.values())
-    for one in waiting:
-        one.grade = _refused(one, guarded)
-    while waiting := [one for one in waiting if one.grade is None]:
-        _run(waiting, sandbox, golds, mode)
+        key = id(standard), spelling(case.predicted)
+        if key not in opened:
+            opened[key] = _Open(case, standard, key[1])
+        places.append(opened[key])
+    for one in opened.values():
+        one.grade = _at_once(one, guarded)
+    _run([one for one in opened.values() if one.grade is None], sandbox, golds, mode)
+    _run_on([one for one in opened.values() if one.grade is None], sandbox, golds, mode)
     if guarded:
         for one in opened.values():
-            _guard(one)
+            _guard(one, mode)
     return [one.grade for one in places if one.grade is not None]
 
 
-def _refused(one: _Open, guarded: bool) -> Grade | None:
+def _at_once(one: _Open, guarded: bool) -> Grade | None:
+    """The grade of what need not be run."""
     if one.standard.refusal is not None:
         return one.standard.refusal
-    if not one.case.predicted.strip():
+    if not one.spelled:
         return Grade(0.0, "no prediction", "missing")
     if guarded and one.standard.always_empty:
         return Grade(0.0, "the gold is empty on every instance: any empty result would match it", "ungradable")
+    if one.spelled == one.standard.spelled:
+        return Grade(1.0, agreed=len(one.standard.databases))
     return None
 
 
 def _run(waiting: Sequence[_Open], sandbox: Sandbox, golds: GoldResults, mode: Mode) -> None:
-    """Each case up to the next database where its digest is not known to be right; there the rows are compared."""
-    trials = []
-    for one in waiting:
-        standard, at = one.standard, one.agreed
-        trials.append(
-            Trial(one.case.predicted, standard.databases[at:], tuple(standard.expected[at:]), standard.ordered)
-        )
+    """Each case up to the first database where its digest is not known to be right; there the rows are compared."""
+    trials = [
+        Trial(one.case.predicted, one.standard.databases, tuple(one.standard.expected), one.standard.ordered)
+        for one in waiting
+    ]
     apart: list[tuple[_Open, Result]] = []
     for one, outcome in zip(waiting, sandbox.run_until_different(trials, want="rows"), strict=True):
         one.agreed += outcome.agreed
         if outcome.different is None:
             one.grade = Grade(1.0, agreed=one.agreed)
-        elif not outcome.different.ok:
-            kind, reason = failure_class(outcome.different)
-            one.grade = Grade(0.0, reason, kind, _name(one.standard.databases[one.agreed]), one.agreed)
         else:
             apart.append((one, outcome.different))
-    asked = [(one.standard.databases[one.agreed], sql) for one, _ in apart for sql in one.standard.golds]
+    _compare(apart, sandbox, golds, mode)
+
+
+def _run_on(waiting: Sequence[_Open], sandbox: Sandbox, golds: GoldResults, mode: Mode) -> None:
+    """Cases that are right in other digests than the gold's will be so everywhere: their rows are fetched at once."""
+    asked = [(database, one.case.predicted) for one in waiting for database in one.standard.databases[one.agreed :]]
+    results = iter(sandbox.run_many(asked, want="rows"))
+    owners = [one for one in waiting for _ in one.standard.databases[one.agreed :]]
+    _compare([(one, next(results)) for one in owners], sandbox, golds, mode)
+
+
+def _compare(apart: Sequence[tuple[_Open, Result]], sandbox: Sandbox, golds: GoldResults, mode: Mode) -> None:
+    """Hold results against the gold's rows, each on the database that is next for its case."""
+    next_ = Counter[int]()
+    asked: list[tuple[Database, str]] = []
+    for one, result in apart:
+        if result.ok:
+            database = one.standard.databases[one.agreed + next_[id(one)]]
+            asked += [(database, sql) for sql in one.standard.golds]
+        next_[id(one)] += 1
     rows = iter(golds.rows(asked, sandbox))
     for one, result in apart:
-        gold, *alternatives = [next(rows) for _ in one.standard.golds]
-        right = [alternative.rows for alternative in alternatives if alternative.ok]
-        found = compare(mode, gold.rows, result.rows, ordered=one.standard.ordered, alternatives=right)
-        if found.equal:
-            one.standard.accept(one.agreed, result)
-            one.agreed += 1
-            if one.agreed == len(one.standard.databases):
-                one.grade = Grade(1.0, agreed=one.agreed)
+        right = [next(rows) for _ in one.standard.golds] if result.ok else []
+        if one.grade is not None:
+            continue  # told apart on a database before
+        if not result.ok:
+            kind, reason = failure_class(result)
+            one.grade = Grade(0.0, reason, kind, _name(one.database), one.agreed)
+        elif not right[0].ok:  # it ran before: the machine is out of time or memory
+            why = f"the gold does not run again: {right[0].error or right[0].status}"
+            one.grade = Grade(0.0, why, "gold_failed", _name(one.database), one.agreed)
         else:
-            one.grade = _wrong(one, gold.rows, result, found)
+            _judge(one, result, right, mode)
+
+
+def _judge(one: _Open, result: Result, right: Sequence[Result], mode: Mode) -> None:
+    gold, *others = [answer.rows for answer in right if answer.ok]
+    found = compare(mode, gold, result.rows, ordered=one.standard.ordered, alternatives=others)
+    if not found.equal:
+        one.grade = _wrong(one, gold, result, found)
+        return
+    one.standard.accept(one.agreed, result)
+    one.agreed += 1
+    if one.agreed == len(one.standard.databases):
+        one.grade = Grade(1.0, agreed=one.agreed)
 
 
 def _wrong(one: _Open, gold: Rows, result: Result, found: Comparison) -> Grade:
     kind = "empty" if gold and not result.rows else _COMPARED[found.reason]
     reason = first_difference(gold, result.rows, ordered=one.standard.ordered)
-    return Grade(0.0, reason, kind, _name(one.standard.databases[one.agreed]), one.agreed)
+    return Grade(0.0, reason, kind, _name(one.database), one.agreed)
 
 
-def _guard(one: _Open) -> None:
+def _guard(one: _Open, mode: Mode) -> None:
     """Take back what a right answer has earned if it is not an answer that was asked of the data."""
     case, grade = one.case, one.grade
     if grade is None or not grade.right:
@@ -248,6 +290,11 @@ def _guard(one: _Open) -> None:
             return
     if not reads and _reads_a_table(case.gold, dialect):
         one.grade = Grade(0.0, "the answer is written out and read from no table", "constant", agreed=grade.agreed)
+    elif mode == "intent":
+        predicted = parse_select(case.predicted, dialect)
+        found = [hedges(parse_select(sql, dialect), predicted) for sql in one.standard.golds]
+        if all(found):
+            one.grade = Grade(0.0, found[0], "columns", agreed=grade.agreed)
 
 
 _GATED = {

@@ -1,0 +1,286 @@
+"""Predictions in, verdicts out: `agro evaluate`, as a function."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from agro_data.config import ConfigError
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.connections import open_database
+from agro_data.databases.opening import DatabaseError
+from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Database, Limits, Result
+from agro_data.evaluation.instances import Instances, built, given, united
+from agro_data.evaluation.load import Prediction, load_predictions
+from agro_data.evaluation.metrics import DEFAULT, METRICS, Metric
+from agro_data.evaluation.scoring import score
+from agro_data.evaluation.statistics import summary
+from agro_data.evaluation.verdict import Verdict
+from agro_data.progress import Reporter, silent
+from agro_data.sql.facts import sql_facts
+from agro_data.sql.parse import SqlRefused
+from agro_data.verify.grade import Case, GoldResults, Grade
+
+# Seconds of the official scripts; rows and bytes beyond what a gold of the benchmarks gives.
+LIMITS = Limits(seconds=30.0, rows=1_000_000, bytes=256 * 2**20)
+CACHE = "evaluation-instances"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Verdicts in the order of the predictions, and what they say together (`statistics.summary`).
+
+    `problems` are rows that could not be graded, and golds that fail against themselves; `notes` are worth knowing.
+    """
+
+    metric: str
+    verdicts: tuple[Verdict, ...]
+    summary: dict[str, Any]
+    problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def evaluate(
+    predictions: Path | str | Sequence[Prediction],
+    databases: Path | str,
+    *,
+    metric: str = DEFAULT,
+    gold: Path | str | None = None,
+    instances: Path | str | None = None,
+    with_source: bool = False,
+    self_check: bool = False,
+    cache: Path | None = None,
+    workers: int = 2,
+    limits: Limits = LIMITS,
+    seed: int = 0,
+    progress: Reporter = silent,
+) -> Evaluation:
+    """Grade predictions against their golds on databases; one verdict for each, in order.
+
+    `instances` is a folder `<db_id>/*.sqlite` that the -ts metrics grade on; without it instances are built for the
+    golds and kept in `cache` (a temporary folder if None). `with_source` adds the database itself. `self_check` puts
+    each gold in the place of its prediction: what is then not right cannot be graded. Raises `ConfigError` when
+    nothing can be graded.
+    """
+    chosen = _metric(metric)
+    problems: list[str] = []
+    if isinstance(predictions, (Path, str)):
+        loaded = load_predictions(predictions, gold)
+        problems += map(str, loaded.problems)
+        rows = loaded.predictions
+    else:
+        rows = tuple(predictions)
+    if not rows:
+        raise ConfigError("no predictions to evaluate")
+    if self_check:
+        rows = tuple(replace(row, predictions=(row.gold,) if row.gold else ()) for row in rows)
+    sources = _sources(Path(databases), rows)
+    with tempfile.TemporaryDirectory(prefix="agro-evaluate-") as scratch, Sandbox(workers, limits) as sandbox:
+        suite = _suite(chosen, rows, sources, instances, cache or Path(scratch), sandbox, progress)
+        verdicts = _verdicts(chosen, rows, sources, suite, with_source, sandbox, progress)
+    ungradable = [v for v in verdicts if v.error_class in ("gold_failed", "no_database", "no_gold")]
+    problems += [f"{v.place} ({v.db_id}): {v.reason}" for v in ungradable]
+    if self_check:
+        problems += [f"{v.place} ({v.db_id}): gold against itself: {v.reason}: {v.gold}" for v in _failing(verdicts)]
+    notes = suite.notes if suite is not None else ()
+    return Evaluation(metric, tuple(verdicts), summary(metric, verdicts, seed), tuple(dict.fromkeys(problems)), notes)
+
+
+def _failing(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    listed = ("gold_failed", "no_database", "no_gold")
+    return [v for v in verdicts if v.error_class and v.error_class not in listed]
+
+
+def _metric(name: str) -> Metric:
+    if name not in METRICS:
+        raise ConfigError(f"no metric {name}; there are {', '.join(METRICS)}")
+    return METRICS[name]
+
+
+def _sources(path: Path, rows: Sequence[Prediction]) -> dict[str, Database]:
+    """The databases that the predictions are about, by id."""
+    wanted = {row.db_id for row in rows}
+    found = _at_once(path, wanted)
+    if found is None:
+        if not path.exists():
+            raise ConfigError(f"{path}: no such file or folder")
+        found = {database.db_id: database for database in find_databases(path).databases if database.db_id in wanted}
+    if not found:
+        named = ", ".join(sorted(wanted)[:3])
+        raise ConfigError(f"{path}: none of the {len(wanted)} databases of the predictions is here ({named}, ...)")
+    return found
+
+
+def _at_once(path: Path, wanted: set[str]) -> dict[str, Database] | None:
+    """Of a folder `<db_id>/` each, as Spider and BIRD lay them out, only those that are asked for are looked at."""
+    folders = [path / db_id for db_id in sorted(wanted)]
+    if not all(folder.is_dir() for folder in folders):
+        return None
+    tables = next((place / "tables.json" for place in (path, path.parent) if (place / "tables.json").is_file()), None)
+    found: dict[str, Database] = {}
+    for folder in folders:
+        for database in find_databases(folder).databases:
+            if database.db_id == folder.name:
+                found[database.db_id] = replace(database, spider_tables=database.spider_tables or tables)
+    return found if len(found) == len(wanted) else None
+
+
+def _suite(
+    metric: Metric,
+    rows: Sequence[Prediction],
+    sources: Mapping[str, Database],
+    instances: Path | str | None,
+    cache: Path,
+    sandbox: Sandbox,
+    progress: Reporter,
+) -> Instances | None:
+    if not metric.suite:
+        if instances is not None:
+            raise ConfigError(f"--instances is for the metrics on instances (strict-ts, spider-ts), not {metric.name}")
+        return None
+    if instances is not None:
+        return given(Path(instances), sources)
+    golds: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        if row.gold and row.db_id in sources:
+            golds[row.db_id].append(row.gold)
+    parts: list[Instances] = []
+    progress("instances", 0, len(golds), "databases")
+    for db_id, sqls in golds.items():
+        parts.append(built(sources[db_id], sqls, sandbox, cache / CACHE))
+        progress("instances", len(parts), len(golds), "databases")
+    return united(parts)
+
+
+def _verdicts(
+    metric: Metric,
+    rows: Sequence[Prediction],
+    sources: Mapping[str, Database],
+    suite: Instances | None,
+    with_source: bool,
+    sandbox: Sandbox,
+    progress: Reporter,
+) -> list[Verdict]:
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, row in enumerate(rows):
+        places[row.db_id].append(place)
+    golds = GoldResults()
+    found: dict[int, Verdict] = {}
+    progress("grading", 0, len(rows), "predictions")
+    for db_id, mine in places.items():
+        source = sources.get(db_id)
+        if source is None:
+            missing = Grade(0.0, f"no database {db_id} in the folder given", "no_database")
+            found |= {place: _verdict(rows[place], [missing], Facts()) for place in mine}
+        else:
+            of_database = [rows[place] for place in mine]
+            held = [_held_against(row, source, suite, with_source) for row in of_database]
+            found |= zip(mine, _graded(metric, of_database, source, held, sandbox, golds), strict=True)
+        progress("grading", len(found), len(rows), "predictions")
+    return [found[place] for place in range(len(rows))]
+
+
+def _held_against(
+    row: Prediction, source: Database, suite: Instances | None, with_source: bool
+) -> tuple[Database, ...]:
+    if suite is None:
+        return (source,)
+    files = suite.of(row.db_id, row.gold, row.identity)
+    return (source, *files) if with_source or not files else files
+
+
+def _graded(
+    metric: Metric,
+    rows: Sequence[Prediction],
+    source: Database,
+    held: Sequence[tuple[Database, ...]],
+    sandbox: Sandbox,
+    golds: GoldResults,
+) -> list[Verdict]:
+    """Verdicts of the predictions on one database."""
+    cases: list[Case] = []
+    owners: list[int] = []
+    for number, row in enumerate(rows):
+        for predicted in (row.predictions or ("",)) if row.gold else ():
+            cases.append(Case(row.gold, predicted, held[number], alternatives=row.alternatives))
+            owners.append(number)
+    grades: dict[int, list[Grade]] = defaultdict(list)
+    try:
+        scored = score(metric, cases, sandbox, golds)
+    except DatabaseError as error:
+        scored = [Grade(0.0, str(error), "no_database")] * len(cases)
+    for number, grade in zip(owners, scored, strict=True):
+        grades[number].append(grade)
+    no_gold = Grade(0.0, "no gold to compare with", "no_gold")
+    facts = _facts(source, [row.gold for row in rows])
+    voted = _votes(rows, source, sandbox)
+    return [
+        _verdict(row, grades.get(number, [no_gold]), facts.get(row.gold, Facts()), len(held[number]), voted.get(number))
+        for number, row in enumerate(rows)
+    ]
+
+
+def _verdict(
+    row: Prediction, grades: Sequence[Grade], facts: Facts, instances: int = 0, voted: int | None = None
+) -> Verdict:
+    first = grades[0]
+    return Verdict(
+        row.place,
+        row.db_id,
+        row.question,
+        row.gold,
+        row.predictions[0] if row.predictions else "",
+        first.score,
+        first.reason,
+        first.error_class,
+        first.place,
+        instances,
+        facts.hardness,
+        facts.constructs,
+        tuple(grade.score for grade in grades),
+        voted,
+    )
+
+
+def _votes(rows: Sequence[Prediction], source: Database, sandbox: Sandbox) -> dict[int, int]:
+    """For predictions of several attempts, the first attempt that gives the result most attempts give."""
+    several = [number for number, row in enumerate(rows) if len(row.predictions) > 1]
+    results = iter(sandbox.run_many([(source, sql) for number in several for sql in rows[number].predictions]))
+    return {number: _vote([next(results) for _ in rows[number].predictions]) for number in several}
+
+
+def _vote(results: Sequence[Result]) -> int:
+    """Failures do not vote; of equals the earlier wins, and the first attempt where all fail."""
+    digests = [result.digest if result.ok else None for result in results]
+    counts = Counter(digest for digest in digests if digest is not None)
+    return digests.index(counts.most_common(1)[0][0]) if counts else 0
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What groups a gold belongs to; empty where it cannot be read."""
+
+    hardness: str = ""
+    constructs: tuple[str, ...] = ()
+
+
+def _facts(source: Database, golds: Sequence[str]) -> dict[str, Facts]:
+    try:
+        with open_database(source) as connection:
+            tables = connection.objects()
+    except DatabaseError:
+        return {}  # the verdicts say so
+    schema = {table.name: {column.name: column.declared_type for column in table.columns} for table in tables}
+    found: dict[str, Facts] = {}
+    for gold in dict.fromkeys(golds):
+        try:
+            facts = sql_facts(gold, source.dialect, schema)
+            found[gold] = Facts(facts.hardness, facts.constructs)
+        except SqlRefused:
+            found[gold] = Facts()
+    return found

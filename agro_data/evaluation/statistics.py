@@ -1,0 +1,121 @@
+"""What the verdicts say together: averages with confidence intervals, and by group.
+
+Predictions on one database, or for one gold, stand or fall together: 30 % of what a single database lets pass may come
+from ten golds. So the average is also taken by database and by distinct gold, and its interval comes from drawing
+databases, or golds, instead of rows (cluster bootstrap, percentiles).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from agro_data.evaluation.verdict import Verdict
+
+DRAWS = 2_000
+LEVEL = 0.95
+HARDNESS = ("easy", "medium", "hard", "extra", "unknown")
+
+
+def summary(metric: str, verdicts: Sequence[Verdict], seed: int = 0) -> dict[str, Any]:
+    """Figures of an evaluation as JSON values. Scores are between 0 and 1, intervals of 95 %."""
+    found: dict[str, Any] = {
+        "metric": metric,
+        "predictions": len(verdicts),
+        "right": sum(verdict.score >= 1 for verdict in verdicts),
+        "score": interval([[v.score] for v in verdicts], seed),
+        "score_by_database": interval(_scores(verdicts, lambda v: v.db_id), seed),
+        "score_by_gold": interval(_scores(verdicts, lambda v: (v.db_id, v.gold)), seed),
+        "interval_drawing_databases": _pooled(_scores(verdicts, lambda v: v.db_id), seed),
+        "interval_drawing_golds": _pooled(_scores(verdicts, lambda v: (v.db_id, v.gold)), seed),
+        "hardness": _groups(verdicts, lambda v: [v.hardness or "unknown"], seed, HARDNESS),
+        "databases": _groups(verdicts, lambda v: [v.db_id], seed),
+        "constructs": _groups(verdicts, lambda v: v.constructs, seed),
+        "error_classes": dict(Counter(v.error_class for v in verdicts if v.error_class).most_common()),
+    }
+    if attempts := _attempts(verdicts, seed):
+        found["attempts"] = attempts
+    return found
+
+
+def interval(clusters: Sequence[Sequence[float]], seed: int = 0) -> dict[str, Any]:
+    """The mean of the clusters' means, with the interval from drawing clusters."""
+    if not clusters:
+        return {"mean": None, "low": None, "high": None, "groups": 0}
+    means = np.array([np.mean(cluster) for cluster in clusters])
+    drawn = means[_draws(len(means), seed)].mean(axis=1) if len(means) > 1 else means
+    return {**_bounds(float(means.mean()), drawn), "groups": len(clusters)}
+
+
+def _pooled(clusters: Sequence[Sequence[float]], seed: int) -> dict[str, Any]:
+    """The mean over all rows, with the interval from drawing clusters of rows."""
+    if not clusters:
+        return {"mean": None, "low": None, "high": None, "groups": 0}
+    sums, sizes = (np.array([f(c) for c in clusters], dtype=float) for f in (sum, len))
+    places = _draws(len(clusters), seed)
+    drawn = sums[places].sum(axis=1) / sizes[places].sum(axis=1)
+    return {**_bounds(float(sums.sum() / sizes.sum()), drawn), "groups": len(clusters)}
+
+
+def _draws(count: int, seed: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    return np.random.default_rng(seed).integers(0, count, size=(DRAWS, count), dtype=np.int64)
+
+
+def _bounds(mean: float, drawn: Any) -> dict[str, Any]:
+    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return {"mean": round(mean, 6), "low": round(float(low), 6), "high": round(float(high), 6)}
+
+
+def _scores(verdicts: Iterable[Verdict], key: Callable[[Verdict], Hashable]) -> list[list[float]]:
+    found: dict[Hashable, list[float]] = defaultdict(list)
+    for verdict in verdicts:
+        found[key(verdict)].append(verdict.score)
+    return list(found.values())
+
+
+def _groups(
+    verdicts: Sequence[Verdict], names: Callable[[Verdict], Iterable[str]], seed: int, order: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    found: dict[str, list[float]] = defaultdict(list)
+    for verdict in verdicts:
+        for name in names(verdict):
+            found[name].append(verdict.score)
+    ranked = sorted(found, key=lambda name: (order.index(name) if name in order else len(order), name))
+    return [
+        {"name": name, "predictions": len(found[name]), **_without_groups(interval([[s] for s in found[name]], seed))}
+        for name in ranked
+    ]
+
+
+def _without_groups(figures: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in figures.items() if key != "groups"}
+
+
+# --- several attempts --------------------------------------------------------------------------------------------
+
+
+def _attempts(verdicts: Sequence[Verdict], seed: int) -> dict[str, Any]:
+    """pass@k for k = 1, 2, 4, ... up to the least number of attempts, and the vote by results."""
+    most = max((len(verdict.scores) for verdict in verdicts), default=0)
+    if most < 2:
+        return {}
+    least = min(len(verdict.scores) for verdict in verdicts if verdict.scores)
+    sizes = [k for k in (2**power for power in range(12)) if k < least] + [least]
+    return {
+        "most": most,
+        "least": least,
+        "pass_at": {str(k): interval([[pass_at(v.scores, k)] for v in verdicts], seed) for k in dict.fromkeys(sizes)},
+        "majority": interval([[verdict.voted_score] for verdict in verdicts], seed),
+    }
+
+
+def pass_at(scores: Sequence[float], k: int) -> float:
+    """Chance that one of `k` attempts drawn from these is right (arXiv 2107.03374, equation 1)."""
+    right = sum(score >= 1 for score in scores)
+    if len(scores) < k:
+        return float(right > 0)
+    return 1.0 - comb(len(scores) - right, k) / comb(len(scores), k)

@@ -1,0 +1,48 @@
+"""One verdict for each prediction: the line of the verdict file, and all that the report shows of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`score` is that of the first attempt. `error_class` is "" when it is right, else a class of `verify.grade`.
+
+    `instance` is the file that told the prediction from the gold, `instances` how many it was held against. With
+    several attempts `scores` has the score of each, and `voted` the number of the one that the vote by results chose.
+    """
+
+    place: str
+    db_id: str
+    question: str
+    gold: str
+    pred: str
+    score: float
+    reason: str = ""
+    error_class: str = ""
+    instance: str = ""
+    instances: int = 0
+    hardness: str = ""
+    constructs: tuple[str, ...] = ()
+    scores: tuple[float, ...] = ()
+    voted: int | None = None
+
+    @property
+    def voted_score(self) -> float:
+        """Of the attempt that most attempts agree with."""
+        return self.scores[self.voted] if self.voted is not None else self.score
+
+    def as_dict(self) -> dict[str, Any]:
+        found = asdict(self)
+        if len(self.scores) <= 1:
+            del found["scores"], found["voted"]
+        return found
+
+
+def lines(verdicts: Iterable[Verdict]) -> str:
+    """JSONL, a verdict a line, in the order given."""
+    return "".join(json.dumps(verdict.as_dict(), ensure_ascii=False) + "\n" for verdict in verdicts)

@@ -1,0 +1,23 @@
+"""Statements that differ in letter case and spacing only, without parsing: cheap enough for every prediction."""
+
+from __future__ import annotations
+
+import re
+
+# What may not be touched: texts, quoted names, comments.
+_KEPT = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|--[^\n]*\n?|/\*.*?\*/)""", re.DOTALL)
+_SPACE = re.compile(r"\s+")
+_AROUND = re.compile(r" ?([,()]) ?")
+
+
+def spelling(sql: str) -> str:
+    """Text that is equal for two statements only if they differ in ASCII case and space outside of quotes.
+
+    Neither engine sees such a difference, except in the names of output columns.
+    """
+    parts = _KEPT.split(sql.strip().rstrip(";").rstrip())
+    for place in range(0, len(parts), 2):
+        part = parts[place]
+        lower = part.lower() if part.isascii() else part
+        parts[place] = _AROUND.sub(r"\1", _SPACE.sub(" ", lower))
+    return "".join(parts)
