@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -16,6 +15,7 @@ from agro_data.intent.questions.comparing import (
     missing,
     sort_of,
 )
+from agro_data.intent.questions.equality import by_meaning, called
 from agro_data.intent.questions.functions import combined, function_words, metric, text_function
 from agro_data.intent.questions.habits import APPOSED, AVERAGE_ALONE, BEFORE, DIFFERENT, NONE, SOME, WITHOUT
 from agro_data.intent.questions.modifiers import Atom, both, combine, either
@@ -58,10 +58,6 @@ _DATE_PARTS = {"year": "year", "month": "calendar month", "day": "day of the mon
 
 
 _LINKS = ("of", "of", "of", "of", "for")
-# Values of such columns stand before the noun where they are one plain word.
-_ADJECTIVAL = ("category", "color", "colour", "gender", "genre", "kind", "sex", "status", "style", "type")
-_ADJECTIVE = re.compile(r"[A-Za-z][a-z]{3,}")
-_HOMES = ("city", "town", "state", "county")
 
 # --- expressions -------------------------------------------------------------------------------------------------
 
@@ -215,17 +211,14 @@ def _comparison(scene: Scene, predicate: Comparison, base: str) -> Atom:
     if isinstance(left, DatePart):
         return _date_part(scene, left, predicate, base)
     phrase = term(scene, left, base)
+    equal = predicate.operator == "="
     if isinstance(right, Value):
         text = say_value(right, profile, voice)
-        name = _called(scene, left, predicate, text) if isinstance(left, Column) else ""
+        name = called(scene, left, predicate, text) if isinstance(left, Column) else ""
         made = compared(phrase, sort_of(profile), predicate.operator, text, voice)
-        if predicate.operator == "=" and phrase in _HOMES and words.is_person(scene.one(base)):
-            return replace(made, after=voice.pick(f"from {text}", f"living in {text}"), verb=_lives(text))
-        if predicate.operator == "=" and phrase.rsplit(" ", 1)[-1] in _ADJECTIVAL and _ADJECTIVE.fullmatch(text):
-            made = replace(made, before=text)
-        if predicate.operator == "=" and phrase in ("gender", "sex") and len(text) > 3 and text.isalpha():
-            return replace(made, verb=(f"are {text}", f"is {text}"))
-        return Atom(made.have, made.whose, name or made.after, made.verb) if name else made
+        if name:
+            return replace(made, after=name)
+        return by_meaning(made, phrase, text, words.is_person(scene.one(base)), voice) if equal else made
     if isinstance(right, Scalar):
         return _against(scene, phrase, predicate, right)
     other = term(scene, right, base)
@@ -233,10 +226,6 @@ def _comparison(scene: Scene, predicate: Comparison, base: str) -> Atom:
         other = f"{scene.phrase(right)} of {scene.its(base)} {scene.one(right.source)}"
         return compared(phrase, sort_of(profile), predicate.operator, f"the {other}", voice, count=False)
     return compared(phrase, sort_of(profile), predicate.operator, f"{scene.its(base)} {other}", voice, count=False)
-
-
-def _lives(place: str) -> tuple[str, str]:
-    return f"live in {place}", f"lives in {place}"
 
 
 def _against(scene: Scene, phrase: str, predicate: Comparison, right: Scalar) -> Atom:
@@ -265,19 +254,6 @@ def _date_part(scene: Scene, left: DatePart, predicate: Comparison, base: str) -
     if left.part == "weekday":
         return Atom(have=f"{words.article(phrase)} on a {text}", whose=f"{phrase} falls on a {text}")
     return compared(term(scene, left, base), "number", predicate.operator, text, scene.voice)
-
-
-def _called(scene: Scene, column: Column, predicate: Comparison, text: str) -> str:
-    """ "named Kyle" where the column is what rows are called by."""
-    table = scene.table(column.source)
-    if table is None or predicate.operator != "=" or table.label_columns != (column.name,):
-        return ""
-    phrase = scene.phrase(column).lower()
-    if phrase == "title":
-        return f"titled {text}"
-    if phrase in ("name", f"{table.singular} name"):
-        return scene.voice.pick(*[f"named {text}"] * 5, f"called {text}")
-    return ""
 
 
 def _existence(scene: Scene, predicate: Exists, base: str) -> Atom:
