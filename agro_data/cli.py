@@ -91,6 +91,8 @@ def data() -> None:
     default=None,
     help="What no two splits may share; auto: databases from three on.  [default: auto]",
 )
+@makes("--certify/--no-certify", default=None, help="Tell each SQL from its mutants on instances.  [default: certify]")
+@makes("--min-kill-rate", type=float, default=None, help="Mutants killed, of those not equivalent.  [default: 0.95]")
 @makes("--embedding-model", default=None, metavar="NAME", help="Hub id or path; 'structural' needs no model.")
 @makes("--workers", type=int, default=2, show_default=True, help="Processes that sample and verify.")
 @looks("--preview", type=int, default=0, metavar="N", help="Show N finished rows in seconds; write nothing.")

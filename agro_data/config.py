@@ -42,12 +42,16 @@ class BuildConfig:
     query_log: str = ""
     embedding_model: str = DEFAULT_MODEL
     oversample: float = 1.3
+    certify: bool = True
+    min_kill_rate: float = 0.95
 
     def __post_init__(self) -> None:
         if self.size < 1:
             raise ConfigError(f"size is {self.size}: ask for at least 1 example")
         if not 1.0 <= self.oversample <= 20.0:
             raise ConfigError(f"oversample is {self.oversample}: candidates per example must be between 1 and 20")
+        if not 0.0 <= self.min_kill_rate <= 1.0:
+            raise ConfigError(f"min_kill_rate is {self.min_kill_rate}: a share of mutants is between 0 and 1")
         if not 1 <= self.styles_per_sql <= 6:
             raise ConfigError(f"styles_per_sql is {self.styles_per_sql}: there are 6 styles, ask for 1 to 6")
         if self.values not in ("source", "synthetic"):

@@ -28,7 +28,7 @@ SELECTED_PER_SECOND = 1_500.0
 BYTES_PER_EXAMPLE = 350  # of the version, compressed
 WORK_BYTES = 4_000  # of the work folder, for each candidate example
 FEW_ROWS = 50  # a database with fewer gives less than its share
-STAGES = ("profiles", "candidates", "verified", "questions")
+STAGES = ("profiles", "candidates", "verified", "questions", "distinct", "certified")
 
 
 @dataclass(frozen=True)
@@ -75,14 +75,14 @@ def estimate(config: BuildConfig, run: RunConfig) -> dict[str, Any]:
 
 
 def _probe(config: BuildConfig, folder: Path) -> Probe:
-    """Build a few examples up to their questions; profiles and copies of an earlier probe are used again."""
+    """Build a few examples up to their certificates; profiles and copies of an earlier probe are used again."""
     start = time.monotonic()
     context = prepare(config, RunConfig(out=folder / "out", cache=folder / "cache", workers=1))
     reports = {name: run_stage(name, context, 1) for name in STAGES}
     seconds = time.monotonic() - start
     verified = reports["verified"]
     profiles = tuple(context.profile(db_id) for db_id in usable(context))
-    return Probe(seconds, reports["questions"].rows_out, verified.rows_out / max(verified.rows_in, 1), profiles)
+    return Probe(seconds, reports["certified"].rows_out, verified.rows_out / max(verified.rows_in, 1), profiles)
 
 
 def _limits(profiles: tuple[DatabaseProfile, ...]) -> str:

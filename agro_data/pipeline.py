@@ -23,6 +23,7 @@ from agro_data.fingerprint import fingerprint
 from agro_data.progress import Reporter, silent
 from agro_data.publish.read import Version, open_version
 from agro_data.stages import finish, shards
+from agro_data.stages.certifying import run_certified
 from agro_data.stages.context import Context, store_catalog
 from agro_data.stages.inputs import check_inputs
 from agro_data.stages.surrogates import surrogates
@@ -67,6 +68,7 @@ STAGES: dict[str, Stage] = {
     "verified": shards.run_verified,
     "questions": shards.run_questions,
     "distinct": shards.run_distinct,
+    "certified": run_certified,
     "embeddings": shards.run_embeddings,
     "selection": finish.run_selection,
 }

@@ -21,6 +21,17 @@ STEP = pl.Struct(
     }
 )
 
+MUTANT = pl.Struct(
+    {
+        "kind": pl.String,
+        "what": pl.String,  # for a person: "WHERE age > 56 -> age >= 56"
+        "outcome": pl.String,  # killed, equivalent or undecided
+        "by": pl.String,  # the file that killed it, or the rule that proves it equivalent
+        "sql": pl.String,  # of survivors, and of the killed whose difference is shown; else null
+        "difference": pl.String,  # the first row that differs, for a few of the killed; else null
+    }
+)
+
 Columns = Mapping[str, PolarsDataType]
 
 
@@ -103,6 +114,18 @@ DISTINCT = pl.Schema(
         )
     }
 )  # fmt: skip
+
+# What the certificate says of a row. `digests` are the gold's, on each of `instances`.
+CERTIFICATE: Columns = {
+    "instances": pl.List(pl.String),
+    "mutants_total": pl.Int64,
+    "mutants_killed": pl.Int64,
+    "mutants_equivalent": pl.Int64,
+    "mutants_undecided": pl.Int64,
+    "digests": pl.List(pl.String),
+    "mutants": pl.List(MUTANT),
+}
+CERTIFIED = _schema(dict(DISTINCT), CERTIFICATE)
 
 SELECTED = _schema(QUESTION, {"split": pl.String})
 

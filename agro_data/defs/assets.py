@@ -38,6 +38,8 @@ class CorpusConfig(dg.Config):
     query_log: str = Field("", description="A file of SQL: what is asked there is asked more.")
     embedding_model: str = Field(DEFAULT_MODEL, description="Hub id or path; structural needs no model.")
     oversample: float = Field(1.3, description="Verified queries for each row asked for.")
+    certify: bool = Field(True, description="Tell each SQL from its mutants on instances made for it.")
+    min_kill_rate: float = Field(0.95, description="Mutants killed, of those not proved equivalent, at least.")
 
     def settings(self, databases: Path) -> BuildConfig:
         """The build's settings. Raises `ConfigError` that says which setting cannot be used."""
@@ -94,10 +96,16 @@ def distinct(context: dg.AssetExecutionContext, questions: str, place: Place) ->
     return _stage(context, "distinct", questions, place)
 
 
+@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"sqlglot", "sqlite", "duckdb"})
+def certified(context: dg.AssetExecutionContext, distinct: str, place: Place) -> Result:
+    """Pairs whose SQL is told from its mutants on augmented instances of its database; each of the others says why."""
+    return _stage(context, "certified", distinct, place)
+
+
 @dg.asset(group_name=GROUP, owners=[OWNER], kinds={"huggingface", "pytorch"})
-def embeddings(context: dg.AssetExecutionContext, distinct: str, place: Place) -> Result:
+def embeddings(context: dg.AssetExecutionContext, certified: str, place: Place) -> Result:
     """One vector a pair: the question's sentence embedding joined with the SQL's structure."""
-    return _stage(context, "embeddings", distinct, place)
+    return _stage(context, "embeddings", certified, place)
 
 
 @dg.asset(group_name=GROUP, owners=[OWNER], kinds={"faiss", "numpy"})
@@ -137,6 +145,7 @@ ASSETS = [
     verified,
     questions,
     distinct,
+    certified,
     embeddings,
     selection,
     corpus,

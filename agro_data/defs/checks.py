@@ -14,7 +14,7 @@ from agro_data.pipeline import open_work
 from agro_data.publish.read import open_version
 from agro_data.records import EXAMPLE
 from agro_data.stages.finish import SELECTION
-from agro_data.verify.replay import replay
+from agro_data.verify.replay import replay, replay_instances
 
 REPLAYED = 200
 MOST_LOST = 0.2  # share of databases that may give nothing before the run stops
@@ -126,6 +126,26 @@ def stored_digests_replay(corpus: str, selection: str, place: Place) -> dg.Asset
     )
 
 
+@dg.asset_check(asset="corpus", blocking=True)
+def certificates_hold(corpus: str) -> dg.AssetCheckResult:
+    """A sample of stored SQL gives, on each instance it names, the digest that the index has for it."""
+    version = open_version(Path(corpus))
+    columns = ("example_id", "db_id", "dialect", "sql", "order_matters", "instances")
+    examples = version.examples().select(columns).collect()
+    sample = examples.sample(min(REPLAYED, examples.height), seed=0)
+    golds = sample.join(version.instances().drop("db_id").collect(), on="example_id", how="inner")
+    named = int(sample["instances"].list.len().sum())
+    differing = replay_instances(golds, version.path / "instances")
+    return _result(
+        not differing and golds.height == named,
+        f"{golds.height - len(differing):,} of {named:,} answers on instances are as the index has them",
+        f"; not {_named(differing)}: instances and rows of this version do not belong together" if differing else "",
+        examples=sample.height,
+        replayed=golds.height,
+        differing=len(differing),
+    )
+
+
 CHECKS = [
     databases_contribute,
     questions_are_unambiguous,
@@ -133,6 +153,7 @@ CHECKS = [
     as_many_as_asked,
     corpus_is_whole,
     stored_digests_replay,
+    certificates_hold,
 ]
 
 

@@ -31,10 +31,13 @@ SHOWN = {
     "verified": ("db_id", "hardness", "sql", "result_rows", "checks"),
     "questions": ("db_id", "style", "question", "sql"),
     "distinct": ("db_id", "style", "question", "sql"),
+    "certified": ("db_id", "sql", "mutants_total", "mutants_killed", "mutants_equivalent", "instances"),
     "selection": ("db_id", "split", "hardness", "question", "sql"),
 }
 FIGURES = {
     "databases": "databases that gave rows",
+    "kill_rate": "mutants killed, of those not proved equivalent",
+    "killed_of_all": "mutants killed, of all",
     "radius_95": "radius, 95 %",
     "radius_95_random": "radius, 95 %, random sample",
     "radius_mean": "radius, mean",
@@ -63,7 +66,7 @@ COLUMNS = {
     "result_rows": "rows of the result",
     "result_columns": "columns of the result",
     "instances": "augmented databases valid for this SQL",
-    "mutants_total": "changed copies of the SQL that were tried (none yet)",
+    "mutants_total": "changed copies of the SQL that were tried",
     "mutants_killed": "of these, told apart by an instance",
     "mutants_equivalent": "of these, proved to mean the same",
     "mutants_undecided": "of these, neither",

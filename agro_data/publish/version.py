@@ -34,7 +34,7 @@ from agro_data.publish.storage import (
     sync_tree,
 )
 from agro_data.publish.summary import SPLITS, summarise
-from agro_data.records import EXAMPLE, REJECTED, conform
+from agro_data.records import EXAMPLE, MUTANT, REJECTED, conform
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +46,7 @@ LIBRARIES = (
     *("faiss-cpu", "faker", "sentence-transformers", "torch"),
 )
 INSTANCE_INDEX = pl.Schema({"db_id": pl.String, "example_id": pl.String, "file": pl.String, "gold_digest": pl.String})
+MUTANTS = pl.Schema({"example_id": pl.String, **dict(MUTANT.to_schema())})
 
 
 class NotWritten(RuntimeError):
@@ -54,10 +55,13 @@ class NotWritten(RuntimeError):
 
 @dataclass(frozen=True)
 class Instances:
-    """Augmented databases to ship: `files` maps "<db_id>/<name>" to what to copy, `index` names the golds."""
+    """Augmented databases to ship: `files` maps "<db_id>/<name>" to what to copy, `index` names the golds, `mutants`
+    says what became of each mutant of each gold (`records.MUTANT`).
+    """
 
     files: Mapping[str, Path] = field(default_factory=dict)
     index: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=INSTANCE_INDEX))
+    mutants: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=MUTANTS))
 
 
 def write_version(
@@ -240,6 +244,7 @@ def _write_instances(instances: Instances, folder: Path) -> None:
     if unknown:
         raise ValueError(f"instance index names {unknown[0]!r}, which is not among the files given")
     write_parquet(index, folder / "index.parquet")
+    write_parquet(conform(instances.mutants, MUTANTS).sort(list(MUTANTS), nulls_last=True), folder / "mutants.parquet")
 
 
 def _file_facts(draft: Path) -> dict[str, dict[str, Any]]:

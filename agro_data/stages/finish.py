@@ -17,22 +17,24 @@ from agro_data.diversity.splits import SplitReport
 from agro_data.fingerprint import library_versions, seed_of, stable_hash
 from agro_data.intent.questions import STYLES
 from agro_data.progress import Reporter
-from agro_data.publish.version import NotWritten, write_version
-from agro_data.records import EXAMPLE, REJECTED, SELECTED, rows
+from agro_data.publish.version import Instances, NotWritten, write_version
+from agro_data.records import CERTIFICATE, CERTIFIED, EXAMPLE, REJECTED, SELECTED, rows
 from agro_data.stages import tally, vectors
+from agro_data.stages.certifying import instance_file
 from agro_data.stages.context import Context
 from agro_data.stages.questions import in_style
 from agro_data.stages.shards import Outcome, usable
 from agro_data.work import Work
 
 SELECTION = "all"  # the one shard of the stage
-STAGES = ("candidates", "verified", "questions", "distinct", "selection")
+STAGES = ("candidates", "verified", "questions", "distinct", "certified", "selection")
+CERTIFICATE_COLUMNS = [name for name in CERTIFICATE if name in EXAMPLE]
 
 
 def run_selection(context: Context, workers: int, progress: Reporter) -> Outcome:
     """Near duplicates out, a diverse sample under the quotas, further styles, splits."""
     work = context.work
-    asked = tally.rows(work, "distinct")
+    asked = tally.rows(work, "certified")
     if not work.finished("selection", SELECTION):
         progress("selection", 0, asked, "rows")
         _select(context)
@@ -74,7 +76,7 @@ def _why_empty(work: Work) -> str:
 
 
 def _whole_rows(work: Work, chosen: pl.DataFrame) -> pl.DataFrame:
-    """SELECTED rows for the chosen DISTINCT ones, from the shards that said them; sorted by identity."""
+    """SELECTED rows for the chosen DISTINCT ones, from the shards that said and certified them; sorted by identity."""
     splits = chosen.select(*vectors.KEY, "split")
     found = [pl.DataFrame(schema=SELECTED)]
     for shards in tally.by_database(work, "questions").values():
@@ -84,7 +86,18 @@ def _whole_rows(work: Work, chosen: pl.DataFrame) -> pl.DataFrame:
             new = part.filter(~pl.col("candidate_id").is_in(sorted(seen)))  # where two shards met, the first counts
             seen.update(new["candidate_id"])
             found.append(new.select(list(SELECTED)))
-    return pl.concat(found).sort(vectors.KEY)
+    whole = pl.concat(found).drop(CERTIFICATE_COLUMNS)
+    certificates = _certificates(work, CERTIFICATE_COLUMNS)
+    joined = whole.join(certificates, on=["db_id", "candidate_id"], how="left", maintain_order="left")
+    return joined.select(list(SELECTED)).sort(vectors.KEY)
+
+
+def _certificates(work: Work, columns: list[str]) -> pl.DataFrame:
+    """These columns of every certified row, with the row's identity; a row that two shards hold stands once."""
+    identity = ["db_id", "candidate_id"]
+    frames = [work.read("certified", shard, identity + columns) for shard in work.shards("certified")]
+    empty = pl.DataFrame(schema={name: CERTIFIED[name] for name in identity + columns})
+    return pl.concat([empty, *frames]).unique(identity, keep="first", maintain_order=True)
 
 
 def _further_styles(context: Context, chosen: pl.DataFrame) -> pl.DataFrame:
@@ -124,7 +137,24 @@ def write_corpus(context: Context, out: Path) -> Path:
         examples=examples,
         rejected=work.read_rejected(),
         manifest=_manifest(context, build["config"]),
+        instances=_instances(work, chosen.select("db_id", "candidate_id").with_columns(examples["example_id"])),
     )
+
+
+def _instances(work: Work, chosen: pl.DataFrame) -> Instances:
+    """The instances that the chosen rows name, their index, and what became of each mutant.
+
+    `chosen` has db_id, candidate_id and example_id.
+    """
+    certificates = _certificates(work, ["instances", "digests", "mutants"])
+    found = chosen.join(certificates, on=["db_id", "candidate_id"], how="inner", maintain_order="left")
+    index = found.select(
+        "db_id", "example_id", pl.col("instances").alias("file"), pl.col("digests").alias("gold_digest")
+    )
+    index = index.explode("file", "gold_digest").drop_nulls("file")
+    names = index["file"].unique().sort().to_list()
+    mutants = found.select("example_id", "mutants").explode("mutants").drop_nulls("mutants").unnest("mutants")
+    return Instances({name: instance_file(work, name) for name in names}, index, mutants)
 
 
 def _manifest(context: Context, config: dict[str, Any]) -> dict[str, Any]:

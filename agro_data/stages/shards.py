@@ -1,4 +1,5 @@
-"""The stages that work shard by shard in worker processes: profiles, candidates, verified, questions, embeddings.
+"""The stages that work shard by shard in worker processes: profiles, candidates, verified, questions, distinct,
+embeddings; `stages.certifying` has the one between the last two.
 
 `verified` decides how many candidates are needed: it tops up, round after round, the databases that have not yet
 given their share, until the sum suffices or nothing new is found.
@@ -74,7 +75,7 @@ def wanted(context: Context) -> int:
 def run_profiles(context: Context, workers: int, progress: Reporter) -> Outcome:
     """Profile every database; one that cannot be profiled is left out with its reason."""
     tasks = [Task(context, database.db_id) for database in context.databases()]
-    outcomes = _run(_profile, tasks, workers, "profiles", "databases", progress)
+    outcomes = run(_profile, tasks, workers, "profiles", "databases", progress)
     problems = [f"{o.task.db_id}: cannot be profiled, left out: {o.error}" for o in outcomes if o.error]
     usable = [o.task.db_id for o in outcomes if o.answer]
     for outcome in outcomes:
@@ -107,7 +108,7 @@ def run_candidates(context: Context, workers: int, progress: Reporter) -> Outcom
     share = ceil(wanted(context) / max(len(databases), 1) / ACCEPTANCE)
     # One shard each: whether a database has more to give is known once these are verified.
     first = min(share, SHARD)
-    problems = _make([t for db_id in databases for t in _split(context, db_id, 0, first)], workers, progress)
+    problems = make([t for db_id in databases for t in _split(context, db_id, 0, first)], workers, progress)
     return Outcome(
         first * len(databases),
         tally.rows(context.work, "candidates"),
@@ -122,11 +123,11 @@ def run_verified(context: Context, workers: int, progress: Reporter) -> Outcome:
     for number in range(ROUNDS):
         waiting = _waiting(context, "candidates", "verified")
         waiting.sort(key=_bulk, reverse=True)  # the slowest first, so that no worker is left alone with it at the end
-        problems += _failures(_run(_verify, waiting, workers, "verified", "candidates", progress, _candidates_in))
+        problems += failures(run(verify, waiting, workers, "verified", "candidates", progress, _candidates_in))
         more = _planned(context, number)
         if not more:
             break
-        problems += _make(more, workers, progress)
+        problems += make(more, workers, progress)
     given = _accepted(context).values()
     return Outcome(
         tally.rows(context.work, "candidates"),
@@ -164,14 +165,15 @@ def _planned(context: Context, number: int) -> list[Task]:
     """
     name = f"rounds/{number:02d}.json"
     if not (context.work.root / name).exists():
-        context.work.write_json(name, [[task.db_id, task.shard, task.count] for task in _top_up(context)])
+        more = top_up(context, _accepted(context), wanted(context))
+        context.work.write_json(name, [[task.db_id, task.shard, task.count] for task in more])
     return [Task(context, db_id, shard, count) for db_id, shard, count in context.work.read_json(name)]
 
 
-def _top_up(context: Context) -> list[Task]:
-    """Shards of the next round for the databases that lack and can still give."""
-    accepted = _accepted(context)
-    ceiling = wanted(context)
+def top_up(context: Context, accepted: dict[str, int], ceiling: int) -> list[Task]:
+    """Candidate shards of the next round, so that the databases, which have given `accepted` each, give `ceiling`
+    together: for those that lack and can still give.
+    """
     asked_of = tally.by_database(context.work, "candidates")
     open_ended = {
         db_id: n if _exhausted(context, asked_of.get(db_id, [])) else ceiling for db_id, n in accepted.items()
@@ -206,9 +208,10 @@ def _split(context: Context, db_id: str, round_: int, count: int) -> list[Task]:
     return [Task(context, db_id, f"{db_id}.{round_:02d}.{n:03d}", ceil(count / parts)) for n in range(parts)]
 
 
-def _make(tasks: Sequence[Task], workers: int, progress: Reporter) -> list[str]:
+def make(tasks: Sequence[Task], workers: int, progress: Reporter) -> list[str]:
+    """Sample the candidates of the shards that lack them; a line for each shard that failed."""
     waiting = [t for t in tasks if not t.context.work.finished("candidates", t.shard)]
-    return _failures(_run(_sample, waiting, workers, "candidates", "queries", progress, lambda task: task.count))
+    return failures(run(_sample, waiting, workers, "candidates", "queries", progress, lambda task: task.count))
 
 
 def _sample(task: Task) -> int:
@@ -221,7 +224,8 @@ def _sample(task: Task) -> int:
     return frame.height
 
 
-def _verify(task: Task) -> int:
+def verify(task: Task) -> int:
+    """Verify the candidates of one shard that no earlier round has tried; how many hold."""
     context = task.context
     database = context.database(task.db_id)
     earlier = _tried_before(context.work, task)
@@ -260,7 +264,7 @@ def _sandbox(seconds: float) -> Sandbox:
 def run_questions(context: Context, workers: int, progress: Reporter) -> Outcome:
     """Say every verified intent in one style."""
     waiting = _waiting(context, "verified", "questions")
-    problems = _failures(_run(_ask, waiting, workers, "questions", "queries", progress, _verified_in))
+    problems = failures(run(ask, waiting, workers, "questions", "queries", progress, _verified_in))
     return Outcome(
         tally.rows(context.work, "verified"),
         tally.rows(context.work, "questions"),
@@ -269,7 +273,8 @@ def run_questions(context: Context, workers: int, progress: Reporter) -> Outcome
     )
 
 
-def _ask(task: Task) -> int:
+def ask(task: Task) -> int:
+    """Say the verified intents of one shard; how many could be said."""
     context = task.context
     shard = context.work.read("verified", task.shard)
     frame, refused = questions(shard, context.profile(task.db_id), context.config.seed)
@@ -285,7 +290,7 @@ def run_distinct(context: Context, workers: int, progress: Reporter) -> Outcome:
         for db_id in usable(context)
         if not context.work.finished("distinct", db_id)
     ]
-    problems = _failures(_run(_sift, tasks, workers, "distinct", "databases", progress))
+    problems = failures(run(_sift, tasks, workers, "distinct", "databases", progress))
     return Outcome(
         tally.rows(context.work, "questions"),
         tally.rows(context.work, "distinct"),
@@ -295,38 +300,57 @@ def run_distinct(context: Context, workers: int, progress: Reporter) -> Outcome:
 
 
 def _sift(task: Task) -> int:
-    context = task.context
-    parts = [context.work.read("questions", shard, list(DISTINCT)) for shard in task.parts]
-    frame = pl.concat([pl.DataFrame(schema=DISTINCT), *parts])
+    kept, refused = sift(task.context, task.parts, pl.DataFrame(schema=DISTINCT))
+    task.context.work.write("distinct", task.shard, kept, refused)
+    return kept.height
+
+
+def sift(context: Context, parts: Sequence[str], before: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows of the shards `parts` of `questions` that say something new, beside those `before` of their database."""
+    new = [context.work.read("questions", shard, list(DISTINCT)) for shard in parts]
+    frame = pl.concat([before, *new])
     frame = frame.unique("candidate_id", keep="first", maintain_order=True)  # two shards may have met
     kept, refused = distinct(frame, context.config, rows_per_database=wanted(context) // len(usable(context)))
-    context.work.write("distinct", task.db_id, kept, refused)
-    return kept.height
+    known = ~pl.col("candidate_id").is_in(before["candidate_id"].to_list())
+    return kept.filter(known), refused.filter(known)
+
+
+def recount(context: Context) -> None:
+    """Bring the counts of finished stages up to date, after further shards were added to them."""
+    work = context.work
+    chain = ("candidates", "verified", "questions", "distinct")
+    for before, stage in zip((None, *chain), chain, strict=False):
+        counts = work.read_json(f"{stage}.json")
+        given = sum(_accepted(context).values()) if stage == "verified" else tally.rows(work, stage)
+        counts |= {"out": given, "reasons": tally.reasons(work, stage)}
+        if before is not None:
+            counts["in"] = tally.rows(work, before)
+        work.write_json(f"{stage}.json", counts)
 
 
 def run_embeddings(context: Context, workers: int, progress: Reporter) -> Outcome:
     """One vector a row, in a process of its own: the model's memory goes with it."""
     chunks = _chunks(context)
     tasks = [
-        Task(context, shard, shard, parts=tuple(databases))
-        for shard, databases in chunks.items()
+        Task(context, shard, shard, parts=tuple(certified))
+        for shard, certified in chunks.items()
         if not context.work.finished("embeddings", shard)
     ]
     structural = context.config.embedding_model == STRUCTURAL
-    problems = _failures(
-        _run(_embed, tasks, 1, "embeddings", "rows", progress, _rows_in, isolate=not structural and bool(tasks))
+    problems = failures(
+        run(_embed, tasks, 1, "embeddings", "rows", progress, _rows_in, isolate=not structural and bool(tasks))
     )
-    return Outcome(tally.rows(context.work, "distinct"), tally.rows(context.work, "embeddings"), problems=problems)
+    return Outcome(tally.rows(context.work, "certified"), tally.rows(context.work, "embeddings"), problems=problems)
 
 
 def _chunks(context: Context) -> dict[str, list[str]]:
-    """Databases grouped into chunks of about `CHUNK` rows, by content alone, so that resuming changes nothing."""
+    """Shards grouped into chunks of about `CHUNK` rows, by content alone, so that resuming changes nothing."""
     chunks: dict[str, list[str]] = {}
     current: list[str] = []
     size = 0
-    for db_id in context.work.shards("distinct"):
-        current.append(db_id)
-        size += tally.rows(context.work, "distinct", [db_id])
+    for shard in context.work.shards("certified"):
+        current.append(shard)
+        size += tally.rows(context.work, "certified", [shard])
         if size >= CHUNK:
             chunks[f"chunk.{len(chunks):04d}"] = current
             current, size = [], 0
@@ -337,7 +361,7 @@ def _chunks(context: Context) -> dict[str, list[str]]:
 
 def _embed(task: Task) -> int:
     work = task.context.work
-    frame = pl.concat([work.read("distinct", db_id) for db_id in task.parts])
+    frame = pl.concat([work.read("certified", shard, list(DISTINCT)) for shard in task.parts])
     vectors = embed(frame, _encoder(task.context.config.embedding_model))
     work.write("embeddings", task.shard, stored(frame, vectors))
     return frame.height
@@ -351,7 +375,7 @@ def _encoder(model: str) -> Encoder | None:
 # --- shared ------------------------------------------------------------------------------------------------------
 
 
-def _run(
+def run(
     function: Callable[[Task], int],
     tasks: Sequence[Task],
     workers: int,
@@ -385,7 +409,7 @@ def _verified_in(task: Task) -> int:
 
 
 def _rows_in(task: Task) -> int:
-    return tally.rows(task.context.work, "distinct", task.parts)
+    return tally.rows(task.context.work, "certified", task.parts)
 
 
 def _waiting(context: Context, source: str, target: str) -> list[Task]:
@@ -393,5 +417,6 @@ def _waiting(context: Context, source: str, target: str) -> list[Task]:
     return [Task(context, tally.database_of(s), s) for s in work.shards(source) if not work.finished(target, s)]
 
 
-def _failures(outcomes: Sequence[parallel.Outcome[Task, int]]) -> list[str]:
+def failures(outcomes: Sequence[parallel.Outcome[Task, int]]) -> list[str]:
+    """A line for each shard that failed."""
     return [f"{o.task.db_id}, shard {o.task.shard}: {o.error}" for o in outcomes if o.error]

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from agro_data.diversity.embeddings import Embeddings
+from agro_data.records import DISTINCT
 from agro_data.work import Work
 
 KEY = ("candidate_id", "style")
@@ -22,7 +23,7 @@ def stored(frame: pl.DataFrame, embeddings: Embeddings) -> pl.DataFrame:
 def read(work: Work) -> tuple[pl.DataFrame, Embeddings]:
     """The DISTINCT rows that have vectors, and the vectors in the same order."""
     vectors = pl.concat([work.read("embeddings", shard) for shard in work.shards("embeddings")])
-    rows = pl.concat([work.read("distinct", shard) for shard in work.shards("distinct")])
+    rows = pl.concat([work.read("certified", shard, list(DISTINCT)) for shard in work.shards("certified")])
     joined = rows.join(vectors.select(KEY).with_row_index("_row"), on=KEY, how="inner", maintain_order="left")
     order = joined["_row"].to_numpy().astype(np.int64)
     question = vectors["question"].to_numpy() if "question" in vectors.columns else None

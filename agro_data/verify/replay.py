@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import polars as pl
 
@@ -28,4 +29,32 @@ def replay(examples: pl.DataFrame, databases: Iterable[Database]) -> list[str]:
                 digest = result.ordered_digest if row["order_matters"] else result.digest
                 if not result.ok or digest != row["result_digest"]:
                     differing.append(row["example_id"])
+    return differing
+
+
+def replay_instances(golds: pl.DataFrame, folder: Path) -> list[str]:
+    """The instances on which a gold no longer gives the digest of the index, as "<example_id> on <file>".
+
+    `golds` has the columns example_id, db_id, dialect, sql, order_matters, file (below `folder`) and gold_digest.
+    """
+    named = golds.select("db_id", "dialect", "file").unique().sort("file")
+    instances = {
+        row["file"]: Database(
+            db_id=row["db_id"],
+            dialect=row["dialect"],
+            layout=row["dialect"],
+            path=folder / row["file"],
+            content_hash=row["file"],
+            relative_path=row["file"],
+        )
+        for row in named.iter_rows(named=True)
+    }
+    differing: list[str] = []
+    with Sandbox(workers=1) as sandbox:
+        rows = golds.sort("file", "example_id").to_dicts()
+        results = sandbox.run_many([(instances[row["file"]], row["sql"]) for row in rows])
+        for row, result in zip(rows, results, strict=True):
+            digest = result.ordered_digest if row["order_matters"] else result.digest
+            if not result.ok or digest != row["gold_digest"]:
+                differing.append(f"{row['example_id']} on {row['file']}")
     return differing

@@ -1,0 +1,98 @@
+"""Certified rows: those whose SQL is told from its mutants on instances made for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Database
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.records import CERTIFIED, REJECTED, rows
+from agro_data.verify.certificate import Budget, certify
+from agro_data.verify.pool import Certificate, Fate
+
+UNCERTIFIED: dict[str, Any] = {
+    "instances": [],
+    "mutants_total": 0,
+    "mutants_killed": 0,
+    "mutants_equivalent": 0,
+    "mutants_undecided": 0,
+    "digests": [],
+    "mutants": [],
+}
+
+
+def certified(
+    distinct: pl.DataFrame,
+    database: Database,
+    profile: DatabaseProfile,
+    sandbox: Sandbox,
+    folder: Path,
+    *,
+    seed: int,
+    budget: Budget,
+    prefix: str,
+    min_kill_rate: float,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """CERTIFIED rows of one batch, and the others with the reason. Instances are written in `folder`."""
+    records = distinct.to_dicts()
+    pool = certify(
+        database,
+        profile,
+        [record["sql"] for record in records],
+        sandbox,
+        folder,
+        seed,
+        budget,
+        prefix=prefix,
+        min_kill_rate=min_kill_rate,
+    )
+    pairs = list(zip(records, pool.certificates, strict=True))
+    kept = [record | _columns(found) for record, found in pairs if found.ok]
+    refused = [_refused(record, found) for record, found in pairs if not found.ok]
+    return rows(kept, CERTIFIED), rows(refused, REJECTED)
+
+
+def uncertified(distinct: pl.DataFrame) -> pl.DataFrame:
+    """The rows as they are, for a build that asks for no certificates."""
+    return rows([record | UNCERTIFIED for record in distinct.to_dicts()], CERTIFIED)
+
+
+def _columns(found: Certificate) -> dict[str, Any]:
+    return {
+        "instances": list(found.instances),
+        "mutants_total": found.total,
+        "mutants_killed": found.count("killed"),
+        "mutants_equivalent": found.count("equivalent"),
+        "mutants_undecided": found.count("undecided"),
+        "digests": list(found.digests),
+        "mutants": [_mutant(fate) for fate in found.mutants],
+    }
+
+
+def _mutant(fate: Fate) -> dict[str, str | None]:
+    shown = fate.outcome == "undecided" or bool(fate.difference)
+    return {
+        "kind": fate.kind,
+        "what": fate.what,
+        "outcome": fate.outcome,
+        "by": fate.by,
+        "sql": fate.sql if shown else None,
+        "difference": fate.difference or None,
+    }
+
+
+def _refused(record: dict[str, Any], found: Certificate) -> dict[str, Any]:
+    return {
+        "candidate_id": record["candidate_id"],
+        "db_id": record["db_id"],
+        "stage": "certified",
+        "reason": found.reason,
+        "detail": found.detail,
+        "sql": record["sql"],
+        "question": record["question"],
+        "shape": record["shape"],
+    }

@@ -1,0 +1,179 @@
+"""The stage `certified`: batches of each database's distinct rows, and as many further rows as failed.
+
+A database is cut into batches that run side by side; the files and bytes that its pool may have are shared out among
+them. When fewer rows hold than are asked for, databases that can still give are asked for more, which then pass
+through the stages before: rows that fail here are made up for as those that fail in `verified` are.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import ceil
+from pathlib import Path
+
+import polars as pl
+
+from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Limits
+from agro_data.fingerprint import seed_of
+from agro_data.progress import Reporter
+from agro_data.records import CERTIFIED
+from agro_data.stages import shards, tally
+from agro_data.stages.certified import certified, uncertified
+from agro_data.stages.context import Context
+from agro_data.stages.shards import Outcome, Task
+from agro_data.verify.certificate import Budget
+from agro_data.verify.pool import BYTES, FILES
+from agro_data.work import Work
+
+FOLDER = "instances"  # below the work folder, one folder a database
+BATCH = 150  # golds, about; they share files
+BATCHES = 8  # of one database, at most: each needs files of its own
+ROUNDS = 3  # the first, and what makes up for rows that fail
+SHARE = 4  # each round has a fourth of the files that the one before had
+SPARE = 1.1  # certified queries for each that is asked for, so that selection has a choice
+LIMITS = Limits(seconds=5.0, steps=3_000_000)  # of a statement on an instance: small files, about a tenth of a second
+
+
+def run_certified(context: Context, workers: int, progress: Reporter) -> Outcome:
+    """Certify every distinct row, then make up for those that fail."""
+    work = context.work
+    problems: list[str] = []
+    for number in range(ROUNDS):
+        waiting = [task for task in _batches(context, number) if not work.finished("certified", task.shard)]
+        problems += shards.failures(
+            shards.run(_certify, waiting, workers, "certified", "queries", progress, lambda task: task.count)
+        )
+        if number == ROUNDS - 1 or not context.config.certify:
+            break
+        more = _planned(context, number)
+        if not more:
+            break
+        problems += _make_up(more, number + 1, workers, progress)
+    held = tally.rows(work, "certified")
+    return Outcome(
+        tally.rows(work, "distinct"), held, tally.reasons(work, "certified"), _figures(work), problems=problems
+    )
+
+
+# --- batches -------------------------------------------------------------------------------------------------------
+
+
+def _batches(context: Context, number: int) -> list[Task]:
+    """The batches of one round, those of every database."""
+    tasks: list[Task] = []
+    for db_id in shards.usable(context):
+        source = _distinct(db_id, number)
+        if context.work.finished("distinct", source):
+            held = tally.rows(context.work, "distinct", [source])
+            count = min(max(ceil(held / BATCH), 1), BATCHES)
+            tasks += [
+                Task(context, db_id, f"{db_id}.{number:02d}.{n:03d}", ceil(held / count), (source, str(count)))
+                for n in range(count)
+            ]
+    return tasks
+
+
+def _distinct(db_id: str, number: int) -> str:
+    """The shard of `distinct` that a round certifies."""
+    return db_id if number == 0 else f"{db_id}.{number:02d}.more"
+
+
+def _certify(task: Task) -> int:
+    context = task.context
+    source, batches = task.parts[0], int(task.parts[1])
+    place, number = int(task.shard.rsplit(".", 1)[1]), tally.round_of(task.shard)
+    frame = context.work.read("distinct", source).gather_every(batches, place)
+    if not context.config.certify:
+        context.work.write("certified", task.shard, uncertified(frame))
+        return frame.height
+    part = (1 - 1 / SHARE) / SHARE**number / batches
+    kept, refused = certified(
+        frame,
+        context.database(task.db_id),
+        context.profile(task.db_id),
+        _sandbox(),
+        context.work.root / FOLDER / task.db_id,
+        seed=seed_of(context.config.seed, "certified", task.shard),
+        budget=Budget(files=max(int(FILES * part), 1), bytes=int(BYTES * part)),
+        prefix=f"{number}{place}-",
+        min_kill_rate=context.config.min_kill_rate,
+    )
+    context.work.write("certified", task.shard, kept, refused)
+    return kept.height
+
+
+@cache
+def _sandbox() -> Sandbox:
+    """One sandbox for each worker process; it ends with the process."""
+    return Sandbox(workers=1, limits=LIMITS)
+
+
+def instance_file(work: Work, name: str) -> Path:
+    """Where the instance `<db_id>/<file>` of a build lies."""
+    return work.root / FOLDER / name
+
+
+# --- making up for rows that fail ----------------------------------------------------------------------------------
+
+
+def _planned(context: Context, number: int) -> list[Task]:
+    """Candidates to ask for after the `number`-th round; written down first, as in `verified`."""
+    name = f"rounds/certified.{number:02d}.json"
+    if not (context.work.root / name).exists():
+        context.work.write_json(name, [[task.db_id, task.shard, task.count] for task in _top_up(context)])
+    return [Task(context, db_id, shard, count) for db_id, shard, count in context.work.read_json(name)]
+
+
+def _top_up(context: Context) -> list[Task]:
+    """Candidate shards for the databases that lack certified rows and can still give."""
+    config, work = context.config, context.work
+    wanted = ceil(config.size / config.styles_per_sql * SPARE)
+    if tally.rows(work, "certified") >= wanted or tally.rows(work, "distinct") < wanted:
+        return []  # enough; or certificates are not what limits the size
+    by_database = tally.by_database(work, "certified")
+    held = {db_id: tally.rows(work, "certified", by_database.get(db_id, [])) for db_id in shards.usable(context)}
+    return shards.top_up(context, held, wanted)
+
+
+def _make_up(tasks: list[Task], number: int, workers: int, progress: Reporter) -> list[str]:
+    """The stages before for further candidates, up to a shard of `distinct` for each database."""
+    context = tasks[0].context
+    work = context.work
+    problems = shards.make(tasks, workers, progress)
+    made = [task for task in tasks if work.finished("candidates", task.shard)]
+    for stage, function, unit in (("verified", shards.verify, "candidates"), ("questions", shards.ask, "queries")):
+        waiting = [task for task in made if not work.finished(stage, task.shard)]
+        problems += shards.failures(shards.run(function, waiting, workers, stage, unit, progress))
+        made = [task for task in made if work.finished(stage, task.shard)]
+    parts: dict[str, list[str]] = {}
+    for task in made:
+        parts.setdefault(task.db_id, []).append(task.shard)
+    further = [Task(context, db_id, _distinct(db_id, number), parts=tuple(found)) for db_id, found in parts.items()]
+    waiting = [task for task in further if not work.finished("distinct", task.shard)]
+    problems += shards.failures(shards.run(_sift_further, waiting, workers, "distinct", "databases", progress))
+    shards.recount(context)
+    return problems
+
+
+def _sift_further(task: Task) -> int:
+    """What further rows say that the rows before, which stay as they are, do not say."""
+    work = task.context.work
+    number = tally.round_of(task.shard)
+    before = pl.concat([work.read("distinct", _distinct(task.db_id, n)) for n in range(number)])
+    kept, refused = shards.sift(task.context, task.parts, before)
+    work.write("distinct", task.shard, kept, refused)
+    return kept.height
+
+
+def _figures(work: Work) -> dict[str, float]:
+    """How much of the mutants of all rows that hold was killed."""
+    names = ["mutants_total", "mutants_killed", "mutants_equivalent"]
+    frames = [work.read("certified", shard, names) for shard in work.shards("certified")]
+    sums = pl.concat([pl.DataFrame(schema={n: CERTIFIED[n] for n in names}), *frames]).sum().row(0)
+    total, killed, equivalent = (float(value or 0) for value in sums)
+    return {
+        "mutants": total,
+        "kill_rate": round(killed / (total - equivalent), 4) if total > equivalent else 0.0,
+        "killed_of_all": round(killed / total, 4) if total else 0.0,
+    }
