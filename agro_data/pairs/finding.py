@@ -34,11 +34,23 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Certified:
+    """A gold's mutants, and the instances (`<db_id>/<file>`) on which its answer is unambiguous, with its digests."""
+
+    mutants_total: int
+    mutants_killed: int
+    mutants_equivalent: int
+    instances: tuple[str, ...]
+    digests: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Checked:
-    """A pair and what was found; no finding: nothing is known against it."""
+    """A pair and what was found; no finding: nothing is known against it. `certificate` only if one was asked for."""
 
     pair: Pair
     findings: tuple[Finding, ...] = ()
+    certificate: Certified | None = None
 
     @property
     def grave(self) -> bool:
@@ -106,7 +118,7 @@ _KINDS = (
     Kind("contradiction", "error", True, "The same question with another answer", "decide which SQL is right"),
     Kind("same_question", "note", True, "The same question with another SQL", "keep one"),
     Kind("split_leak", "error", True, "The same question in two splits", "keep it in one split"),
-    Kind("uncertifiable", "warning", True, "No database instance settles its answer", _CHANCE),
+    Kind("uncertifiable", "warning", False, "No instance could be made that settles its answer", _CHANCE),
     Kind("weak", "note", True, "Wrong SQL passes on every instance", "add what tells the survivors apart, or drop it"),
 )
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}

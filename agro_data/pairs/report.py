@@ -7,6 +7,7 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -28,6 +29,7 @@ def verdict(checked: Checked) -> dict[str, Any]:
         "split": pair.split,
         "score": 0.0 if checked.grave else 1.0,
         "findings": [_as_dict(finding) for finding in checked.findings],
+        "certificate": None if checked.certificate is None else asdict(checked.certificate),
     }
 
 
@@ -50,9 +52,23 @@ def summary(verified: Verified) -> dict[str, Any]:
         "sound": round(verified.sound, 6),
         "databases": len({one.pair.db_id for one in verified.checked}),
         "without_findings": sum(not one.findings for one in verified.checked),
+        "mutants": _mutants(verified),
         "classes": list(_classes(verified)),
         "problems": list(verified.problems),
         "notes": list(verified.notes),
+    }
+
+
+def _mutants(verified: Verified) -> dict[str, int] | None:
+    """Mutants of all certified pairs together; None when no certificates were asked for."""
+    found = [one.certificate for one in verified.checked if one.certificate is not None]
+    if not found:
+        return None
+    return {
+        "certified": len(found),
+        "total": sum(one.mutants_total for one in found),
+        "killed": sum(one.mutants_killed for one in found),
+        "equivalent": sum(one.mutants_equivalent for one in found),
     }
 
 

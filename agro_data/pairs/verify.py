@@ -14,9 +14,10 @@ from agro_data.databases.opening import DatabaseError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits
 from agro_data.evaluation.load import Loaded, Pair, load_pairs
+from agro_data.pairs.certifying import certificates, instance_index, summarised, with_certificate
 from agro_data.pairs.duplicates import check_duplicates
 from agro_data.pairs.executing import examine
-from agro_data.pairs.finding import KINDS, Checked, Finding
+from agro_data.pairs.finding import KINDS, Certified, Checked, Finding
 from agro_data.pairs.literals import check_literals
 from agro_data.pairs.wording import check_wording
 from agro_data.parallel import run_shards
@@ -26,8 +27,10 @@ from agro_data.progress import Reporter, silent
 from agro_data.sql.facts import sql_facts
 from agro_data.stages.shards import STEPS
 from agro_data.verify.determinism import shuffled_copy
+from agro_data.work import atomic_path
 
 SECONDS = 5.0  # for one statement
+MUTANT_STEPS = 3_000_000  # of SQLite's virtual machine: instances are small, and many mutants run on them
 ROWS = 500_000  # of a result: a gold is not at fault for being long
 
 
@@ -57,15 +60,39 @@ class _Task:
     database: Database
     pairs: tuple[Pair, ...]
     cache: Path
+    instances: Path | None  # where certificates put their instances; None: no certificates
 
 
 @dataclass(frozen=True)
 class _Answer:
-    """Findings of each pair of a task; canonical text and result digest by SQL."""
+    """Findings of each pair of a task; canonical text, result digest and certificate by SQL."""
 
     findings: tuple[tuple[Finding, ...], ...]
-    canonical: dict[str, str] = field(default_factory=dict)
-    digests: dict[str, str] = field(default_factory=dict)
+    canonical: dict[str, str]
+    digests: dict[str, str]
+    certificates: dict[str, Certified]
+
+
+@dataclass
+class _Found:
+    """What the tasks have given: findings by number of the pair, the rest by (db_id, sql)."""
+
+    findings: dict[int, list[Finding]] = field(default_factory=lambda: defaultdict(list))
+    canonical: dict[tuple[str, str], str] = field(default_factory=dict)
+    digests: dict[tuple[str, str], str] = field(default_factory=dict)
+    certificates: dict[tuple[str, str], Certified] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def add(self, numbers: Sequence[int], pairs: Sequence[Pair], answer: _Answer) -> None:
+        for number, pair, findings in zip(numbers, pairs, answer.findings, strict=True):
+            self.findings[number] += findings
+            key = (pair.db_id, pair.sql)
+            if pair.sql in answer.canonical:
+                self.canonical[key] = answer.canonical[pair.sql]
+            if pair.sql in answer.digests:
+                self.digests[key] = answer.digests[pair.sql]
+            if pair.sql in answer.certificates:
+                self.certificates[key] = answer.certificates[pair.sql]
 
 
 def verify_pairs(
@@ -73,13 +100,16 @@ def verify_pairs(
     databases: Path | str,
     *,
     cache: Path | None = None,
+    instances: Path | None = None,
     workers: int = 2,
     progress: Reporter = silent,
 ) -> Verified:
     """Check pairs of question and SQL (a file or folder, see `evaluation.load.load_pairs`) on their databases.
 
-    `cache` keeps profiles and shuffled copies (default as for a build). Raises `UnreadableInput` when there are no
-    pairs, `ConfigError` when there is no database. What is wrong with one row or one database is a finding.
+    `cache` keeps profiles and shuffled copies (default as for a build). With `instances`, each gold gets a certificate:
+    instances that tell it from its mutants are written in `instances/<db_id>/`, with an index beside them. Raises
+    `UnreadableInput` when there are no pairs, `ConfigError` when there is no database. What is wrong with one row or
+    one database is a finding.
     """
     loaded = pairs if isinstance(pairs, Loaded) else load_pairs(pairs)
     place = Path(databases).expanduser()
@@ -94,33 +124,33 @@ def verify_pairs(
         numbers[pair.db_id.lower()].append(number)
     folder = cache or cache_folder(RunConfig())
     tasks = [
-        _Task(known[db_id], tuple(loaded.pairs[number] for number in numbers[db_id]), folder)
+        _Task(known[db_id], tuple(loaded.pairs[number] for number in numbers[db_id]), folder, instances)
         for db_id in sorted(numbers)
         if db_id in known
     ]
-    findings: dict[int, list[Finding]] = defaultdict(list)
+    found = _Found()
     for db_id in sorted(set(numbers) - set(known)):
         for number in numbers[db_id]:
             name = loaded.pairs[number].db_id
-            findings[number].append(Finding("no_database", f"No database {name} under {databases}."))
-    problems, canonical, answers = _run(tasks, numbers, findings, workers, progress)
-    for number, more in check_duplicates(loaded.pairs, canonical, answers).items():
-        findings[number] += more
-    checked = tuple(Checked(pair, tuple(findings[number])) for number, pair in enumerate(loaded.pairs))
-    return Verified(checked, (*map(str, loaded.problems), *problems), loaded.notes)
-
-
-_Texts = dict[tuple[str, str], str]
+            found.findings[number].append(Finding("no_database", f"No database {name} under {databases}."))
+    _run(tasks, numbers, found, workers, progress)
+    for number, more in check_duplicates(loaded.pairs, found.canonical, found.digests).items():
+        found.findings[number] += more
+    checked = tuple(
+        Checked(pair, tuple(found.findings[number]), found.certificates.get((pair.db_id, pair.sql)))
+        for number, pair in enumerate(loaded.pairs)
+    )
+    if instances is not None:
+        instances.mkdir(parents=True, exist_ok=True)
+        with atomic_path(instances / "index.parquet") as temporary:
+            instance_index(checked).write_parquet(temporary)
+    return Verified(checked, (*map(str, loaded.problems), *found.problems), loaded.notes)
 
 
 def _run(
-    tasks: Sequence[_Task],
-    numbers: dict[str, list[int]],
-    findings: dict[int, list[Finding]],
-    workers: int,
-    progress: Reporter,
-) -> tuple[list[str], _Texts, _Texts]:
-    """Fill in `findings`; problems, canonical texts and digests by (db_id, sql) of all databases."""
+    tasks: Sequence[_Task], numbers: dict[str, list[int]], found: _Found, workers: int, progress: Reporter
+) -> None:
+    """Check all databases and add what is found."""
     total, done = sum(len(task.pairs) for task in tasks), 0
     progress("verify", 0, total, "pairs")
 
@@ -131,31 +161,28 @@ def _run(
 
     # The largest first, so that no worker is left alone with it at the end.
     ordered = sorted(tasks, key=lambda task: (-len(task.pairs), task.database.db_id))
-    problems: list[str] = []
-    canonical: _Texts = {}
-    answers: _Texts = {}
     for outcome in run_shards(_check, ordered, workers, lambda outcome: on_done(len(outcome.task.pairs))):
-        database, answer = outcome.task.database, outcome.answer
+        database, pairs, answer = outcome.task.database, outcome.task.pairs, outcome.answer
         if answer is None:
-            problems += [f"{pair.place}: database {database.db_id}: {outcome.error}" for pair in outcome.task.pairs]
-            continue
-        own = numbers[database.db_id.lower()]
-        for number, pair, found in zip(own, outcome.task.pairs, answer.findings, strict=True):
-            findings[number] += found
-            for texts, given in ((canonical, answer.canonical), (answers, answer.digests)):
-                if pair.sql in given:
-                    texts[pair.db_id, pair.sql] = given[pair.sql]
-    return problems, canonical, answers
+            found.problems += [f"{pair.place}: database {database.db_id}: {outcome.error}" for pair in pairs]
+        else:
+            found.add(numbers[database.db_id.lower()], pairs, answer)
 
 
 def _check(task: _Task) -> _Answer:
     """All findings of the pairs of one database."""
-    database, sandbox = task.database, _sandbox()
+    database, sandbox = task.database, _sandbox(STEPS)
     profile = cached_profile(database, task.cache / "profiles")
     statements = list(dict.fromkeys(pair.sql for pair in task.pairs))
     found, results, names = examine(database, profile, statements, sandbox, _shuffled(task))
     for sql, more in check_literals(database, names, sandbox).items():
         found[sql] += more
+    certified: dict[str, Certified] = {}
+    if task.instances is not None:
+        golds = [sql for sql in names if sql in results]
+        for sql, certificate in certificates(database, profile, golds, _sandbox(MUTANT_STEPS), task.instances).items():
+            found[sql] = with_certificate(found[sql], certificate)
+            certified[sql] = summarised(certificate)
     findings = [
         (
             *found[pair.sql],
@@ -172,7 +199,7 @@ def _check(task: _Task) -> _Answer:
         sql: result.ordered_digest if sql in names and names[sql].tree.args.get("order") is not None else result.digest
         for sql, result in results.items()
     }
-    return _Answer(tuple(findings), canonical, digests)
+    return _Answer(tuple(findings), canonical, digests, certified)
 
 
 def _shuffled(task: _Task) -> Database | None:
@@ -184,6 +211,6 @@ def _shuffled(task: _Task) -> Database | None:
 
 
 @cache
-def _sandbox() -> Sandbox:
-    """One sandbox for each worker process; it ends with the process."""
-    return Sandbox(workers=1, limits=Limits(seconds=SECONDS, rows=ROWS, bytes=64 * 2**20, steps=STEPS))
+def _sandbox(steps: int) -> Sandbox:
+    """One sandbox of these limits for each worker process; it ends with the process."""
+    return Sandbox(workers=1, limits=Limits(seconds=SECONDS, rows=ROWS, bytes=64 * 2**20, steps=steps))

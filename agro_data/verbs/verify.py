@@ -28,6 +28,7 @@ A_PATH = click.Path(path_type=Path)
 )
 @click.option("--output", type=A_PATH, default=None, metavar="FILE", help="Every pair with its findings, as JSONL.")
 @click.option("--html", type=A_PATH, default=None, metavar="FILE", help="One page to look through; works offline.")
+@click.option("--instances", type=A_PATH, default=None, metavar="DIR", help="Certify; the instances are kept in DIR.")
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes that check.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
 def verify_command(
@@ -36,6 +37,7 @@ def verify_command(
     fail_under: float | None,
     output: Path | None,
     html: Path | None,
+    instances: Path | None,
     workers: int,
     as_json: bool,
 ) -> None:
@@ -50,10 +52,11 @@ def verify_command(
       agro verify train.json --databases database
       agro verify bird/dev --databases bird/dev/dev_databases --html audit.html
       agro verify pairs.csv --databases my.sqlite --fail-under 0.9
+      agro verify dev.json --databases database --instances instances
     """
     loaded = load_pairs(pairs)
     with Bars(notes) as progress:
-        found = verify_pairs(loaded, databases, workers=workers, progress=progress)
+        found = verify_pairs(loaded, databases, instances=instances, workers=workers, progress=progress)
     if output is not None:
         with atomic_path(output) as temporary:
             lines = (json.dumps(verdict(one), ensure_ascii=False) + "\n" for one in found.checked)
@@ -87,6 +90,10 @@ def _show(figures: dict[str, Any]) -> None:
     screen.print()
     sound = f"{figures['sound']:.1%} of {figures['pairs']:,} pairs are sound: nothing certain and grave against them"
     say(f"{sound}; {figures['without_findings']:,} have no finding at all.")
+    if figures["mutants"] is not None:
+        found = figures["mutants"]
+        to_kill = found["total"] - found["equivalent"]
+        say(f"Certificates of {found['certified']:,} pairs: {found['killed']:,} of {to_kill:,} mutants are told apart.")
 
 
 def _end(found: Verified, fail_under: float | None) -> None:

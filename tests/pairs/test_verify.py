@@ -8,11 +8,13 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import polars as pl
 import pytest
 from pairs.market import duckdb_market, sqlite_market, write_pairs
 
 from agro_data import verify_pairs
 from agro_data.config import ConfigError
+from agro_data.databases.digest import result_digest
 from agro_data.pairs.finding import KINDS
 from agro_data.pairs.verify import Verified
 
@@ -289,6 +291,29 @@ def test_duckdb(tmp_path: Path) -> None:
     assert "literal_other_case" in kinds[1]
     assert kinds[2] == ["tie_at_limit"]
     assert kinds[3] == ["unknown_name"]
+
+
+def test_certificates_and_their_instances(market: Path, tmp_path: Path) -> None:
+    asked = [
+        ("Which stalls opened after 2000?", "SELECT name FROM stall WHERE opened > 2000"),
+        ("Town of Okafor in Leeds?", "SELECT town FROM stall WHERE name = 'Okafor' AND town = 'Leeds'"),
+        ("Names?", "SELECT nane FROM stall"),
+    ]
+    pairs = write_pairs(tmp_path / "a.json", asked)
+    found = verify_pairs(pairs, market, cache=tmp_path / "cache", instances=tmp_path / "instances", workers=1)
+    first, second, failing = found.checked
+    assert failing.certificate is None
+    index = pl.read_parquet(tmp_path / "instances" / "index.parquet")
+    for one in (first, second):
+        assert one.certificate is not None
+        assert 0 < one.certificate.mutants_killed <= one.certificate.mutants_total
+        assert set(one.certificate.instances) <= set(index["file"])
+        for name, digest in zip(one.certificate.instances, one.certificate.digests, strict=True):
+            with closing(sqlite3.connect(tmp_path / "instances" / name)) as connection:
+                rows = connection.execute(one.pair.sql).fetchall()
+            assert result_digest(1, rows, ordered=False) == digest
+    told = [finding.says for finding in second.findings if finding.kind == "untested_predicate"]
+    assert any("tells them apart" in says and "No instance" not in says for says in told), told
 
 
 def test_workers_do_not_change_what_is_found(tmp_path: Path) -> None:
