@@ -13,6 +13,8 @@ from agro_data.intent.tree import (
     Column,
     Comparison,
     Expression,
+    InList,
+    Or,
     OrderKey,
     Output,
     Predicate,
@@ -26,9 +28,15 @@ def outputs(expressions: Iterable[Expression]) -> tuple[Output, ...]:
 
 
 def fixed(where: Predicate | None) -> set[Column]:
-    """Columns that an equality holds to one value: to show them says nothing."""
+    """Columns that a condition holds to one value, or to one of a few that it names: to show them says little."""
     parts = where.parts if isinstance(where, And) else (where,)
-    return {p.left for p in parts if isinstance(p, Comparison) and p.operator == "=" and isinstance(p.left, Column)}
+    held = {p.argument for p in parts if isinstance(p, InList) and not p.negated}
+    for part in parts:
+        tests = part.parts if isinstance(part, Or) else (part,)
+        equal = [t.left for t in tests if isinstance(t, Comparison) and t.operator == "="]
+        if len(equal) == len(tests) and len(set(equal)) == 1:
+            held.add(equal[0])
+    return {expression for expression in held if isinstance(expression, Column)}
 
 
 def details(frame: Frame, alias: str, count: int, skip: Iterable[Column] = ()) -> list[Column]:

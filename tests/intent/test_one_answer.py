@@ -12,6 +12,7 @@ from typing import get_args
 import pytest
 
 from agro_data.intent.atlas import has_order
+from agro_data.intent.choose import fixed
 from agro_data.intent.prior import default_prior
 from agro_data.intent.questions import STYLES, render_question
 from agro_data.intent.sample import sample_intents
@@ -112,6 +113,18 @@ def test_text_that_opens_with_numbers_has_no_order(values: tuple[str, ...], sort
     common = tuple((v, 1) for v in values)
     column = ColumnProfile("size", "TEXT", "text", "text", "size", distinct=len(values), common=common)
     assert has_order(column) == sorts
+
+
+def test_columns_that_a_choice_of_values_holds_are_not_worth_showing() -> None:
+    color, price = Column("t1", "color"), Column("t1", "price")
+    red, blue = (Comparison("=", color, Value(v)) for v in ("red", "blue"))
+    assert fixed(Or((red, blue))) == {color}
+    assert fixed(And((InList(color, (Value("red"), Value("blue"))), Comparison("=", price, Value(5))))) == {
+        color,
+        price,
+    }
+    assert fixed(Or((red, Comparison("=", price, Value(5))))) == set()
+    assert fixed(InList(color, (Value("red"),), negated=True)) == set()
 
 
 ITEM = TableProfile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agro_data.intent.questions import words
 from agro_data.intent.questions.content import Content
@@ -27,6 +28,7 @@ from agro_data.intent.tree import (
     Expression,
     Output,
     Share,
+    TextFunction,
 )
 
 _PART_OF_NAME = ("first", "middle", "last")
@@ -45,6 +47,12 @@ def answer(
     if all(plain):
         names = [term(scene, e, base) for e in expressions]
         return _own(scene, names, base, one, many, distinct, single, definite, every)
+    changed = expressions[0]
+    if len(expressions) == 1 and isinstance(changed, TextFunction) and changed.function in ("upper", "lower"):
+        inner = changed.arguments[0]
+        if isinstance(inner, Column) and scene.same(base, inner.source) and not (distinct or single or definite):
+            case = f"in {voice.pick('upper case', 'uppercase letters')}".replace("upper", changed.function)
+            return replace(_own(scene, [scene.phrase(inner)], base, one, many, False, False, False, every), tail=case)
     segments = [_segment(scene, e, base) for e in expressions]
     if distinct:
         if len(segments) == 1 and isinstance(expressions[0], Column):

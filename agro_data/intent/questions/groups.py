@@ -32,6 +32,7 @@ from agro_data.intent.tree import (
     DatePart,
     Expression,
     Share,
+    TextFunction,
 )
 
 
@@ -68,7 +69,7 @@ def grouped(scene: Scene) -> Content:
 
 
 def _columns(keys: Sequence[Expression]) -> bool:
-    return all(isinstance(key, Column | DatePart) for key in keys)
+    return all(isinstance(key, Column | DatePart | TextFunction) for key in keys)
 
 
 def _entity(

@@ -36,8 +36,8 @@ def listing(scene: Scene) -> Content:
     if extreme is not None:
         return extreme
     one, many = subject(scene, base, False), subject(scene, base, True)
-    tail = order_clause(scene, query.order_by, base)
     content = answer(scene, query.select, base, one, many, query.distinct)
+    tail = order_clause(scene, query.order_by, base) or content.tail
     ask, then = _which(scene, query, base)
     return Content(content.np, content.lead, tail, ask or content.ask, then)
 
