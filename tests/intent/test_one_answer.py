@@ -18,10 +18,13 @@ from agro_data.intent.questions import STYLES, render_question
 from agro_data.intent.sample import sample_intents
 from agro_data.intent.tree import (
     Aggregate,
+    And,
     Column,
     Comparison,
+    InList,
     Intent,
     Join,
+    Or,
     Output,
     Query,
     SetOperation,
