@@ -82,7 +82,7 @@ def _order(query: exp.Expr, order: exp.Expr, order_label: str) -> Iterator[Edit]
         rest = [other.copy() for other in keys if other is not key]
         yield Edit("order", order_label, key, "dropped", (Change(order, "expressions", rest),), weight=1)
     if query.args.get("limit") is None:
-        yield Edit("order", order_label, order, "dropped", (Change(query, "order", None),), weight=2)
+        yield Edit("order", order_label, "all keys", "dropped", (Change(query, "order", None),), weight=2)
 
 
 def _limit(query: exp.Expr, limit: exp.Expr, limit_label: str) -> Iterator[Edit]:
@@ -124,7 +124,7 @@ def _limit_to_max(place: Place, scope: Scope) -> Iterator[Edit]:
     old = where.this
     joined = exp.And(this=exp.paren(old) if isinstance(old, exp.Or) else old.copy(), expression=test)
     changes = (Change(select, "order", None), Change(select, "limit", None), Change(where, "this", joined))
-    yield Edit("extreme", place.label("ORDER BY", scope), order, test, changes)
+    yield Edit("extreme", place.label("ORDER BY", scope), f"{place.text(key)} LIMIT 1", test, changes)
 
 
 def _max_to_limit(place: Place, scope: Scope) -> Iterator[Edit]:
