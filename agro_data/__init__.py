@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agro_data.config import BuildConfig, ConfigError, RunConfig
+    from agro_data.evaluation.evaluate import Evaluation, evaluate
     from agro_data.evaluation.load import load_pairs, load_predictions
     from agro_data.pairs.verify import Verified, verify_pairs
     from agro_data.pipeline import Build, build
@@ -18,10 +19,12 @@ _HOMES = {
     "Build": "agro_data.pipeline",
     "BuildConfig": "agro_data.config",
     "ConfigError": "agro_data.config",
+    "Evaluation": "agro_data.evaluation.evaluate",
     "RunConfig": "agro_data.config",
     "Verified": "agro_data.pairs.verify",
     "Version": "agro_data.publish.read",
     "build": "agro_data.pipeline",
+    "evaluate": "agro_data.evaluation.evaluate",
     "load_pairs": "agro_data.evaluation.load",
     "load_predictions": "agro_data.evaluation.load",
     "open_version": "agro_data.publish.read",
@@ -31,10 +34,12 @@ __all__ = [
     "Build",
     "BuildConfig",
     "ConfigError",
+    "Evaluation",
     "RunConfig",
     "Verified",
     "Version",
     "build",
+    "evaluate",
     "load_pairs",
     "load_predictions",
     "open_version",

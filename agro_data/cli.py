@@ -29,6 +29,7 @@ from agro_data.publish.read import NoVersion, Version, latest, list_versions, op
 from agro_data.publish.report import render_report
 from agro_data.shown import count_of_rows, end, print_json, show_build, show_estimate, show_row, show_version
 from agro_data.terminal import FAILED_SOME, Setting, Verb, Verbs, notes, run, say, screen, show_table, tell
+from agro_data.verbs.evaluate import evaluate_command
 from agro_data.verbs.verify import verify_command
 from agro_data.work import atomic_path
 
@@ -271,6 +272,7 @@ def report_command(version_path: Path | None, out: Path, name: str | None, html:
 
 
 data.add_command(verify_command)
+data.add_command(evaluate_command)
 
 
 def _preview(config: BuildConfig, count: int, as_json: bool) -> None:
