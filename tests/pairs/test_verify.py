@@ -49,6 +49,11 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
         ("Stalls by name?", "SELECT name FROM stall ORDER BY name"),
     ),
     (
+        "tie_in_order",  # what is beyond the LIMIT is in no answer
+        ("Stalls by opening year, three?", "SELECT name FROM stall ORDER BY opened LIMIT 3"),
+        ("The two smallest sales?", "SELECT sale_id FROM sale ORDER BY amount LIMIT 2"),
+    ),
+    (
         "unordered_limit",
         ("Three stalls?", "SELECT name FROM stall LIMIT 3"),
         ("Three stalls by name?", "SELECT name FROM stall ORDER BY name LIMIT 3"),
