@@ -28,6 +28,7 @@ from agro_data.databases.catalog import find_databases
 from agro_data.evaluation.load import Pair
 from agro_data.pairs.finding import KINDS, Finding
 from agro_data.pairs.verify import Verified, verify_pairs
+from bench.machine import Usage, description
 from bench.tables import show
 
 SAMPLE = 50
@@ -42,13 +43,14 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--sample", metavar="CLASS", choices=sorted(KINDS))
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as cache:
+    with tempfile.TemporaryDirectory() as cache, Usage() as usage:
         start = time.perf_counter()
         verified = verify_pairs(arguments.questions, arguments.databases, cache=Path(cache), workers=arguments.workers)
-        seconds = time.perf_counter() - start
+        seconds, cpu_seconds = time.perf_counter() - start, usage.cpu_seconds
     if arguments.sample:
         sample(verified, arguments.sample)
         return
+    print(description())
     confirmed = confirm(verified, arguments.databases)
     counts = verified.counts
     rows = [
@@ -67,6 +69,7 @@ def main() -> None:
         [
             ["pairs", len(verified.checked)],
             ["seconds, profiles and shuffled copies included", round(seconds, 1)],
+            ["CPU seconds of the whole process tree", round(cpu_seconds, 1)],
             ["share without a certain error or warning", round(verified.sound, 4)],
             ["pairs without any finding", sum(not one.findings for one in verified.checked)],
         ],
