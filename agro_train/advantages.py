@@ -169,8 +169,8 @@ def spread(turn_advantages: ArrayLike, turns: ArrayLike) -> Floats:
     if owner.size and owner.max() >= len(values):
         raise ValueError(f"tokens of turn {owner.max()}, but advantages for {len(values)} turns")
     padded = np.append(values, 0.0)  # -1 is the last
-    differences: Floats = padded[np.maximum(owner, -1)]
-    return differences
+    by_token: Floats = padded[np.maximum(owner, -1)]
+    return by_token
 
 
 def token_weights(lengths: ArrayLike, loss: Loss, *, longest: int | None = None) -> Floats:

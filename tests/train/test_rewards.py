@@ -1,0 +1,71 @@
+"""Rewards: the values the papers name, and that no wrong answer is ever worth a right one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agro_train.rewards import BEST, PRESETS, Finished, Preset, reward
+
+SHARE = st.floats(0, 1)
+RIGHT = st.builds(
+    Finished, st.just("answered"), st.just(True), st.just(True), st.booleans(), entity=SHARE, exploration=SHARE
+)
+WRONG = st.one_of(
+    st.builds(Finished, st.just("answered"), executed=st.booleans(), entity=SHARE, exploration=SHARE),
+    st.builds(Finished, st.sampled_from(["malformed", "truncated"]), entity=SHARE, exploration=SHARE),
+)
+ALL = pytest.mark.parametrize("preset", PRESETS.values(), ids=lambda preset: preset.name)
+
+
+@ALL
+@given(right=RIGHT, wrong=WRONG)
+def test_nothing_wrong_is_worth_a_right_answer(preset: Preset, right: Finished, wrong: Finished) -> None:
+    assert reward(right, preset).total > reward(wrong, preset).total
+
+
+@ALL
+@given(rollout=st.one_of(RIGHT, WRONG))
+def test_nothing_is_worth_more_than_the_best(preset: Preset, rollout: Finished) -> None:
+    found = reward(rollout, preset)
+    assert found.total <= preset.highest + 1e-9
+    assert found.total == pytest.approx(sum(found.terms.values()))
+    assert set(found.terms) == {term.name for term in preset.terms}
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "runs", "fails", "malformed", "truncated"),
+    [("agro", 1, 0, 0, -1, 0), ("skyrl", 1, 0, 0, -1, -1), ("arctic", 1, 0.1, 0, 0, 0), ("reex", 6, 2, 2, 0, 0)],
+)
+def test_the_values_of_each_preset(
+    name: str, right: float, runs: float, fails: float, malformed: float, truncated: float
+) -> None:
+    preset = PRESETS[name]
+    shown = {
+        Finished("answered", right=True, executed=True): right,
+        Finished("answered", executed=True): runs,
+        Finished("answered"): fails,
+        Finished("malformed", exploration=1.0): malformed,
+        Finished("truncated", exploration=1.0): truncated,
+    }
+    assert [reward(rollout, preset).total for rollout in shown] == pytest.approx(list(shown.values()))
+
+
+def test_reex_has_its_weights() -> None:
+    assert reward(BEST, PRESETS["reex"]).terms == {
+        "format": 2,
+        "exact_match": 1,
+        "execution": 3,
+        "entity": 1,
+        "exploration": 2,
+    }
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(ValueError, match="no answer"):
+        Finished("truncated", right=True, executed=True)
+    with pytest.raises(ValueError, match="what is right has run"):
+        Finished("answered", right=True)
+    with pytest.raises(ValueError, match="shares"):
+        Finished("answered", entity=1.5)
