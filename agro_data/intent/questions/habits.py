@@ -45,7 +45,7 @@ NUMBER_WORD = 0.5  # "three", not "3"
 # Columns of rows: "the names of all singers", "the name of singers", ...
 LISTED_ALL: Weights = {
     "many": 46,
-    "all": 18,
+    "all": 14,
     "all the": 12,
     "singular": 5,
     "singular all": 5,
@@ -83,11 +83,12 @@ REDUCED: Weights = {"after": 80, "verb": 20}  # "older than 56", "that are older
 # "own" is a verb of its own ("who live in Rome"), "verb" a mere "that have a price above 5".
 CONDITION: Weights = {"with": 50, "own": 70, "verb": 38, "whose": 12}
 PERSON_CONDITION: Weights = {"with": 36, "own": 110, "verb": 52, "whose": 12}
-COUNTED_VERB = 0.5  # "how many bridges have a length above 5", else "how many bridges with a length above 5 are there"
+COUNTED_VERB = 0.65  # "how many bridges have a length above 5", else "how many bridges with a length above 5 are there"
 ARTICLE_LEFT_OUT = 0.85  # "with price above 5", not "with a price above 5"
 WITH_PATTERN = 0.3  # "with a name containing", else "whose name contains"
 WITHOUT = 0.3  # "without any orders", else "that do not have any orders"
 NONE: Weights = {"do not have any": 50, "do not have a": 8, "have no": 42}
+BUT_NOT: Weights = {"no": 60, "not any": 15, "do not have any": 25}
 SOME: Weights = {"plural": 45, "a": 15, "at least one": 30, "some": 10}
 BELONGING: Weights = {"of": 80, "verb": 20}
 
@@ -100,8 +101,8 @@ ELSEWHERE: Weights = {"compound": 80, "of each": 12, "for each": 8}
 CORRESPONDING: Weights = {"their": 75, "the corresponding": 20, "their corresponding": 5}
 EACH: Weights = {"each": 95, "every": 5}
 DIRECT_LIST = 0.4  # a direct style asks "which singers ...?" for a list
-SUPERLATIVE: Weights = {"with": 64, "has": 36}  # "the singer with the most concerts", "the singer that has the most"
-APPOSED = 0.5  # "of the club Alpha", else "of the club named Alpha"
+SUPERLATIVE: Weights = {"with": 74, "has": 26}  # "the singer with the most concerts", "the singer that has the most"
+APPOSED = 0.65  # "of the club Alpha", else "of the club named Alpha"
 BEFORE = 0.6  # "Private institutions", else "institutions with type Private"
 OF_KIND = 0.5  # "of type X", not "with type X"
 

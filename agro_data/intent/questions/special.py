@@ -7,6 +7,7 @@ from agro_data.intent.questions.bands import banded, banded_column
 from agro_data.intent.questions.columns import answer, joined, led
 from agro_data.intent.questions.content import Content
 from agro_data.intent.questions.functions import TAKEN
+from agro_data.intent.questions.habits import BUT_NOT
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.order import extreme_word, sort_key, superlative_adjective
 from agro_data.intent.questions.phrases import subject, term
@@ -58,8 +59,7 @@ def _held(operation: SetOperation, rows: tuple[str, str], voice: Voice, who: str
         forms = (f"{who} have both {rows[0]} and {rows[1]}", f"with both {rows[0]} and {rows[1]}")
         return voice.pick(*forms) if entity else voice.pick(*forms, f"shared by both {rows[0]} and {rows[1]}")
     if operation.operator == "except":
-        return voice.pick(f"{who} have {rows[0]} but no {rows[1]}", f"{who} have {rows[0]} but not any {rows[1]}",
-                          f"{who} have {rows[0]} but do not have any {rows[1]}")  # fmt: skip
+        return f"{who} have {rows[0]} but {voice.weigh(BUT_NOT)} {rows[1]}"
     return voice.pick(f"{who} have {rows[0]} or {rows[1]}", f"{who} have {rows[0]}, {rows[1]}, or both")
 
 

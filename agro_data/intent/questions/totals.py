@@ -83,7 +83,8 @@ def _how_many(scene: Scene, count: Aggregate, many: str) -> Content:
     if count.distinct and count.argument is not None:
         kinds = words.plural(term(scene, count.argument, base))
         different = voice.pick("different", "distinct")
-        ask = f"how many {different} {kinds} do {many} have" if many == scene.many(base) else ""
+        where = f"do {many} have" if many == scene.many(base) else f"are there among {many}"
+        ask = f"how many {different} {kinds} {where}"
         return Content(np, ask=ask)
     if scene.query.having is None and not scene.query.group_by:
         atoms = atoms_on(scene, base, set())
