@@ -2,6 +2,10 @@
 
 Shards are independent and write their own files, so a shard that raises, or takes its process with it, is reported
 by name and the others go on. With one worker everything runs in this process (tests, previews).
+
+A shard that raises would raise again: that is a fact about it, for the record. One that was *lost* (its process was
+killed, or memory ran out) was not tried under conditions that say anything of it: what is built without it is not
+what was asked for.
 """
 
 from __future__ import annotations
@@ -32,11 +36,23 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Outcome(Generic[Task, Answer]):
-    """What became of a task: its answer, or one line that says what went wrong."""
+    """What became of a task: its answer, or one line that says what went wrong; `lost`: another run may do better."""
 
     task: Task
     answer: Answer | None
     error: str = ""
+    lost: bool = False
+
+
+class ShardsLost(RuntimeError):
+    """Shards whose process died, twice; all others are stored, and the next run does only these."""
+
+    def __init__(self, lost: Sequence[Outcome[Any, Any]]) -> None:
+        lines = [f"{outcome.task}: {outcome.error}" for outcome in lost]
+        super().__init__(
+            "\n".join(lines) + "\nno version is written without them. Run it again: only they are left to do. "
+            "With fewer --workers each has more memory; --only leaves a database out"
+        )
 
 
 def run_shards(
@@ -59,14 +75,16 @@ def run_shards(
         outcomes[index] = outcome
         on_done(outcome)
 
-    if not isolate and (workers == 1 or len(tasks) == 1):
+    if not isolate and workers == 1:
         for index, task in enumerate(tasks):
             settle(index, _attempt(function, task))
     elif tasks:
         lost = _run_pool(function, dict(enumerate(tasks)), workers, settle)
         for index in lost:
             if _run_pool(function, {index: tasks[index]}, 1, settle):
-                settle(index, Outcome(tasks[index], None, "its worker process died (killed, or out of memory)"))
+                settle(
+                    index, Outcome(tasks[index], None, "its worker process died (killed, or out of memory)", lost=True)
+                )
     return [outcomes[index] for index in range(len(tasks))]
 
 
@@ -155,5 +173,7 @@ def _attempt(function: Callable[[Any], Any], task: Any) -> Outcome[Any, Any]:
     except Exception as error:
         if isinstance(error, OSError) and error.errno in DISK_FULL:
             raise  # no shard can be written any more: stop the build, which resumes once there is room
+        if isinstance(error, MemoryError):
+            return Outcome(task, None, "out of memory", lost=True)
         place = traceback.extract_tb(error.__traceback__)[-1]
         return Outcome(task, None, f"{type(error).__name__}: {error} (at {place.name}, line {place.lineno})")

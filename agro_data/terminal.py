@@ -23,7 +23,7 @@ from agro_data.config import ConfigError
 from agro_data.databases.opening import DatabaseError, first_line
 from agro_data.diversity.excluded import UnreadableExclusion
 from agro_data.diversity.models import ModelMissing
-from agro_data.parallel import DISK_FULL
+from agro_data.parallel import DISK_FULL, ShardsLost
 from agro_data.publish.read import NoVersion
 from agro_data.publish.storage import Locked
 from agro_data.publish.version import NotWritten
@@ -131,6 +131,9 @@ def run(group: click.Group) -> None:
     except BrokenPipeError:  # the reader has seen enough, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except ShardsLost as error:
+        tell(str(error).splitlines(), "red")
+        sys.exit(FAILED_SOME)
     except Exception as error:
         if os.environ.get(TRACEBACK):
             raise

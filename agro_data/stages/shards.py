@@ -63,6 +63,9 @@ class Task:
     count: int = 0
     parts: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        return f"{self.db_id}, shard {self.shard}" if self.shard else self.db_id
+
 
 def wanted(context: Context) -> int:
     """Verified queries to aim for, so that selection has a choice."""
@@ -386,7 +389,11 @@ def run(
     *,
     isolate: bool = False,
 ) -> list[parallel.Outcome[Task, int]]:
-    """Run shards; progress counts the `unit`s that each holds, since shards differ in size."""
+    """Run shards; progress counts the `unit`s that each holds, since shards differ in size.
+
+    Raises `parallel.ShardsLost` once all are tried when the process of one died, and died again: what later stages
+    made without it would stay, and its version would pass for the whole one.
+    """
     done = 0
     total = sum(amount(task) for task in tasks)
 
@@ -397,7 +404,11 @@ def run(
 
     if total:
         progress(stage, 0, total, unit)
-    return parallel.run_shards(function, tasks, workers, on_done, isolate=isolate)
+    outcomes = parallel.run_shards(function, tasks, workers, on_done, isolate=isolate)
+    lost = [outcome for outcome in outcomes if outcome.lost]
+    if lost:
+        raise parallel.ShardsLost(lost)
+    return outcomes
 
 
 def _candidates_in(task: Task) -> int:
@@ -419,4 +430,4 @@ def _waiting(context: Context, source: str, target: str) -> list[Task]:
 
 def failures(outcomes: Sequence[parallel.Outcome[Task, int]]) -> list[str]:
     """A line for each shard that failed."""
-    return [f"{o.task.db_id}, shard {o.task.shard}: {o.error}" for o in outcomes if o.error]
+    return [f"{o.task}: {o.error}" for o in outcomes if o.error]

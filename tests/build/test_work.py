@@ -85,6 +85,24 @@ def test_a_dying_worker_costs_one_task() -> None:
     outcomes = parallel.run_shards(_square, [1, 2, 5, 4, 6], 2, lambda o: None)
     assert [o.answer for o in outcomes] == [1, 4, None, 16, 36]
     assert "died" in outcomes[2].error
+    assert [o.lost for o in outcomes] == [False, False, True, False, False]
+
+
+def test_a_task_that_is_alone_does_not_take_this_process_with_it() -> None:
+    (outcome,) = parallel.run_shards(_square, [5], 2, lambda o: None)
+    assert outcome.lost
+
+
+def _hungry(n: int) -> int:
+    if n == 2:
+        raise MemoryError
+    return n
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_task_without_memory_is_lost_not_wrong(workers: int) -> None:
+    outcomes = parallel.run_shards(_hungry, [1, 2, 3], workers, lambda o: None)
+    assert [(o.answer, o.lost) for o in outcomes] == [(1, False), (None, True), (3, False)]
 
 
 def _full(_: int) -> int:
