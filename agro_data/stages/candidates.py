@@ -17,8 +17,8 @@ from agro_data.records import CANDIDATE, REJECTED, rows
 from agro_data.sql.facts import sql_facts
 
 GENERATOR = "grammar"
-SPARE = 1.5  # drawn for each candidate that is kept: a choice of templates, before anything costly is done
-NEW_TEMPLATES = 0.2  # of the candidates that are kept for their template; the others are as people's questions come
+SPARE = 2.0  # drawn for each candidate that is kept: a choice of templates, before anything costly is done
+NEW_TEMPLATES = 0.3  # of the candidates that are kept for their template; the others are as people's questions come
 
 
 def candidates(
