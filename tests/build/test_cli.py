@@ -54,7 +54,7 @@ def test_every_verb_has_help_with_an_example() -> None:
             assert said, f"{name} {parameter.name}"
 
 
-@pytest.mark.parametrize("verb", ["", "build", "databases", "versions", "explain", "report"])
+@pytest.mark.parametrize("verb", ["", "build", "databases", "verify", "versions", "explain", "report"])
 def test_help_fits_a_terminal_of_80_columns(verb: str, tmp_path: Path) -> None:
     done = agro(*filter(None, [verb]), "--help", cwd=tmp_path, columns=80)
     assert done.returncode == 0
