@@ -35,6 +35,8 @@ from agro_data.intent.tree import (
     TextFunction,
 )
 
+REPEATED = 3  # words: a longer name of a group is not said twice
+
 
 def grouped(scene: Scene) -> Content:
     """Figures for each group."""
@@ -147,7 +149,7 @@ def _category(
         if form == "lead":
             return Content(f, lead=f"for {each} {group.one}", tail=tail, ask=ask)
         kinds = f"{voice.weigh(DIFFERENT)} {group.many}" if form == "different" else group.many
-        if form != "each with":
+        if form != "each with" or len(group.one.split(" ")) > REPEATED:
             return Content(f"the {kinds} and {f} for each", tail=tail)
         where = "for"
         if plain and first_counts and len(asked) == 1:

@@ -21,7 +21,8 @@ STYLES = ("interrogative", "imperative", "formal", "colloquial", "concise", "des
 
 _ORDER = re.compile(r"(sorted|ordered|listed) ((?:by|in|alphabetically|from) .*)|(in .*\border\b.*)")
 _REST = re.compile(
-    r" (?:of|with|that|who|whose|for|per|in|among|together|along|shared|found|to|on|at|by)\b|, (?:and|along|together) "
+    r" (?:of|with|that|who|whose|where|for|per|in|among|together|along|shared|found|to|on|at|by)\b"
+    r"|, (?:and|along|together) "
 )
 _NUMBERS = ("the number of ", "the total number of ")
 _ALL_VERBS = frozenset({"Show", "List", "Find", "Return", "Give", "Please list", "Please show", "Give me"})
@@ -39,7 +40,8 @@ def ask(content: Content, style: str, voice: Voice) -> str:
 def verb_for(np: str) -> str:
     """ "is" or "are", by the noun or nouns that the phrase is about."""
     subject = _REST.split(np.removeprefix("the "), maxsplit=1)[0]
-    return "are" if " and " in subject or "," in subject or words.is_plural(subject) else "is"
+    several = subject.startswith(("different ", "distinct "))  # "the different series"
+    return "are" if several or " and " in subject or "," in subject or words.is_plural(subject) else "is"
 
 
 def _said(content: Content, style: str, voice: Voice) -> str:

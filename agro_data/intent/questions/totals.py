@@ -71,7 +71,7 @@ def figures(scene: Scene, expressions: Sequence[Expression], many: str) -> str:
 def _further(scene: Scene, aggregate: Aggregate) -> str:
     """A later aggregate over rows that have been named."""
     if aggregate.function == "count" and not aggregate.distinct:
-        return "how many there are"
+        return f"the number of {scene.many(scene.grain)}"
     return f"their {figure(scene, aggregate, short=True)}"
 
 
