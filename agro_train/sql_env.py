@@ -1,0 +1,254 @@
+"""The environment: an agent writes turns, the database answers, the verifier scores the answer. No torch.
+
+`SqlEnv` is one rollout as a state machine that touches no engine. `step` and `score` move many at once, with one call
+of the sandbox for all SQL that is pending: GRPO steps hundreds of rollouts together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Result
+from agro_data.protocol import (
+    BOUNDS,
+    MAX_TURNS,
+    Bounds,
+    Malformed,
+    Step,
+    parse_turn,
+    render_observation,
+    wrap_observation,
+)
+from agro_data.sql.facts import SqlFacts, sql_facts
+from agro_data.sql.parse import SqlRefused, parse_select
+from agro_data.sql.scope import resolve
+from agro_data.verify.equivalence import Mode
+from agro_data.verify.execution import execute
+from agro_data.verify.grade import Case, GoldResults, Grade, failure_class, grade_many
+from agro_train.advantages import anchor_key
+from agro_train.rewards import AGRO, Finished, Outcome, Preset, reward
+from agro_train.tasks import Task
+
+RAN = frozenset({"", "empty", "columns", "wrong_rows", "order", "constant", "ungradable"})  # error classes
+
+
+@dataclass(frozen=True)
+class Look:
+    """One query of a rollout and what became of it. `error_class` is one of `grade.ERROR_CLASSES`, or ""."""
+
+    sql: str
+    digest: str
+    rows: int
+    error_class: str
+
+
+class SqlEnv:
+    """One rollout. `reset`, then `act` and `observe` in turn until `outcome` is set, then `score`.
+
+    A rollout ends `answered` by a solution, `malformed` by a turn that cannot be read, or `truncated`: no turns are
+    left for its query, or generation was cut. Only an answer can be right.
+    """
+
+    def __init__(self, *, max_turns: int = MAX_TURNS, bounds: Bounds = BOUNDS) -> None:
+        self.max_turns = max_turns
+        self.bounds = bounds
+        self.task: Task | None = None
+
+    def reset(self, task: Task) -> str:
+        """Begin `task`, forgetting all that was; gives the prompt."""
+        self.task = task
+        self.steps: list[Step] = []
+        self.looks: list[Look] = []
+        self.outcome: Outcome | None = None
+        self.malformed: Malformed | None = None
+        self.grade: Grade | None = None
+        self._pending: str | None = None
+        return task.prompt
+
+    @property
+    def turns(self) -> int:
+        """Well-formed turns so far."""
+        return len(self.steps)
+
+    @property
+    def solution(self) -> str:
+        """The answer, "" if there is none."""
+        return self.steps[-1].turn.text if self.outcome == "answered" else ""
+
+    def act(self, text: str, *, cut: bool = False) -> str | None:
+        """Take the agent's turn; gives the SQL to run, or None when the rollout has ended.
+
+        `cut`: generation met its token limit, so that a turn that is not well formed is truncated, not malformed.
+        Raises `RuntimeError` when it is not the agent's turn.
+        """
+        if self.task is None or self.outcome is not None or self._pending is not None:
+            raise RuntimeError("act() out of turn: reset first, and observe what was asked before")
+        turn = parse_turn(text)
+        if isinstance(turn, Malformed):
+            self.outcome, self.malformed = ("truncated", None) if cut else ("malformed", turn)
+            return None
+        self.steps.append(Step(turn))
+        if turn.action == "solution":
+            self.outcome = "answered"
+        elif self.turns >= self.max_turns:
+            self.outcome = "truncated"
+        else:
+            self._pending = turn.text
+        return self._pending
+
+    def observe(self, result: Result) -> str:
+        """The observation of the pending query's result (fetched with its rows), with tags, to be appended.
+
+        Raises `RuntimeError` when no query is pending.
+        """
+        if self._pending is None:
+            raise RuntimeError("observe() without a query that waits for its result")
+        body = render_observation(result, self.max_turns - self.turns, self.bounds)
+        self.looks.append(
+            Look(self._pending, result.digest, result.row_count, "" if result.ok else failure_class(result)[0])
+        )
+        self.steps[-1] = Step(self.steps[-1].turn, body)
+        self._pending = None
+        return wrap_observation(body)
+
+    def case(self) -> Case:
+        """What the verifier is given. Raises `RuntimeError` before the end."""
+        if self.task is None or self.outcome is None:
+            raise RuntimeError("a rollout is scored when it has ended")
+        task = self.task
+        return Case(task.gold, self.solution, task.databases, task.ordered, task.alternatives, task.schema)
+
+    def score(self, grade: Grade, *, details: bool = False) -> Finished:
+        """What the rollout showed, given the verifier's grade of `case()`. `details` are what some rewards need."""
+        self.grade = grade
+        task, outcome = self.task, self.outcome
+        if task is None or outcome is None:
+            raise RuntimeError("a rollout is scored when it has ended")
+        right = outcome == "answered" and grade.right
+        executed = outcome == "answered" and grade.error_class in RAN
+        if not details:
+            return Finished(outcome, right, executed)
+        gold = sql_facts(task.gold, task.database.dialect, task.schema)
+        own = _facts(self.solution, task)
+        exact = right and own is not None and own.canonical == gold.canonical
+        return Finished(outcome, right, executed, exact, _overlap(own, gold), self._exploration(gold))
+
+    def anchors(self) -> list[str]:
+        """The state in which each turn was written, for GiGPO: the first alike for all, then by what was last seen."""
+        if self.task is None:
+            return []
+        seen = [anchor_key(sorted(_tables(look.sql, self.task)), look.digest, look.error_class) for look in self.looks]
+        return ["", *seen][: self.turns]
+
+    def _exploration(self, gold: SqlFacts) -> float:
+        if self.task is None or not self.looks:
+            return 0.0
+        seen: set[str] = set()
+        useful = 0
+        for look in self.looks:
+            new = look.sql not in seen
+            seen.add(look.sql)
+            if new and not look.error_class and look.rows and _tables(look.sql, self.task) & set(gold.tables):
+                useful += 1
+        return useful / len(self.looks)
+
+
+def step(
+    envs: Sequence[SqlEnv], texts: Sequence[str], sandbox: Sandbox, *, cut: Sequence[bool] = ()
+) -> list[str | None]:
+    """One turn of each environment: the observation to append, or None for those that have ended with it.
+
+    One call of the sandbox, whatever their number; what several ask of one database runs once.
+    """
+    cuts = cut or [False] * len(texts)
+    queries = [env.act(text, cut=short) for env, text, short in zip(envs, texts, cuts, strict=True)]
+    asked = [
+        (env, (env.task.database, sql))
+        for env, sql in zip(envs, queries, strict=True)
+        if sql is not None and env.task is not None
+    ]
+    results = execute([pair for _, pair in asked], sandbox, "rows")
+    seen = {id(env): env.observe(result) for (env, _), result in zip(asked, results, strict=True)}
+    return [seen.get(id(env)) for env in envs]
+
+
+def score(
+    envs: Sequence[SqlEnv], sandbox: Sandbox, golds: GoldResults, mode: Mode = "strict", *, details: bool = False
+) -> list[Finished]:
+    """What each ended rollout showed; answers are graded on all instances, in one pass of the verifier."""
+    answered = [env for env in envs if env.outcome == "answered"]
+    grades = grade_many([env.case() for env in answered], sandbox, golds, mode, guarded=True)
+    found = {id(env): grade for env, grade in zip(answered, grades, strict=True)}
+    return [env.score(found.get(id(env)) or _no_answer(env), details=details) for env in envs]
+
+
+def _no_answer(env: SqlEnv) -> Grade:
+    if env.malformed is not None:
+        return Grade(0.0, f"malformed ({env.malformed.kind}): {env.malformed.detail}", "missing")
+    return Grade(0.0, f"truncated after {env.turns} turns: no answer", "missing")
+
+
+# --- gold self-check ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GoldFault:
+    """An example whose own gold does not earn the most that can be earned."""
+
+    example_id: str
+    db_id: str
+    earned: float
+    highest: float
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.db_id} {self.example_id}: the gold earns {self.earned:g} of {self.highest:g}: {self.reason}"
+
+
+def check_golds(
+    tasks: Sequence[Task], sandbox: Sandbox, golds: GoldResults, preset: Preset = AGRO, mode: Mode = "strict"
+) -> list[GoldFault]:
+    """Play every gold through the environment, looked at once and then given as the answer.
+
+    An empty list means that the reward is 1.0 or the preset's highest on every row; no training step before that.
+    """
+    envs = [SqlEnv() for _ in tasks]
+    for env, task in zip(envs, tasks, strict=True):
+        env.reset(task)
+    for action in ("sql", "solution"):
+        left = [env for env in envs if env.outcome is None]
+        texts = [f"<think>gold</think><{action}>{env.task.gold if env.task else ''}</{action}>" for env in left]
+        step(left, texts, sandbox)
+    faults: list[GoldFault] = []
+    for env, task, finished in zip(envs, tasks, score(envs, sandbox, golds, mode, details=preset.details), strict=True):
+        earned = reward(finished, preset).total
+        if earned < preset.highest:
+            why = (
+                env.grade.reason if env.grade and env.grade.reason else "looking at it gives no row, or reads no table"
+            )
+            faults.append(GoldFault(task.example_id, task.database.db_id, earned, preset.highest, why))
+    return faults
+
+
+def _facts(sql: str, task: Task) -> SqlFacts | None:
+    try:
+        return sql_facts(sql, task.database.dialect, task.schema) if sql else None
+    except SqlRefused:
+        return None
+
+
+def _tables(sql: str, task: Task) -> set[str]:
+    try:
+        return resolve(parse_select(sql, task.database.dialect), task.database.dialect, task.schema).tables
+    except SqlRefused:
+        return set()
+
+
+def _overlap(own: SqlFacts | None, gold: SqlFacts) -> float:
+    """F1 of tables and columns."""
+    if own is None:
+        return 0.0
+    mine, theirs = {*own.tables, *own.columns}, {*gold.tables, *gold.columns}
+    return 2 * len(mine & theirs) / (len(mine) + len(theirs)) if mine or theirs else 1.0

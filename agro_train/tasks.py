@@ -1,0 +1,114 @@
+"""Tasks of a corpus version: the prompt of each example, and what its answers are held against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.types import Database
+from agro_data.profiling.cache import cached_profile
+from agro_data.profiling.linking import SchemaIndex, index_schema
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.serialise import BUDGET, STYLE, Style, check_serialiser, estimate_tokens, fit_schema
+from agro_data.protocol import MAX_TURNS, render_prompt
+from agro_data.publish.read import Version
+from agro_data.sql.scope import Schema
+
+
+class NoTask(LookupError):
+    """A corpus version whose examples cannot be worked on here; the message says what is missing."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One question. The agent looks at `database`; its answer must be right there and on all `instances`."""
+
+    example_id: str
+    prompt: str
+    question: str
+    gold: str
+    database: Database
+    instances: tuple[Database, ...] = ()
+    ordered: bool | None = None
+    alternatives: tuple[str, ...] = ()
+    schema: Schema = field(default_factory=dict, compare=False)
+
+    @property
+    def databases(self) -> tuple[Database, ...]:
+        return (self.database, *self.instances)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A database that tasks ask about, with its profile and the index of its schema."""
+
+    database: Database
+    profile: DatabaseProfile
+    index: SchemaIndex
+
+
+def find_sources(
+    version: Version, databases: Path, cache: Path, only: Iterable[str] | None = None
+) -> dict[str, Source]:
+    """The databases of a version, by id, as they lie below `databases`; all, or `only` those.
+
+    Raises `NoTask` when one is not there or holds something else than when the version was made, and
+    `SerialiserMismatch` when the version was made for schemas written otherwise.
+    """
+    if "schema_serialiser" in version.manifest:
+        check_serialiser(version.manifest["schema_serialiser"], where=f"{version.corpus} {version.name}")
+    wanted = {fact["db_id"]: fact["content_hash"] for fact in version.manifest["databases"]}
+    names = sorted(wanted if only is None else set(only))
+    by_hash = {database.content_hash: database for database in find_databases(databases).databases}
+    sources: dict[str, Source] = {}
+    for name in names:
+        found = by_hash.get(wanted.get(name, ""))
+        if found is None:
+            raise NoTask(
+                f"{version.corpus} {version.name}: database {name} as it was when the corpus was made is not below "
+                f"{databases}; give the folder that the corpus was built from, unchanged"
+            )
+        profile = cached_profile(found, cache)
+        sources[name] = Source(found, profile, index_schema(profile))
+    return sources
+
+
+def make_task(
+    row: Mapping[str, Any],
+    source: Source,
+    instances: Path,
+    *,
+    style: Style = STYLE,
+    budget: int = BUDGET,
+    count_tokens: Callable[[str], int] = estimate_tokens,
+    max_turns: int = MAX_TURNS,
+) -> Task:
+    """The task of one row of `records.EXAMPLE`. `instances` is the version's folder of that name.
+
+    Raises `ValueError` when `budget` has no room for any table.
+    """
+    links = source.index.link(row["question"], row["evidence"])
+    schema = fit_schema(source.profile, style=style, budget=budget, links=links, count_tokens=count_tokens)
+    dialect = source.database.dialect
+    return Task(
+        example_id=row["example_id"],
+        prompt=render_prompt(schema.text, row["question"], dialect, evidence=row["evidence"], max_turns=max_turns),
+        question=row["question"],
+        gold=row["sql"],
+        database=source.database,
+        instances=tuple(_instance(name, source.database, instances) for name in row["instances"]),
+        ordered=row["order_matters"],
+        alternatives=tuple(row["alternatives"]),
+        schema=source.profile.schema,
+    )
+
+
+def _instance(name: str, source: Database, folder: Path) -> Database:
+    """`name` is "<db_id>/<file>"; a version's files never change, so that path and name tell the content."""
+    path = folder / name
+    if not path.is_file():
+        raise NoTask(f"{path}: this instance is named by an example and is not there; copy the version whole")
+    return Database(source.db_id, source.dialect, source.dialect, path, str(path), name)
