@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from functools import partial
 from typing import Any
 
@@ -31,7 +32,7 @@ def explain(version: Version, example_id: str, *, width: int = WIDTH) -> str:
         block("SQL", row["sql"], verbatim=True),
         block("Executed", _executed(row, version.manifest, database)),
         block("Determinism", TIES.get(row["tie_policy"], f"Tie policy: {row['tie_policy']}.")),
-        block("Mutants and instances", _mutants(row)),
+        block("Mutants and instances", _mutants(row, version)),
         block("Question and SQL agree", _alignment(row)),
         block("Steps", _steps(row), verbatim=True),
         block("Provenance", _provenance(row, version)),
@@ -77,16 +78,28 @@ def _executed(row: dict[str, Any], manifest: dict[str, Any], database: dict[str,
     )
 
 
-def _mutants(row: dict[str, Any]) -> str:
+def _mutants(row: dict[str, Any], version: Version) -> str:
     total = row["mutants_total"]
     if not total:
         return "No mutant of this SQL has been tried: that each of its parts is needed is not claimed."
     equivalent, undecided = row["mutants_equivalent"], row["mutants_undecided"]
-    return (
+    told = (
         f"{_count(total, 'mutant')} tried: {row['mutants_killed']} told apart by some instance, "
         f"{equivalent} proved to mean the same, {undecided} undecided (counted as surviving). "
         f"{_count(len(row['instances']), 'augmented database')} of the pool can grade a prediction."
     )
+    names = f"In instances/: {', '.join(row['instances'])}." if row["instances"] else ""
+    return "\n".join([told, names, *_fates(version.mutants(row["example_id"]).to_dicts())])
+
+
+def _fates(mutants: list[dict[str, Any]]) -> list[str]:
+    """Examples of mutants that were killed, with the row that shows it; the rules that proved some; all survivors."""
+    killed = [m for m in mutants if m["difference"]]
+    rules = Counter(m["by"] for m in mutants if m["outcome"] == "equivalent")
+    lines = [f"Killed, for instance: {m['what']}, by {m['by']}: {m['difference']}." for m in killed]
+    if rules:
+        lines.append(f"Proved equivalent by: {', '.join(f'{rule} ({n})' for rule, n in sorted(rules.items()))}.")
+    return lines + [f"Survives: {m['what']}." for m in mutants if m["outcome"] == "undecided"]
 
 
 def _alignment(row: dict[str, Any]) -> str:

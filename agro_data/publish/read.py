@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from agro_data.publish.storage import sha256_file
+from agro_data.records import MUTANT
 
 VERSION_NAME = re.compile(r"v(?P<number>\d{4,})-(?P<fingerprint>[0-9a-f]{8})")
 
@@ -57,6 +58,13 @@ class Version:
     def instances(self) -> pl.LazyFrame:
         """The instance index: db_id, example_id, file (below `instances/`), gold_digest."""
         return pl.scan_parquet(self.path / "instances" / "index.parquet")
+
+    def mutants(self, example_id: str) -> pl.DataFrame:
+        """What became of each mutant of an example: the columns of `records.MUTANT`; no row where none was tried."""
+        path = self.path / "instances" / "mutants.parquet"
+        if not path.is_file():  # written by a release that made no certificates
+            return pl.DataFrame(schema=dict(MUTANT.to_schema()))
+        return pl.scan_parquet(path).filter(pl.col("example_id") == example_id).drop("example_id").collect()
 
     def example(self, example_id: str) -> dict[str, Any]:
         """The one row with this id, or with this beginning of an id if only one row has it.

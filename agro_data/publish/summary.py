@@ -32,6 +32,10 @@ def summarise(examples: pl.DataFrame, rejected: pl.DataFrame) -> dict[str, Any]:
         "generators": _common(examples["generator"]),
         "alignment_methods": _common(examples["alignment_method"]),
         "by_database": dict(sorted(_common(examples["db_id"]).items())),
+        "mutants": {
+            name.removeprefix("mutants_"): int(examples[name].sum())
+            for name in ("mutants_total", "mutants_killed", "mutants_equivalent", "mutants_undecided")
+        },
         "rejected": rejected.height,
         "rejected_reasons": _common(rejected.select(pl.format("{}: {}", "stage", "reason")).to_series()),
     }

@@ -25,7 +25,7 @@ from agro_data.publish.explain import explain
 from agro_data.publish.layout import flatten, sample_indices, word_map
 from agro_data.publish.read import NoVersion, Version, open_version
 from agro_data.publish.summary import schema_coverage, summarise
-from agro_data.publish.version import write_version
+from agro_data.publish.version import MUTANTS, Instances, write_version
 from agro_data.records import EXAMPLE
 
 
@@ -219,11 +219,25 @@ def test_a_mutant_record_and_a_verified_alignment_are_told(tmp_path: Path) -> No
         examples=frame,
         rejected=samples.rejected(0),
         manifest=samples.manifest(),
+        instances=Instances(mutants=_fates(frame["example_id"][0])),
     )
     flat = " ".join(explain(open_version(path), frame["example_id"][0]).split())
+    assert "Killed, for instance: age > 56 -> age >= 56, by shop/00-01.sqlite: row 1: expected (2), got (3)." in flat
+    assert "Proved equivalent by: key (1)." in flat
+    assert "Survives: LIMIT 1 -> LIMIT 2." in flat
     assert "9 mutants tried: 7 told apart by some instance, 1 proved to mean the same, 1 undecided" in flat
     assert "Method: verified, score 0.75." in flat
     assert "Evidence: a singer is a person" in flat
+
+
+def _fates(example_id: str) -> pl.DataFrame:
+    killed = ["comparison", "age > 56 -> age >= 56", "killed", "shop/00-01.sqlite", "SELECT 1"]
+    rows = [
+        [example_id, *killed, "row 1: expected (2), got (3)"],
+        [example_id, "distinct", "DISTINCT -> added", "equivalent", "key", None, None],
+        [example_id, "limit", "LIMIT 1 -> LIMIT 2", "undecided", "", "SELECT 2", None],
+    ]
+    return pl.DataFrame(rows, MUTANTS, orient="row")
 
 
 def test_an_unknown_example_is_named(version: Version) -> None:

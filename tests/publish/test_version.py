@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from agro_data.publish import storage
 from agro_data.publish.read import NoVersion, latest, list_versions, open_version
 from agro_data.publish.storage import Locked
-from agro_data.publish.version import INSTANCE_INDEX, Instances, NotWritten, write_version
+from agro_data.publish.version import INSTANCE_INDEX, MUTANTS, Instances, NotWritten, write_version
 from agro_data.records import EXAMPLE, REJECTED
 
 PRINT_A, PRINT_B = "a" * 64, "b" * 64
@@ -53,6 +53,7 @@ def test_a_version_has_the_promised_files_and_rows(tmp_path: Path) -> None:
         "data/train-00000-of-00001.parquet",
         "data/validation-00000-of-00001.parquet",
         "instances/index.parquet",
+        "instances/mutants.parquet",
         "manifest.json",
         "rejected/rejected-00000-of-00001.parquet",
     ]
@@ -170,6 +171,18 @@ def test_instances_are_copied_and_indexed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"'\.\./x'"):
         write(tmp_path, fingerprint=PRINT_B, instances=Instances({"../x": source}))
     assert len(list_versions(tmp_path, "shop")) == 1
+
+
+def test_what_became_of_each_mutant_is_kept(tmp_path: Path) -> None:
+    fates = [
+        ["00" * 8, "comparison", "age > 56 -> age >= 56", "killed", "db_0/0.sqlite", "SELECT 1", "row 1: got (2)"],
+        ["00" * 8, "distinct", "DISTINCT -> added", "equivalent", "key", None, None],
+        ["11" * 8, "limit", "LIMIT 1 -> LIMIT 2", "undecided", "", "SELECT 2", None],
+    ]
+    version = open_version(write(tmp_path, instances=Instances(mutants=pl.DataFrame(fates, MUTANTS, orient="row"))))
+    assert version.mutants("00" * 8)["outcome"].to_list() == ["killed", "equivalent"]
+    assert version.mutants("22" * 8).is_empty()
+    assert "example_id" not in version.mutants("11" * 8).columns
 
 
 def test_changed_missing_and_added_files_are_found(tmp_path: Path) -> None:

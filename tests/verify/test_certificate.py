@@ -1,0 +1,150 @@
+"""Certificates on real engines: what they claim is found again with the engine alone."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from verify_shop import shop
+
+from agro_data.databases.digest import result_digest
+from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Database, Dialect, Limits
+from agro_data.profiling.profiler import profile_database
+from agro_data.verify.certificate import Budget, certify
+from agro_data.verify.pool import PER_GOLD, Pool
+
+GOLDS = [
+    "SELECT name FROM customer WHERE age > 30",
+    "SELECT city, COUNT(*) FROM customer GROUP BY city",
+    "SELECT T1.name FROM customer AS T1 JOIN purchase AS T2 ON T1.id = T2.customer_id WHERE T2.total > 20",
+    "SELECT name FROM customer ORDER BY age DESC LIMIT 1",
+    "SELECT COUNT(*) FROM purchase WHERE total < 15",
+]
+SMALL = Budget(files=12, homes=2, rounds=1)
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox(workers=1, limits=Limits(seconds=5.0, steps=3_000_000)) as made:
+        yield made
+
+
+def certified(database: Database, sandbox: Sandbox, folder: Path, golds: list[str], seed: int = 0) -> Pool:
+    return certify(database, profile_database(database), golds, sandbox, folder, seed, SMALL)
+
+
+@pytest.fixture(scope="module", params=["sqlite", "duckdb"])
+def pool(request: pytest.FixtureRequest, sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Pool:
+    folder = tmp_path_factory.mktemp(request.param)
+    return certified(shop(folder, request.param), sandbox, folder / "pool", GOLDS)
+
+
+def asked(database: Database, sql: str) -> list[tuple[Any, ...]]:
+    """The answer of the bare engine."""
+    if database.dialect == "sqlite":
+        with closing(sqlite3.connect(f"file:{database.path}?mode=ro", uri=True)) as connection:
+            return connection.execute(sql).fetchall()
+    with duckdb.connect(str(database.path), read_only=True) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def test_every_gold_is_told_from_its_mutants(pool: Pool) -> None:
+    assert [certificate.sql for certificate in pool.certificates] == GOLDS
+    for certificate in pool.certificates:
+        assert certificate.kill_rate >= 0.9, certificate.detail
+        assert certificate.total >= 5
+        assert certificate.count("killed") + certificate.count("equivalent") + certificate.count("undecided") == (
+            certificate.total
+        )
+        assert 0 < len(certificate.instances) <= PER_GOLD
+
+
+def test_what_killed_a_mutant_tells_it_apart_on_the_bare_engine(pool: Pool) -> None:
+    for certificate in pool.certificates:
+        ordered = "ORDER BY" in certificate.sql
+        for fate in certificate.mutants:
+            if fate.outcome != "killed":
+                continue
+            assert fate.by in certificate.instances
+            gold, other = (asked(pool.instances[fate.by], sql) for sql in (certificate.sql, fate.sql))
+            same = gold == other if ordered else sorted(map(repr, gold)) == sorted(map(repr, other))
+            assert not same, (certificate.sql, fate.what)
+
+
+def test_a_mutant_that_is_not_killed_agrees_on_every_instance(pool: Pool) -> None:
+    for certificate in pool.certificates:
+        for fate in certificate.mutants:
+            if fate.outcome != "killed" and "ORDER BY" not in certificate.sql:
+                for database in pool.databases(certificate):
+                    gold, other = (sorted(map(repr, asked(database, sql))) for sql in (certificate.sql, fate.sql))
+                    assert gold == other, (certificate.sql, fate.what)
+
+
+def test_digests_are_those_of_the_gold_and_no_answer_is_empty(pool: Pool) -> None:
+    for certificate in pool.certificates:
+        for database, digest in zip(pool.databases(certificate), certificate.digests, strict=True):
+            rows = asked(database, certificate.sql)
+            assert rows
+            assert result_digest(len(rows[0]), rows, ordered="ORDER BY" in certificate.sql) == digest
+
+
+def test_a_few_killed_mutants_show_the_row_that_differs(pool: Pool) -> None:
+    for certificate in pool.certificates:
+        shown = [fate for fate in certificate.mutants if fate.difference]
+        assert 1 <= len(shown) <= 3
+        assert all("expected" in fate.difference or "got" in fate.difference for fate in shown)
+
+
+def test_only_files_that_serve_a_gold_are_left(pool: Pool) -> None:
+    folder = next(iter(pool.instances.values())).path.parent
+    used = {name for certificate in pool.certificates for name in certificate.instances}
+    assert set(pool.instances) == used
+    assert {f"shop/{path.name}" for path in folder.iterdir()} == used
+    assert len(used) <= SMALL.files
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_the_same_seed_gives_the_same_certificates(dialect: Dialect, sandbox: Sandbox, tmp_path: Path) -> None:
+    database = shop(tmp_path, dialect)
+    first, second = (certified(database, sandbox, tmp_path / name, GOLDS[:3]) for name in ("a", "b"))
+    assert first.certificates == second.certificates
+    if dialect == "sqlite":  # DuckDB lays the same rows out differently
+        files = [sorted((tmp_path / name).iterdir()) for name in ("a", "b")]
+        assert [path.read_bytes() for path in files[0]] == [path.read_bytes() for path in files[1]]
+    other = certified(database, sandbox, tmp_path / "c", GOLDS[:3], seed=1)
+    assert other.certificates != first.certificates
+
+
+def test_golds_that_cannot_be_certified_say_why(sandbox: Sandbox, tmp_path: Path) -> None:
+    golds = [
+        "SELECT nothing FROM customer",
+        "DELETE FROM customer",
+        "SELECT name FROM customer LIMIT 1",
+        "SELECT name FROM customer WHERE age > 30 AND age < 30",
+    ]
+    pool = certified(shop(tmp_path, "sqlite"), sandbox, tmp_path / "pool", golds)
+    assert [certificate.reason for certificate in pool.certificates] == ["uncertifiable"] * 4
+    said = [certificate.detail for certificate in pool.certificates]
+    assert "unknown_column" in said[0]
+    assert "not_select" in said[1]
+    assert "unordered_limit" in said[2]
+    assert "empty on" in said[3]
+    assert not pool.instances
+    assert list((tmp_path / "pool").iterdir()) == []
+
+
+def test_a_bar_that_is_not_reached_makes_a_gold_weak(sandbox: Sandbox, tmp_path: Path) -> None:
+    database = shop(tmp_path, "sqlite")
+    sql = "SELECT name FROM customer WHERE age > 30"
+    made = certify(
+        database, profile_database(database), [sql], sandbox, tmp_path / "pool", 0, SMALL, min_kill_rate=1.01
+    ).certificates[0]
+    assert made.reason == "weak"
+    assert f"{made.count('killed')} of {made.total - made.count('equivalent')} mutants" in made.detail
+    assert made.instances
