@@ -15,7 +15,7 @@ from agro_data.databases.connections import open_database
 from agro_data.databases.opening import DatabaseError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits, Result
-from agro_data.evaluation.instances import Instances, built, given, united
+from agro_data.evaluation.instances import Instances, built, given
 from agro_data.evaluation.load import Prediction, load_predictions
 from agro_data.evaluation.metrics import DEFAULT, METRICS, Metric
 from agro_data.evaluation.scoring import score
@@ -28,7 +28,6 @@ from agro_data.verify.grade import Case, GoldResults, Grade
 
 # Seconds of the official scripts; rows and bytes beyond what a gold of the benchmarks gives.
 LIMITS = Limits(seconds=30.0, rows=1_000_000, bytes=256 * 2**20)
-CACHE = "evaluation-instances"
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def evaluate(
         rows = tuple(replace(row, predictions=(row.gold,) if row.gold else ()) for row in rows)
     sources = _sources(Path(databases), rows)
     with tempfile.TemporaryDirectory(prefix="agro-evaluate-") as scratch, Sandbox(workers, limits) as sandbox:
-        suite = _suite(chosen, rows, sources, instances, cache or Path(scratch), sandbox, progress)
+        suite = _suite(chosen, rows, sources, instances, cache or Path(scratch), workers, progress)
         verdicts = _verdicts(chosen, rows, sources, suite, with_source, sandbox, progress)
     ungradable = [v for v in verdicts if v.error_class in ("gold_failed", "no_database", "no_gold")]
     problems += [f"{v.place} ({v.db_id}): {v.reason}" for v in ungradable]
@@ -109,7 +108,8 @@ def _sources(path: Path, rows: Sequence[Prediction]) -> dict[str, Database]:
     if found is None:
         if not path.exists():
             raise ConfigError(f"{path}: no such file or folder")
-        found = {database.db_id: database for database in find_databases(path).databases if database.db_id in wanted}
+        known = {database.db_id.lower(): database for database in find_databases(path).databases}
+        found = {db_id: known[db_id.lower()] for db_id in sorted(wanted) if db_id.lower() in known}
     if not found:
         named = ", ".join(sorted(wanted)[:3])
         raise ConfigError(f"{path}: none of the {len(wanted)} databases of the predictions is here ({named}, ...)")
@@ -136,7 +136,7 @@ def _suite(
     sources: Mapping[str, Database],
     instances: Path | str | None,
     cache: Path,
-    sandbox: Sandbox,
+    workers: int,
     progress: Reporter,
 ) -> Instances | None:
     if not metric.suite:
@@ -145,16 +145,11 @@ def _suite(
         return None
     if instances is not None:
         return given(Path(instances), sources)
-    golds: dict[str, list[str]] = defaultdict(list)
+    golds: dict[Database, list[str]] = defaultdict(list)
     for row in rows:
         if row.gold and row.db_id in sources:
-            golds[row.db_id].append(row.gold)
-    parts: list[Instances] = []
-    progress("instances", 0, len(golds), "databases")
-    for db_id, sqls in golds.items():
-        parts.append(built(sources[db_id], sqls, sandbox, cache / CACHE))
-        progress("instances", len(parts), len(golds), "databases")
-    return united(parts)
+            golds[sources[row.db_id]].append(row.gold)
+    return built(golds, cache, workers, progress)
 
 
 def _verdicts(

@@ -1,0 +1,186 @@
+"""`agro evaluate` from predictions to verdicts, figures and the page, on a small shop."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from verify.verify_shop import CUSTOMERS, PURCHASES, TABLES
+
+import agro_data
+from agro_data.cli import data
+from agro_data.config import ConfigError
+from agro_data.evaluation.evaluate import evaluate
+from agro_data.evaluation.load import Prediction
+from agro_data.evaluation.report import render_report
+
+NAMES = "SELECT name FROM customer WHERE city = 'Oslo'"
+ORDERED = "SELECT name FROM customer WHERE age < 42 ORDER BY age, id"
+
+
+def write_shop(path: Path, customers: list[tuple[object, ...]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript(TABLES.format(collate=""))
+        connection.executemany("INSERT INTO customer VALUES (?, ?, ?, ?, ?)", customers)
+        connection.executemany("INSERT INTO purchase VALUES (?, ?, ?, ?)", PURCHASES)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`db/shop` with all customers, and two instances of which one has a further customer in Oslo."""
+    folder = tmp_path_factory.mktemp("evaluate")
+    write_shop(folder / "db" / "shop" / "shop.sqlite", list(CUSTOMERS))
+    write_shop(folder / "suite" / "shop" / "a.sqlite", list(CUSTOMERS))
+    write_shop(folder / "suite" / "shop" / "b.sqlite", [*CUSTOMERS, (7, "Gus", "Oslo", 70, None)])
+    return folder
+
+
+def asked(gold: str, *predictions: str, db_id: str = "shop") -> Prediction:
+    return Prediction("p.json, row 1", db_id, "Who?", gold, predictions)
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "kind", "says"),
+    [
+        (NAMES, "SELECT name FROM customer WHERE city <> 'Rome' AND city <> 'Bern'", "", ""),
+        (NAMES, "SELECT name FROM customer WHERE city = 'Rome'", "wrong_rows", "expected 3 rows, got 2"),
+        (NAMES, "SELECT name FROM customer WHERE city = 'Paris'", "empty", "no row came out, expected 3 rows"),
+        (NAMES, "SELECT name, age FROM customer WHERE city = 'Oslo'", "columns", "expected 1 column, got 2"),
+        (ORDERED, "SELECT name FROM customer WHERE age < 42 ORDER BY age DESC, id", "order", "row 1: expected ('Ed')"),
+        (NAMES, "SELECT nam FROM customer", "schema", "no such column: nam"),
+        (NAMES, "SELECT name FROM customers", "schema", "no such table"),
+        (NAMES, "SELECT name FROM WHERE", "syntax", "syntax error"),
+        (NAMES, "DELETE FROM customer", "refused", ""),
+        (NAMES, "", "missing", "no prediction"),
+        ("SELECT nope FROM customer", NAMES, "gold_failed", "the gold does not run"),
+        ("", NAMES, "no_gold", "no gold"),
+    ],
+)
+def test_error_classes_and_reasons(place: Path, gold: str, predicted: str, kind: str, says: str) -> None:
+    found = evaluate([asked(gold, *([predicted] if predicted else []))], place / "db")
+    (verdict,) = found.verdicts
+    assert (verdict.error_class, verdict.score) == (kind, 0.0 if kind else 1.0)
+    assert says in verdict.reason
+    assert bool(found.problems) is (kind in ("gold_failed", "no_gold"))
+
+
+def test_a_verdict_for_each_prediction_in_its_order(place: Path) -> None:
+    rows = [asked(NAMES, NAMES), asked(NAMES, "SELECT 1", db_id="elsewhere"), asked(NAMES), asked(ORDERED, ORDERED)]
+    found = evaluate(rows, place / "db")
+    assert [v.score for v in found.verdicts] == [1, 0, 0, 1]
+    assert [v.error_class for v in found.verdicts] == ["", "no_database", "missing", ""]
+    assert [v.db_id for v in found.verdicts] == ["shop", "elsewhere", "shop", "shop"]
+    assert found.summary["score"]["mean"] == 0.5
+
+
+def test_a_lucky_prediction_is_told_apart_by_an_instance(place: Path) -> None:
+    lucky = [asked(NAMES, "SELECT name FROM customer WHERE city = 'Oslo' AND age < 60")]
+    assert evaluate(lucky, place / "db").verdicts[0].score == 1
+    (verdict,) = evaluate(lucky, place / "db", metric="strict-ts", instances=place / "suite").verdicts
+    assert (verdict.score, verdict.instance, verdict.instances) == (0, "shop/b.sqlite", 2)
+    assert "expected ('Gus') is missing" in verdict.reason
+    with_source = evaluate(lucky, place / "db", metric="strict-ts", instances=place / "suite", with_source=True)
+    assert with_source.verdicts[0].instances == 3
+
+
+@pytest.mark.slow
+def test_instances_are_built_once_where_none_are_given(place: Path, tmp_path: Path) -> None:
+    lucky = [asked(NAMES, "SELECT name FROM customer WHERE city = 'Oslo' AND age < 42"), asked(NAMES, NAMES)]
+    assert evaluate(lucky[:1], place / "db").verdicts[0].score == 1
+    found = evaluate(lucky, place / "db", metric="strict-ts", cache=tmp_path, workers=1)
+    assert [v.score for v in found.verdicts] == [0, 1], found
+    assert found.verdicts[0].instances > 1
+    files = {file: file.stat().st_mtime_ns for file in (tmp_path / "evaluation-instances").rglob("*")}
+    again = evaluate(lucky, place / "db", metric="strict-ts", cache=tmp_path, workers=1)
+    assert again.verdicts == found.verdicts
+    assert files == {file: file.stat().st_mtime_ns for file in (tmp_path / "evaluation-instances").rglob("*")}
+
+
+def test_several_attempts_pass_at_k_and_vote(place: Path) -> None:
+    wrong = "SELECT name FROM customer WHERE city = 'Rome'"
+    rows = [asked(NAMES, wrong, NAMES, NAMES + " AND 1"), asked(NAMES, wrong, "SELECT x", NAMES)]
+    found = evaluate(rows, place / "db")
+    assert [v.scores for v in found.verdicts] == [(0, 1, 1), (0, 0, 1)]
+    assert [v.voted for v in found.verdicts] == [1, 0]  # of equal votes the earlier wins, failures do not vote
+    attempts = found.summary["attempts"]
+    assert attempts["pass_at"]["1"]["mean"] == 0.5
+    assert attempts["pass_at"]["3"]["mean"] == 1.0
+    assert attempts["majority"]["mean"] == 0.5
+
+
+@pytest.mark.parametrize("metric", ["strict", "spider-ex", "spider-em", "bird-ex", "soft-f1", "r-ves"])
+def test_gold_against_itself_is_right_and_what_cannot_be_is_listed(place: Path, metric: str) -> None:
+    rows = [asked(NAMES, "x"), asked("SELECT name FROM customer ORDER BY age DESC LIMIT 1")]
+    found = evaluate(rows, place / "db", metric=metric, self_check=True)
+    assert all(v.score == 1 or (metric == "r-ves" and v.score > 0) for v in found.verdicts)
+    assert not found.problems
+    broken = evaluate([asked("SELECT nothing FROM customer")], place / "db", metric=metric, self_check=True)
+    assert broken.verdicts[0].score == 0
+    assert len(broken.problems) == 1
+
+
+def test_soft_f1_and_time_are_between_right_and_wrong(place: Path) -> None:
+    half = [asked("SELECT name, age FROM customer", "SELECT name, id FROM customer")]
+    assert 0 < evaluate(half, place / "db", metric="soft-f1").verdicts[0].score < 1
+    slow = NAMES + " AND (SELECT count(*) FROM purchase a, purchase b, purchase c, purchase d, purchase e) > 1"
+    (verdict,) = evaluate([asked(NAMES, slow)], place / "db", metric="r-ves").verdicts
+    assert 0 < verdict.score < 1
+    assert "times the prediction's" in verdict.reason
+
+
+def test_what_cannot_start_says_why(place: Path) -> None:
+    with pytest.raises(ConfigError, match="no metric"):
+        evaluate([asked(NAMES, NAMES)], place / "db", metric="bleu")
+    with pytest.raises(ConfigError, match="none of the 1 databases"):
+        evaluate([asked(NAMES, NAMES, db_id="x")], place / "db")
+    with pytest.raises(ConfigError, match="--instances is for"):
+        evaluate([asked(NAMES, NAMES)], place / "db", instances=place / "suite")
+    with pytest.raises(ConfigError, match="no such folder"):
+        evaluate([asked(NAMES, NAMES)], place / "db", metric="strict-ts", instances=place / "nowhere")
+
+
+def test_the_verb_writes_verdicts_and_a_page_and_leaves_with_a_status(place: Path, tmp_path: Path) -> None:
+    rows = [
+        {"db_id": "shop", "gold": NAMES, "pred": NAMES},
+        {"db_id": "shop", "gold": NAMES, "pred": "SELECT </script>"},
+    ]
+    file = tmp_path / "pred.json"
+    file.write_text(json.dumps(rows))
+    arguments = ["evaluate", "--predictions", str(file), "--databases", str(place / "db")]
+    outputs = ["--output", str(tmp_path / "v.jsonl"), "--html", str(tmp_path / "v.html"), "--json"]
+    done = CliRunner().invoke(data, [*arguments, *outputs], standalone_mode=False)
+    assert done.exception is None, done.output
+    assert json.loads(done.stdout)["score"]["mean"] == 0.5
+    lines = [json.loads(line) for line in (tmp_path / "v.jsonl").read_text().splitlines()]
+    assert [(line["db_id"], line["score"], line["error_class"]) for line in lines] == [
+        ("shop", 1, ""),
+        ("shop", 0, "syntax"),
+    ]
+    page = (tmp_path / "v.html").read_text()
+    assert "50.0 %" in page
+    assert not any(word in page for word in ("http://", "https://", "src="))
+    short = CliRunner().invoke(data, [*arguments, "--fail-under", "0.9"])
+    assert short.exit_code == 1
+
+
+def test_the_api_loads_no_model_library(place: Path) -> None:
+    code = (
+        "import sys, agro_data; agro_data.evaluate; "
+        "print([m for m in ('torch', 'transformers', 'matplotlib', 'faiss') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    assert agro_data.evaluate is evaluate
+
+
+def test_the_page_holds_what_was_not_graded(place: Path) -> None:
+    page = render_report(evaluate([asked("SELECT nope FROM customer", NAMES)], place / "db"), "<b>")
+    assert "the gold does not run" in page
+    assert "&lt;b&gt;" in page
