@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agro_data.databases.types import Cell
-from agro_data.verify.equivalence import Mode, Rows, bird, compare, intent, spider, strict
+from agro_data.verify.equivalence import Mode, Rows, bird, compare, intent, soft_f1, spider, strict
 
 NUMBERS = st.one_of(st.integers(-3, 3), st.sampled_from([0.5, 1.0, 2.25, 1e-12, 1e300]))
 CELLS: st.SearchStrategy[Cell] = st.one_of(st.none(), NUMBERS, st.sampled_from(["", "a", "A", "1"]), st.just(b"\x00"))
@@ -157,6 +157,22 @@ def test_spiders_own_habits() -> None:
     assert spider([(1,)], [(1.0,)], ordered=True).equal
     assert spider([("a", 1), ("b", 2)], [(1, "a"), (2, "b")], ordered=True).equal
     assert not spider([(0.1 + 0.2,)], [(0.3,)], ordered=False).equal  # no tolerance
+
+
+@settings(deadline=None)
+@given(gold=results(2), predicted=results(2))
+def test_soft_f1_is_a_share_and_whole_for_the_same_rows(gold: Rows, predicted: Rows) -> None:
+    assert 0 <= soft_f1(gold, predicted) <= 1
+    assert soft_f1(gold, gold) == pytest.approx(1.0)
+    assert soft_f1([*gold, *gold], gold) == pytest.approx(1.0)  # repeated rows are dropped
+
+
+def test_soft_f1_by_hand() -> None:
+    assert soft_f1([("a", 1)], [("a", 2)]) == pytest.approx(0.5)
+    assert soft_f1([("a",), ("b",)], [("a",)]) == pytest.approx(2 / 3)
+    assert soft_f1([("a",)], [("a",), ("b",)]) == pytest.approx(2 / 3)
+    assert soft_f1([("a",)], [("b",)]) == soft_f1([], [("b",)]) == soft_f1([("a",)], []) == 0
+    assert soft_f1([], []) == 1
 
 
 def test_many_alike_columns_do_not_explode() -> None:

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agro_data.sql.spelling import spelling
+
+WORDS = st.sampled_from(
+    ["SELECT", "select", "a", "A", "'a'", "'A'", '"b"', '"B"', ",", "(", ")", "+", "-", "--", "/*", "*/", " ", "  ",
+     "\n", "1", "FROM t", "|| ' '", "> =", ">="]
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("SELECT Count(*) FROM T;", "select count( * ) from t", True),
+        ("SELECT a , b FROM t", "select a,b from t", True),
+        ("SELECT a\n\tFROM t", "SELECT a FROM t", True),
+        ("SELECT 'A b'", "SELECT 'a b'", False),
+        ("SELECT 'a  b'", "SELECT 'a b'", False),
+        ('SELECT "A"', 'SELECT "a"', False),
+        ("SELECT a > = 1", "SELECT a >= 1", False),
+        ("SELECT a -- x\n, b FROM t", "SELECT a -- x , b FROM t", False),
+        ("SELECT 'it''s' FROM T", "select 'it''s' from t", True),
+    ],
+)
+def test_only_case_and_space_outside_of_quotes_are_levelled(one: str, other: str, same: bool) -> None:
+    assert (spelling(one) == spelling(other)) is same
+
+
+def answer(sql: str) -> object:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE t(a, b)")
+    connection.execute("INSERT INTO t VALUES (1, 'x')")
+    try:
+        return connection.execute(sql).fetchall()
+    except (sqlite3.Error, sqlite3.Warning):
+        return "error"
+    finally:
+        connection.close()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(WORDS, max_size=8))
+def test_statements_of_one_spelling_have_one_answer(parts: list[str]) -> None:
+    sql = "SELECT a " + " ".join(parts)
+    levelled = spelling(sql)
+    assert spelling(levelled) == levelled
+    assert answer(levelled) == answer(sql)

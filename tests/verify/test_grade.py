@@ -1,0 +1,138 @@
+"""One verifier: right only if right on every instance, and why not, in words."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+
+import pytest
+from verify_shop import CUSTOMERS, PURCHASES, TABLES, as_database
+
+from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Database, Limits, Result, Trial, TrialResult
+from agro_data.verify.equivalence import Mode
+from agro_data.verify.grade import Case, GoldResults, failure_class, grade_many, orders
+
+NAMES = "SELECT name FROM customer WHERE city = 'Oslo'"
+PAIRS = "SELECT name, age FROM customer WHERE city = 'Oslo' ORDER BY id"
+
+
+class Counting(Sandbox):
+    """A sandbox that remembers how many executions it was asked for at most."""
+
+    asked = 0
+
+    def run_until_different(self, trials: Sequence[Trial], want: str = "digest") -> list[TrialResult]:
+        self.asked += len(trials)
+        return super().run_until_different(trials, want)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Counting]:
+    with Counting(1, Limits(seconds=5.0)) as pool:
+        yield pool
+
+
+@pytest.fixture(scope="module")
+def instances(tmp_path_factory: pytest.TempPathFactory) -> tuple[Database, ...]:
+    """The shop, the shop with one more in Oslo, and the shop with nobody there."""
+    folder = tmp_path_factory.mktemp("instances")
+    more = [(7, "Gus", "Oslo", 70, None)]
+    found = []
+    for name, customers in (
+        ("a", CUSTOMERS),
+        ("b", [*CUSTOMERS, *more]),
+        ("c", [c for c in CUSTOMERS if c[2] != "Oslo"]),
+    ):
+        path = folder / f"{name}.sqlite"
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.executescript(TABLES.format(collate=""))
+            connection.executemany("INSERT INTO customer VALUES (?, ?, ?, ?, ?)", customers)
+            connection.executemany("INSERT INTO purchase VALUES (?, ?, ?, ?)", PURCHASES)
+        found.append(as_database(path, "sqlite"))
+    return tuple(found)
+
+
+def test_the_score_is_the_minimum_and_the_file_is_named(sandbox: Sandbox, instances: tuple[Database, ...]) -> None:
+    lucky = NAMES + " AND age < 60"
+    right, wrong = grade_many([Case(NAMES, NAMES, instances), Case(NAMES, lucky, instances)], sandbox, GoldResults())
+    assert (right.score, right.agreed) == (1.0, 3)
+    assert (wrong.score, wrong.agreed, wrong.place, wrong.error_class) == (0.0, 1, "b.sqlite", "wrong_rows")
+    assert wrong.reason == "expected 4 rows, got 3; expected ('Gus') is missing"
+
+
+@pytest.mark.parametrize(
+    ("mode", "predicted", "score"),
+    [
+        ("strict", "SELECT age, name FROM customer WHERE city = 'Oslo' ORDER BY id", 0),
+        ("spider", "SELECT age, name FROM customer WHERE city = 'Oslo' ORDER BY id", 1),
+        ("intent", "SELECT id, age, name FROM customer WHERE city = 'Oslo' ORDER BY id", 1),
+        ("intent", "SELECT age, name FROM customer WHERE city = 'Oslo' ORDER BY id DESC", 0),
+        ("bird", "SELECT name, age FROM customer WHERE city = 'Oslo' UNION ALL SELECT 'Ada', 30 WHERE 0", 1),
+    ],
+)
+def test_modes(sandbox: Sandbox, instances: tuple[Database, ...], mode: Mode, predicted: str, score: int) -> None:
+    (grade,) = grade_many([Case(PAIRS, predicted, instances)], sandbox, GoldResults(), mode)
+    assert grade.score == score
+
+
+def test_only_intent_heeds_alternatives(sandbox: Sandbox, instances: tuple[Database, ...]) -> None:
+    case = Case(NAMES, "SELECT id FROM customer WHERE city LIKE 'Oslo'", instances)
+    known = Case(NAMES, case.predicted, instances, alternatives=("SELECT id FROM customer WHERE city = 'Oslo'",))
+    golds = GoldResults()
+    assert [grade_many([one], sandbox, golds, "intent")[0].score for one in (case, known)] == [0, 1]
+    assert grade_many([known], sandbox, golds, "strict")[0].score == 0
+
+
+def test_order_counts_iff_the_gold_orders_or_the_case_says_so(
+    sandbox: Sandbox, instances: tuple[Database, ...]
+) -> None:
+    turned = PAIRS + " DESC"
+    cases = [Case(PAIRS, turned, instances), Case(PAIRS, turned, instances, ordered=False)]
+    grades = grade_many(cases, sandbox, GoldResults())
+    assert [(grade.score, grade.error_class) for grade in grades] == [(0, "order"), (1, "")]
+    assert grades[0].reason.startswith("row 1: expected ('Ada', 30)")
+    assert orders(PAIRS, "sqlite")
+    assert not orders("SELECT * FROM (SELECT 1 ORDER BY 1)", "sqlite")
+
+
+def test_the_same_statement_spelled_otherwise_is_run_once(sandbox: Counting, instances: tuple[Database, ...]) -> None:
+    golds = GoldResults()
+    grade_many([Case(NAMES, NAMES, instances)], sandbox, golds)
+    before = sandbox.asked
+    texts = [NAMES.lower().replace("oslo", "Oslo"), NAMES + ";", NAMES.replace(" ", "  ")]
+    assert all(grade.right for grade in grade_many([Case(NAMES, t, instances) for t in texts], sandbox, golds))
+    assert sandbox.asked == before
+    twice = [Case(NAMES, NAMES + " AND age > 0", instances), Case(NAMES, NAMES + " and AGE > 0", instances)]
+    assert all(grade.right for grade in grade_many(twice, sandbox, golds))
+    assert sandbox.asked == before + 1
+
+
+def test_what_cannot_be_graded_says_so(sandbox: Sandbox, instances: tuple[Database, ...]) -> None:
+    nothing = "SELECT name FROM customer WHERE city = 'Paris'"
+    cases = [Case("SELECT x FROM customer", NAMES, instances), Case(NAMES, NAMES, ()), Case(NAMES, "  ", instances)]
+    classes = [grade.error_class for grade in grade_many(cases, sandbox, GoldResults())]
+    assert classes == ["gold_failed", "no_database", "missing"]
+    (guarded,) = grade_many([Case(nothing, nothing, instances)], sandbox, GoldResults(), guarded=True)
+    assert guarded.error_class == "ungradable"
+    (plain,) = grade_many([Case(nothing, nothing, instances)], sandbox, GoldResults())
+    assert plain.right
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "kind"),
+    [
+        ("error", "no such column: x", "schema"),
+        ("error", "Binder Error: Referenced column", "schema"),
+        ("error", 'near "FROM": syntax error', "syntax"),
+        ("error", "Parser Error: syntax error", "syntax"),
+        ("error", "not authorized", "refused"),
+        ("error", "integer overflow", "execution"),
+        ("timeout", "over 5 s", "time_limit"),
+        ("too_large", "more than 10 rows", "too_large"),
+        ("crashed", "its process ended", "execution"),
+    ],
+)
+def test_failures_have_classes(status: str, error: str, kind: str) -> None:
+    assert failure_class(Result(status, error=error))[0] == kind  # type: ignore[arg-type]
