@@ -11,18 +11,18 @@ from __future__ import annotations
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
 
-from agro_data.databases.opening import DatabaseError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Cell, Database
 from agro_data.fingerprint import seed_of
 from agro_data.populate.instances import Focus, PartialRow, Proposal, compose, focus_of, instance_schema, witnesses
 from agro_data.populate.instances.proposal import Place
-from agro_data.populate.schema import PopulateError, Schema
+from agro_data.populate.schema import Schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import resolve
@@ -44,6 +44,7 @@ class Budget:
     bytes: int = BYTES
     homes: int = 4  # files that carry a gold's witness rows from the start
     group: int = 24  # golds whose witness rows share a file
+    crowd: int = 150  # the same, at most, where golds are many: each file has a row for each of them in many tables
     few: int = 6  # the same for golds that a directed search is for
     rounds: int = 2  # of directed search
     searched: int = 6  # survivors of a gold that a round directs rows at
@@ -86,6 +87,16 @@ class _Case:
     answers: dict[int, Answer] = field(default_factory=dict)
     refused: Counter[str] = field(default_factory=Counter)
     suspects: list[Suspect] = field(default_factory=list)
+    fault: str = ""  # of this code, not of the gold
+
+
+@contextmanager
+def _charged_to(case: _Case) -> Iterator[None]:
+    """A fault that one gold brings out costs that gold, not its batch; the certificate says which."""
+    try:
+        yield
+    except Exception as error:
+        case.fault = f"{type(error).__name__}: {error}"
 
 
 @dataclass
@@ -125,14 +136,16 @@ class _Batch:
         lost = [case for case in cases if not case.answers]
         if lost:  # rows of other golds may have been in the way
             self._answer(lost, self._extend({case.place: self._own(case, schema, -1) for case in lost}, cases, schema))
-        for case in cases:
-            if case.answers:
+        for case in [case for case in cases if case.answers]:
+            with _charged_to(case):
                 made = mutants_of(case.gold.names, self.database.dialect, self.profile.schema)
                 case.suspects = [Suspect(case.place, case.gold, mutant) for mutant in made]
                 self._queue(case, case.answers)
         suspects = [suspect for case in cases for suspect in case.suspects]
         pursue(suspects, self.sandbox, self.budget.homes)
-        self._prove(suspects, schema)
+        for case in cases:
+            with _charged_to(case):
+                self._prove(case, schema)
         pursue(suspects, self.sandbox, len(self.instances))
         for number in range(self.budget.rounds):
             self._search(cases, schema, number)
@@ -141,12 +154,14 @@ class _Batch:
 
     def _found(self, cases: list[_Case], schema: Schema) -> None:
         """The first files: each gold's witness rows stand in `homes` of them, each time beside those of others."""
-        share = max(self.budget.homes, self.budget.files * 2 // 3)
-        size = max(self.budget.group, ceil(len(cases) * self.budget.homes / share))
+        files = max(self.budget.homes, self.budget.files * 2 // 3)
+        size = min(max(self.budget.group, ceil(len(cases) * self.budget.homes / files)), self.budget.crowd)
         for home in range(self.budget.homes):
             order = list(cases)
             random.Random(seed_of(self.seed, "homes", home)).shuffle(order)
             for start in range(0, len(order), size):
+                if len(self.instances) >= files:
+                    return  # many golds: those left are asked where others have their rows
                 group = order[start : start + size]
                 proposals = [proposal for case in group for proposal in self._own(case, schema, home)]
                 number = self._write(schema, proposals, group)
@@ -155,7 +170,10 @@ class _Batch:
                         case.homes.append(number)
 
     def _own(self, case: _Case, schema: Schema, home: int) -> list[Proposal]:
-        return witnesses(case.gold.names, schema, self.profile, seed_of(self.seed, home, case.gold.sql))
+        made: list[Proposal] = []
+        with _charged_to(case):
+            made = witnesses(case.gold.names, schema, self.profile, seed_of(self.seed, home, case.gold.sql))
+        return made
 
     def _extend(self, proposals: dict[int, list[Proposal]], cases: list[_Case], schema: Schema) -> range:
         """Further files for the golds named, a few golds each; their numbers."""
@@ -177,14 +195,17 @@ class _Batch:
         if number >= self.budget.files or sum(i.size for i in self.instances) >= self.budget.bytes:
             return None
         own = seed_of(self.seed, "instance", self.prefix, number)
-        focus = _focus([focus_of(case.gold.names, schema) for case in group])
         noise = [PartialRow(table.name, {}) for table in schema.tables for _ in range(self.budget.noise)]
         try:
+            focus = _focus([focus_of(case.gold.names, schema) for case in group])
             rows = compose(schema, self.profile, {}, [*proposals, Proposal("noise", "", tuple(noise))], own, focus)
             name = f"{self.prefix}{number:02d}"
             made = write_instance(self.database, schema, rows, name, folder=self.folder, scratch=self.scratch)
-        except (PopulateError, DatabaseError) as error:
-            self.problems.append(f"{self.database.db_id}: instance {number} could not be made: {error}")
+        except OSError:
+            raise  # no room, or no right to write: nothing is wrong with the golds
+        except Exception as error:  # what cannot be made of these golds costs one instance
+            what = f"{type(error).__name__}: {error}"
+            self.problems.append(f"{self.database.db_id}: an instance for {len(group)} golds could not be made: {what}")
             return None
         self.instances.append(made)
         return number
@@ -232,8 +253,8 @@ class _Batch:
             if suspect.open:
                 suspect.waiting += waiting
 
-    def _prove(self, suspects: Sequence[Suspect], schema: Schema) -> None:
-        for suspect in suspects:
+    def _prove(self, case: _Case, schema: Schema) -> None:
+        for suspect in case.suspects:
             if suspect.open:
                 dialect = self.database.dialect
                 suspect.rule = proved_equivalent(suspect.gold.sql, suspect.mutant.sql, dialect, schema) or ""
@@ -242,13 +263,14 @@ class _Batch:
         """One round of rows directed at the difference between a gold and each mutant that survives."""
         proposals: dict[int, list[Proposal]] = {}
         for case in cases:
-            for suspect in [s for s in case.suspects if s.open][: self.budget.searched]:
-                tree = parse_select(suspect.mutant.sql, self.database.dialect)
-                against = resolve(tree, self.database.dialect, self.profile.schema)
-                own = seed_of(self.seed, "search", number, suspect.mutant.sql)
-                proposals.setdefault(case.place, []).extend(
-                    witnesses(case.gold.names, schema, self.profile, own, against=against)
-                )
+            with _charged_to(case):
+                for suspect in [s for s in case.suspects if s.open][: self.budget.searched]:
+                    tree = parse_select(suspect.mutant.sql, self.database.dialect)
+                    against = resolve(tree, self.database.dialect, self.profile.schema)
+                    own = seed_of(self.seed, "search", number, suspect.mutant.sql)
+                    proposals.setdefault(case.place, []).extend(
+                        witnesses(case.gold.names, schema, self.profile, own, against=against)
+                    )
         searched = [case for case in cases if case.place in proposals]
         added = self._extend(proposals, cases, schema)
         self._answer(searched, added)
@@ -281,6 +303,8 @@ class _Batch:
 
     def _certificate(self, case: _Case, shown: dict[int, str], min_kill_rate: float) -> Certificate:
         sql = case.gold.sql
+        if case.fault:
+            return Certificate(sql, "uncertifiable", f"it could not be examined: {case.fault}")
         if not case.answers:
             seen = ", ".join(f"{reason} on {count}" for reason, count in case.refused.most_common())
             detail = f"its answer is ambiguous or empty on every instance ({seen or 'none could be made'})"
