@@ -10,7 +10,7 @@ from itertools import count
 from agro_data.fingerprint import seed_of
 from agro_data.populate.instances.compose import compose
 from agro_data.populate.instances.focus import focus_of, group_columns, places_of
-from agro_data.populate.instances.proposal import PartialRow, Proposal
+from agro_data.populate.instances.proposal import Focus, PartialRow, Proposal
 from agro_data.populate.instances.witness import witnesses
 from agro_data.populate.schema import Rows, Schema, stream
 from agro_data.profiling.profile import DatabaseProfile
@@ -37,6 +37,9 @@ def instances(
     }
     apart = replace(focus, ordered=focus.ordered | group_keys)
     for number in count():
+        if number == 3:  # what does a query say that finds nothing?
+            yield compose(schema, profile, {}, [_noise(found, schema, stream(seed, "few"), inside=1)], seed, Focus())
+            continue
         chosen = seed_of(seed, "instance", number)
         rng = stream(chosen, "recipe")
         share = (0.9, 0.6, 0.35, 0.6)[number % 4]
@@ -45,6 +48,11 @@ def instances(
             proposals = [p for p in proposals if p.kind in ("group", "absent")]
             rows = _noise(found, schema, rng, inside=0)
             yield compose(schema, profile, {}, [*proposals, rows], chosen, apart)
+            continue
+        if _cuts(found) and number % 2 == 0:  # a row has one partner, so that none ties with itself
+            proposals = [p for p in proposals if p.kind not in ("sibling", "absent", "group")]
+            noise = _noise(found, schema, rng, inside=0)
+            yield compose(schema, profile, {}, [*proposals, noise], chosen, focus)
             continue
         if not grouped and rng.random() < 0.5:
             proposals = [p for p in proposals if p.kind != "group"]
@@ -56,6 +64,14 @@ def _ranks_groups(found: Resolution) -> bool:
     """Whether some SELECT orders its groups: equal groups would leave the answer open."""
     return any(
         scope.select.args.get("group") is not None and scope.select.args.get("order") is not None
+        for scope in found.scopes
+    )
+
+
+def _cuts(found: Resolution) -> bool:
+    """Whether rows of a join are ordered and cut."""
+    return any(
+        len(scope.sources) > 1 and scope.select.args.get("limit") is not None and scope.select.args.get("group") is None
         for scope in found.scopes
     )
 

@@ -77,25 +77,37 @@ class Tableau:
     def equate(self, left: int | None, right: int | None) -> None:
         if left is None or right is None:
             return
-        left, right = self._root(left), self._root(right)
+        left, right = self.root(left), self.root(right)
         if left != right:
             self._same[max(left, right)] = min(left, right)
             moved = self._tests.pop(max(left, right), [])
             if moved:
                 self._tests.setdefault(min(left, right), []).extend(moved)
 
-    def _root(self, unknown: int) -> int:
+    def root(self, unknown: int) -> int:
+        """The unknown that stands for all that are equal to this one."""
         while self._same[unknown] != unknown:
             unknown = self._same[unknown]
         return unknown
 
     def require(self, unknown: int, test: Test) -> None:
-        self._tests.setdefault(self._root(unknown), []).append(test)
+        self._tests.setdefault(self.root(unknown), []).append(test)
 
     def is_key(self, unknown: int) -> bool:
         """Whether the unknown stands in a column that is a key by itself."""
         table, column = self._places[unknown]
         return self.schema.by_name[table].is_unique((column,))
+
+    def free_numbers(self, row: int) -> list[str]:
+        """Columns of a row that hold numbers, are no part of a key, and of which nothing is asked yet."""
+        table, cells = self.rows[row]
+        spec = self.schema.by_name[table]
+        keys = {c for key in spec.keys for c in key} | {c for key in self.schema.keys_of(table) for c in key.columns}
+        return [
+            column.name
+            for column in spec.columns
+            if column.kind in ("integer", "real") and column.name not in keys and column.name not in cells
+        ]
 
     def partial_rows(self) -> tuple[PartialRow, ...] | None:
         """The rows with values where conditions ask for some; None when no value meets all conditions of a column."""
@@ -108,19 +120,19 @@ class Tableau:
             if not met:
                 return None
         for left, right in self._smaller:
-            self._order(self._root(left), self._root(right), values)
+            self._order(self.root(left), self.root(right), values)
         for left, right in self._differ:
-            if self._root(left) == self._root(right):
+            if self.root(left) == self.root(right):
                 return None
         counts: dict[int, int] = {}
         for _, cells in self.rows:
             for unknown in cells.values():
-                counts[self._root(unknown)] = counts.get(self._root(unknown), 0) + 1
+                counts[self.root(unknown)] = counts.get(self.root(unknown), 0) + 1
         rows = []
         for table, cells in self.rows:
             known_cells: dict[str, Cell | Unknown] = {}
             for column, unknown in cells.items():
-                root = self._root(unknown)
+                root = self.root(unknown)
                 if root in values:
                     known_cells[column] = values[root]
                 elif counts[root] > 1:
@@ -347,7 +359,7 @@ class Tableau:
             self.equate(left, inner.outputs[0] if inner.outputs else None)
 
     def _test(self, unknown: int, operator: Operator, values: Sequence[Cell], wanted: bool) -> None:
-        spec = self._spec(self._root(unknown))
+        spec = self._spec(self.root(unknown))
         self.require(unknown, Test(operator, tuple(fit(value, spec) for value in values), wanted))
 
     def constant(self, node: exp.Expr) -> tuple[bool, Cell]:

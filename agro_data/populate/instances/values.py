@@ -68,6 +68,24 @@ def beside(value: Cell, column: ColumnSpec) -> list[Cell]:
     return [other for other in dict.fromkeys(found) if other not in (value, "")]
 
 
+def beyond(column: ColumnSpec, profile: ColumnProfile, upper: bool, rng: random.Random) -> Cell:
+    """A value past all that `fresh` and the source give, at the upper or the lower end."""
+    known = [fit(value, column) for value in observed(profile)]
+    numbers = [value for value in known if isinstance(value, int | float)]
+    step = rng.randint(50, 1000)
+    if numbers or (not known and column.kind in ("integer", "real")):
+        end = (max(numbers) if upper else min(numbers)) if numbers else 1
+        return fit(end + step if upper else end - step, column)
+    texts = [value for value in known if isinstance(value, str)]
+    if texts and all(_WHOLE.fullmatch(value) for value in texts):
+        width = max(len(value) for value in texts)
+        return str(10**width - 1 - step % 9) if upper else str(step % 9).zfill(width)
+    if column.kind in ("date", "datetime"):
+        day = date(2090 if upper else 1910, 1, 1) + timedelta(days=step)
+        return day.isoformat() + (" 00:00:00" if column.kind == "datetime" else "")
+    return f"zz {rng.choice(WORDS)}" if upper else f" {rng.choice(WORDS)}"
+
+
 def like(pattern: str, rng: random.Random) -> str:
     """A text that matches a LIKE pattern, with a word or nothing for each `%`."""
     out = []

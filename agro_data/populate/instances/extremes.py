@@ -1,0 +1,96 @@
+"""The first and the last: rows that would come first if one condition did not hold, and rows that come first together.
+
+A query that keeps the first rows of an order, a minimum or a maximum looks at one end of a column; there a mistake
+shows only if the row it lets in lies beyond all others.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from agro_data.databases.types import Cell
+from agro_data.populate.instances.comparisons import Test
+from agro_data.populate.instances.focus import places_of
+from agro_data.populate.instances.plans import Plan, Query
+from agro_data.populate.instances.proposal import PartialRow
+from agro_data.populate.instances.tableau import Missed
+from agro_data.populate.instances.values import beyond
+from agro_data.sql.scope import Scope
+
+End = tuple[Scope, exp.Expr, bool]
+"""A SELECT, the column whose end it looks at, and whether that is the upper end."""
+
+
+def extremes(query: Query) -> Iterator[Plan]:
+    """For each end that is looked at: rows beyond it that miss a condition, one that meets all, and two that tie."""
+    for end in _ends(query):
+        side = "last" if end[2] else "first"
+        for name, missed in (("", {}), *query.missable):
+            why = f"{side} by {end[1].sql()}" + (f", differs in {name}" if name else "")
+            yield Plan("extreme", why, _Beyond(query, end, missed))
+        yield Plan("extreme", f"two are {side} by {end[1].sql()} and show the same", _Tied(query, end))
+
+
+class _Beyond:
+    """One reading whose value lies beyond all others."""
+
+    def __init__(self, query: Query, end: End, missed: Missed) -> None:
+        self.query, self.end, self.missed = query, end, missed
+
+    def __call__(self, rng: random.Random) -> tuple[PartialRow, ...] | None:
+        scope, term, upper = self.end
+        tableau = self.query.tableau(rng)
+        tableau.query(self.query.tree, self.missed)
+        value = _value(self.query, term, upper, rng)
+        for select, frame in tableau.frames:
+            unknown = tableau.unknown_of(term, frame) if select == id(scope.select) else None
+            if unknown is not None:
+                tableau.require(unknown, Test("=", (value,)))
+        return tableau.partial_rows()
+
+
+class _Tied:
+    """Two readings that are first together; whichever an engine takes, it shows the same."""
+
+    def __init__(self, query: Query, end: End) -> None:
+        self.query, self.end = query, end
+
+    def __call__(self, rng: random.Random) -> tuple[PartialRow, ...] | None:
+        scope, term, upper = self.end
+        tableau = self.query.tableau(rng)
+        first, second = tableau.query(self.query.tree, {}), tableau.query(self.query.tree, {})
+        for left, right in zip(first.outputs, second.outputs, strict=False):
+            if left is not None and tableau.is_key(left):
+                return None
+            tableau.equate(left, right)
+        value = _value(self.query, term, upper, rng)
+        for select, frame in tableau.frames:
+            unknown = tableau.unknown_of(term, frame) if select == id(scope.select) else None
+            if unknown is not None:
+                if tableau.is_key(unknown):
+                    return None
+                tableau.require(unknown, Test("=", (value,)))
+        return tableau.partial_rows()
+
+
+def _value(query: Query, term: exp.Expr, upper: bool, rng: random.Random) -> Cell:
+    table, column = places_of(query.found, term)[0]
+    return beyond(query.schema.by_name[table].by_name[column], query.profile.table(table).column(column), upper, rng)
+
+
+def _ends(query: Query) -> Iterator[End]:
+    for scope in query.found.scopes:
+        select = scope.select
+        order, limit = select.args.get("order"), select.args.get("limit")
+        if order is not None and limit is not None and select.args.get("group") is None:
+            key = order.expressions[0]
+            if places_of(query.found, key.this):
+                yield scope, key.this, bool(key.args.get("desc"))
+        for item in select.expressions:
+            for node in item.find_all(exp.Max, exp.Min):
+                here = isinstance(node.this, exp.Column) and node.parent_select is select
+                if here and places_of(query.found, node.this):
+                    yield scope, node.this, isinstance(node, exp.Max)

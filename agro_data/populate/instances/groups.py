@@ -1,0 +1,140 @@
+"""Groups that a wrong GROUP BY, HAVING or aggregate ranks otherwise: of different sizes, some of the same name, and
+with larger values where there are fewer rows.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from agro_data.populate.instances.comparisons import Test
+from agro_data.populate.instances.focus import group_columns
+from agro_data.populate.instances.plans import Make, Plan, Query, share_rows
+from agro_data.populate.instances.proposal import PartialRow
+from agro_data.populate.instances.tableau import Frame, Missed, Tableau, literal
+from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.scope import Scope, Source
+
+LARGEST = 40  # rows of the largest group
+
+
+def groups(query: Query, scope: Scope, rng: random.Random) -> Iterator[Plan]:
+    """Groups for one SELECT, each of another size. Rows that miss a condition stand in the smaller ones, so that a
+    query without it ranks them otherwise; two groups share what is shown of them; under LIMIT two may tie if they
+    show the same.
+    """
+    sizes = _sizes(scope)
+    makers = _Groups(query, scope, inverse=rng.random() < 0.5, most=len(sizes))
+    twins = rng.sample(range(len(sizes)), 2) if len(sizes) > 1 and rng.random() < 0.7 else []
+    if scope.select.args.get("limit") is not None and rng.random() < 0.4:
+        top = len(sizes) - 1 if _descending(scope) else 0
+        yield Plan("group", f"two groups of {sizes[top]} that show the same", makers.make([(top, sizes[top])] * 2))
+        twins = [top]
+    elif twins:
+        pair = [(rank, sizes[rank]) for rank in twins]
+        yield Plan("group", "groups of different size that show the same", makers.make(pair))
+    for rank, size in enumerate(sizes):
+        if rank not in twins:
+            yield Plan("group", f"a group of {size}", makers.make([(rank, size)]))
+
+
+@dataclass(frozen=True)
+class _Groups:
+    query: Query
+    scope: Scope
+    inverse: bool  # the more rows, the smaller their numbers
+    most: int
+
+    def make(self, groups: Sequence[tuple[int, int]]) -> Make:
+        """A maker of groups of these (rank, size) which show the same."""
+
+        def made(rng: random.Random) -> tuple[PartialRow, ...] | None:
+            tableau = self.query.tableau(rng)
+            firsts = [self._group(tableau, rank, size, rng) for rank, size in groups]
+            keys = {tableau.root(u) for c in self._keys() if (u := tableau.unknown_of(c, firsts[0])) is not None}
+            for other in firsts[1:]:
+                for left, right in zip(firsts[0].outputs, other.outputs, strict=False):
+                    if left is not None and not tableau.is_key(left) and tableau.root(left) not in keys:
+                        tableau.equate(left, right)
+            return tableau.partial_rows()
+
+        return made
+
+    def _group(self, tableau: Tableau, rank: int, size: int, rng: random.Random) -> Frame:
+        misses = self.query.missable_in(self.scope)
+        ways: list[Missed] = [{}] * size
+        if misses:
+            ways += [rng.choice(misses)[1] for _ in range(rng.randint(0, 2 * (self.most - rank)))]
+        frames = [tableau.select(self.scope.select, missed) for missed in ways]
+        self._bounded(tableau, frames[:size], rng)
+        if self.inverse:
+            self._numbers(tableau, frames[:size], rank, rng)
+        for other in frames[1:]:
+            for column in self._keys():
+                tableau.equate(tableau.unknown_of(column, frames[0]), tableau.unknown_of(column, other))
+        apart = rng.randrange(1, size) if size > 2 and rng.random() < 0.4 else None
+        together = [frame for number, frame in enumerate(frames) if number != apart]
+        for source in self._parents():
+            share_rows(tableau, source, self.query.schema.by_name[source.table].primary_key, together)
+        return frames[0]
+
+    def _keys(self) -> list[exp.Column]:
+        return group_columns(self.query.found, self.scope)
+
+    def _parents(self) -> list[Source]:
+        """Tables that the grouping names a column of, and that another table of the FROM refers to."""
+        named = {id(b.source) for c in self._keys() if (b := self.query.found.binding(c)) is not None}
+        tables = {source.table for source in self.scope.sources}
+        return [
+            source
+            for source in self.scope.sources
+            if id(source) in named
+            and any(key.ref_table == source.table and key.table in tables for key in self.query.schema.foreign_keys)
+        ]
+
+    def _numbers(self, tableau: Tableau, frames: Sequence[Frame], rank: int, rng: random.Random) -> None:
+        """Numbers of which nothing is asked: small in large groups, so that sums and averages rank against counts."""
+        for frame in frames:
+            for row in frame.rows.values():
+                for column in tableau.free_numbers(row):
+                    value = 50 * (self.most - 1 - rank) ** 2 + rng.randint(0, 5)
+                    tableau.require(tableau.cell(row, column), Test("=", (value,)))
+
+    def _bounded(self, tableau: Tableau, frames: Sequence[Frame], rng: random.Random) -> None:
+        """HAVING compares an aggregate of a column with a constant: the group's values lie about it, on one side."""
+        having = self.scope.select.args.get("having")
+        for node in having.find_all(exp.GT, exp.GTE, exp.LT, exp.LTE) if having is not None else ():
+            known, value = tableau.constant(node.expression)
+            if not known or not isinstance(value, int | float) or isinstance(node.this, exp.Count):
+                continue
+            if not is_aggregate(node.this):
+                continue
+            limit = value / len(frames) if isinstance(node.this, exp.Sum) else value
+            test = Test(">", (round(limit) if isinstance(value, int) else limit,), wanted=rng.random() < 0.5)
+            for frame in frames:
+                unknown = tableau.unknown_of(node.this.this, frame)
+                if unknown is not None:
+                    tableau.require(unknown, test)
+
+
+def _descending(scope: Scope) -> bool:
+    order = scope.select.args.get("order")
+    return order is not None and any(key.args.get("desc") for key in order.expressions)
+
+
+def _sizes(scope: Scope) -> list[int]:
+    """Sizes of groups, all different: about the constants of HAVING, and more groups than LIMIT keeps."""
+    having, limit = scope.select.args.get("having"), scope.select.args.get("limit")
+    sizes = {1, 2, 3, 4}
+    for number in having.find_all(exp.Literal) if having is not None else ():
+        value = literal(number)
+        if isinstance(value, int) and 0 < value <= LARGEST:
+            sizes |= {max(value - 1, 1), value, value + 1}
+    count = limit.expression if limit is not None else None
+    wanted = int(count.this) + 2 if isinstance(count, exp.Literal) and count.is_int else 4
+    while len(sizes) < min(wanted, 12):
+        sizes.add(max(sizes) + 1)
+    return sorted(sizes)

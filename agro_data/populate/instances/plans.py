@@ -1,0 +1,86 @@
+"""A query as the proposals see it: its conditions, and readings of it from which rows are made."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlglot import exp
+
+from agro_data.populate.instances.proposal import PartialRow
+from agro_data.populate.instances.tableau import ATOMS, Frame, Missed, Tableau
+from agro_data.populate.schema import Schema
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.scope import Resolution, Scope, Source, local_nodes
+
+Make = Callable[[random.Random], "tuple[PartialRow, ...] | None"]
+_WAYS: Mapping[type[exp.Expr], int] = {exp.Intersect: 2, exp.Except: 2, exp.Union: 3}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A proposal that is not made yet: `make` gives its rows, or None where its conditions cannot be met."""
+
+    kind: str
+    why: str
+    make: Make
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """A resolved query on a database of which schema and profile are known."""
+
+    found: Resolution
+    schema: Schema
+    profile: DatabaseProfile
+
+    @property
+    def tree(self) -> exp.Query:
+        return self.found.tree
+
+    def tableau(self, rng: random.Random) -> Tableau:
+        return Tableau(self.found, self.schema, self.profile, rng)
+
+    def whole(self, missed: Missed) -> Make:
+        """Rows that meet all conditions but those in `missed`."""
+
+        def make(rng: random.Random) -> tuple[PartialRow, ...] | None:
+            tableau = self.tableau(rng)
+            tableau.query(self.tree, missed)
+            return tableau.partial_rows()
+
+        return make
+
+    @cached_property
+    def missable(self) -> list[tuple[str, Missed]]:
+        """Every condition and set operation, in words, with the ways in which it can be met otherwise."""
+        out: list[tuple[str, Missed]] = []
+        for node in self.tree.find_all(*ATOMS, exp.SetOperation, exp.Or):
+            if isinstance(node, exp.SetOperation):
+                out += [(node.key.upper(), {id(node): way}) for way in range(1, _WAYS[type(node)] + 1)]
+            elif node.find_ancestor(exp.Having) is not None:
+                continue  # of groups, not of rows
+            elif isinstance(node, exp.Or):
+                out += [(node.sql(), {id(node): way}) for way in range(2)]
+                atoms: Iterator[exp.Expr] = node.find_all(*ATOMS)
+                out.append((f"all of {node.sql()}", {id(part): 1 for part in atoms}))
+            else:
+                out.append((node.sql(), {id(node): 1}))
+        return out
+
+    def missable_in(self, scope: Scope) -> list[tuple[str, Missed]]:
+        """Those of `missable` that stand in the WHERE or ON of one SELECT."""
+        clauses = [scope.select.args.get("where"), *(scope.select.args.get("joins") or ())]
+        inside = {id(node) for clause in clauses if clause is not None for node in local_nodes(clause)}
+        return [entry for entry in self.missable if inside & entry[1].keys()]
+
+
+def share_rows(tableau: Tableau, source: Source, columns: tuple[str, ...], frames: list[Frame]) -> None:
+    """Let several readings have one row of `source`: equal in `columns`, which are a key of its table."""
+    for column in columns:
+        name = next(name for name, spelled in source.columns.items() if spelled == column)
+        cells = [tableau.column(source, name, frame) for frame in frames]
+        for other in cells[1:]:
+            tableau.equate(cells[0], other)
