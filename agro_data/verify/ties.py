@@ -8,6 +8,7 @@ on a shuffled copy.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,6 +23,7 @@ from agro_data.sql.scope import Resolution, Scope, leftmost, local_nodes
 from agro_data.verify.difference import shown
 
 Rows = Sequence[tuple[Cell, ...]]
+TIED = 24  # rows beyond a LIMIT that are looked at: those that compare equal may all show the same
 
 CUT = "LIMIT falls between them"  # said of a tie that decides which rows are in the answer
 _TOTAL_ORDER = (exp.RowNumber, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue, exp.Ntile)
@@ -129,13 +131,15 @@ class _Context:
         limit, offset = _number(node, "limit"), _number(node, "offset") or 0
         if node.args.get("limit") is not None and limit is None:
             return None
-        first = max(offset - 1, 0)
+        first = max(offset - TIED, 0)
         if limit is not None:
-            last = offset + limit + 1
+            last = offset + limit + TIED
             probe.set("limit", exp.Limit(expression=exp.Literal.number(last - first)))
             probe.set("offset", exp.Offset(expression=exp.Literal.number(first)) if first else None)
         cuts = tuple(cut - first for cut in (offset, offset + limit) if cut > first) if limit is not None else ()
-        judge = _OrderJudge(tuple(positions), len(added), folded, cuts, ordered=top)
+        kept = range(offset - first + 1, offset - first + limit) if limit is not None else range(1, sys.maxsize)
+        whole = (first == 0, last - first if limit is not None else 0)
+        judge = _OrderJudge(tuple(positions), len(added), folded, cuts, top, kept, whole)
         return Probe("tie", self.statement(probe), judge)
 
     def _scalar_probes(self) -> Iterator[Probe]:
@@ -200,6 +204,8 @@ class _OrderJudge:
     folded: tuple[bool, ...]  # keys with a collation: letter case may not count
     cuts: tuple[int, ...]
     ordered: bool  # the order of the rows that are kept counts too
+    kept: range  # places whose row and the row before it are both in the answer
+    whole: tuple[bool, int]  # whether the first row is there; rows that were asked for, 0 for all
 
     def __call__(self, rows: Rows) -> str:
         for place, (left, right) in enumerate(pairwise(rows), 1):
@@ -207,11 +213,22 @@ class _OrderJudge:
                 continue
             outputs = len(left) - self.added
             which = f"rows {place} {shown(left[:outputs])} and {place + 1} {shown(right[:outputs])}"
-            if place in self.cuts:
+            if place in self.cuts and not self._all_alike(rows, place, outputs):
                 return f"{which} compare equal and {CUT}"
-            if self.ordered and left[:outputs] != right[:outputs]:
+            if self.ordered and place in self.kept and left[:outputs] != right[:outputs]:
                 return f"{which} differ but compare equal: their order is left open"
         return ""
+
+    def _all_alike(self, rows: Rows, place: int, outputs: int) -> bool:
+        """Whether all rows that compare equal at a cut are seen and show the same: any of them may be kept."""
+        start = end = place
+        while start > 0 and self._key(rows[start - 1]) == self._key(rows[place]):
+            start -= 1
+        while end < len(rows) and self._key(rows[end]) == self._key(rows[place]):
+            end += 1
+        first, asked = self.whole
+        seen = (start > 0 or first) and (end < len(rows) or not asked or len(rows) < asked)
+        return seen and all(row[:outputs] == rows[place][:outputs] for row in rows[start:end])
 
     def _key(self, row: tuple[Cell, ...]) -> tuple[Cell, ...]:
         keys = []
