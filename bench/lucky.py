@@ -3,9 +3,9 @@
 python -m bench.lucky PREDICTIONS --databases DATABASES [--instances 10] [--random] [--report FILE]
 
 PREDICTIONS is a folder of JSON files whose rows carry `db_id`, `gold`, `pred` and the official verdicts `spider_ex`
-(match on the one database) and `spider_ts` (match on the test suite). Instances are made from the gold, its database and the
-seed alone; the verdicts are only counted against. All comparison is Spider's own: without DISTINCT, columns in any
-order, rows in order when "order by" stands in the gold.
+(match on the one database) and `spider_ts` (match on the test suite). Instances are made from the gold, its database
+and the seed alone; the verdicts are only counted against. All comparison is Spider's own: without DISTINCT, columns
+in any order, rows in order when "order by" stands in the gold.
 """
 
 from __future__ import annotations
@@ -149,9 +149,7 @@ def make(gold: Gold, profile: DatabaseProfile, folder: Path, wanted: int, seed: 
     return out
 
 
-def proposals(
-    found: Resolution, schema: Schema, profile: DatabaseProfile, seed: int, way: str
-) -> Iterator[Rows]:
+def proposals(found: Resolution, schema: Schema, profile: DatabaseProfile, seed: int, way: str) -> Iterator[Rows]:
     """Rows of one instance after another: directed by the query, or random ones that know its literals."""
     if way == "directed":
         yield from instances(found, schema, profile, seed)
@@ -178,20 +176,16 @@ def keep_valid(tried: Sequence[tuple[Gold, list[Database]]], sandbox: Sandbox, w
         reasons: Counter[str] = Counter()
         for database in databases:
             said, *judged = [next(results) for _ in range(1 + len(probes))]
-            doubts = [_doubt(probe.judge(r.rows) if r.ok else r.error) for probe, r in zip(probes, judged, strict=True)]
+            doubts = [probe.judge(r.rows) if r.ok else r.error for probe, r in zip(probes, judged, strict=True)]
             doubt = next((d for d in doubts if d), "") if said.ok else said.error
             if doubt:
                 reasons[doubt] += 1
             else:
                 (full if _says_something(said) else empty).append(database)
         gold.filled = min(len(full), wanted)
-        gold.valid = [*full, *empty[:1]][:wanted]
+        gold.valid = [*full[:2], *empty[:1], *full[2:]][:wanted]
         if not gold.valid:
             gold.why = gold.why or str(reasons.most_common(1))
-
-
-def _doubt(text: str) -> str:
-    return text
 
 
 def _says_something(said: Result) -> bool:
@@ -288,7 +282,13 @@ def disagreements(golds: Sequence[Gold]) -> dict[str, list[dict[str, Any]]]:
     for gold in golds:
         for p in gold.predictions:
             if p.suite == ("spider" in p.caught):
-                entry = {"db_id": gold.db_id, "gold": gold.sql, "pred": p.sql, "count": p.count, "valid": len(gold.valid)}
+                entry = {
+                    "db_id": gold.db_id,
+                    "gold": gold.sql,
+                    "pred": p.sql,
+                    "count": p.count,
+                    "valid": len(gold.valid),
+                }
                 out["false_alarm" if p.suite else "missed"].append({**entry, "shown": p.shown})
     for entries in out.values():
         entries.sort(key=lambda e: -e["count"])
