@@ -6,7 +6,6 @@ import os
 import platform
 import sqlite3
 import threading
-import time
 from contextlib import suppress
 from types import TracebackType
 
@@ -52,7 +51,7 @@ class Usage:
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> Usage:
-        self._look()
+        self.look()
         self._before = sum(self._cpu.values())
         self._thread.start()
         return self
@@ -73,10 +72,11 @@ class Usage:
 
     def _watch(self) -> None:
         while not self._stop.is_set():
-            self._look()
-            time.sleep(self.every)
+            self.look()
+            self._stop.wait(self.every)
 
-    def _look(self) -> None:
+    def look(self) -> Usage:
+        """Look now, not only every so often."""
         me = psutil.Process()
         processes = [me, *me.children(recursive=True)]
         for process in processes:
@@ -84,6 +84,7 @@ class Usage:
                 times = process.cpu_times()
                 self._cpu[process.pid, process.create_time()] = times.user + times.system
         self.bytes = max(self.bytes, sum(_resident(process) for process in processes))
+        return self
 
 
 def _resident(process: psutil.Process) -> int:

@@ -4,7 +4,9 @@ python -m bench.verdicts ../shared/data/predictions/spider_dev --instances ../sh
 
 A verdict is one prediction on at most `--most` files `INSTANCES/<db_id>/*.sqlite`, up to the first whose result has
 another digest than the gold's. The bare loop does the same executions with `sqlite3` and nothing else, in this
-process, right after, on connections that are open already.
+process, right after, on connections that are open already. `verify.grade` gives whole grades: it also compares rows
+where digests differ, reads nothing twice, and says what is wrong. CPU is of the process tree, so that a busy machine
+can be told from a slow sandbox.
 """
 
 from __future__ import annotations
@@ -14,27 +16,31 @@ import json
 import random
 import sqlite3
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits, Trial, TrialResult
-from bench.machine import description
+from agro_data.verify.grade import Case, GoldResults, grade_many
+from bench.machine import Usage, description
 from bench.tables import show
 
 DISTINCT = 0.95  # of the predictions of a run; the others occur twice
 ROUNDS = 3
+BARE = "bare sqlite3, one process"
 
 
 @dataclass(frozen=True)
 class Load:
-    """The trials of one run, and the statements and files that the bare loop executes for them."""
+    """The trials of one run, and the same predictions as cases to be graded."""
 
     trials: list[Trial]
+    cases: list[Case]
     golds: int
 
 
@@ -50,8 +56,17 @@ def main() -> None:
     print(description())
     show(
         f"{found['verdicts']:,} verdicts, {found['executions']:,} executions, {arguments.most} instances a gold",
-        ["way", "verdicts a second", "executions a second", "time of the bare loop"],
-        [[row["way"], row["verdicts_per_second"], row["executions_per_second"], row["ratio"]] for row in found["ways"]],
+        ["way", "verdicts a second", "executions a second", "CPU a verdict, us", "time of the bare loop"],
+        [
+            [
+                row["way"],
+                row["verdicts_per_second"],
+                row["executions_per_second"],
+                row["cpu_microseconds"],
+                row["ratio"],
+            ]
+            for row in found["ways"]
+        ],
     )
     print(f"\nright: {found['right']:,} of {found['verdicts']:,}; golds: {found['golds']:,}")
 
@@ -61,26 +76,31 @@ def measure(predictions: Path, instances: Path, most: int, seed: int) -> dict[st
     with Sandbox(workers=2, limits=Limits(seconds=5.0)) as sandbox:
         load = _load(predictions, instances, most, seed, sandbox)
     seconds: dict[str, list[float]] = {}
-    outcomes: list[TrialResult] = []
+    cpu: dict[str, list[float]] = {}
+    golds = GoldResults()
     with (
         Sandbox(workers=1, limits=Limits(seconds=5.0)) as one,
         Sandbox(workers=2, limits=Limits(seconds=5.0)) as two,
+        Usage(every=3600.0) as usage,
     ):
-        for sandbox in (one, two):
-            outcomes = sandbox.run_until_different(load.trials)  # starts the workers, opens the files
+        one.run_until_different(load.trials)  # starts the worker, opens the files
+        outcomes = two.run_until_different(load.trials)
+        grade_many(load.cases, two, golds)
         bare = _Bare(load.trials, outcomes)
+        ways: dict[str, Callable[[], object]] = {
+            BARE: bare.run,
+            "sandbox, one worker": lambda: one.run_until_different(load.trials),
+            "sandbox, two workers": lambda: two.run_until_different(load.trials),
+            "verify.grade, two workers": lambda: grade_many(load.cases, two, golds),
+        }
         for _ in range(ROUNDS):
-            for way, run in (
-                ("bare sqlite3, one process", bare.run),
-                ("sandbox, one worker", lambda: one.run_until_different(load.trials)),
-                ("sandbox, two workers", lambda: two.run_until_different(load.trials)),
-            ):
-                start = perf_counter()
+            for way, run in ways.items():
+                before, start = usage.look().cpu_seconds, perf_counter()
                 run()
                 seconds.setdefault(way, []).append(perf_counter() - start)
+                cpu.setdefault(way, []).append(usage.look().cpu_seconds - before)
         bare.close()
     middle = {way: statistics.median(values) for way, values in seconds.items()}
-    loop = middle["bare sqlite3, one process"]
     executions = sum(_executions(outcome) for outcome in outcomes)
     return {
         "verdicts": len(load.trials),
@@ -92,7 +112,8 @@ def measure(predictions: Path, instances: Path, most: int, seed: int) -> dict[st
                 "way": way,
                 "verdicts_per_second": round(len(load.trials) / value),
                 "executions_per_second": round(executions / value),
-                "ratio": round(value / loop, 2),
+                "cpu_microseconds": round(1e6 * statistics.median(cpu[way]) / len(load.trials)),
+                "ratio": round(value / middle[BARE], 2),
             }
             for way, value in middle.items()
         ],
@@ -119,12 +140,10 @@ def _load(predictions: Path, instances: Path, most: int, seed: int, sandbox: San
         answers = [next(results) for _ in databases[db_id]]
         if all(answer.ok for answer in answers):
             expected[db_id, gold] = tuple((a.ordered_digest if ordered else a.digest,) for a in answers)
-    trials = [
-        Trial(pred, databases[db_id], expected[db_id, gold], _ordered(gold))
-        for db_id, gold, pred in sorted([*pairs, *again])
-        if (db_id, gold) in expected
-    ]
-    return Load(trials, len(expected))
+    asked_of = [row for row in sorted([*pairs, *again]) if row[:2] in expected]
+    trials = [Trial(pred, databases[db], expected[db, gold], _ordered(gold)) for db, gold, pred in asked_of]
+    cases = [Case(gold, pred, databases[db], _ordered(gold)) for db, gold, pred in asked_of]
+    return Load(trials, cases, len(expected))
 
 
 def _ordered(gold: str) -> bool:
@@ -135,7 +154,10 @@ def _instances(folder: Path, most: int) -> tuple[Database, ...]:
     files = sorted(folder.glob("*.sqlite"))[:most]
     if not files:
         raise SystemExit(f"{folder}: no *.sqlite file; --instances names a folder with <db_id>/*.sqlite")
-    return tuple(Database(folder.name, "sqlite", "sqlite", file, "", file.name) for file in files)
+    return tuple(
+        Database(folder.name, "sqlite", "sqlite", file, sha256(file.read_bytes()).hexdigest(), file.name)
+        for file in files
+    )
 
 
 def _executions(outcome: TrialResult) -> int:
