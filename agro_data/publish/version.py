@@ -13,7 +13,7 @@ import platform
 import re
 import shutil
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path, PurePosixPath
@@ -96,6 +96,36 @@ def write_version(
     rejected = conform(rejected, REJECTED)
     rejected = rejected.sort(list(REJECTED), nulls_last=True)
     instances = instances or Instances()
+
+    def fill(draft: Path, version: str, existing: Sequence[Path]) -> None:
+        full = _complete_manifest(
+            manifest,
+            name=name,
+            version=version,
+            fingerprint=fingerprint,
+            existing=existing,
+            examples=examples,
+            rejected=rejected,
+        )
+        _write_files(draft, examples, rejected, manifest=full, card=card, instances=instances)
+
+    return place_version(root, name, fingerprint, fill, wait_seconds=wait_seconds)
+
+
+def place_version(
+    root: Path,
+    name: str,
+    fingerprint: str,
+    fill: Callable[[Path, str, Sequence[Path]], None],
+    *,
+    wait_seconds: float = 60.0,
+) -> Path:
+    """Make the folder `root/name/v<NNNN>-<fingerprint 8 hex>` appear whole, or find the one that is there.
+
+    `fill` is given a hidden folder that is new and empty, the version's name, and the versions before it; its last
+    act is `write_manifest`. Raises like `write_version`.
+    """
+    _check_names(name, fingerprint)
     folder = root / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -109,18 +139,10 @@ def write_version(
                     _point_latest(folder, existing[-1])
                     return path
             final = folder / _next_name(existing, fingerprint)
-            full = _complete_manifest(
-                manifest,
-                name=name,
-                version=final.name,
-                fingerprint=fingerprint,
-                existing=existing,
-                examples=examples,
-                rejected=rejected,
-            )
             draft = folder / f"{DRAFT}{os.getpid()}"
             try:
-                _write_files(draft, examples, rejected, manifest=full, card=card, instances=instances)
+                draft.mkdir()
+                fill(draft, final.name, existing)
                 sync_tree(draft)
                 draft.rename(final)
             except BaseException:
@@ -137,6 +159,15 @@ def write_version(
             f"({free_bytes(root) / 2**20:.0f} MiB free): {error.strerror}. "
             "Nothing half-written is left; free some space or raise the quota, then run the build again"
         ) from error
+
+
+def write_manifest(draft: Path, manifest: Mapping[str, Any]) -> None:
+    """Add the facts of all files in `draft` to the manifest, write it beside them, and make all read-only."""
+    body = json.dumps({**manifest, "files": _file_facts(draft)}, ensure_ascii=False, indent=1, allow_nan=False)
+    (draft / "manifest.json").write_text(body + "\n", encoding="utf-8")
+    for path in draft.rglob("*"):
+        if path.is_file():
+            path.chmod(0o444)
 
 
 def library_versions() -> dict[str, str]:
@@ -177,7 +208,7 @@ def _checked_examples(examples: pl.DataFrame, name: str) -> pl.DataFrame:
     return examples
 
 
-def _next_name(existing: list[Path], fingerprint: str) -> str:
+def _next_name(existing: Sequence[Path], fingerprint: str) -> str:
     numbers = [int(m["number"]) for path in existing if (m := VERSION_NAME.fullmatch(path.name))]
     return f"v{max(numbers, default=0) + 1:04d}-{fingerprint[:8]}"
 
@@ -188,7 +219,7 @@ def _complete_manifest(
     name: str,
     version: str,
     fingerprint: str,
-    existing: list[Path],
+    existing: Sequence[Path],
     examples: pl.DataFrame,
     rejected: pl.DataFrame,
 ) -> dict[str, Any]:
@@ -213,7 +244,6 @@ def _write_files(
     card: str | None,
     instances: Instances,
 ) -> None:
-    draft.mkdir()
     for split in SPLITS:
         rows = examples.filter(pl.col("split") == split)
         if rows.height:  # `load_dataset` cannot build a split without rows
@@ -222,12 +252,7 @@ def _write_files(
     _write_instances(instances, draft / "instances")
     text = render_card(manifest) if card is None else card
     (draft / "README.md").write_text(text, encoding="utf-8")
-    manifest = {**manifest, "files": _file_facts(draft)}
-    body = json.dumps(manifest, ensure_ascii=False, indent=1, allow_nan=False)
-    (draft / "manifest.json").write_text(body + "\n", encoding="utf-8")
-    for path in draft.rglob("*"):
-        if path.is_file():
-            path.chmod(0o444)
+    write_manifest(draft, manifest)
 
 
 def _write_instances(instances: Instances, folder: Path) -> None:
