@@ -1,0 +1,199 @@
+"""Which columns a question needs: its words against names, phrases and values, closed under foreign keys.
+
+Used where a schema is larger than a prompt (`profiling.serialise`). No model: a column is wanted the more, the more of
+its words the question says and the rarer these words are in the schema; its table is wanted with it, and so are the
+tables on the shortest way along foreign keys between wanted tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict, deque
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from math import log
+from typing import Generic, TypeVar
+
+from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
+from agro_data.profiling.words import expand, split_identifier, word_set
+
+Name = tuple[str, str]  # table, column
+
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+_SAID_BY_ALL = word_set(
+    "a an the of in on at to for from by with and or not is are was were be do does did has have had what which who "
+    "whom whose when where how many much list show give find return name all each every any than that this these "
+    "those it its their there me us i you more less least most number total"
+)
+_PREFIX = 5  # letters that two forms of one word share: "depart" in departed, departure
+_ALIKE = 0.6  # of a word's worth, when only its beginning is said
+_ANCHORS = 6  # tables, the most wanted first, between which ways are looked for
+_FAR = 4  # foreign keys on a way, at most
+_MATCHED = 24  # columns that count as named by the question, at most
+_VALUE = 3.0  # a value of the column stands in the question: worth three of its words
+_OF_TABLE = 1.5  # a table's own noun, beside its best columns
+
+
+@dataclass(frozen=True)
+class Links:
+    """`ranked`: all columns, the most wanted first. `matched`: the few whose words or values the question holds."""
+
+    ranked: tuple[Name, ...]
+    matched: frozenset[Name]
+
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Postings(Generic[Key]):
+    """What is found by a word or by the beginning of one, and the share of its words, by weight, that this one is."""
+
+    words: Mapping[str, Sequence[tuple[Key, float]]]
+    beginnings: Mapping[str, Sequence[tuple[Key, str, float]]]
+
+    def scores(self, said: Set[str]) -> dict[Key, float]:
+        """Share of the words that are said, between 0 and 1, of all that have any."""
+        found: dict[Key, float] = defaultdict(float)
+        for word in sorted(said):
+            for key, share in self.words.get(word, ()):
+                found[key] += share
+        for beginning in sorted({word[:_PREFIX] for word in said if len(word) >= _PREFIX}):
+            for key, word, share in self.beginnings.get(beginning, ()):
+                if word not in said:
+                    found[key] += _ALIKE * share
+        return found
+
+
+@dataclass(frozen=True)
+class SchemaIndex:
+    """The words and values of a schema, made once for all questions; `index_schema` makes it."""
+
+    names: tuple[Name, ...]
+    columns: Postings[Name]
+    tables: Postings[str]
+    values: Mapping[str, tuple[Name, ...]]  # a value's text in lower case -> the columns that hold it
+    neighbours: Mapping[str, tuple[str, ...]]
+
+    def link(self, question: str, evidence: str | None = None) -> Links:
+        """Rank the columns for one question. Ties stand in the schema's order."""
+        text = f"{question} {evidence or ''}"
+        said = frozenset(_singular(word) for word in _WORD.findall(text.lower()) if word not in _SAID_BY_ALL)
+        own = self.columns.scores(said)
+        for name, owners in self._held(text).items():
+            own[name] = own.get(name, 0.0) + _VALUE / owners
+        tables = self._tables(own, self.tables.scores(said))
+        scores = {name: 2 * tables[name[0]] + own.get(name, 0.0) for name in self.names}
+        ranked = sorted(self.names, key=lambda name: -scores[name])
+        matched = [name for name in ranked if own.get(name, 0.0) > 0.5]
+        return Links(tuple(ranked), frozenset(matched[:_MATCHED]))
+
+    def _held(self, text: str) -> dict[Name, int]:
+        """Columns with a value that stands in the text, and how many columns share it: then it tells little of each."""
+        words = text.lower().split()
+        plain = [word.strip("\"'.,;:?!()") for word in words]
+        quoted = [part.lower() for part in re.findall(r"\"([^\"]+)\"|'([^']+)'", text) for part in part if part]
+        spans = {" ".join(plain[i : i + n]) for n in range(1, 6) for i in range(len(plain) - n + 1)} | set(quoted)
+        found: dict[Name, int] = {}
+        for span in sorted(spans):
+            owners = self.values.get(span, ()) if span not in _SAID_BY_ALL else ()
+            for name in owners:
+                found[name] = min(found.get(name, len(owners)), len(owners))
+        return found
+
+    def _tables(self, own: Mapping[Name, float], nouns: Mapping[str, float]) -> dict[str, float]:
+        """How much each table is wanted: by its noun, by its three best columns, or because it lies on a way."""
+        best: dict[str, list[float]] = defaultdict(list)
+        for (table, _), score in own.items():
+            best[table].append(score)
+        wanted = {
+            table: _OF_TABLE * nouns.get(table, 0.0) + sum(sorted(best[table])[-3:]) / 2 for table in self.neighbours
+        }
+        order = sorted(wanted, key=lambda table: -wanted[table])
+        anchors = [table for table in order[:_ANCHORS] if wanted[table] > 0]
+        for place, start in enumerate(anchors):
+            for way in self._ways(start, anchors[place + 1 :]):
+                floor = 0.95 * min(wanted[way[0]], wanted[way[-1]])
+                for table in way[1:-1]:
+                    wanted[table] = max(wanted[table], floor)
+        return wanted
+
+    def _ways(self, start: str, ends: Sequence[str]) -> Iterable[list[str]]:
+        """Shortest ways from `start` to each of `ends`, over at most `_FAR` foreign keys."""
+        before: dict[str, str] = {start: start}
+        queue = deque([(start, 0)])
+        while queue:
+            table, far = queue.popleft()
+            for near in self.neighbours[table] if far < _FAR else ():
+                if near not in before:
+                    before[near] = table
+                    queue.append((near, far + 1))
+        for end in ends:
+            if end in before:
+                way = [end]
+                while way[-1] != start:
+                    way.append(before[way[-1]])
+                yield way
+
+
+def index_schema(profile: DatabaseProfile) -> SchemaIndex:
+    """The index of a profile's tables and columns, hidden ones left out as the profile has them."""
+    columns = {(t.name, c.name): _words(_column_words(t, c)) for t in profile.tables for c in t.columns}
+    tables = {t.name: _words(_table_words(t)) for t in profile.tables}
+    often = Counter(word for words in (*columns.values(), *tables.values()) for word in words)
+    weights = {word: log(1 + len(columns) / count) for word, count in often.items()}
+    held: dict[str, dict[Name, None]] = defaultdict(dict)
+    for table in profile.tables:
+        for column in table.columns:
+            texts = [value for value, _ in column.common if isinstance(value, str)]
+            for text in [*texts, *(meaning for _, meaning in column.codes)]:
+                held[text.strip().lower()][table.name, column.name] = None
+    near: dict[str, dict[str, None]] = {table.name: {} for table in profile.tables}
+    for key in profile.foreign_keys:
+        near[key.table][key.ref_table] = None
+        near[key.ref_table][key.table] = None
+    return SchemaIndex(
+        names=tuple(columns),
+        columns=_postings(columns, weights),
+        tables=_postings(tables, weights),
+        values={text: tuple(names) for text, names in held.items() if text},
+        neighbours={table: tuple(others) for table, others in near.items()},
+    )
+
+
+def _postings(named: Mapping[Key, Sequence[str]], weights: Mapping[str, float]) -> Postings[Key]:
+    words: dict[str, list[tuple[Key, float]]] = defaultdict(list)
+    beginnings: dict[str, list[tuple[Key, str, float]]] = defaultdict(list)
+    for key, own in named.items():
+        whole = sum(weights[word] for word in own)
+        for word in own:
+            words[word].append((key, weights[word] / whole))
+            if len(word) >= _PREFIX:
+                beginnings[word[:_PREFIX]].append((key, word, weights[word] / whole))
+    return Postings(dict(words), dict(beginnings))
+
+
+def _column_words(table: TableProfile, column: ColumnProfile) -> list[str]:
+    own = _WORD.findall(f"{column.phrase} {' '.join(column.synonyms)}".lower())
+    spelt = expand(split_identifier(column.name))
+    whole = [word for word in [*own, *spelt] if word not in _SAID_BY_ALL]
+    return whole or [*own, *spelt] or _table_words(table)
+
+
+def _table_words(table: TableProfile) -> list[str]:
+    return [
+        *_WORD.findall(f"{table.singular} {' '.join(table.synonyms)}".lower()),
+        *expand(split_identifier(table.name)),
+    ]
+
+
+def _words(words: Iterable[str]) -> tuple[str, ...]:
+    """Each word once, in the singular: rare ones tell more than those that many columns share."""
+    return tuple(dict.fromkeys(_singular(word) for part in words for word in part.split()))
+
+
+def _singular(word: str) -> str:
+    """One form for singular and plural; both sides are cut alike, so it need not be a word."""
+    if len(word) <= 3 or word.endswith(("ss", "us", "is")):
+        return word
+    return f"{word[:-3]}y" if word.endswith("ies") else word.removesuffix("s")
