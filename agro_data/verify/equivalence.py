@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import isclose, isnan
 from typing import Literal
 
@@ -21,6 +22,7 @@ Mode = Literal["strict", "intent", "spider", "bird"]
 RELATIVE = 1e-6  # numeric tolerance: enough for sums in another order and for 32-bit floats
 ABSOLUTE = 1e-9
 MATCHED = 300
+MAPPINGS = 100  # of columns that are tried where several make the rows the same and only their order tells
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,18 @@ class Comparison:
 EQUAL = Comparison(True)
 
 
-def compare(mode: Mode, gold: Rows, predicted: Rows, *, ordered: bool, alternatives: Sequence[Rows] = ()) -> Comparison:
+def compare(
+    mode: Mode,
+    gold: Rows,
+    predicted: Rows,
+    *,
+    ordered: bool,
+    alternatives: Sequence[Rows] = (),
+    keys: tuple[int, ...] | None = None,
+) -> Comparison:
     """Compare under a named mode. `ordered`: the order of rows is part of the gold's answer.
 
-    `alternatives` are further right answers; `intent` alone heeds them.
+    `alternatives` are further right answers, `keys` the gold's columns that it orders by; `intent` alone heeds them.
     """
     if mode == "strict":
         return strict(gold, predicted, ordered=ordered)
@@ -45,7 +55,7 @@ def compare(mode: Mode, gold: Rows, predicted: Rows, *, ordered: bool, alternati
         return bird(gold, predicted)
     if mode == "spider":
         return spider(gold, predicted, ordered=ordered)
-    return intent(gold, predicted, ordered=ordered, alternatives=alternatives)
+    return intent(gold, predicted, ordered=ordered, alternatives=alternatives, keys=keys)
 
 
 # --- strict ------------------------------------------------------------------------------------------------------
@@ -201,7 +211,7 @@ def spider(gold: Rows, predicted: Rows, *, ordered: bool) -> Comparison:
     same: Callable[[list[Row], list[Row]], bool] = (
         (lambda a, b: a == b) if ordered else (lambda a, b: Counter(a) == Counter(b))
     )
-    found = _column_mapping(gold, predicted, same)
+    found = next(_column_mappings(gold, predicted, same), None)
     return EQUAL if found is not None else Comparison(False, "order" if ordered else "values")
 
 
@@ -210,10 +220,10 @@ def _bag(row: Row) -> Row:
     return tuple(sorted(row, key=lambda cell: str(cell) + str(type(cell))))
 
 
-def _column_mapping(
+def _column_mappings(
     gold: Rows, predicted: Rows, same: Callable[[list[Row], list[Row]], bool]
-) -> tuple[int, ...] | None:
-    """Columns of `predicted`, one for each of `gold` and none twice, under which the rows are the same; or None.
+) -> Iterator[tuple[int, ...]]:
+    """Columns of `predicted`, one for each of `gold` and none twice, under which the rows are the same.
 
     Columns are placed one after another; a prefix that already differs is not continued, and of columns that are
     identical only the first that is free is tried.
@@ -238,17 +248,28 @@ def _column_mapping(
             if same([row[: len(longer)] for row in gold], [tuple([row[j] for j in longer]) for row in predicted]):
                 yield from extend(longer)
 
-    return next(extend(()), None)
+    return extend(())
 
 
 # --- intent ------------------------------------------------------------------------------------------------------
 
 
-def intent(gold: Rows, predicted: Rows, *, ordered: bool, alternatives: Sequence[Rows] = ()) -> Comparison:
-    """`strict` against the gold or any alternative, but columns may stand in any order and further ones be there."""
+def intent(
+    gold: Rows,
+    predicted: Rows,
+    *,
+    ordered: bool,
+    alternatives: Sequence[Rows] = (),
+    keys: tuple[int, ...] | None = None,
+) -> Comparison:
+    """`strict` against the gold or any alternative, but columns may stand in any order and further ones be there.
+
+    With `keys`, the gold's columns that it orders by, rows that tie in them may come in any order; without, the order
+    of all rows counts if `ordered`.
+    """
     first = Comparison(False, "values")
     for number, right in enumerate((gold, *alternatives)):
-        found = _covers(right, predicted, ordered)
+        found = _covers(right, predicted, ordered, keys)
         if found.equal:
             return EQUAL
         if number == 0:
@@ -256,19 +277,31 @@ def intent(gold: Rows, predicted: Rows, *, ordered: bool, alternatives: Sequence
     return first
 
 
-def _covers(gold: Rows, predicted: Rows, ordered: bool) -> Comparison:
+def _covers(gold: Rows, predicted: Rows, ordered: bool, keys: tuple[int, ...] | None) -> Comparison:
     if len(gold) != len(predicted):
         return Comparison(False, "row_count")
     if not gold:
         return EQUAL
     if len(predicted[0]) < len(gold[0]):
         return Comparison(False, "column_count")
+    loose = not ordered or keys is not None
 
     def same(left: list[Row], right: list[Row]) -> bool:
-        return strict(left, right, ordered=ordered).equal
+        return strict(left, right, ordered=not loose).equal
 
-    if _column_mapping(gold, predicted, same) is not None:
+    mappings = list(islice(_column_mappings(gold, predicted, same), MAPPINGS))
+    if not ordered or keys is None:
+        if mappings:
+            return EQUAL
+    elif any(_in_order(gold, predicted, [(key, mapping[key]) for key in keys]) for mapping in mappings):
         return EQUAL
-    if ordered and _covers(gold, predicted, False).equal:
+    elif mappings:
+        return Comparison(False, "order")
+    if not loose and _covers(gold, predicted, False, None).equal:
         return Comparison(False, "order")
     return Comparison(False, "values")
+
+
+def _in_order(gold: Rows, predicted: Rows, columns: Sequence[tuple[int, int]]) -> bool:
+    """Whether the keys come in one order: (column of `gold`, column of `predicted`) for each."""
+    return all(_same_cell(mine[i], theirs[j]) for mine, theirs in zip(gold, predicted, strict=True) for i, j in columns)

@@ -18,7 +18,7 @@ from sqlglot import exp
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Result, Trial
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.scope import Schema
+from agro_data.sql.scope import Schema, leftmost
 from agro_data.sql.spelling import spelling
 from agro_data.verify.difference import first_difference
 from agro_data.verify.equivalence import Comparison, Mode, Rows, compare
@@ -94,6 +94,7 @@ class Standard:
     expected: list[tuple[str, ...]]
     refusal: Grade | None = None
     always_empty: bool = False
+    keys: tuple[int, ...] | None = None  # columns that it orders by: `intent` lets rows that tie in them change places
 
     def accept(self, place: int, result: Result) -> None:
         """Remember that a result on the database at `place` was compared and found equal."""
@@ -129,6 +130,7 @@ class GoldResults:
             right = [result for sql in golds if (result := self._results[_key(database, sql)]).ok]
             expected.append(tuple([r.ordered_digest if ordered else r.digest for r in right]))
         standard = Standard(golds, spelling(case.gold), ordered, runs, expected)
+        standard.keys = order_keys(case.gold, _dialect(case))
         standard.always_empty = not any(result.row_count for result in results)
         if not case.databases:
             standard.refusal = Grade(0.0, "no database to grade on", "no_database")
@@ -254,7 +256,7 @@ def _compare(apart: Sequence[tuple[_Open, Result]], sandbox: Sandbox, golds: Gol
 
 def _judge(one: _Open, result: Result, right: Sequence[Result], mode: Mode) -> None:
     gold, *others = [answer.rows for answer in right if answer.ok]
-    found = compare(mode, gold, result.rows, ordered=one.standard.ordered, alternatives=others)
+    found = compare(mode, gold, result.rows, ordered=one.standard.ordered, alternatives=others, keys=one.standard.keys)
     if not found.equal:
         one.grade = _wrong(one, gold, result, found)
         return
@@ -319,6 +321,32 @@ def orders(sql: str, dialect: Dialect) -> bool:
         return parse_select(sql, dialect).args.get("order") is not None
     except SqlRefused:
         return False
+
+
+@cache
+def order_keys(sql: str, dialect: Dialect) -> tuple[int, ...] | None:
+    """The output columns (from 0) that a query orders by at top level; None if a key is not among its outputs."""
+    try:
+        tree = parse_select(sql, dialect)
+    except SqlRefused:
+        return None
+    order = tree.args.get("order")
+    items = leftmost(tree).expressions
+    if order is None or any(item.is_star for item in items):
+        return None
+    names = {item.alias_or_name.lower(): place for place, item in reversed(list(enumerate(items)))}
+    found: list[int] = []
+    for term in (key.this for key in order.expressions):
+        same = [place for place, item in enumerate(items) if item.unalias() == term]
+        if isinstance(term, exp.Literal) and term.is_int and 0 < int(term.this) <= len(items):
+            found.append(int(term.this) - 1)
+        elif same:
+            found.append(same[0])
+        elif isinstance(term, exp.Column) and not term.table and term.name.lower() in names:
+            found.append(names[term.name.lower()])
+        else:
+            return None
+    return tuple(found)
 
 
 # --- failures in words -------------------------------------------------------------------------------------------

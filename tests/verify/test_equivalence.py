@@ -152,6 +152,25 @@ def test_intent_allows_further_columns_and_alternatives_but_no_lack() -> None:
     assert not intent([], [(1,)], ordered=False).equal
 
 
+def test_intent_lets_rows_that_tie_in_the_keys_change_places() -> None:
+    gold: Rows = [("Ada", 30), ("Cy", 30), ("Bo", 41)]
+    tied: Rows = [(30, "Cy"), (30, "Ada"), (41, "Bo")]
+    turned: Rows = [(41, "Bo"), (30, "Cy"), (30, "Ada")]
+    assert intent(gold, tied, ordered=True, keys=(1,)).equal
+    assert not intent(gold, tied, ordered=True).equal
+    assert intent(gold, turned, ordered=True, keys=(1,)).reason == "order"
+    assert intent(gold, [(30, "Ada"), (30, "Ada"), (41, "Bo")], ordered=True, keys=(1,)).reason == "values"
+
+
+@settings(deadline=None)
+@given(rows=results(2), seed=st.integers(0, 99))
+def test_intent_with_all_columns_as_keys_is_intent_without(rows: list[tuple[Cell, ...]], seed: int) -> None:
+    moved = list(rows)
+    random.Random(seed).shuffle(moved)
+    with_keys = intent(rows, moved, ordered=True, keys=(0, 1)).equal
+    assert with_keys == intent(rows, moved, ordered=True).equal
+
+
 def test_spiders_own_habits() -> None:
     assert spider([], [], ordered=True).equal
     assert spider([(1,)], [(1.0,)], ordered=True).equal

@@ -12,7 +12,7 @@ from verify_shop import CUSTOMERS, PURCHASES, TABLES, as_database
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits, Result, Trial, TrialResult
 from agro_data.verify.equivalence import Mode
-from agro_data.verify.grade import Case, GoldResults, failure_class, grade_many, orders
+from agro_data.verify.grade import Case, GoldResults, failure_class, grade_many, order_keys, orders
 
 NAMES = "SELECT name FROM customer WHERE city = 'Oslo'"
 PAIRS = "SELECT name, age FROM customer WHERE city = 'Oslo' ORDER BY id"
@@ -95,6 +95,31 @@ def test_order_counts_iff_the_gold_orders_or_the_case_says_so(
     assert grades[0].reason.startswith("row 1: expected ('Ada', 30)")
     assert orders(PAIRS, "sqlite")
     assert not orders("SELECT * FROM (SELECT 1 ORDER BY 1)", "sqlite")
+
+
+@pytest.mark.parametrize(
+    ("sql", "keys"),
+    [
+        ("SELECT name, age FROM t ORDER BY age DESC", (1,)),
+        ("SELECT t.name FROM t ORDER BY t.name", (0,)),
+        ("SELECT name, count(*) FROM t GROUP BY name ORDER BY count(*), 1", (1, 0)),
+        ("SELECT name AS n FROM t ORDER BY N", (0,)),
+        ("SELECT name FROM t ORDER BY age", None),  # whether rows tie cannot be seen in the answer
+        ("SELECT * FROM t ORDER BY age", None),
+        ("SELECT name FROM t", None),
+        ("SELECT", None),
+    ],
+)
+def test_the_columns_a_gold_orders_by(sql: str, keys: tuple[int, ...] | None) -> None:
+    assert order_keys(sql, "sqlite") == keys
+
+
+def test_intent_takes_ties_in_any_order(sandbox: Sandbox, instances: tuple[Database, ...]) -> None:
+    gold = "SELECT age, name FROM customer ORDER BY age, name"
+    tied = "SELECT age, name FROM customer ORDER BY age, name DESC"
+    by_age = "SELECT age, name FROM customer ORDER BY age"
+    cases = [Case(gold, tied, instances), Case(by_age, tied, instances)]
+    assert [grade.score for grade in grade_many(cases, sandbox, GoldResults(), "intent")] == [0, 1]
 
 
 def test_the_same_statement_spelled_otherwise_is_run_once(sandbox: Counting, instances: tuple[Database, ...]) -> None:
