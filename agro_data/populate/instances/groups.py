@@ -28,7 +28,8 @@ def groups(query: Query, scope: Scope, rng: random.Random) -> Iterator[Plan]:
     """
     sizes = _sizes(scope)
     makers = _Groups(query, scope, inverse=rng.random() < 0.5, most=len(sizes))
-    twins = rng.sample(range(len(sizes)), 2) if len(sizes) > 1 and rng.random() < 0.7 else []
+    middle = [len(sizes) - 3, len(sizes) - 2]  # together they outnumber the largest
+    twins = rng.choice((middle, rng.sample(range(len(sizes)), 2), []))
     if scope.select.args.get("limit") is not None and rng.random() < 0.4:
         top = len(sizes) - 1 if _descending(scope) else 0
         yield Plan("group", f"two groups of {sizes[top]} that show the same", makers.make([(top, sizes[top])] * 2))
@@ -64,7 +65,7 @@ class _Groups:
         return made
 
     def _group(self, tableau: Tableau, rank: int, size: int, rng: random.Random) -> Frame:
-        misses = self.query.missable_in(self.scope)
+        misses = [entry for entry in self.query.missable_in(self.scope) if not self._is_join(entry[1])]
         ways: list[Missed] = [{}] * size
         if misses:
             ways += [rng.choice(misses)[1] for _ in range(rng.randint(0, 2 * (self.most - rank)))]
@@ -80,6 +81,15 @@ class _Groups:
         for source in self._parents():
             share_rows(tableau, source, self.query.schema.by_name[source.table].primary_key, together)
         return frames[0]
+
+    def _is_join(self, missed: Missed) -> bool:
+        """Whether a condition equates two columns: a row without it has other partners, and is still in the group."""
+        nodes: Iterator[exp.Expr] = self.scope.select.find_all(exp.EQ)
+        return any(id(n) in missed and isinstance(n.this, exp.Column) and self._is_column(n.expression) for n in nodes)
+
+    def _is_column(self, node: exp.Expr) -> bool:
+        binding = self.query.found.binding(node)
+        return binding is not None and binding.source is not None
 
     def _keys(self) -> list[exp.Column]:
         return group_columns(self.query.found, self.scope)
