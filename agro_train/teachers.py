@@ -1,0 +1,265 @@
+"""Trajectories from decompositions: what an example's steps would look like when an agent takes them.
+
+No model: thoughts are the intents of the steps, queries are executed for real, and the observation is what came back.
+Some trajectories look first (values of a column, whether two tables join), some begin with a mistake (a column that is
+not there, a mutant of the gold) and correct it. Kept only when the answer is right on all instances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Literal
+
+import polars as pl
+from sqlglot import exp
+
+from agro_data.databases.opening import quoted
+from agro_data.databases.sandbox import Sandbox
+from agro_data.fingerprint import stable_hash
+from agro_data.populate.schema import stream
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.protocol import MAX_TURNS, Turn, inert, render_transcript, render_turn
+from agro_data.sql.canonical import sql_text
+from agro_data.sql.parse import SqlRefused, parse_select
+from agro_data.sql.scope import Resolution, resolve
+from agro_data.verify.grade import GoldResults
+from agro_data.verify.mutants import mutants_of
+from agro_train.rewards import Finished
+from agro_train.sql_env import SqlEnv, score, step
+from agro_train.tasks import Source, Task
+from agro_train.trajectories import DROPPED, TRAJECTORY
+
+TEACHER = "decomposition"
+FEATURES = ("steps", "look_at_values", "check_join", "wrong_column", "wrong_query")
+
+Expected = Literal["runs", "fails", "differs"]  # "differs": runs, and does not give the gold's result
+
+
+@dataclass(frozen=True)
+class Habits:
+    """How often an agent looks first, goes wrong first, and runs its answer before it gives it."""
+
+    explore: float = 0.4
+    mistake: float = 0.35
+    rehearse: float = 0.5
+    max_turns: int = MAX_TURNS
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Turns to be taken, with what is expected of each query; the last turn is the answer."""
+
+    turns: tuple[Turn, ...]
+    expected: tuple[Expected, ...]
+    features: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Move:
+    feature: str
+    turn: Turn
+    expected: Expected = "runs"
+    lesson: str = ""  # begins the next thought
+
+
+def plan_trajectory(row: Mapping[str, Any], profile: DatabaseProfile, seed: int, habits: Habits = Habits()) -> Plan:
+    """Turns for one row of `records.EXAMPLE`, the same for the same arguments; at most `habits.max_turns`.
+
+    Raises `ValueError` when its SQL holds a tag, which no turn can, and `SqlRefused` when it cannot be read.
+    """
+    chance = stream(seed, "trajectory", row["example_id"])
+    names = resolve(parse_select(row["sql"], profile.dialect), profile.dialect, profile.schema)
+    first = [_draw(chance, list(_explorations(names, profile)))] if chance.random() < habits.explore else []
+    wrong = [_draw(chance, list(_mistakes(names, profile, row)))] if chance.random() < habits.mistake else []
+    extra = [move for move in [*first, *wrong] if move is not None]
+    mistaken = any(move.lesson for move in extra)
+    last = row["steps"][-1]["intent"] if row["steps"] else "Answer the question."
+    final = _Move("", Turn(_thought(last), "sql", row["sql"]))
+    rehearsal = [final] if mistaken or chance.random() < habits.rehearse else []
+    room = habits.max_turns - 1 - len(extra) - len(rehearsal)
+    steps = [_Move("steps", Turn(_thought(s["intent"]), "sql", s["sql"].strip())) for s in row["steps"][:-1]]
+    before = [move for move in extra if not move.lesson]
+    after = [move for move in extra if move.lesson]
+    moves = [*before, *(steps[-room:] if room > 0 else []), *after, *rehearsal]
+    turns, lesson = [], ""
+    for move in moves:
+        thought = f"{lesson} {move.turn.thought}".strip()
+        turns.append(Turn(thought, "sql", move.turn.text))
+        lesson = move.lesson
+    closing = "The result answers the question." if rehearsal else _thought(last)
+    turns.append(Turn(closing, "solution", row["sql"].strip()))
+    found = {move.feature for move in moves}
+    features = tuple(feature for feature in FEATURES if feature in found)
+    return Plan(tuple(turns), tuple(move.expected for move in moves), features)
+
+
+def _draw(chance: Random, moves: Sequence[_Move]) -> _Move | None:
+    return moves[chance.randrange(len(moves))] if moves else None
+
+
+def _thought(text: str) -> str:
+    return " ".join(inert(text).split()) or "Next."
+
+
+# --- looking first -----------------------------------------------------------------------------------------------
+
+
+def _explorations(names: Resolution, profile: DatabaseProfile) -> Iterator[_Move]:
+    seen: set[tuple[str, str]] = set()
+    for column, _ in _compared_with_text(names):
+        binding = names.binding(column)
+        if binding is None or binding.source is None or not binding.source.table:
+            continue
+        name = binding.source.table, binding.name
+        if name not in seen:
+            seen.add(name)
+            table = profile.table(name[0])
+            phrase = table.column(name[1]).phrase if name[1] in table.by_name else name[1]
+            sql = f"SELECT DISTINCT {quoted(name[1])} FROM {quoted(name[0])} ORDER BY 1 LIMIT 5"
+            yield _Move("look_at_values", Turn(_thought(f"I look at how the {phrase} is written."), "sql", sql))
+    for key in profile.foreign_keys:
+        if key.table in names.tables and key.ref_table in names.tables and key.table != key.ref_table:
+            pairs = zip(key.columns, key.ref_columns, strict=True)
+            on = " AND ".join(f"a.{quoted(child)} = b.{quoted(parent)}" for child, parent in pairs)
+            sql = f"SELECT COUNT(*) FROM {quoted(key.table)} AS a JOIN {quoted(key.ref_table)} AS b ON {on}"
+            child, parent = profile.table(key.table).plural, profile.table(key.ref_table).plural
+            yield _Move("check_join", Turn(_thought(f"I check that {child} match {parent}."), "sql", sql))
+
+
+def _compared_with_text(names: Resolution) -> Iterator[tuple[exp.Column, exp.Literal]]:
+    for node in names.tree.find_all(exp.EQ, exp.NEQ, exp.Like):
+        sides = (node.this, node.expression)
+        columns = [side for side in sides if isinstance(side, exp.Column)]
+        texts = [side for side in sides if isinstance(side, exp.Literal) and side.is_string]
+        if columns and texts:
+            yield columns[0], texts[0]
+
+
+# --- going wrong first -------------------------------------------------------------------------------------------
+
+
+def _mistakes(names: Resolution, profile: DatabaseProfile, row: Mapping[str, Any]) -> Iterator[_Move]:
+    intent = _thought(row["steps"][-1]["intent"] if row["steps"] else "Answer the question.")
+    yield from _wrong_columns(names, profile, intent)
+    for mutant in mutants_of(names, profile.dialect, profile.schema):
+        right, arrow, wrong = _thought(mutant.what).partition(" -> ")
+        lesson = "That is not what is asked."
+        if arrow:
+            lesson = f"{right} is missing." if wrong == "dropped" else f"{lesson} Not {wrong}, but {right}."
+        yield _Move("wrong_query", Turn(intent, "sql", mutant.sql), "differs", lesson)
+
+
+def _wrong_columns(names: Resolution, profile: DatabaseProfile, intent: str) -> Iterator[_Move]:
+    """A column called by its phrase, as someone who has not looked would call it."""
+    known = {column.lower() for table in profile.schema.values() for column in table}
+    for table_name, column_name in sorted(names.columns):
+        table = profile.table(table_name)
+        phrase = table.column(column_name).phrase if column_name in table.by_name else ""
+        guess = "_".join(phrase.lower().split())
+        guess = guess if guess.isidentifier() and guess not in known else f"{table.singular}_{column_name}".lower()
+        guess = "_".join(guess.split())
+        if not guess.isidentifier() or guess in known:
+            continue
+        tree = names.tree.copy()
+        for column in tree.find_all(exp.Column):
+            if column.name.lower() == column_name.lower() and not isinstance(column.this, exp.Star):
+                column.this.set("this", guess)
+                column.this.set("quoted", False)
+        lesson = f"There is no column {guess}; it is {column_name}."
+        turn = Turn(intent, "sql", sql_text(tree, profile.dialect))
+        yield _Move("wrong_column", turn, "fails", _thought(lesson))
+
+
+# --- for real ----------------------------------------------------------------------------------------------------
+
+
+def make_trajectories(
+    rows: Sequence[Mapping[str, Any]],
+    tasks: Sequence[Task],
+    sources: Mapping[str, Source],
+    sandbox: Sandbox,
+    *,
+    seed: int = 0,
+    habits: Habits = Habits(),
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Trajectories (`TRAJECTORY`) and what was dropped (`DROPPED`), for rows of `records.EXAMPLE` and their tasks.
+
+    All take their turns together. Dropped are those whose answer is not right on all instances, or whose queries do
+    not do what they are there for: a step that fails, a mistake that does not show.
+    """
+    dropped: list[dict[str, str]] = []
+    open_: list[tuple[Mapping[str, Any], SqlEnv, Plan]] = []
+    for row, task in zip(rows, tasks, strict=True):
+        try:
+            plan = plan_trajectory(row, sources[row["db_id"]].profile, seed, habits)
+        except (ValueError, SqlRefused) as error:
+            dropped.append(_drop(row, "not_writable", str(error)))
+            continue
+        env = SqlEnv(max_turns=habits.max_turns)
+        env.reset(task)
+        open_.append((row, env, plan))
+    for place in range(habits.max_turns):
+        moving = [(env, plan.turns[place]) for _, env, plan in open_ if env.outcome is None]
+        step([env for env, _ in moving], [render_turn(turn) for _, turn in moving], sandbox)
+    golds = GoldResults()
+    kept: list[dict[str, Any]] = []
+    finished = score([env for _, env, _ in open_], sandbox, golds)
+    gold_digests = _gold_digests([env for _, env, _ in open_], sandbox)
+    for (row, env, plan), shown, gold in zip(open_, finished, gold_digests, strict=True):
+        reason, detail = _fault(env, plan, shown, gold)
+        if reason:
+            dropped.append(_drop(row, reason, detail))
+        else:
+            kept.append(_record(row, env, plan))
+    return pl.DataFrame(kept, schema=TRAJECTORY), pl.DataFrame(dropped, schema=DROPPED)
+
+
+def _gold_digests(envs: Sequence[SqlEnv], sandbox: Sandbox) -> list[str]:
+    pairs = [(env.task.database, env.task.gold) for env in envs if env.task is not None]
+    return [result.digest for result in sandbox.run_many(pairs)]
+
+
+def _fault(env: SqlEnv, plan: Plan, shown: Finished, gold: str) -> tuple[str, str]:
+    """Why a trajectory is of no use; ("", "") if it is."""
+    if not shown.right:
+        return "not_right", env.grade.reason if env.grade else ""
+    for look, expected in zip(env.looks, plan.expected, strict=True):
+        if expected == "fails" and look.error_class != "schema":
+            return "mistake_unseen", f"{look.sql}: expected an unknown column, got {look.error_class or 'a result'}"
+        if expected != "fails" and look.error_class:
+            return "step_failed", f"{look.sql}: {look.error_class}"
+        if expected == "differs" and look.digest == gold:
+            return "mistake_unseen", f"{look.sql}: gives the gold's result"
+    return "", ""
+
+
+def _drop(row: Mapping[str, Any], reason: str, detail: str) -> dict[str, str]:
+    return {"example_id": row["example_id"], "db_id": row["db_id"], "reason": reason, "detail": detail}
+
+
+def _record(row: Mapping[str, Any], env: SqlEnv, plan: Plan) -> dict[str, Any]:
+    transcript = render_transcript(env.steps)
+    prompt = env.task.prompt if env.task else ""
+    classes = [*(look.error_class for look in env.looks), ""]
+    return {
+        "trajectory_id": stable_hash([row["example_id"], prompt, transcript])[:16],
+        "example_id": row["example_id"],
+        "db_id": row["db_id"],
+        "split": row["split"],
+        "hardness": row["hardness"],
+        "features": list(plan.features),
+        "turns": [
+            {
+                "thought": one.turn.thought,
+                "action": one.turn.action,
+                "text": one.turn.text,
+                "observation": one.observation,
+                "error_class": error_class,
+            }
+            for one, error_class in zip(env.steps, classes, strict=True)
+        ],
+        "prompt": prompt,
+        "transcript": transcript,
+    }

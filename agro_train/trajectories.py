@@ -1,0 +1,98 @@
+"""Trajectories as versions of their own: `<corpus>-trajectories/<version>/`, naming corpus version and teacher."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from agro_data.fingerprint import stable_hash
+from agro_data.publish.parquet import write_shards
+from agro_data.publish.read import Version
+from agro_data.publish.version import library_versions, place_version, write_manifest
+from agro_data.records import Columns, conform
+
+SCHEMA_VERSION = 1
+
+TURN = pl.Struct(
+    {
+        "thought": pl.String,
+        "action": pl.String,  # sql or solution
+        "text": pl.String,
+        "observation": pl.String,  # null after a solution
+        "error_class": pl.String,  # "" where the query ran; of the answer: ""
+    }
+)
+_COLUMNS: Columns = {
+    "trajectory_id": pl.String,  # 16 hex of SHA-256 over example, prompt and transcript
+    "example_id": pl.String,
+    "db_id": pl.String,
+    "split": pl.String,
+    "hardness": pl.String,
+    "features": pl.List(pl.String),  # of `teachers.FEATURES`
+    "turns": pl.List(TURN),
+    "prompt": pl.String,
+    "transcript": pl.String,  # what follows the prompt: turns and observations
+}
+TRAJECTORY = pl.Schema(_COLUMNS)
+DROPPED = pl.Schema({"example_id": pl.String, "db_id": pl.String, "reason": pl.String, "detail": pl.String})
+
+
+def write_trajectories(
+    root: Path,
+    corpus: Version,
+    trajectories: pl.DataFrame,
+    dropped: pl.DataFrame,
+    *,
+    teacher: str,
+    settings: Mapping[str, Any],
+) -> Path:
+    """Write a version of `<corpus>-trajectories`; the same content gives the same one. `settings` repeat the making.
+
+    Raises `ValueError` when there is no trajectory, and like `publish.version.place_version`.
+    """
+    name = f"{corpus.corpus}-trajectories"
+    if trajectories.is_empty():
+        raise ValueError(f"{name}: no trajectory was right on all instances; see the reasons of those dropped")
+    trajectories = conform(trajectories, TRAJECTORY).sort("trajectory_id")
+    dropped = conform(dropped, DROPPED).sort(list(DROPPED))
+    ids: list[str] = trajectories["trajectory_id"].to_list()
+    identity = [SCHEMA_VERSION, corpus.fingerprint, teacher, dict(settings), ids, dropped.rows()]
+    fingerprint = stable_hash(identity)
+
+    def fill(draft: Path, version: str, existing: Sequence[Path]) -> None:
+        for (split,), rows in trajectories.group_by("split", maintain_order=True):
+            write_shards(rows, draft / "data", str(split))
+        write_shards(dropped, draft / "dropped", "dropped")
+        manifest = {
+            "parent": existing[-1].name if existing else None,
+            "schema_version": SCHEMA_VERSION,
+            "corpus": name,
+            "version": version,
+            "fingerprint": fingerprint,
+            "of_corpus": {"name": corpus.corpus, "version": corpus.name, "fingerprint": corpus.fingerprint},
+            "teacher": teacher,
+            "settings": dict(settings),
+            "counts": _counts(trajectories, dropped),
+            "library_versions": library_versions(),
+        }
+        write_manifest(draft, manifest)
+
+    return place_version(root, name, fingerprint, fill)
+
+
+def _counts(trajectories: pl.DataFrame, dropped: pl.DataFrame) -> dict[str, Any]:
+    return {
+        "trajectories": trajectories.height,
+        "dropped": _tally(dropped["reason"]),
+        "splits": _tally(trajectories["split"]),
+        "features": _tally(trajectories["features"].explode().drop_nulls()),
+        "turns": _tally(trajectories["turns"].list.len().cast(pl.String)),
+    }
+
+
+def _tally(values: pl.Series) -> dict[str, int]:
+    counted = values.value_counts().sort(values.name)
+    return dict(counted.iter_rows())

@@ -1,0 +1,165 @@
+"""Trajectories from decompositions, on a real engine: what is said to have been seen has been seen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from making import make_school
+
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.sandbox import Sandbox
+from agro_data.profiling.linking import index_schema
+from agro_data.profiling.profiler import profile_database
+from agro_data.protocol import MAX_TURNS, parse_transcript, render_observation
+from agro_data.publish.read import Version, latest
+from agro_train.tasks import NoTask, Source, Task, make_task
+from agro_train.teachers import FEATURES, Habits, make_trajectories, plan_trajectory
+from agro_train.trajectories import TRAJECTORY, write_trajectories
+
+MATCHED = "SELECT s.name FROM teacher AS t JOIN school AS s ON t.school_id = s.school_id"
+GOLD = f"{MATCHED} WHERE t.subject = 'Music' AND t.salary > 3000"
+
+
+def example(number: int, sql: str = GOLD, **changes: Any) -> dict[str, Any]:
+    row = {
+        "example_id": f"{number:016x}",
+        "db_id": "school",
+        "split": "train",
+        "hardness": "medium",
+        "question": "Which schools have a music teacher who earns more than 3000?",
+        "evidence": None,
+        "sql": sql,
+        "steps": [
+            {"name": "matched", "intent": "Match the teachers and schools.", "sql": MATCHED},
+            {"name": "answer", "intent": "Give the school names.", "sql": sql},
+        ],
+        "order_matters": False,
+        "alternatives": [],
+        "instances": [],
+    }
+    return {**row, **changes}
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    database = find_databases(make_school(tmp_path_factory.mktemp("teach") / "school.sqlite")).databases[0]
+    profile = profile_database(database)
+    return Source(database, profile, index_schema(profile))
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox(workers=1) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def made(source: Source, sandbox: Sandbox) -> tuple[list[Task], pl.DataFrame, pl.DataFrame]:
+    rows = [example(number) for number in range(40)]
+    tasks = [make_task(row, source, Path()) for row in rows]
+    return tasks, *make_trajectories(rows, tasks, {"school": source}, sandbox, habits=Habits(0.6, 0.6, 0.5))
+
+
+def test_every_way_of_working_occurs(made: tuple[list[Task], pl.DataFrame, pl.DataFrame]) -> None:
+    _, kept, dropped = made
+    assert kept.height + dropped.height == 40
+    assert kept.height >= 30
+    assert set(dropped["reason"]) <= {"mistake_unseen"}
+    counted = Counter(feature for features in kept["features"] for feature in features)
+    assert set(counted) == set(FEATURES)
+    assert set(kept["turns"].list.len()) <= set(range(2, MAX_TURNS + 1))
+
+
+def test_observations_are_what_the_engine_answers(
+    made: tuple[list[Task], pl.DataFrame, pl.DataFrame], source: Source, sandbox: Sandbox
+) -> None:
+    _, kept, _ = made
+    for row in kept.to_dicts():
+        steps = parse_transcript(row["transcript"])
+        assert isinstance(steps, tuple)
+        assert steps[-1].turn.action == "solution"
+        assert steps[-1].turn.text == GOLD
+        asked = [turn["text"] for turn in row["turns"][:-1]]
+        for place, result in enumerate(sandbox.run(source.database, asked, want="rows")):
+            assert steps[place].observation == render_observation(result, MAX_TURNS - place - 1)
+
+
+def test_mistakes_show_and_are_corrected(made: tuple[list[Task], pl.DataFrame, pl.DataFrame]) -> None:
+    _, kept, _ = made
+    for row in kept.to_dicts():
+        classes = [turn["error_class"] for turn in row["turns"]]
+        assert ("schema" in classes) == ("wrong_column" in row["features"])
+        if "wrong_column" in row["features"]:
+            after = row["turns"][classes.index("schema") + 1]
+            assert after["thought"].startswith("There is no column ")
+            assert after["text"] == GOLD
+
+
+def test_the_same_seed_gives_the_same_trajectories(source: Source, sandbox: Sandbox) -> None:
+    rows = [example(number) for number in range(8)]
+    tasks = [make_task(row, source, Path()) for row in rows]
+    frames = [make_trajectories(rows, tasks, {"school": source}, sandbox, seed=3)[0] for _ in range(2)]
+    assert frames[0].equals(frames[1])
+    others = [plan_trajectory(row, source.profile, seed) for row in rows for seed in (3, 4)]
+    assert others[::2] != others[1::2]
+
+
+def test_many_steps_never_exceed_the_turns(source: Source) -> None:
+    step = {"name": "x", "intent": "Look.", "sql": MATCHED}
+    row = example(1, steps=[step] * 9 + [{"name": "answer", "intent": "Answer.", "sql": GOLD}])
+    for seed in range(30):
+        for most in (2, 4, 6):
+            plan = plan_trajectory(row, source.profile, seed, Habits(1.0, 1.0, 1.0, max_turns=max(most, 4)))
+            assert len(plan.turns) <= max(most, 4)
+            assert len(plan.expected) == len(plan.turns) - 1
+
+
+def test_what_cannot_be_used_is_dropped_with_its_reason(source: Source, sandbox: Sandbox) -> None:
+    bad_step = [{"name": "x", "intent": "Look.", "sql": "SELECT ghost FROM school"}, example(0)["steps"][-1]]
+    rows = [
+        example(1, "SELECT name FROM school WHERE name = '</sql>'"),
+        example(2, "SELECT ghost FROM school"),
+        example(3, steps=bad_step),
+    ]
+    tasks = [make_task(row, source, Path()) for row in rows]
+    kept, dropped = make_trajectories(rows, tasks, {"school": source}, sandbox, habits=Habits(0, 0, 0))
+    assert kept.is_empty()
+    assert dict(dropped.select("example_id", "reason").iter_rows()) == {
+        rows[0]["example_id"]: "not_writable",
+        rows[1]["example_id"]: "not_right",
+        rows[2]["example_id"]: "step_failed",
+    }
+
+
+def test_a_missing_instance_is_said(source: Source, tmp_path: Path) -> None:
+    with pytest.raises(NoTask, match="not there"):
+        make_task(example(1, instances=["school/gone.sqlite"]), source, tmp_path)
+
+
+def test_they_are_stored_as_a_version_of_their_own(
+    made: tuple[list[Task], pl.DataFrame, pl.DataFrame], tmp_path: Path
+) -> None:
+    _, kept, dropped = made
+    corpus = Version(tmp_path / "shop" / "v0001-00000000")
+    corpus.__dict__["manifest"] = {"corpus": "shop", "version": "v0001-00000000", "fingerprint": "0" * 64}
+    first, again, other = (
+        write_trajectories(tmp_path, corpus, kept, dropped, teacher="decomposition", settings={"seed": seed})
+        for seed in (0, 0, 1)
+    )
+    assert first == again
+    assert other.name.startswith("v0002-")
+    assert latest(tmp_path, "shop-trajectories") == other
+    version = Version(first)
+    assert version.verify_hashes() == []
+    assert version.manifest["of_corpus"]["version"] == "v0001-00000000"
+    assert version.manifest["counts"]["trajectories"] == kept.height
+    stored = version.examples().collect()
+    assert stored.schema == TRAJECTORY
+    assert stored.equals(kept.sort("trajectory_id"))
+    with pytest.raises(ValueError, match="no trajectory was right"):
+        write_trajectories(tmp_path, corpus, kept.clear(), dropped, teacher="decomposition", settings={})
