@@ -16,6 +16,7 @@ from agro_data.diversity.similarity import sketch
 from agro_data.diversity.splits import SplitReport
 from agro_data.fingerprint import library_versions, seed_of, stable_hash
 from agro_data.intent.questions import STYLES
+from agro_data.profiling.serialise import serialiser
 from agro_data.progress import Reporter
 from agro_data.publish.version import Instances, NotWritten, write_version
 from agro_data.records import CERTIFICATE, CERTIFIED, EXAMPLE, REJECTED, SELECTED, rows
@@ -165,6 +166,7 @@ def _manifest(context: Context, config: dict[str, Any]) -> dict[str, Any]:
         "databases": _database_facts(context),
         "funnel": [{"stage": stage, "rows": work.read_json(f"{stage}.json")["out"]} for stage in STAGES],
         "seeds": {"build": config["seed"]},
+        "schema_serialiser": serialiser(),
         "library_versions": library_versions(context.config),
         "selection": figures["selection"],
         "split": figures["split"],
