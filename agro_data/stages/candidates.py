@@ -18,7 +18,7 @@ from agro_data.sql.facts import sql_facts
 
 GENERATOR = "grammar"
 SPARE = 2.0  # drawn for each candidate that is kept: a choice of templates, before anything costly is done
-NEW_TEMPLATES = 0.3  # of the candidates that are kept for their template; the others are as people's questions come
+NEW_TEMPLATES = 0.4  # of the candidates that are kept for their template; the others are as people's questions come
 
 
 def candidates(
