@@ -77,7 +77,11 @@ def test_no_room_is_forgotten() -> None:
     assert rooms == set(RANK), "add new rooms to ORDER"
 
 
-@pytest.mark.parametrize("module", ["agro_data", "agro_data.pipeline", "agro_data.cli", "agro_train.definitions"])
+LIGHT = ["agro_data", "agro_data.pipeline", "agro_data.cli", "agro_data.protocol", "agro_train.definitions"]
+ENVIRONMENT = ["agro_train.sql_env", "agro_train.teachers", "agro_train.rewards", "agro_train.advantages"]
+
+
+@pytest.mark.parametrize("module", [*LIGHT, *ENVIRONMENT])
 def test_import_loads_no_model_library(module: str) -> None:
     heavy = ("torch", "vllm", "trl", "transformers", "sentence_transformers", "matplotlib", "sklearn")
     code = f"import sys, {module}; print([m for m in {heavy!r} if m in sys.modules])"
