@@ -15,7 +15,7 @@ from agro_data.config import ConfigError
 from agro_data.databases.content import content_hash
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Limits
-from agro_data.fingerprint import seed_of, stable_hash
+from agro_data.fingerprint import code_version, seed_of, stable_hash
 from agro_data.parallel import run_shards
 from agro_data.profiling.cache import cached_profile
 from agro_data.progress import Reporter, silent
@@ -25,7 +25,6 @@ from agro_data.work import write_json
 INDEX = "index.parquet"
 RECORD = "pool.json"
 SUFFIXES = (".sqlite", ".duckdb")
-VERSION = 1  # of what is kept in the cache
 LIMITS = Limits(seconds=5.0, steps=3_000_000)  # of a mutant on an instance: small files, about a tenth of a second
 
 
@@ -99,7 +98,7 @@ class _Task:
     @property
     def folder(self) -> Path:
         """Where the instances for just these golds are, or will be."""
-        own = stable_hash([self.source.content_hash, self.golds, VERSION])[:16]
+        own = stable_hash([self.source.content_hash, self.golds, code_version()])[:16]
         return self.cache / "evaluation-instances" / f"{self.source.db_id}-{own}"
 
 
