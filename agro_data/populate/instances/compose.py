@@ -8,6 +8,7 @@ nothing was said of is drawn. Parents come before children, cycles and reference
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -62,6 +63,8 @@ class _Composer:
             for key in reversed(schema.foreign_keys)
             for column, ref in zip(key.columns, key.ref_columns, strict=True)
         }
+        self.partners: dict[Place, list[Cell]] = {}
+        self.met: Counter[tuple[Any, ...]] = Counter()
         self.key_columns = {(t.name, c) for t in schema.tables for key in t.keys for c in key}
         self.key_columns |= set(self.up) | set(self.up.values())
 
@@ -69,6 +72,8 @@ class _Composer:
         made: dict[str, list[Partial]] = {table.name: [] for table in self.schema.tables}
         for proposal in proposals:
             for table, row in self._grounded(proposal):
+                if row:
+                    self._find_partners(self.schema.by_name[table], row)
                 made[table].append(row)
         for table, rows in made.items():
             for row in rows:
@@ -117,6 +122,23 @@ class _Composer:
         if keyed is None:
             return self.draws.known(places[0])
         return self._new(keyed)
+
+    def _find_partners(self, spec: TableSpec, row: Partial) -> None:
+        """Where a free reference is part of a key, rows alike in the rest of the key refer to different parents.
+
+        Drawn among few parents they would repeat a key, and be left out.
+        """
+        for key in spec.keys:
+            free = [c for c in key if c not in row and (spec.name, c) in self.up]
+            if not free or len(free) < sum(c not in row for c in key):
+                continue
+            rest = (spec.name, key, tuple(row.get(c) for c in key))
+            self.met[rest] += 1 + self.rng.randrange(2)
+            root = self._root((spec.name, free[0]))
+            known = self.partners.setdefault(root, [])
+            while len(known) <= self.met[rest]:
+                known.append(self.draws.new(root))
+            row[free[0]] = fit(known[self.met[rest]], spec.by_name[free[0]])
 
     def _root(self, place: Place) -> Place:
         """Where the key comes from that a column refers to, over several foreign keys."""
