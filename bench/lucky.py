@@ -1,6 +1,7 @@
 """Are predictions that match by luck caught? Instances made for each gold, judged against Spider's official verdicts.
 
 python -m bench.lucky PREDICTIONS --databases DATABASES [--instances 10] [--random] [--report FILE]
+python -m bench.lucky QUESTIONS.json --databases DATABASES --every 10    (can any gold have instances?)
 
 PREDICTIONS is a folder of JSON files whose rows carry `db_id`, `gold`, `pred` and the official verdicts `spider_ex`
 (match on the one database) and `spider_ts` (match on the test suite). Instances are made from the gold, its database
@@ -78,7 +79,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--random", action="store_true", help="beside it: random rows with the query's literals")
     parser.add_argument("--report", type=Path, help="JSON file for every missed pair and every false alarm")
+    parser.add_argument("--every", type=int, default=1, help="of a file of questions: every so many golds")
     arguments = parser.parse_args()
+    if arguments.predictions.is_file():
+        print_robustness(arguments.predictions, arguments.databases, arguments.every, arguments.seed)
+        return
     ways = ("directed", "random") if arguments.random else ("directed",)
     report: dict[str, Any] = {}
     for way in ways:
@@ -107,6 +112,7 @@ def read(folder: Path) -> list[Gold]:
 def measure(golds: Sequence[Gold], databases: Path, wanted: int, seed: int, way: str) -> float:
     """Make instances for every gold and look which predictions they tell apart. Gives the CPU seconds of making."""
     found = {database.db_id: database for database in find_databases(databases).databases}
+    golds = [gold for gold in golds if gold.db_id in found]
     spent = 0.0
     with tempfile.TemporaryDirectory() as place, Sandbox(workers=2, limits=LIMITS) as sandbox:
         profiles = {d: cached_profile(found[d], Path(place) / "profiles") for d in sorted({g.db_id for g in golds})}
@@ -274,6 +280,29 @@ def print_figures(way: str, golds: Sequence[Gold], wanted: int, seconds: float) 
 
 def _share(part: int, whole: int) -> float:
     return round(100 * part / whole, 2) if whole else 0.0
+
+
+def print_robustness(questions: Path, databases: Path, every: int, seed: int) -> None:
+    """Over the golds of a file of questions: how many have instances on which they give rows and leave nothing open."""
+    asked = json.loads(questions.read_text(encoding="utf-8"))
+    pairs = sorted({(str(row["db_id"]), str(row["query"])) for row in asked})[::every]
+    golds = [Gold(db_id, sql, []) for db_id, sql in pairs]
+    seconds = measure(golds, databases, 5, seed, "directed")
+    filled = [gold.filled for gold in golds]
+    show(
+        f"Golds of {questions.name}, one in {every}: of {5 * TRIES} proposed instances",
+        ["figure", "measured"],
+        [
+            ["golds", len(golds)],
+            ["with 3 instances that are valid and give rows", sum(count >= 3 for count in filled)],
+            ["share, %", _share(sum(count >= 3 for count in filled), len(golds))],
+            ["with one", sum(count >= 1 for count in filled)],
+            ["CPU ms an instance", round(1000 * seconds / max(len(golds) * 5 * TRIES, 1), 2)],
+        ],
+    )
+    for gold in golds:
+        if gold.filled < 3:
+            print(f"{gold.filled} valid: {gold.db_id}: {gold.why}: {gold.sql}")
 
 
 def disagreements(golds: Sequence[Gold]) -> dict[str, list[dict[str, Any]]]:
