@@ -38,6 +38,7 @@ CHUNK = 4_096  # rows that are embedded together
 ACCEPTANCE = 0.85  # expected before anything is known
 ROUNDS = 12
 STEPS = 30_000_000  # of SQLite's virtual machine, per statement: about a second, but the same bound on every machine
+LEAST = 10  # candidates of a round: of fewer, that none is new would not say that a database has come to its end
 WORTHWHILE = 0.05  # a round that adds less than this share of what it tried has found the end of a database
 
 
@@ -189,7 +190,7 @@ def top_up(context: Context, accepted: dict[str, int], ceiling: int) -> list[Tas
             tried = len(tally.ids(context.work, "candidates", shards))
             rate = max(accepted[db_id] / max(tried, 1), 0.1)
             # At most as many again: the end of a small database is met early, not after its whole share was asked.
-            asked = min(ceil(missing / rate), max(tried, SHARD))
+            asked = min(max(ceil(missing / rate), LEAST), max(tried, SHARD))
             tasks += _split(context, db_id, max(map(tally.round_of, shards), default=-1) + 1, asked)
     return tasks
 

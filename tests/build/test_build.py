@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -76,6 +77,50 @@ def digest_by_the_book(answer: list[tuple[object, ...]], columns: int, ordered: 
     from agro_data.databases.digest import result_digest
 
     return result_digest(columns, answer, ordered)
+
+
+def test_certificates_hold_with_nothing_of_ours(built: agro_data.Build) -> None:
+    path = built.version.path / "instances"
+    examples = built.version.examples().collect()
+    index = built.version.instances().collect()
+    by_id = {row["example_id"]: row for row in examples.iter_rows(named=True)}
+    assert set(index["example_id"]) == set(by_id)
+    for row in index.iter_rows(named=True):
+        example = by_id[row["example_id"]]
+        assert row["file"] in example["instances"]
+        with closing(sqlite3.connect(f"file:{path / row['file']}?mode=ro", uri=True)) as connection:
+            answer = connection.execute(example["sql"]).fetchall()
+        digest = digest_by_the_book(answer, example["result_columns"], example["order_matters"])
+        assert digest == row["gold_digest"], example["sql"]
+    files = list(path.rglob("*.sqlite"))
+    assert {p.relative_to(path).as_posix() for p in files} == set(index["file"])
+    assert len(files) <= 64
+    assert sum(p.stat().st_size for p in files) <= 20 * 2**20
+
+
+def test_mutants_add_up_and_too_few_killed_is_a_reason(built: agro_data.Build) -> None:
+    examples = built.version.examples().collect()
+    parts = pl.sum_horizontal("mutants_killed", "mutants_equivalent", "mutants_undecided")
+    assert examples.filter(parts != pl.col("mutants_total")).is_empty()
+    open_ = pl.col("mutants_total") - pl.col("mutants_equivalent")
+    assert examples.filter(pl.col("mutants_killed") < 0.95 * open_).is_empty()
+    one = examples.row(0, named=True)
+    kept = built.version.mutants(one["example_id"])
+    assert kept["outcome"].value_counts().sort("outcome").rows() == [
+        (name, one[f"mutants_{name}"]) for name in ("equivalent", "killed", "undecided") if one[f"mutants_{name}"]
+    ]
+    refused = built.version.rejected().filter(pl.col("stage") == "certified").collect()
+    assert set(refused["reason"]) <= {"weak", "uncertifiable"}
+
+
+def test_a_build_without_certificates_says_so(school: Path, tmp_path: Path) -> None:
+    version = build_at(tmp_path, school, size=20, certify=False).version
+    examples = version.examples().collect()
+    assert examples.height == 20
+    assert examples["instances"].list.len().sum() == 0
+    assert examples["mutants_total"].sum() == 0
+    assert version.instances().collect().is_empty()
+    assert "No certificates were made" in (version.path / "README.md").read_text(encoding="utf-8")
 
 
 def test_no_row_is_in_two_splits(built: agro_data.Build) -> None:
