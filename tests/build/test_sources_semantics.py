@@ -128,8 +128,7 @@ def test_joins_go_where_they_are_preferred(examples: pl.DataFrame) -> None:
     assert joined
     for sql in joined:
         assert "sender" in sql, sql
-        assert "payer =" not in sql, sql
-        assert "= payer" not in sql, sql
+        assert not re.search(r"payer = \w+\.\w|= (\w+\.)?payer", sql), sql  # a payer asked for by number is no join
 
 
 def test_what_is_hidden_is_nowhere(built: agro_data.Build) -> None:
