@@ -129,8 +129,8 @@ def _top_up(context: Context) -> list[Task]:
     """Candidate shards for the databases that lack certified rows and can still give."""
     config, work = context.config, context.work
     wanted = ceil(config.size / config.styles_per_sql * SPARE)
-    if tally.rows(work, "certified") >= wanted or tally.rows(work, "distinct") < wanted:
-        return []  # enough; or certificates are not what limits the size
+    if tally.rows(work, "certified") >= wanted:
+        return []
     by_database = tally.by_database(work, "certified")
     held = {db_id: tally.rows(work, "certified", by_database.get(db_id, [])) for db_id in shards.usable(context)}
     return shards.top_up(context, held, wanted)
