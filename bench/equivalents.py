@@ -1,10 +1,12 @@
 """Are mutants that a proof calls equivalent equivalent? They are run on instances, and a sample is drawn to be read.
 
-python -m bench.equivalents ../shared/data/spider/train.json --databases ../shared/data/spider/database --draw 300
+python -m bench.equivalents ../shared/data/spider/train.json --databases ../shared/data/spider/database --draw 150
+python -m bench.equivalents <out>/<corpus>/<version> --databases ../shared/data/spider/database --draw 150
 
 Gold and mutant must agree on every instance: random ones of the database, and ones directed at the pair. Where they
 differ only because the gold's own answer is open to chance there (a tie, as `verify.ties` finds it), the pair is
-counted apart. The pairs drawn are printed for a person to judge.
+counted apart. The pairs drawn, spread over rules and databases, are printed for a person to judge, each with what the
+schema promises of the columns it names. `--only-draw` runs nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +23,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import polars as pl
+from sqlglot import exp
+
 from agro_data.databases.catalog import find_databases
+from agro_data.databases.opening import folded
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits
 from agro_data.fingerprint import seed_of
@@ -50,31 +56,80 @@ class Pair:
     gold: str
     mutant: Mutant
     rule: str
+    promised: str  # what the schema says of the columns in it
 
 
 def main() -> None:
     """Print figures as JSON, then the pairs drawn."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("questions", type=Path)
+    parser.add_argument("questions", type=Path, help="a JSON file as Spider's, or the folder of a corpus version")
     parser.add_argument("--databases", type=Path, required=True)
     parser.add_argument("--draw", type=int, default=300)
+    parser.add_argument("--only-draw", action="store_true", help="print the pairs, run nothing")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--golds", type=int, default=0, help="only so many golds, drawn by the seed (0: all)")
     arguments = parser.parse_args()
-    asked = json.loads(arguments.questions.read_text(encoding="utf-8"))
-    golds = sorted({(str(row["db_id"]), str(row.get("query") or row["sql"])) for row in asked})
+    golds = golds_of(arguments.questions)
     if arguments.golds:
         golds = sorted(Random(arguments.seed).sample(golds, min(arguments.golds, len(golds))))
-    figures, pairs = measure(golds, arguments.databases, arguments.seed)
+    figures, pairs = measure(golds, arguments.databases, arguments.seed, run=not arguments.only_draw)
     print(json.dumps(figures, indent=1))
-    drawn = Random(arguments.seed).sample(pairs, min(arguments.draw, len(pairs)))
-    for number, pair in enumerate(drawn, 1):
+    for number, pair in enumerate(drawn(pairs, arguments.draw, arguments.seed), 1):
         print(f"\n{number}. {pair.db_id} [{pair.rule}] {pair.mutant.kind}: {pair.mutant.what}")
-        print(f"   gold:   {' '.join(pair.gold.split())}\n   mutant: {pair.mutant.sql}")
+        print(f"   gold:   {' '.join(pair.gold.split())}\n   mutant: {pair.mutant.sql}\n   schema: {pair.promised}")
 
 
-def measure(golds: list[tuple[str, str]], databases: Path, seed: int) -> tuple[dict[str, Any], list[Pair]]:
-    """Figures, and all pairs called equivalent."""
+def golds_of(source: Path) -> list[tuple[str, str]]:
+    """(db_id, SQL) of a JSON file of questions or of a corpus version, none twice, sorted."""
+    if source.is_dir():
+        frame = pl.read_parquet(source / "data" / "*.parquet", columns=["db_id", "sql"])
+        return sorted(set(frame.iter_rows()))
+    asked = json.loads(source.read_text(encoding="utf-8"))
+    return sorted({(str(row["db_id"]), str(row.get("query") or row["sql"])) for row in asked})
+
+
+def drawn(pairs: list[Pair], most: int, seed: int) -> list[Pair]:
+    """Pairs in turn from every rule, and within a rule from every database, so that rare rules are seen, too."""
+    shuffled = Random(seed).sample(pairs, len(pairs))
+    turns: Counter[tuple[str, str]] = Counter()
+    placed = []
+    for pair in shuffled:
+        placed.append((turns[pair.rule, pair.db_id], pair))
+        turns[pair.rule, pair.db_id] += 1
+    rules: Counter[str] = Counter()
+    ranked = []
+    for _, pair in sorted(placed, key=lambda one: one[0]):
+        ranked.append((rules[pair.rule], pair))
+        rules[pair.rule] += 1
+    return [pair for _, pair in sorted(ranked, key=lambda one: one[0])[:most]]
+
+
+def promised(found: Resolution, other: Resolution, schema: Schema) -> str:
+    """What a proof may use: keys, NOT NULL and foreign keys of the tables in two queries, columns named or in keys."""
+    names = {source.table for tree in (found, other) for scope in tree.scopes for source in scope.sources}
+    named = {folded(column.name) for tree in (found, other) for column in tree.tree.find_all(exp.Column)}
+    tables = [table for table in schema.tables if table.name in names]
+    said = []
+    for table in tables:
+        columns = [
+            f"{column.name}{'?' if column.nullable else ''} {column.kind}"
+            for column in table.columns
+            if folded(column.name) in named
+        ]
+        keys = [f"unique({', '.join(key)})" for key in table.keys if key]
+        said.append(f"{table.name}: {', '.join([*columns, *keys])}")
+    said += [
+        f"{key.table}({', '.join(key.columns)}) -> {key.ref_table}({', '.join(key.ref_columns)})"
+        for key in schema.foreign_keys
+        if {key.table, key.ref_table} <= {table.name for table in tables}
+    ]
+    return "; ".join(said)
+
+
+def measure(
+    golds: list[tuple[str, str]], databases: Path, seed: int, run: bool = True
+) -> tuple[dict[str, Any], list[Pair]]:
+    """Figures, and all pairs called equivalent; with `run` they are compared on instances."""
     found = {database.db_id: database for database in find_databases(databases).databases}
     pairs: list[Pair] = []
     wrong: list[dict[str, str]] = []
@@ -94,13 +149,15 @@ def measure(golds: list[tuple[str, str]], databases: Path, seed: int) -> tuple[d
                 milliseconds.append(1000 * (time.process_time() - start))
                 mutants.append(len(made))
                 start = time.process_time()
-                for mutant in made:
-                    rule = proved_equivalent(gold, mutant.sql, profile.dialect, schema)
-                    if rule is not None:
-                        mine.append(Pair(db_id, gold, mutant, rule))
+                rules = [proved_equivalent(gold, mutant.sql, profile.dialect, schema) for mutant in made]
                 proving.append(1000 * (time.process_time() - start) / max(len(made), 1))
+                for mutant, rule in zip(made, rules, strict=True):
+                    if rule is not None:
+                        other = resolve(parse_select(mutant.sql, profile.dialect), profile.dialect, profile.schema)
+                        mine.append(Pair(db_id, gold, mutant, rule, promised(tree, other, schema)))
             place = Path(folder) / db_id
-            wrong += _executed(mine, found[db_id], profile, schema, sandbox, place, seed, counts)
+            if run:
+                wrong += _executed(mine, found[db_id], profile, schema, sandbox, place, seed, counts)
             pairs += mine
     return {
         "golds": len(mutants),

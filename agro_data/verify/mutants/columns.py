@@ -9,6 +9,7 @@ from functools import cache
 from sqlglot import exp
 
 from agro_data.databases.opening import folded
+from agro_data.intent.names import identifier
 from agro_data.populate.schema import kind_of
 from agro_data.sql.scope import Binding, Schema, Scope, Source
 
@@ -36,11 +37,16 @@ class Candidate:
         return reference(self.source, self.name, scope)
 
 
+def spelled(name: str) -> exp.Identifier:
+    """A name in SQL, quoted where it is a reserved word; the engines share one list of those."""
+    return identifier(name, "sqlite")
+
+
 def reference(source: Source, name: str, scope: Scope) -> exp.Column:
     """A reference to a column, qualified where the FROM has several sources."""
     spelling = source.columns[name]
-    table = exp.to_identifier(source.node.alias_or_name) if len(scope.sources) > 1 else None
-    return exp.Column(this=exp.to_identifier(spelling), table=table)
+    table = spelled(source.node.alias_or_name) if len(scope.sources) > 1 else None
+    return exp.Column(this=spelled(spelling), table=table)
 
 
 def kind_class(source: Source, name: str, schema: Schema) -> str:

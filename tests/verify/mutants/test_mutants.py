@@ -125,6 +125,12 @@ def test_a_link_between_tables_is_not_dropped() -> None:
     assert not any("T2.customer_id" not in mutant.sql for mutant in mutants(gold) if mutant.kind == "condition_dropped")
 
 
+def test_reserved_words_are_quoted() -> None:
+    schema = {"train": {"id": "INTEGER", "Name": "TEXT", "From": "TEXT"}}
+    made = mutants_of(resolve(parse_select("SELECT Name FROM train", "sqlite"), "sqlite", schema), "sqlite", schema)
+    assert 'SELECT "From" FROM train' in {mutant.sql for mutant in made}
+
+
 def test_on_real_golds(shared_data: Path) -> None:
     """Nothing is repeated, the query is left as it was, all parse and nearly all run; a millisecond matters."""
     sample = sorted(set(golds(shared_data)))
