@@ -15,15 +15,18 @@ from agro_data.databases.connections import open_database
 from agro_data.databases.opening import DatabaseError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits, Result
-from agro_data.evaluation.instances import Instances, built, given
+from agro_data.evaluation.instances import Instances, given
 from agro_data.evaluation.load import Prediction, load_predictions
 from agro_data.evaluation.metrics import DEFAULT, METRICS, Metric
 from agro_data.evaluation.scoring import score
 from agro_data.evaluation.statistics import summary
 from agro_data.evaluation.verdict import Verdict
 from agro_data.progress import Reporter, silent
-from agro_data.sql.facts import sql_facts
-from agro_data.sql.parse import SqlRefused
+from agro_data.sql.constructs import constructs_of
+from agro_data.sql.difficulty import hardness_of
+from agro_data.sql.parse import SqlRefused, parse_select
+from agro_data.sql.scope import resolve
+from agro_data.verify.gold_cache import GoldCache
 from agro_data.verify.grade import Case, GoldResults, Grade
 
 # Seconds of the official scripts; rows and bytes beyond what a gold of the benchmarks gives.
@@ -81,7 +84,8 @@ def evaluate(
     sources = _sources(Path(databases), rows)
     with tempfile.TemporaryDirectory(prefix="agro-evaluate-") as scratch, Sandbox(workers, limits) as sandbox:
         suite = _suite(chosen, rows, sources, instances, cache or Path(scratch), workers, progress)
-        verdicts = _verdicts(chosen, rows, sources, suite, with_source, sandbox, progress)
+        golds = GoldResults(GoldCache(cache) if cache is not None else None)
+        verdicts = _verdicts(chosen, rows, sources, suite, with_source, sandbox, golds, progress)
     ungradable = [v for v in verdicts if v.error_class in ("gold_failed", "no_database", "no_gold")]
     problems += [f"{v.place} ({v.db_id}): {v.reason}" for v in ungradable]
     if self_check:
@@ -149,6 +153,8 @@ def _suite(
     for row in rows:
         if row.gold and row.db_id in sources:
             golds[sources[row.db_id]].append(row.gold)
+    from agro_data.evaluation.building import built  # noqa: PLC0415 (loads what makes databases: a second)
+
     return built(golds, cache, workers, progress)
 
 
@@ -159,12 +165,12 @@ def _verdicts(
     suite: Instances | None,
     with_source: bool,
     sandbox: Sandbox,
+    golds: GoldResults,
     progress: Reporter,
 ) -> list[Verdict]:
     places: dict[str, list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
         places[row.db_id].append(place)
-    golds = GoldResults()
     found: dict[int, Verdict] = {}
     progress("grading", 0, len(rows), "predictions")
     for db_id, mine in places.items():
@@ -274,8 +280,8 @@ def _facts(source: Database, golds: Sequence[str]) -> dict[str, Facts]:
     found: dict[str, Facts] = {}
     for gold in dict.fromkeys(golds):
         try:
-            facts = sql_facts(gold, source.dialect, schema)
-            found[gold] = Facts(facts.hardness, facts.constructs)
+            tree = parse_select(gold, source.dialect)
+            found[gold] = Facts(hardness_of(tree), constructs_of(resolve(tree, source.dialect, schema)))
         except SqlRefused:
             found[gold] = Facts()
     return found

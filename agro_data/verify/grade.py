@@ -18,12 +18,14 @@ from sqlglot import exp
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Result, Trial
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.scope import Schema, leftmost
+from agro_data.sql.scope import Schema
 from agro_data.sql.spelling import spelling
 from agro_data.verify.difference import first_difference
 from agro_data.verify.equivalence import Comparison, Mode, Rows, compare
 from agro_data.verify.gate import check_statement
+from agro_data.verify.gold_cache import GoldCache
 from agro_data.verify.hedging import hedges
+from agro_data.verify.ordering import order_keys, orders
 
 ERROR_CLASSES = (
     "missing",  # no prediction
@@ -104,8 +106,12 @@ class Standard:
 
 @dataclass
 class GoldResults:
-    """Results of golds, each run once: by (database content, SQL text, engine version). One for a whole training."""
+    """Results of golds, each run once: by (database content, SQL text, engine version). One for a whole training.
 
+    With `remembered`, results outlive the process.
+    """
+
+    remembered: GoldCache | None = None
     _results: dict[tuple[str, str, str], Result] = field(default_factory=dict)  # without rows
     _rows: dict[tuple[str, str, str], Result] = field(default_factory=dict)
     _standards: dict[tuple[object, ...], Standard] = field(default_factory=dict)
@@ -116,12 +122,20 @@ class GoldResults:
         new = {key: case for key, case in zip(keys, cases, strict=True) if key not in self._standards}
         wanted = [(d, sql) for case in new.values() for d in case.databases for sql in _golds(case, mode)]
         missing = {_key(*pair): pair for pair in wanted if _key(*pair) not in self._results}
-        self._results |= zip(missing, sandbox.run_many(list(missing.values())), strict=True)
+        if self.remembered is not None:
+            known = self.remembered.recall(list(missing.values()), sandbox.limits)
+            self._results |= {_key(*pair): result for pair, result in known.items()}
+            missing = {key: pair for key, pair in missing.items() if pair not in known}
+        found = sandbox.run_many(list(missing.values()))
+        self._results |= zip(missing, found, strict=True)
+        if self.remembered is not None:
+            self.remembered.keep(zip(missing.values(), found, strict=True), sandbox.limits)
         for key, case in new.items():
-            self._standards[key] = self._standard(case, _golds(case, mode))
+            self._standards[key] = self._standard(case, mode)
         return [self._standards[key] for key in keys]
 
-    def _standard(self, case: Case, golds: tuple[str, ...]) -> Standard:
+    def _standard(self, case: Case, mode: Mode) -> Standard:
+        golds = _golds(case, mode)
         ordered = orders(case.gold, _dialect(case)) if case.ordered is None else case.ordered
         results = [self._results[_key(database, case.gold)] for database in case.databases]
         runs = tuple(d for d, result in zip(case.databases, results, strict=True) if result.ok)
@@ -130,7 +144,8 @@ class GoldResults:
             right = [result for sql in golds if (result := self._results[_key(database, sql)]).ok]
             expected.append(tuple([r.ordered_digest if ordered else r.digest for r in right]))
         standard = Standard(golds, spelling(case.gold), ordered, runs, expected)
-        standard.keys = order_keys(case.gold, _dialect(case))
+        if mode == "intent":
+            standard.keys = order_keys(case.gold, _dialect(case))
         standard.always_empty = not any(result.row_count for result in results)
         if not case.databases:
             standard.refusal = Grade(0.0, "no database to grade on", "no_database")
@@ -312,41 +327,6 @@ def _reads_a_table(sql: str, dialect: Dialect) -> bool:
     tree = parse_select(sql, dialect)
     ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     return any(table.name.lower() not in ctes for table in tree.find_all(exp.Table))
-
-
-@cache
-def orders(sql: str, dialect: Dialect) -> bool:
-    """Whether a query orders its rows at top level; one that cannot be parsed does not."""
-    try:
-        return parse_select(sql, dialect).args.get("order") is not None
-    except SqlRefused:
-        return False
-
-
-@cache
-def order_keys(sql: str, dialect: Dialect) -> tuple[int, ...] | None:
-    """The output columns (from 0) that a query orders by at top level; None if a key is not among its outputs."""
-    try:
-        tree = parse_select(sql, dialect)
-    except SqlRefused:
-        return None
-    order = tree.args.get("order")
-    items = leftmost(tree).expressions
-    if order is None or any(item.is_star for item in items):
-        return None
-    names = {item.alias_or_name.lower(): place for place, item in reversed(list(enumerate(items)))}
-    found: list[int] = []
-    for term in (key.this for key in order.expressions):
-        same = [place for place, item in enumerate(items) if item.unalias() == term]
-        if isinstance(term, exp.Literal) and term.is_int and 0 < int(term.this) <= len(items):
-            found.append(int(term.this) - 1)
-        elif same:
-            found.append(same[0])
-        elif isinstance(term, exp.Column) and not term.table and term.name.lower() in names:
-            found.append(names[term.name.lower()])
-        else:
-            return None
-    return tuple(found)
 
 
 # --- failures in words -------------------------------------------------------------------------------------------

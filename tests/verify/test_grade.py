@@ -12,7 +12,8 @@ from verify_shop import CUSTOMERS, PURCHASES, TABLES, as_database
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits, Result, Trial, TrialResult
 from agro_data.verify.equivalence import Mode
-from agro_data.verify.grade import Case, GoldResults, failure_class, grade_many, order_keys, orders
+from agro_data.verify.grade import Case, GoldResults, failure_class, grade_many
+from agro_data.verify.ordering import order_keys, orders
 
 NAMES = "SELECT name FROM customer WHERE city = 'Oslo'"
 PAIRS = "SELECT name, age FROM customer WHERE city = 'Oslo' ORDER BY id"

@@ -1,0 +1,91 @@
+"""Instances built for the golds themselves, where none are given; kept, so that the next evaluation finds them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Database, Limits
+from agro_data.evaluation.instances import Instances, files_in
+from agro_data.fingerprint import code_version, seed_of, stable_hash
+from agro_data.parallel import run_shards
+from agro_data.profiling.cache import cached_profile
+from agro_data.progress import Reporter, silent
+from agro_data.verify.certificate import certify
+from agro_data.work import write_json
+
+RECORD = "pool.json"
+LIMITS = Limits(seconds=5.0, steps=3_000_000)  # of a mutant on an instance: small files, about a tenth of a second
+
+
+@dataclass(frozen=True)
+class _Task:
+    source: Database
+    golds: tuple[str, ...]
+    cache: Path
+
+    @property
+    def folder(self) -> Path:
+        """Where the instances for just these golds are, or will be."""
+        own = stable_hash([self.source.content_hash, self.golds, code_version()])[:16]
+        return self.cache / "evaluation-instances" / f"{self.source.db_id}-{own}"
+
+
+def built(
+    golds: Mapping[Database, Sequence[str]], cache: Path, workers: int = 2, progress: Reporter = silent
+) -> Instances:
+    """Instances that tell the golds from their mutants, made once and kept in `cache`.
+
+    A gold for which none could be made is graded on the source alone, and named in `notes`.
+    """
+    tasks = [_Task(source, tuple(sorted(set(sqls))), cache) for source, sqls in golds.items()]
+    done = 0
+    progress("instances", done, len(tasks), "databases")
+
+    def on_done(_: object) -> None:
+        nonlocal done
+        done += 1
+        progress("instances", done, len(tasks), "databases")
+
+    # The largest first, so that no worker is left alone with it at the end.
+    ordered = sorted(tasks, key=lambda task: (-len(task.golds), task.source.db_id))
+    outcomes = run_shards(_build, ordered, min(workers, max(len(ordered), 1)), on_done)
+    failed = tuple(
+        f"{outcome.task.source.db_id}: no instances, graded on the source: {outcome.error}"
+        for outcome in outcomes
+        if outcome.error
+    )
+    parts = [_recalled(outcome.task.source, outcome.task.folder) for outcome in outcomes if not outcome.error]
+    by_gold: dict[tuple[str, str], tuple[Database, ...]] = {}
+    for part in parts:
+        by_gold |= part.by_gold
+    return Instances({}, {}, by_gold, (*failed, *(note for part in parts for note in part.notes)))
+
+
+def _build(task: _Task) -> None:
+    """Make the instances of one database, unless they are there."""
+    if (task.folder / RECORD).is_file():
+        return
+    profile = cached_profile(task.source, task.cache / "profiles")
+    with Sandbox(1, LIMITS) as sandbox:
+        pool = certify(task.source, profile, task.golds, sandbox, task.folder, seed_of(0, task.source.db_id))
+    kept: list[dict[str, Any]] = [
+        {"sql": c.sql, "reason": c.reason, "detail": c.detail, "files": [Path(name).name for name in c.instances]}
+        for c in pool.certificates
+    ]
+    write_json(task.folder / RECORD, {"golds": kept})
+
+
+def _recalled(source: Database, folder: Path) -> Instances:
+    files = {file.path.name: file for file in files_in(folder, source)}
+    by_gold: dict[tuple[str, str], tuple[Database, ...]] = {}
+    notes: list[str] = []
+    for one in json.loads((folder / RECORD).read_text(encoding="utf-8"))["golds"]:
+        by_gold[source.db_id, one["sql"]] = tuple(files[name] for name in one["files"])
+        if not one["files"]:
+            notes.append(f"{source.db_id}: no instance for a gold, graded on the source: {one['detail']}: {one['sql']}")
+    return Instances({}, {}, by_gold, tuple(notes))
