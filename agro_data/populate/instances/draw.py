@@ -10,6 +10,7 @@ from agro_data.populate.instances.values import beside, fit, fresh, observed
 from agro_data.populate.schema import ColumnSpec, Schema, stream
 from agro_data.profiling.profile import DatabaseProfile
 
+_TRIES = 300  # draws for a value that a column was not given before
 _POOL = 7  # different values of a column besides the query's own
 _ELSEWHERE = 0.08  # share of cells that hold a literal meant for another column of their kind
 _LITERAL = 0.4  # share of cells that hold a literal of the query or a neighbour of one
@@ -95,16 +96,21 @@ class _Column:
         return self.rng.choice(self.pool)
 
     def new(self) -> Cell:
-        """Near the literals and the observed values first, then further and further away."""
+        """Near the literals and the observed values first, then further and further away.
+
+        A column of few values (a boolean, a year) runs out of new ones: then one of them comes again.
+        """
         if self.near and self.rng.random() < _LITERAL:
-            value = self.rng.choice(self.near)
-            if value not in self.used:
-                self.used.add(value)
-                return value
-        while True:
+            near = self.rng.choice(self.near)
+            if near not in self.used:
+                self.used.add(near)
+                return near
+        value: Cell = None
+        for _ in range(_TRIES):
             start = self.number if self.spec.kind in ("integer", "real", "boolean") else self.rng.randrange(30)
             value = fresh(self.spec, self.observed, self.number + start % 7, self.rng)
             self.number += 1
             if value not in self.used:
                 self.used.add(value)
-                return value
+                break
+        return value
