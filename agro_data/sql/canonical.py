@@ -27,7 +27,7 @@ def canonical_sql(found: Resolution, dialect: Dialect) -> str:
     `found.tree`: pass the resolution of a copy.
     """
     _Renamer(found).apply()
-    return sql_text(found.tree, dialect, quote=True)
+    return sql_text(found.tree, dialect, quote=True, consume=True)
 
 
 def skeleton_of(canonical: str) -> str:
@@ -41,9 +41,19 @@ def template_of(skeleton: str) -> str:
     return _NAME.sub("_", skeleton)
 
 
-def sql_text(tree: exp.Expr, dialect: Dialect, quote: bool = False) -> str:
-    """SQL of a tree, without comments. sqlglot sets up a generator in 0.3 ms, so one is kept for each dialect."""
-    return _generator(dialect, quote).generate(tree)
+def sql_text(tree: exp.Expr, dialect: Dialect, quote: bool = False, consume: bool = False) -> str:
+    """SQL of a tree, without comments. sqlglot sets up a generator in 0.3 ms, so one is kept for each dialect.
+
+    `consume`: the tree may be changed, which saves the copy that takes longer than the text.
+    """
+    return _generator(dialect, quote).generate(tree, copy=not consume)
+
+
+def unchanged_by_text(tree: exp.Expr, dialect: Dialect) -> bool:
+    """Whether sqlglot renders this tree without changing it (it rewrites QUALIFY for SQLite, for one)."""
+    copy = tree.copy()
+    sql_text(copy, dialect, consume=True)
+    return bool(copy == tree)
 
 
 @cache

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlglot import exp
 
 from agro_data.databases.types import Dialect
-from agro_data.sql.canonical import sql_text
+from agro_data.sql.canonical import sql_text, unchanged_by_text
 from agro_data.sql.scope import Resolution, Schema, Scope
 
 SHOWN = 60  # characters of a condition in the words for a person
@@ -54,6 +55,11 @@ class Place:
     dialect: Dialect
     schema: Schema
 
+    @cached_property
+    def stable(self) -> bool:
+        """Whether the tree can be rendered without a copy."""
+        return unchanged_by_text(self.found.tree, self.dialect)
+
     def text(self, node: exp.Expr | str) -> str:
         return node if isinstance(node, str) else sql_text(node, self.dialect).strip()
 
@@ -70,8 +76,9 @@ class Place:
         """The whole statement with the mistake in it."""
         if edit.root is not None:
             return self.text(edit.root)
+        stable = self.stable
         kept = [_make(change) for change in edit.changes]
-        text = self.text(self.found.tree)
+        text = sql_text(self.found.tree, self.dialect, consume=stable).strip()
         for change, old in zip(reversed(edit.changes), reversed(kept), strict=True):
             change.holder.set(change.slot, old, index=change.place)
         return text

@@ -32,27 +32,27 @@ def _group(place: Place, scope: Scope) -> Iterator[Edit]:
         yield Edit("group_key", label, key, "dropped", (Change(node, "expressions", rest),), weight=0)
     held = {_meaning(place, key) for key in keys}
     added = 0
-    for column in _further(place, scope):
-        if _meaning(place, column) in held or added == 3:
+    for meaning, column in _further(place, scope):
+        if meaning in held or added == 3:
             continue
-        held.add(_meaning(place, column))
+        held.add(meaning)
         new = [*(key.copy() for key in keys), column.copy()]
         edit = Edit("group_key", label, column, "added", (Change(node, "expressions", new),), weight=1 + added)
         yield edit
         added += 1
 
 
-def _further(place: Place, scope: Scope) -> Iterator[exp.Expr]:
-    """Columns that a wrong query would group by too: those in the select list and in ORDER BY, then any other."""
+def _further(place: Place, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
+    """(meaning, column) of columns that a wrong query would group by too: those in the select list and in ORDER BY, then any other."""
     order = scope.select.args.get("order")
     for item in [*scope.select.expressions, *(order.expressions if order is not None else ())]:
         for part in local_nodes(item):
             binding = place.found.binding(part) if isinstance(part, exp.Column) else None
             if binding is not None and binding.source is not None and any(binding.source is s for s in scope.sources):
-                yield part
+                yield _meaning(place, part), part
     for source in scope.sources:
         for name in list(source.columns)[:2]:
-            yield reference(source, name, scope)
+            yield f"{source.alias}.{name}", reference(source, name, scope)
 
 
 def _meaning(place: Place, node: exp.Expr) -> str:

@@ -176,8 +176,6 @@ def _other_table(place: Place, scope: Scope, label: str) -> Iterator[Edit]:
         others = [table for table in tables_with(names, place.schema) if table != source.table]
         others.sort(key=lambda table: distance(folded(source.table), folded(table)))
         for weight, table in enumerate(others[:TABLES]):
-            new = exp.Table(
-                this=spelled(table), alias=exp.TableAlias(this=spelled(node.alias_or_name))
-            )
+            new = exp.Table(this=spelled(table), alias=exp.TableAlias(this=spelled(node.alias_or_name)))
             changes = (Change(node, "this", new.this), Change(node, "alias", new.args["alias"]))
             yield Edit("table", label, node.name, table, changes, weight=weight)
