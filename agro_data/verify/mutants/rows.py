@@ -43,7 +43,7 @@ def _group(place: Place, scope: Scope) -> Iterator[Edit]:
 
 
 def _further(place: Place, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
-    """(meaning, column) of columns that a wrong query would group by too: those in the select list and in ORDER BY, then any other."""
+    """Columns that a wrong query would group by too, with their meaning: those selected or in ORDER BY, then others."""
     order = scope.select.args.get("order")
     for item in [*scope.select.expressions, *(order.expressions if order is not None else ())]:
         for part in local_nodes(item):
