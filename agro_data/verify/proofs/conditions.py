@@ -1,0 +1,94 @@
+"""Conditions and counts under what the schema says of NULL, of extremes and of parents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agro_data.verify.proofs.facts import Facts, Known
+from agro_data.verify.proofs.terms import (
+    Select,
+    Term,
+    combined,
+    conjuncts,
+    rebuilt,
+)
+
+
+def simplified(select: Select, known: Known, fired: set[str]) -> Select:
+    """COUNT(c) as COUNT(*) where c is never NULL; conditions that always hold, left out."""
+    facts = Facts(known, select)
+
+    def change(term: Term) -> Term | None:
+        if term[0] == "agg" and term[1] == "count" and not term[2] and term[3] is not None:
+            argument = term[3]
+            if argument[0] == "lit" or (argument[0] == "col" and facts.never_null(argument)):
+                fired.add("not_null")
+                return ("agg", "count", False, None)
+        return None
+
+    where: list[Term] = []
+    for number, term in enumerate(select.where):
+        rest = [*where, *select.where[number + 1 :]]
+        test = term[1] if term[0] == "not" else term
+        guard = term[0] == "not" and test[0] == "isnull" and test[1][0] == "col"
+        if guard and Facts(known, replace(select, where=tuple(rest))).never_null(test[1]):
+            fired.add("not_null")
+            continue
+        closer = _extreme(term, facts)
+        if closer != term:
+            fired.add("extreme")
+            where.append(closer)
+            continue
+        if _holds(term, facts):
+            fired.add("foreign_key")
+            continue
+        if term[0] == "or":
+            kept = [p for p in term[1] if not (p[0] == "isnull" and p[1][0] == "col" and facts.declared(p[1]))]
+            if kept and len(kept) < len(term[1]):
+                fired.add("not_null")
+                where.append(combined("or", kept))
+                continue
+        where.append(term)
+    return replace(
+        select,
+        where=conjuncts(where),
+        outputs=tuple(rebuilt(term, change) for term in select.outputs),
+        having=conjuncts(rebuilt(term, change) for term in select.having),
+        order=tuple(replace(key, term=rebuilt(key.term, change)) for key in select.order),
+    )
+
+
+def _extreme(term: Term, facts: Facts) -> Term:
+    """No value of a column lies beyond its own MAX or MIN: `c >= MAX(c)` is `c = MAX(c)`."""
+    for place, name in ((1, "max"), (2, "min")):
+        if term[0] not in ("<=", "<>") or (term[0] == "<=" and term[place][0] != "scalar"):
+            continue
+        bound, column = (term[place], term[3 - place]) if term[place][0] == "scalar" else (term[3 - place], term[place])
+        if bound[0] != "scalar" or column[0] != "col" or not isinstance(bound[1], Select):
+            continue
+        inner = bound[1]
+        plain = replace(inner, outputs=(), sources=()) == Select((), ())
+        if not plain or len(inner.sources) != 1 or len(inner.outputs) != 1 or inner.outputs[0][0] != "agg":
+            continue
+        _, aggregate, _, argument = inner.outputs[0]
+        source = inner.sources[0]
+        own = argument is not None and argument == ("col", source.alias, column[2]) and source.table
+        if aggregate != name or not own or facts.known.table_of.get(column[1]) != source.table:
+            continue
+        if term[0] == "<>":
+            return ("<", column, bound) if name == "max" else ("<", bound, column)
+        return ("=", *sorted((column, bound), key=repr))
+    return term
+
+
+def _holds(term: Term, facts: Facts) -> bool:
+    """`c IN (SELECT key FROM parent)`, where c refers to the key and is never NULL."""
+    if term[0] != "in" or term[1][0] != "col" or not facts.never_null(term[1]) or not isinstance(term[2], Select):
+        return False
+    inner = term[2]
+    bounded = inner.limit is not None or inner.offset is not None or inner.group is not None or inner.having
+    if bounded or inner.where or len(inner.sources) != 1 or inner.outputs[0][0] != "col":
+        return False
+    parent = inner.sources[0]
+    joined = {inner.outputs[0][2]: term[1][2]}
+    return inner.outputs[0][1] == parent.alias and facts.refers(term[1][1], parent, joined)

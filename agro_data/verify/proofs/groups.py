@@ -1,0 +1,150 @@
+"""Groups, and how many rows there are: what a key determines is neither grouped, ordered nor made distinct again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agro_data.verify.proofs.facts import Facts, Known
+from agro_data.verify.proofs.terms import (
+    Key,
+    NotUnderstood,
+    Select,
+    Term,
+    aggregated,
+    aggregates_of,
+    conjuncts,
+    local,
+    outside_aggregates,
+    positive,
+    rebuilt,
+)
+
+_NUMBERS = ("integer number", "real number")
+
+
+def grouped(select: Select, known: Known, fired: set[str]) -> Select:
+    """GROUP BY beyond what its keys determine, groups of one row, groups without aggregates. Raises `NotUnderstood`."""
+    facts = Facts(known, select)
+    select = _fewer_distincts(select, facts, fired)
+    if select.group is None and aggregated(select) and _undetermined(select, Facts(known, select), ()):
+        raise NotUnderstood("a column beside an aggregate")
+    if not select.group:
+        return select
+    closed = facts.closure(select.group)
+    if _undetermined(select, facts, select.group):
+        raise NotUnderstood("a column that the group does not determine")
+    plain = [term for term in select.having if not any(part[0] == "agg" for part in local(term))]
+    if plain:
+        fired.add("group_distinct")
+        kept = [term for term in select.having if term not in plain]
+        return replace(select, having=conjuncts(kept), where=conjuncts((*select.where, *plain)))
+    if closed.everything:
+        made = _ungrouped(select, facts)
+        if made is not None:
+            fired.add("single_row")
+            return made
+    others = [term for term in select.group if term[0] != "col"]
+    own = {source.alias for source in select.sources}
+    full = tuple(sorted({*others, *(c for c in closed.columns if c[1] in own)}, key=repr))
+    if not any(True for _ in aggregates_of(select)) and not select.having:
+        shown_columns = facts.closure(select.outputs).columns
+        if all(term in shown_columns or term in select.outputs for term in select.group):
+            fired.add("group_distinct")
+            return replace(select, group=None, distinct=True)
+    if full != select.group:
+        fired.add("key")
+    return replace(select, group=full)
+
+
+def _undetermined(select: Select, facts: Facts, group: tuple[Term, ...]) -> bool:
+    """Whether a value is asked for that may differ among the rows of a group."""
+    closed = facts.closure(group).columns
+    return any(
+        part[0] == "col" and part[1] in facts.sources and part not in closed
+        for term in (*select.outputs, *select.having, *(key.term for key in select.order))
+        if term not in group
+        for part in outside_aggregates(term)
+    )
+
+
+def _fewer_distincts(select: Select, facts: Facts, fired: set[str]) -> Select:
+    """COUNT(DISTINCT c) is COUNT(c) where no group has a value of c twice."""
+    group = select.group or ()
+
+    def change(term: Term) -> Term | None:
+        distinct = term[0] == "agg" and term[2] and term[3][0] == "col"
+        if distinct and facts.closure((*group, term[3]), known=term[3]).everything:
+            fired.add("key")
+            return ("agg", term[1], False, term[3])
+        return None
+
+    return replace(
+        select,
+        outputs=tuple(rebuilt(term, change) for term in select.outputs),
+        having=conjuncts(rebuilt(term, change) for term in select.having),
+        order=tuple(replace(key, term=rebuilt(key.term, change)) for key in select.order),
+    )
+
+
+def _ungrouped(select: Select, facts: Facts) -> Select | None:
+    """Groups of one row each: aggregates are the row's own values."""
+    ok = True
+
+    def change(term: Term) -> Term | None:
+        nonlocal ok
+        if term[0] != "agg":
+            return None
+        _, name, _, argument = term
+        if name == "count":
+            if argument is None:
+                return ("lit", "number", "1")
+        elif name in ("min", "max"):
+            value: Term = argument
+            return value
+        elif argument[0] == "col" and facts.known.kind(argument) in _NUMBERS:
+            return ("fn", "Real", (("this", argument),)) if name == "avg" else argument
+        ok = False
+        return None
+
+    outputs = tuple(rebuilt(term, change) for term in select.outputs)
+    having = [rebuilt(term, change) for term in select.having]
+    order = tuple(replace(key, term=rebuilt(key.term, change)) for key in select.order)
+    if not ok:
+        return None
+    where = conjuncts((*select.where, *having))
+    return replace(select, outputs=outputs, having=(), order=order, group=None, where=where)
+
+
+def few_rows(select: Select, known: Known, fired: set[str]) -> Select:
+    """DISTINCT, ORDER BY and LIMIT of one row; DISTINCT of rows that differ; order keys that are determined."""
+    facts = Facts(known, select)
+    alone = select.group is None and aggregated(select)
+    single = alone or (select.group is None and bool(select.sources) and facts.closure(()).everything)
+    if single and select.offset is None:
+        bounded = select.limit is not None and positive(select.limit)
+        if select.distinct or select.order or bounded:
+            fired.add("single_row")
+            return replace(
+                select, distinct=False, order=(), limit=None if bounded or select.limit is None else select.limit
+            )
+    if select.distinct and not alone:
+        shown_columns = facts.closure(select.outputs)
+        unique = (
+            shown_columns.everything
+            if select.group is None
+            else all(term in shown_columns.columns or term in select.outputs for term in select.group)
+        )
+        if unique:
+            fired.add("key")
+            return replace(select, distinct=False)
+    keys: list[Key] = []
+    for key in select.order:
+        before = facts.closure(tuple(k.term for k in keys))
+        grouped = select.group and all(term in before.columns for term in select.group)
+        fixed = before.everything or grouped or key.term in before.columns or key.term[0] == "lit"
+        if not fixed:
+            keys.append(key)
+    if len(keys) < len(select.order):
+        fired.add("key")
+        return replace(select, order=tuple(keys))
+    return select

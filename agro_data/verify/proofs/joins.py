@@ -1,0 +1,137 @@
+"""Joins that are another join, or none: LEFT JOIN as JOIN, sources that add nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agro_data.databases.opening import folded
+from agro_data.verify.proofs.facts import Facts, Known, equated, rejecting
+from agro_data.verify.proofs.terms import (
+    From,
+    Select,
+    aggregates_of,
+    columns_in,
+    conjuncts,
+    substituted,
+    terms_of,
+)
+
+
+def inner_joins(select: Select, known: Known, fired: set[str]) -> Select:
+    """LEFT JOIN to JOIN, where a row without a partner cannot be or does not pass."""
+    facts = Facts(known, select)
+    for place, source in enumerate(select.sources):
+        if not source.left:
+            continue
+        rejected = any(column[1] == source.alias for term in select.where for column in rejecting(term))
+        kept = not rejected and _always_partner(source, facts)
+        if rejected or kept:
+            fired.add("null_rejected" if rejected else "foreign_key")
+            sources = list(select.sources)
+            sources[place] = replace(source, left=False, on=())
+            return replace(select, sources=tuple(sources), where=conjuncts((*select.where, *source.on)))
+    return select
+
+
+def _always_partner(source: From, facts: Facts) -> bool:
+    """Whether ON is exactly an enforced foreign key to this source that is never NULL."""
+    pairs = [equated(term) for term in source.on]
+    if not pairs or any(pair is None for pair in pairs):
+        return False
+    joined = {}
+    child = ""
+    for pair in pairs:
+        left, right = pair if pair is not None else ((), ())
+        if right[1] == source.alias:
+            left, right = right, left
+        if left[1] != source.alias or right[1] == source.alias or (child and right[1] != child):
+            return False
+        if not facts.known.interchangeable(left, right):
+            return False
+        child = right[1]
+        joined[left[2]] = right[2]
+    return facts.refers(child, source, joined) and all(
+        facts.never_null(("col", child, name)) for name in joined.values()
+    )
+
+
+def fewer_sources(select: Select, repeats: bool, known: Known, fired: set[str]) -> Select:
+    """A SELECT without a source that adds nothing to its answer; the first that is found."""
+    facts = Facts(known, select)
+    for source in select.sources:
+        if len(select.sources) < 2:
+            break
+        made = _without_left(select, source, facts, repeats, fired) if source.left else None
+        if made is None and not source.left and source.table:
+            made = _merged(select, source, facts, fired) or _without_parent(select, source, facts, fired)
+        if made is not None:
+            return made
+    return select
+
+
+def _without_left(select: Select, source: From, facts: Facts, repeats: bool, fired: set[str]) -> Select | None:
+    """A LEFT JOIN nobody asks for, if it repeats no row or repetition is not seen."""
+    rest = replace(select, sources=tuple(s for s in select.sources if s is not source))
+    if any(column[1] == source.alias for column in columns_in(terms_of(rest))):
+        return None
+    if facts.one_partner(source):
+        fired.add("key")
+        return rest
+    aggregates = list(aggregates_of(select))
+    blind = all(a[1] in ("min", "max") or a[2] for a in aggregates)
+    seen = repeats and not select.distinct
+    bounded = (select.limit is not None or select.offset is not None) and not select.distinct
+    if (
+        (aggregates and blind)
+        or (not aggregates and select.group is not None)
+        or (not aggregates and not seen and not bounded)
+    ):
+        fired.add("set")
+        return rest
+    return None
+
+
+def _merged(select: Select, source: From, facts: Facts, fired: set[str]) -> Select | None:
+    """A second use of a table, joined to the first on a key, is the first."""
+    for other in select.sources:
+        if other is source or other.left or other.table != source.table:
+            continue
+        if select.sources.index(other) > select.sources.index(source):
+            continue
+        spec = facts.spec(source.alias)
+        for key in spec.keys if spec is not None else ():
+            names = [folded(name) for name in key]
+            if names and all(facts.equal(("col", source.alias, n), ("col", other.alias, n)) for n in names):
+                fired.add("key")
+                return substituted(select, source, {name: ("col", other.alias, name) for name in source.columns})
+    return None
+
+
+def _without_parent(select: Select, source: From, facts: Facts, fired: set[str]) -> Select | None:
+    """A parent that is joined along an enforced foreign key, and of which only the key is asked for."""
+    rest = replace(select, sources=tuple(s for s in select.sources if s is not source))
+    used = {column[2] for column in columns_in(terms_of(rest)) if column[1] == source.alias}
+    for child in select.sources:
+        if child is source or child.left or not child.table:
+            continue
+        for mine, theirs in facts.foreign_keys(child, source):
+            joined = dict(zip(theirs, mine, strict=True))
+            if not used <= set(theirs):
+                continue
+            if not all(facts.equal(("col", source.alias, t), ("col", child.alias, m)) for t, m in joined.items()):
+                continue
+            if not all(
+                facts.known.interchangeable(("col", source.alias, t), ("col", child.alias, m))
+                for t, m in joined.items()
+            ):
+                continue
+            fired.add("foreign_key")
+            made = substituted(select, source, {t: ("col", child.alias, m) for t, m in joined.items()})
+            rest_facts = Facts(facts.known, made)
+            missing = [
+                ("not", ("isnull", ("col", child.alias, m)))
+                for m in joined.values()
+                if not rest_facts.never_null(("col", child.alias, m))
+            ]
+            return replace(made, where=conjuncts((*made.where, *missing)))
+    return None
