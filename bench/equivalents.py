@@ -29,7 +29,7 @@ from sqlglot import exp
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.opening import folded
 from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Database, Limits
+from agro_data.databases.types import Database, Layout, Limits
 from agro_data.fingerprint import seed_of
 from agro_data.populate.instances import instance_schema, instances, random_rows
 from agro_data.populate.schema import PopulateError, Schema
@@ -196,7 +196,7 @@ def _executed(
             counts["instances_refused"] += 1
             return None
         digest = f"{seed_of(str(folder), name):064x}"
-        layout = "sqlite" if profile.dialect == "sqlite" else "duckdb"
+        layout: Layout = "sqlite" if profile.dialect == "sqlite" else "duckdb"
         made.append(replace(source, path=path, layout=layout, content_hash=digest, relative_path=name))
         return made[-1]
 
@@ -226,7 +226,10 @@ def _executed(
         counts["not_empty"] += bool(gold.rows)
         if other.ok and strict(gold.rows, other.rows, ordered=tree(pair.gold).tree.args.get("order") is not None).equal:
             continue
-        if _by_chance(pair, place, tree(pair.gold), sandbox):
+        chance = _by_chance(place, tree(pair.gold), sandbox)
+        if chance is None:
+            counts["probe_failed"] += 1  # says neither: listed, so that a person judges it
+        elif chance:
             counts["open_to_chance"] += 1
             continue
         wrong.append(
@@ -236,12 +239,15 @@ def _executed(
     return wrong
 
 
-def _by_chance(pair: Pair, place: Database, gold: Resolution, sandbox: Sandbox) -> bool:
+def _by_chance(place: Database, gold: Resolution, sandbox: Sandbox) -> bool | None:
+    """Whether the gold's answer is open to chance; None where a probe met its limit, and so said nothing."""
     if chance_in(gold) is not None:
         return True
     probes = probes_of(gold, place.dialect)
     results = sandbox.run_many([(place, probe.sql) for probe in probes], want="rows")
-    return any(result.ok and probe.judge(result.rows) for probe, result in zip(probes, results, strict=True))
+    if any(result.ok and probe.judge(result.rows) for probe, result in zip(probes, results, strict=True)):
+        return True
+    return False if all(result.ok for result in results) else None
 
 
 if __name__ == "__main__":
