@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from sqlglot import exp
@@ -70,9 +71,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("questions", type=Path)
     parser.add_argument("--databases", type=Path, required=True)
+    parser.add_argument("--golds", type=int, default=0, help="only so many golds, drawn by a seed (0: all)")
     arguments = parser.parse_args()
     asked = json.loads(arguments.questions.read_text(encoding="utf-8"))
     golds = sorted({(str(row["db_id"]), str(row["query"])) for row in asked})
+    if arguments.golds:
+        golds = sorted(Random(0).sample(golds, min(arguments.golds, len(golds))))
     print(json.dumps(measure(golds, arguments.databases), indent=1))
 
 
