@@ -1,5 +1,7 @@
 """The data verbs of `agro`. Each one parses, calls the library, prints, and ends with 0, 1 or 2.
 
+What only building and profiling need is loaded by the verbs that do: it takes longer than most other verbs run.
+
 0: done. 1: done, but something was left out and is listed. 2: could not start; the line says why and what to do.
 """
 
@@ -17,12 +19,8 @@ from typing import Any, TypeVar
 import click
 from polars.exceptions import PolarsError
 
-from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, RunConfig
+from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import find_databases
-from agro_data.estimate import estimate
-from agro_data.pipeline import build, cache_folder
-from agro_data.profiling.cache import cached_profile
-from agro_data.profiling.semantics import draft_semantics
 from agro_data.progress import Bars
 from agro_data.publish.explain import explain
 from agro_data.publish.read import NoVersion, Version, latest, list_versions, open_version
@@ -124,11 +122,15 @@ def build_command(
     settings["only"] = _ids(settings["only"])
     config = _config(config_file, {"databases": str(databases) if databases else None, "name": name} | settings)
     if dry_run:
+        from agro_data.estimate import estimate  # noqa: PLC0415
+
         show_estimate(estimate(config, how), as_json)
         return
     if preview:
         _preview(config, preview, as_json)
         return
+    from agro_data.pipeline import build  # noqa: PLC0415
+
     with Bars(notes) as progress:
         result = build(config=config, run=how, progress=progress)
     show_build(result, as_json)
@@ -154,6 +156,9 @@ def databases_command(path: Path, draft: bool, values: str, as_json: bool) -> No
       agro databases datasets/samples
       agro databases my.sqlite --draft > semantics.yml
     """
+    from agro_data.profiling.cache import cached_profile  # noqa: PLC0415
+    from agro_data.profiling.semantics import draft_semantics  # noqa: PLC0415
+
     if not path.exists():
         raise ConfigError(f"{path}: no such file or folder")
     catalog = find_databases(path)
@@ -277,6 +282,8 @@ data.add_command(evaluate_command)
 
 def _preview(config: BuildConfig, count: int, as_json: bool) -> None:
     """Finished rows of a handful of the databases; nothing is left behind."""
+    from agro_data.pipeline import build  # noqa: PLC0415
+
     with tempfile.TemporaryDirectory(prefix="agro-preview-") as folder:
         place = Path(folder)
         small = replace(config, size=count, embedding_model=STRUCTURAL, only=_few(config), oversample=2.0)

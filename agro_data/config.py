@@ -6,6 +6,7 @@ Only the first enters the fingerprint: more workers or another folder never inva
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -108,3 +109,9 @@ class RunConfig:
             object.__setattr__(self, "cache", Path(self.cache))
         if self.workers < 1:
             raise ConfigError(f"workers is {self.workers}: at least 1 is needed")
+
+
+def cache_folder(run: RunConfig) -> Path:
+    """`RunConfig.cache`, else `$AGRO_CACHE`, else `.agro-cache` beside the output folder; absolute."""
+    named = run.cache or (Path(os.environ["AGRO_CACHE"]) if os.environ.get("AGRO_CACHE") else None)
+    return (named or run.out.parent / ".agro-cache").expanduser().resolve()

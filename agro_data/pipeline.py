@@ -7,7 +7,6 @@ it stored and stores its own shards, so a build that was stopped, however, goes 
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from agro_data.config import BuildConfig, ConfigError, RunConfig
+from agro_data.config import BuildConfig, ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Catalog
 from agro_data.fingerprint import fingerprint
@@ -166,12 +165,6 @@ def build(
     problems = (*found["problems"], *(problem for report in reports for problem in report.problems))
     notes = (*found["notes"], *(note for report in reports for note in report.notes))
     return Build(version, reports, problems, notes, complete=int(version.manifest["counts"]["examples"]) >= config.size)
-
-
-def cache_folder(run: RunConfig) -> Path:
-    """`RunConfig.cache`, else `$AGRO_CACHE`, else `.agro-cache` beside the output folder; absolute."""
-    named = run.cache or (Path(os.environ["AGRO_CACHE"]) if os.environ.get("AGRO_CACHE") else None)
-    return (named or run.out.parent / ".agro-cache").expanduser().resolve()
 
 
 def _only(catalog: Catalog, wanted: tuple[str, ...]) -> Catalog:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from agro_data.config import BuildConfig
-from agro_data.pipeline import Build, funnel
 from agro_data.publish.read import Version
 from agro_data.terminal import FAILED_SOME, say, screen, show_pairs, show_table, tell
+
+if TYPE_CHECKING:
+    from agro_data.pipeline import Build
 
 SHOWN_ROWS = 3
 
@@ -56,6 +58,8 @@ def print_json(value: Any) -> None:
 
 def show_build(result: Build, as_json: bool) -> None:
     """The version that a build wrote, and what each stage did."""
+    from agro_data.pipeline import funnel  # noqa: PLC0415 (a build has loaded it)
+
     if not as_json:
         show_version(result.version)
         screen.print()

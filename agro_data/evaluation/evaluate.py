@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.connections import open_database
 from agro_data.databases.opening import DatabaseError
 from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Database, Limits, Result
+from agro_data.databases.types import Database, Dialect, Limits, Result
 from agro_data.evaluation.instances import Instances, given
 from agro_data.evaluation.load import Prediction, load_predictions
 from agro_data.evaluation.metrics import DEFAULT, METRICS, Metric
@@ -25,12 +25,13 @@ from agro_data.progress import Reporter, silent
 from agro_data.sql.constructs import constructs_of
 from agro_data.sql.difficulty import hardness_of
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.scope import resolve
+from agro_data.sql.scope import Schema, resolve
 from agro_data.verify.gold_cache import GoldCache
 from agro_data.verify.grade import Case, GoldResults, Grade
 
 # Seconds of the official scripts; rows and bytes beyond what a gold of the benchmarks gives.
 LIMITS = Limits(seconds=30.0, rows=1_000_000, bytes=256 * 2**20)
+CHUNK = 2_000  # predictions, or as many as one database has, between two reports of progress
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,8 @@ def evaluate(
         raise ConfigError("no predictions to evaluate")
     if self_check:
         rows = tuple(replace(row, predictions=(row.gold,) if row.gold else ()) for row in rows)
+    if not any(row.gold for row in rows):
+        raise ConfigError(f"{rows[0].place} and all others: no gold to compare with; give the golds with --gold FILE")
     sources = _sources(Path(databases), rows)
     with tempfile.TemporaryDirectory(prefix="agro-evaluate-") as scratch, Sandbox(workers, limits) as sandbox:
         suite = _suite(chosen, rows, sources, instances, cache or Path(scratch), workers, progress)
@@ -91,6 +94,9 @@ def evaluate(
     if self_check:
         problems += [f"{v.place} ({v.db_id}): gold against itself: {v.reason}: {v.gold}" for v in _failing(verdicts)]
     notes = suite.notes if suite is not None else ()
+    missing = sum(not row.predictions for row in rows)
+    if missing:
+        notes = (*notes, f"{missing:,} of {len(rows):,} questions have no prediction; they score 0")
     return Evaluation(metric, tuple(verdicts), summary(metric, verdicts, seed), tuple(dict.fromkeys(problems)), notes)
 
 
@@ -116,7 +122,8 @@ def _sources(path: Path, rows: Sequence[Prediction]) -> dict[str, Database]:
         found = {db_id: known[db_id.lower()] for db_id in sorted(wanted) if db_id.lower() in known}
     if not found:
         named = ", ".join(sorted(wanted)[:3])
-        raise ConfigError(f"{path}: none of the {len(wanted)} databases of the predictions is here ({named}, ...)")
+        more = f" and {len(wanted) - 3} more" if len(wanted) > 3 else ""
+        raise ConfigError(f"{path}: none of the databases of the predictions is here: {named}{more}")
     return found
 
 
@@ -173,17 +180,28 @@ def _verdicts(
         places[row.db_id].append(place)
     found: dict[int, Verdict] = {}
     progress("grading", 0, len(rows), "predictions")
-    for db_id, mine in places.items():
-        source = sources.get(db_id)
-        if source is None:
-            missing = Grade(0.0, f"no database {db_id} in the folder given", "no_database")
-            found |= {place: _verdict(rows[place], [missing], Facts()) for place in mine}
-        else:
-            of_database = [rows[place] for place in mine]
-            held = [_held_against(row, source, suite, with_source) for row in of_database]
-            found |= zip(mine, _graded(metric, of_database, source, held, sandbox, golds), strict=True)
+    missing = [place for db_id, mine in places.items() if db_id not in sources for place in mine]
+    for place in missing:
+        why = f"no database {rows[place].db_id} in the folder given"
+        found[place] = _verdict(rows[place], [Grade(0.0, why, "no_database")], Facts())
+    for together in _chunks([mine for db_id, mine in places.items() if db_id in sources]):
+        some = [rows[place] for place in together]
+        held = [_held_against(row, sources[row.db_id], suite, with_source) for row in some]
+        found |= zip(together, _graded(metric, some, sources, held, sandbox, golds), strict=True)
         progress("grading", len(found), len(rows), "predictions")
     return [found[place] for place in range(len(rows))]
+
+
+def _chunks(places: Iterable[list[int]]) -> Iterator[list[int]]:
+    """Databases together, so that no worker waits at the end of each; whole ones, for they share golds and files."""
+    chunk: list[int] = []
+    for mine in places:
+        chunk += mine
+        if len(chunk) >= CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
 
 
 def _held_against(
@@ -198,12 +216,12 @@ def _held_against(
 def _graded(
     metric: Metric,
     rows: Sequence[Prediction],
-    source: Database,
+    sources: Mapping[str, Database],
     held: Sequence[tuple[Database, ...]],
     sandbox: Sandbox,
     golds: GoldResults,
 ) -> list[Verdict]:
-    """Verdicts of the predictions on one database."""
+    """Verdicts of predictions whose databases are there."""
     cases: list[Case] = []
     owners: list[int] = []
     for number, row in enumerate(rows):
@@ -211,17 +229,13 @@ def _graded(
             cases.append(Case(row.gold, predicted, held[number], alternatives=row.alternatives))
             owners.append(number)
     grades: dict[int, list[Grade]] = defaultdict(list)
-    try:
-        scored = score(metric, cases, sandbox, golds)
-    except DatabaseError as error:
-        scored = [Grade(0.0, str(error), "no_database")] * len(cases)
-    for number, grade in zip(owners, scored, strict=True):
+    for number, grade in zip(owners, score(metric, cases, sandbox, golds), strict=True):
         grades[number].append(grade)
     no_gold = Grade(0.0, "no gold to compare with", "no_gold")
-    facts = _facts(source, [row.gold for row in rows])
-    voted = _votes(rows, source, sandbox)
+    facts = _facts(rows, sources)
+    voted = _votes(rows, sources, sandbox)
     return [
-        _verdict(row, grades.get(number, [no_gold]), facts.get(row.gold, Facts()), len(held[number]), voted.get(number))
+        _verdict(row, grades.get(number, [no_gold]), facts[row.db_id, row.gold], len(held[number]), voted.get(number))
         for number, row in enumerate(rows)
     ]
 
@@ -248,10 +262,11 @@ def _verdict(
     )
 
 
-def _votes(rows: Sequence[Prediction], source: Database, sandbox: Sandbox) -> dict[int, int]:
+def _votes(rows: Sequence[Prediction], sources: Mapping[str, Database], sandbox: Sandbox) -> dict[int, int]:
     """For predictions of several attempts, the first attempt that gives the result most attempts give."""
     several = [number for number, row in enumerate(rows) if len(row.predictions) > 1]
-    results = iter(sandbox.run_many([(source, sql) for number in several for sql in rows[number].predictions]))
+    asked = [(sources[rows[number].db_id], sql) for number in several for sql in rows[number].predictions]
+    results = iter(sandbox.run_many(asked))
     return {number: _vote([next(results) for _ in rows[number].predictions]) for number in several}
 
 
@@ -270,18 +285,30 @@ class Facts:
     constructs: tuple[str, ...] = ()
 
 
-def _facts(source: Database, golds: Sequence[str]) -> dict[str, Facts]:
+def _facts(rows: Sequence[Prediction], sources: Mapping[str, Database]) -> dict[tuple[str, str], Facts]:
+    golds: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        golds[row.db_id].append(row.gold)
+    found: dict[tuple[str, str], Facts] = {}
+    for db_id, sqls in golds.items():
+        schema = _schema(sources[db_id])
+        for gold in dict.fromkeys(sqls):
+            found[db_id, gold] = _facts_of(gold, sources[db_id].dialect, schema)
+    return found
+
+
+def _schema(source: Database) -> Schema:
     try:
         with open_database(source) as connection:
             tables = connection.objects()
     except DatabaseError:
         return {}  # the verdicts say so
-    schema = {table.name: {column.name: column.declared_type for column in table.columns} for table in tables}
-    found: dict[str, Facts] = {}
-    for gold in dict.fromkeys(golds):
-        try:
-            tree = parse_select(gold, source.dialect)
-            found[gold] = Facts(hardness_of(tree), constructs_of(resolve(tree, source.dialect, schema)))
-        except SqlRefused:
-            found[gold] = Facts()
-    return found
+    return {table.name: {column.name: column.declared_type for column in table.columns} for table in tables}
+
+
+def _facts_of(gold: str, dialect: Dialect, schema: Schema) -> Facts:
+    try:
+        tree = parse_select(gold, dialect)
+    except SqlRefused:
+        return Facts()
+    return Facts(hardness_of(tree), constructs_of(resolve(tree, dialect, schema)))

@@ -53,7 +53,11 @@ def given(folder: Path, databases: Mapping[str, Database]) -> Instances:
     if index.is_file():
         for row in pl.read_parquet(index, columns=["example_id", "file"]).iter_rows(named=True):
             by_example[row["example_id"]].add(Path(row["file"]).name)
-    notes = tuple(f"{db_id}: no instances in {folder}" for db_id, found in files.items() if not found)
+    notes = tuple(
+        f"{db_id}: no instances in {folder}, graded on the database itself"
+        for db_id, found in files.items()
+        if not found
+    )
     return Instances(files, {key: frozenset(names) for key, names in by_example.items()}, {}, notes)
 
 

@@ -126,10 +126,11 @@ def load_predictions(path: Path | str, gold: Path | str | None = None) -> Loaded
     """
     place = Path(path).expanduser()
     items = read_rows(place)
-    if gold is not None:
-        return _matched(place, items, load_pairs(gold))
     if not items:
-        raise UnreadableInput(f"{path}: the file is empty")
+        raise UnreadableInput(f"{path}: the file is empty: no predictions to evaluate")
+    if gold is not None:
+        _check_fields(place, items, {"prediction": (*PREDICTED, *SQL)})
+        return _matched(place, items, load_pairs(gold))
     _check_fields(place, items, {"prediction": PREDICTED, "database": DATABASE})
     predictions: list[Prediction] = []
     problems = [item for item in items if isinstance(item, LoadProblem)]

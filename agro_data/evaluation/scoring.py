@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean, pstdev
 
+from agro_data.databases.opening import DatabaseError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
-from agro_data.evaluation.exact_match.components import exact_match
+from agro_data.evaluation.exact_match.components import Same, exact_match
+from agro_data.evaluation.exact_match.grammar import Columns
 from agro_data.evaluation.exact_match.names import names_of
 from agro_data.evaluation.exact_match.tokens import NotRead
 from agro_data.evaluation.metrics import Metric
@@ -18,15 +20,14 @@ from agro_data.verify.difference import first_difference
 from agro_data.verify.equivalence import soft_f1
 from agro_data.verify.grade import Case, GoldResults, Grade, failure_class, grade_many
 
+Names = tuple[Columns, Same]
+
 RUNS = 10  # of each statement, to time it; the official script takes 100
 REWARDS = ((2.0, 1.25), (1.0, 1.0), (0.5, 0.75), (0.25, 0.5), (0.0, 0.25))  # least time ratio, reward
 
 
 def score(metric: Metric, cases: Sequence[Case], sandbox: Sandbox, golds: GoldResults) -> list[Grade]:
-    """Grades of cases that are all of one database; their first instance is the database itself unless it is a suite.
-
-    Raises `DatabaseError` when exact set match cannot read the database's schema.
-    """
+    """Grades of cases, in order; the first instance of each is the database itself unless the metric is on a suite."""
     if metric.kind == "exact":
         return _exact(cases)
     if metric.kind == "soft-f1":
@@ -47,9 +48,16 @@ def _as_run(metric: Metric, case: Case) -> Case:
 
 def _exact(cases: Sequence[Case]) -> list[Grade]:
     grades: list[Grade] = []
-    names = {case.databases[0]: names_of(case.databases[0]) for case in cases}
+    names: dict[Database, Names | DatabaseError] = {}
     for case in cases:
-        columns, same = names[case.databases[0]]
+        database = case.databases[0]
+        if database not in names:
+            names[database] = _names(database)
+        known = names[database]
+        if isinstance(known, DatabaseError):
+            grades.append(Grade(0.0, str(known), "no_database"))
+            continue
+        columns, same = known
         try:
             equal, why = exact_match(case.gold, spider_prediction(case.predicted), columns, same)
         except NotRead as error:
@@ -57,6 +65,13 @@ def _exact(cases: Sequence[Case]) -> list[Grade]:
             continue
         grades.append(Grade(1.0) if equal else Grade(0.0, why, "missing" if not case.predicted else "wrong_form"))
     return grades
+
+
+def _names(database: Database) -> Names | DatabaseError:
+    try:
+        return names_of(database)
+    except DatabaseError as error:
+        return error
 
 
 def _soft_f1(cases: Sequence[Case], sandbox: Sandbox) -> list[Grade]:

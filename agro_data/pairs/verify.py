@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from agro_data.config import ConfigError, RunConfig
+from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.opening import DatabaseError
 from agro_data.databases.sandbox import Sandbox
@@ -21,7 +21,6 @@ from agro_data.pairs.finding import KINDS, Certified, Checked, Finding
 from agro_data.pairs.literals import check_literals
 from agro_data.pairs.wording import check_wording
 from agro_data.parallel import run_shards
-from agro_data.pipeline import cache_folder
 from agro_data.profiling.cache import cached_profile
 from agro_data.progress import Reporter, silent
 from agro_data.sql.facts import sql_facts

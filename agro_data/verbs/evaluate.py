@@ -7,12 +7,11 @@ from typing import Any
 
 import click
 
-from agro_data.config import RunConfig
+from agro_data.config import RunConfig, cache_folder
 from agro_data.evaluation.evaluate import Evaluation, evaluate
 from agro_data.evaluation.metrics import DEFAULT, METRICS
 from agro_data.evaluation.report import render_report
 from agro_data.evaluation.verdict import lines
-from agro_data.pipeline import cache_folder
 from agro_data.progress import Bars
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, notes, say, screen, show_table, tell
@@ -28,7 +27,7 @@ SHOWN_DATABASES = 12
 @click.option("--databases", type=A_PATH, required=True, help="The databases that the predictions are about.")
 @click.option("--instances", type=A_PATH, default=None, help="Folder <db_id>/*.sqlite for the -ts metrics.")
 @click.option("--with-source", is_flag=True, help="Grade on the database itself too, besides the instances.")
-@click.option("--metric", type=click.Choice(list(METRICS)), default=DEFAULT, show_default=True)
+@click.option("--metric", type=click.Choice(list(METRICS)), default=DEFAULT, show_default=True, help="What is right.")
 @click.option("--output", type=A_PATH, default=None, metavar="FILE", help="Verdicts as JSONL, in the order given.")
 @click.option("--html", type=A_PATH, default=None, metavar="FILE", help="One page to look through; works offline.")
 @click.option("--self-check", is_flag=True, help="Grade each gold against itself: lists what cannot be graded.")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from agro_data.evaluation.load import load_pairs
 from agro_data.pairs.finding import KINDS
-from agro_data.pairs.report import render_report, summary, verdict
-from agro_data.pairs.verify import Verified, verify_pairs
 from agro_data.progress import Bars
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, notes, say, screen, show_table, tell
 from agro_data.work import atomic_path
+
+if TYPE_CHECKING:
+    from agro_data.pairs.verify import Verified
 
 A_PATH = click.Path(path_type=Path)
 
@@ -54,6 +55,9 @@ def verify_command(
       agro verify pairs.csv --databases my.sqlite --fail-under 0.9
       agro verify dev.json --databases database --instances instances
     """
+    from agro_data.pairs.report import render_report, summary, verdict  # noqa: PLC0415 (half a second)
+    from agro_data.pairs.verify import verify_pairs  # noqa: PLC0415
+
     loaded = load_pairs(pairs)
     with Bars(notes) as progress:
         found = verify_pairs(loaded, databases, instances=instances, workers=workers, progress=progress)

@@ -60,7 +60,6 @@ def asked(gold: str, *predictions: str, db_id: str = "shop") -> Prediction:
         (NAMES, "DELETE FROM customer", "refused", ""),
         (NAMES, "", "missing", "no prediction"),
         ("SELECT nope FROM customer", NAMES, "gold_failed", "the gold does not run"),
-        ("", NAMES, "no_gold", "no gold"),
     ],
 )
 def test_error_classes_and_reasons(place: Path, gold: str, predicted: str, kind: str, says: str) -> None:
@@ -138,7 +137,7 @@ def test_soft_f1_and_time_are_between_right_and_wrong(place: Path) -> None:
 def test_what_cannot_start_says_why(place: Path) -> None:
     with pytest.raises(ConfigError, match="no metric"):
         evaluate([asked(NAMES, NAMES)], place / "db", metric="bleu")
-    with pytest.raises(ConfigError, match="none of the 1 databases"):
+    with pytest.raises(ConfigError, match="none of the databases of the predictions is here: x"):
         evaluate([asked(NAMES, NAMES, db_id="x")], place / "db")
     with pytest.raises(ConfigError, match="--instances is for"):
         evaluate([asked(NAMES, NAMES)], place / "db", instances=place / "suite")
@@ -184,3 +183,16 @@ def test_the_page_holds_what_was_not_graded(place: Path) -> None:
     page = render_report(evaluate([asked("SELECT nope FROM customer", NAMES)], place / "db"), "<b>")
     assert "the gold does not run" in page
     assert "&lt;b&gt;" in page
+
+
+def test_predictions_without_any_gold_cannot_be_scored(place: Path) -> None:
+    with pytest.raises(ConfigError, match="give the golds with --gold FILE"):
+        evaluate([asked("", NAMES)], place / "db")
+    found = evaluate([asked(NAMES, NAMES), asked("", NAMES)], place / "db")
+    assert [verdict.error_class for verdict in found.verdicts] == ["", "no_gold"]
+    assert found.problems == ("p.json, row 1 (shop): no gold to compare with",)
+
+
+def test_questions_without_a_prediction_are_counted_in_a_note(place: Path) -> None:
+    found = evaluate([asked(NAMES, NAMES), asked(NAMES)], place / "db")
+    assert found.notes == ("1 of 2 questions have no prediction; they score 0",)

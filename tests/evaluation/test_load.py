@@ -222,3 +222,15 @@ def test_real_files(shared_data: Path) -> None:
     loaded = [load_predictions(file) for file in sets]
     assert sum(len(one.predictions) for one in loaded) == 7794
     assert not any(one.problems for one in loaded)
+
+
+def test_a_file_without_predictions_is_told_at_once(tmp_path: Path) -> None:
+    gold = tmp_path / "dev.json"
+    gold.write_text(json.dumps([{"db_id": "shop", "question": "Who?", "query": "SELECT 1"}]))
+    predictions = tmp_path / "pred.json"
+    predictions.write_text(json.dumps([{"db_id": "shop", "question": "Who?", "foo": "SELECT 1"}]))
+    with pytest.raises(UnreadableInput, match=r"no prediction field; expected `pred` .* found: db_id, question, foo"):
+        load_predictions(predictions, gold)
+    predictions.write_text("")
+    with pytest.raises(UnreadableInput, match="no predictions to evaluate"):
+        load_predictions(predictions, gold)
