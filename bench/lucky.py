@@ -1,6 +1,8 @@
 """Are predictions that match by luck caught? Instances made for each gold, judged against Spider's official verdicts.
 
-python -m bench.lucky PREDICTIONS --databases DATABASES [--instances 10] [--random] [--report FILE]
+python -m bench.lucky PREDICTIONS --databases DATABASES --pool [--report FILE]    (as `agro evaluate` makes them)
+python -m bench.lucky PREDICTIONS --databases DATABASES --shared CORPUS [--golds 300]    (as a corpus has them)
+python -m bench.lucky PREDICTIONS --databases DATABASES [--instances 10] [--random]    (as they are proposed)
 python -m bench.lucky QUESTIONS.json --databases DATABASES --every 10    (can any gold have instances?)
 
 PREDICTIONS is a folder of JSON files whose rows carry `db_id`, `gold`, `pred` and the official verdicts `spider_ex`
@@ -13,18 +15,25 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
+import resource
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from math import ceil
 from pathlib import Path
 from time import process_time
 from typing import Any
 
+import polars as pl
+
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits, Result
+from agro_data.evaluation.building import LIMITS as POOL_LIMITS
+from agro_data.evaluation.building import built
 from agro_data.evaluation.official import spider_ordered, spider_prediction, spider_statement
 from agro_data.fingerprint import seed_of
 from agro_data.populate.instances import focus_of, instance_schema, instances, random_rows
@@ -32,9 +41,13 @@ from agro_data.populate.schema import PopulateError, Rows, Schema
 from agro_data.populate.writer import write_sqlite
 from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.publish.read import open_version
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import Resolution, resolve
+from agro_data.stages.certifying import BATCH, BATCHES, SHARE
+from agro_data.verify.certificate import Budget, certify
 from agro_data.verify.equivalence import Mode, compare
+from agro_data.verify.pool import BYTES, FILES
 from agro_data.verify.ties import chance_in, probes_of
 from bench.tables import show
 
@@ -78,6 +91,12 @@ def main() -> None:
     parser.add_argument("--instances", type=int, default=10, help="valid instances a gold, at most")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--random", action="store_true", help="beside it: random rows with the query's literals")
+    parser.add_argument("--pool", action="store_true", help="the instances of `agro evaluate` without --instances")
+    parser.add_argument(
+        "--shared", type=Path, help="a corpus whose golds share a corpus' files with those of PREDICTIONS"
+    )
+    parser.add_argument("--golds", type=int, default=300, help="golds of that corpus a database, at most")
+    parser.add_argument("--only", nargs="+", help="use only these databases")
     parser.add_argument("--report", type=Path, help="JSON file for every missed pair and every false alarm")
     parser.add_argument("--every", type=int, default=1, help="of a file of questions: every so many golds")
     arguments = parser.parse_args()
@@ -85,10 +104,17 @@ def main() -> None:
         print_robustness(arguments.predictions, arguments.databases, arguments.every, arguments.seed)
         return
     ways = ("directed", "random") if arguments.random else ("directed",)
+    if arguments.pool or arguments.shared:
+        ways = ("pool",) * arguments.pool + ("shared",) * (arguments.shared is not None)
     report: dict[str, Any] = {}
     for way in ways:
-        golds = read(arguments.predictions)
-        seconds = measure(golds, arguments.databases, arguments.instances, arguments.seed, way)
+        golds = [g for g in read(arguments.predictions) if not arguments.only or g.db_id in arguments.only]
+        if way == "pool":
+            seconds = measure_pool(golds, arguments.databases)
+        elif way == "shared":
+            seconds = measure_shared(golds, arguments.databases, arguments.shared, arguments.golds, arguments.seed)
+        else:
+            seconds = measure(golds, arguments.databases, arguments.instances, arguments.seed, way)
         print_figures(way, golds, arguments.instances, seconds)
         report[way] = disagreements(golds)
     if arguments.report:
@@ -127,6 +153,69 @@ def measure(golds: Sequence[Gold], databases: Path, wanted: int, seed: int, way:
             keep_valid(tried, sandbox, wanted)
             grade(part, sandbox)
     return spent
+
+
+def measure_pool(golds: Sequence[Gold], databases: Path) -> float:
+    """The instances that the evaluator builds for these golds. Gives the CPU seconds of building."""
+    found = {database.db_id: database for database in find_databases(databases).databases}
+    by_database: dict[Database, list[str]] = {}
+    for gold in golds:
+        by_database.setdefault(found[gold.db_id], []).append(gold.sql)
+    before = _cpu()
+    with tempfile.TemporaryDirectory() as place:
+        made = built(by_database, Path(place), workers=1)
+        seconds = _cpu() - before
+        for note in made.notes:
+            print(note)
+        for gold in golds:
+            gold.valid = list(made.of(gold.db_id, gold.sql, ""))
+        grade_all(golds)
+    return seconds
+
+
+def measure_shared(golds: Sequence[Gold], databases: Path, corpus: Path, most: int, seed: int) -> float:
+    """Instances as `build_corpus` makes them, shared by these golds and `most` of a corpus. Gives its CPU seconds."""
+    examples = open_version(corpus).examples().select("db_id", "sql").unique(maintain_order=True).collect()
+    before = _cpu()
+    with tempfile.TemporaryDirectory() as place:
+        for database in find_databases(databases).databases:
+            mine = [gold for gold in golds if gold.db_id == database.db_id]
+            if not mine:
+                continue
+            others = examples.filter(pl.col("db_id") == database.db_id)["sql"].to_list()[:most]
+            every = list(dict.fromkeys([*(gold.sql for gold in mine), *others]))
+            random.Random(seed).shuffle(every)
+            profile = cached_profile(database, Path(place) / "profiles")
+            batches = min(max(ceil(len(every) / BATCH), 1), BATCHES)
+            part = (1 - 1 / SHARE) / batches
+            budget = Budget(files=int(FILES * part), bytes=int(BYTES * part))
+            for number in range(batches):
+                with Sandbox(workers=1, limits=POOL_LIMITS) as sandbox:
+                    folder = Path(place) / database.db_id
+                    own = seed_of(seed, database.db_id, number)
+                    batch = every[number::batches]
+                    pool = certify(database, profile, batch, sandbox, folder, own, budget, prefix=f"0{number}-")
+                held = {certificate.sql: pool.databases(certificate) for certificate in pool.certificates}
+                for gold in mine:
+                    gold.valid = held.get(gold.sql, gold.valid)
+        spent = _cpu() - before
+        grade_all(golds)
+    return spent
+
+
+def grade_all(golds: Sequence[Gold]) -> None:
+    """Grade, a few golds at a time."""
+    with Sandbox(workers=2, limits=LIMITS) as sandbox:
+        for start in range(0, len(golds), TOGETHER):
+            grade(golds[start : start + TOGETHER], sandbox)
+    for gold in golds:
+        gold.filled = len(gold.valid)
+
+
+def _cpu() -> float:
+    """CPU seconds of this process and of the children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return process_time() + used.ru_utime + used.ru_stime
 
 
 def make(gold: Gold, profile: DatabaseProfile, folder: Path, wanted: int, seed: int, way: str) -> list[Database]:
@@ -270,7 +359,11 @@ def print_figures(way: str, golds: Sequence[Gold], wanted: int, seconds: float) 
             ["with all that was wanted", sum(v >= wanted for v in valid)],
             ["with at least 3 that give rows", sum(gold.filled >= 3 for gold in golds)],
             ["with none", sum(v == 0 for v in valid)],
-            [f"CPU ms a gold to make {wanted * TRIES}", round(1000 * seconds / max(len(golds), 1), 1)],
+            ["instances a gold, mean", round(sum(valid) / max(len(valid), 1), 1)],
+            [
+                f"CPU ms a gold to make {f'{wanted * TRIES}' if way in ('directed', 'random') else 'them'}",
+                round(1000 * seconds / max(len(golds), 1), 1),
+            ],
         ],
     )
     for gold in golds:

@@ -36,11 +36,14 @@ class Gold:
 
 @dataclass(frozen=True)
 class Answer:
-    """`reason` is "" where the answer is unambiguous, else a class of `check.Verdict`."""
+    """`reason` is "" where the answer is unambiguous, else a class of `check.Verdict`. `empty`: it says nothing, for it
+    has no row, only NULL, or counts nothing.
+    """
 
     digest: str = ""
     rows: int = 0
     reason: str = ""
+    empty: bool = False
 
 
 Pair = tuple[Gold, Instance]
@@ -83,7 +86,7 @@ def digest_of(result: Result, gold: Gold) -> str:
 
 
 def ask(pairs: Sequence[Pair], sandbox: Sandbox) -> list[Answer]:
-    """What each gold answers on its instance, in order; `reason` says where it answers nothing or fails."""
+    """What each gold answers on its instance, in order; `reason` says where it fails."""
     results = execute([(instance.database, gold.sql) for gold, instance in pairs], sandbox)
     return [_said(gold, result) for (gold, _), result in zip(pairs, results, strict=True)]
 
@@ -102,9 +105,8 @@ def doubt(pairs: Sequence[Pair], given: Sequence[Answer], sandbox: Sandbox) -> l
 def _said(gold: Gold, result: Result) -> Answer:
     if not result.ok:
         return Answer(reason=failure(result)[0])
-    if result.row_count == 0 or result.digest == _NOTHING_COUNTED:
-        return Answer(digest_of(result, gold), result.row_count, "empty")
-    return Answer(digest_of(result, gold), result.row_count, "null_only" if result.all_null else "")
+    empty = result.row_count == 0 or result.all_null or result.digest == _NOTHING_COUNTED
+    return Answer(digest_of(result, gold), result.row_count, empty=empty)
 
 
 def _reorder(pairs: Sequence[Pair], found: list[Answer], sandbox: Sandbox) -> None:

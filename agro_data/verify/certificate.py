@@ -1,9 +1,10 @@
 """Certificates: every mutant of a gold is killed on some instance, proved equivalent, or named as a survivor.
 
-A batch of golds of one database shares its instance files. Each file carries the witness rows of several golds; each
-gold is graded where its answer is unambiguous. What survives there directs further rows, until the mutants are told
-apart or the budget ends. Mutation analysis as the measure of a test suite: Zhong et al. (arXiv 2010.02840) distil
-test suites for SQL the same way; witness rows and proofs are ours (METHODS 1.1).
+Golds have instances of their own, or those of a batch share files (what a corpus may hold is bounded): each file then
+carries the witness rows of several golds. Each gold is graded where its answer is unambiguous. What survives there
+directs further rows, until the mutants are told apart or the budget ends. Mutation analysis as the measure of a test
+suite: Zhong et al. (arXiv 2010.02840) distil test suites for SQL the same way; witness rows and proofs are ours
+(METHODS 1.1).
 """
 
 from __future__ import annotations
@@ -11,35 +12,44 @@ from __future__ import annotations
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from math import ceil
 from pathlib import Path
 
 from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Cell, Database
+from agro_data.databases.types import Database
 from agro_data.fingerprint import seed_of
-from agro_data.populate.instances import Focus, PartialRow, Proposal, compose, focus_of, instance_schema, witnesses
-from agro_data.populate.instances.proposal import Place
+from agro_data.populate.instances import Proposal, instance_schema, instances, witnesses
 from agro_data.populate.schema import Schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import resolve
 from agro_data.verify.answers import Answer, Gold, Unreadable, ask, doubt, read_gold
 from agro_data.verify.kills import Suspect, both, difference, pursue
+from agro_data.verify.making import Files
 from agro_data.verify.mutants import mutants_of
-from agro_data.verify.pool import BYTES, FILES, Certificate, Fate, Instance, Pool, choose, write_instance
+from agro_data.verify.pool import BYTES, FILES, PER_GOLD, Certificate, Fate, Pool, choose
 from agro_data.verify.proofs import proved_equivalent
 
 MIN_KILL_RATE = 0.95
+SPARSE = (0.6, 0.3, 0.0)  # tables with a row, in the files on which most golds say nothing
+TOGETHER = 16  # golds whose own instances are made and asked in one turn
+EMPTY = 2  # instances where a gold says nothing that are looked at closely in one turn
 SHOWN = 3  # killed mutants of a gold whose difference is kept
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How far a batch of golds may go. Counts, not seconds: the same golds get the same certificates everywhere."""
+    """How far a batch of golds may go. Counts, not seconds: the same golds get the same certificates everywhere.
 
+    With `own`, each gold has up to so many instances that it shares with none, and nothing bounds the files of all.
+    """
+
+    own: int = 0
+    tries: int = 3  # own instances proposed for each that is wanted: some will not be valid
     files: int = FILES
     bytes: int = BYTES
     homes: int = 4  # files that carry a gold's witness rows from the start
@@ -50,6 +60,10 @@ class Budget:
     searched: int = 6  # survivors of a gold that a round directs rows at
     noise: int = 4  # rows a table of which no gold says anything
     candidates: int = 16  # instances on which a gold is looked at closely
+    enough: int = 3  # valid instances; a gold that has fewer of its own is asked on those of others
+
+
+DEDICATED = Budget(own=PER_GOLD)
 
 
 def certify(
@@ -59,35 +73,61 @@ def certify(
     sandbox: Sandbox,
     folder: Path,
     seed: int = 0,
-    budget: Budget = Budget(),
+    budget: Budget = DEDICATED,
     *,
     prefix: str = "",
     min_kill_rate: float = MIN_KILL_RATE,
 ) -> Pool:
     """A certificate for each gold of one database, and the instances they name, written in `folder`.
 
-    Files are named `<prefix><number>.<dialect>`. `sandbox` should bound the steps of a statement: its limits are what
-    a mutant may take. Golds that cannot be certified have a reason; nothing about a gold raises.
+    Files that golds share are named `<prefix><number>.<dialect>`, a gold's own `<prefix><8 hex>-<number>.<dialect>`
+    after its SQL, so that they are the same in whatever company it is certified. `sandbox` should bound the steps of a
+    statement: its limits are what a mutant may take. Golds that cannot be certified have a reason; nothing about a gold
+    raises.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for stale in folder.glob(f"{prefix}[0-9][0-9].{database.dialect}"):
-        stale.unlink()
+    for name in ("[0-9][0-9]", "[0-9a-f]" * 8 + "-[0-9][0-9]"):
+        for stale in folder.glob(f"{prefix}{name}.{database.dialect}"):
+            stale.unlink()
+    certificates: dict[int, Certificate] = {}
+    cases: list[_Case] = []
+    for place, sql in enumerate(golds):
+        try:
+            cases.append(_Case(place, read_gold(sql, database.dialect, profile.schema)))
+        except Unreadable as error:
+            certificates[place] = Certificate(sql, "uncertifiable", str(error))
+    if not cases:
+        return Pool(tuple(certificates[place] for place in range(len(golds))), {})
+    most, most_bytes = (None, None) if budget.own else (budget.files, budget.bytes)
+    schema = instance_schema(profile)
     with tempfile.TemporaryDirectory(prefix="agro-reordered-") as scratch:
-        batch = _Batch(database, profile, sandbox, folder, Path(scratch), seed, budget, prefix)
-        return batch.certify(golds, min_kill_rate)
+        files = Files(database, profile, schema, folder, Path(scratch), seed, prefix, most, most_bytes)
+        batch = _Batch(database, profile, schema, sandbox, files, seed, budget)
+        certificates |= batch.certify(cases, min_kill_rate)
+        kept = batch.kept(certificates)
+    return Pool(tuple(certificates[place] for place in range(len(golds))), kept, tuple(files.problems))
 
 
 @dataclass
 class _Case:
-    """A gold on its way. `answers` are those that hold, by number of the instance, in the order they are to be used."""
+    """A gold on its way. `full` are the answers that hold and say something, by number of the instance, in the order
+    they are to be used; `nothing` is at most one that says nothing.
+    """
 
     place: int
     gold: Gold
     homes: list[int] = field(default_factory=list)
-    answers: dict[int, Answer] = field(default_factory=dict)
+    full: dict[int, Answer] = field(default_factory=dict)
+    nothing: dict[int, Answer] = field(default_factory=dict)
     refused: Counter[str] = field(default_factory=Counter)
     suspects: list[Suspect] = field(default_factory=list)
     fault: str = ""  # of this code, not of the gold
+
+    @property
+    def answers(self) -> dict[int, Answer]:
+        """What the gold is graded on, in order; nothing where all that it says is nothing."""
+        first = dict(islice(self.full.items(), 2))
+        return {**first, **self.nothing, **self.full} if self.full else {}
 
 
 @contextmanager
@@ -103,40 +143,162 @@ def _charged_to(case: _Case) -> Iterator[None]:
 class _Batch:
     database: Database
     profile: DatabaseProfile
+    schema: Schema
     sandbox: Sandbox
-    folder: Path
-    scratch: Path
+    files: Files
     seed: int
     budget: Budget
-    prefix: str
-    instances: list[Instance] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
 
-    def certify(self, golds: Sequence[str], min_kill_rate: float) -> Pool:
-        certificates: dict[int, Certificate] = {}
-        cases: list[_Case] = []
-        for place, sql in enumerate(golds):
-            try:
-                cases.append(_Case(place, read_gold(sql, self.database.dialect, self.profile.schema)))
-            except Unreadable as error:
-                certificates[place] = Certificate(sql, "uncertifiable", str(error))
-        if cases:
-            self._certify(cases)
+    def certify(self, cases: list[_Case], min_kill_rate: float) -> dict[int, Certificate]:
+        """The certificate of each case, by its place."""
+        if self.budget.own:
+            sparse = self._sparse()
+            for start in range(0, len(cases), TOGETHER):
+                self._found_own(cases[start : start + TOGETHER])
+            self._answer([(case, sparse) for case in cases if not case.nothing])
+            self._lend([case for case in cases if len(case.full) < self.budget.enough])
+        else:
+            self._found_shared(cases)
+            self._sparse()
+            self._answer([(case, range(len(self.files.made))) for case in cases])
+        lost = [case for case in cases if not case.full]
+        if lost:  # rows of other golds may have been in the way
+            added = self._extend({case.place: self._own(case, -1) for case in lost}, cases)
+            self._answer([(case, added) for case in lost])
+        self._kill([case for case in cases if case.full])
         for case in cases:
             self._choose(case)
         shown = self._differences(cases)
-        for case in cases:
-            certificates[case.place] = self._certificate(case, shown, min_kill_rate)
-        return self._pool([certificates[place] for place in range(len(golds))])
+        return {case.place: self._certificate(case, shown, min_kill_rate) for case in cases}
 
-    def _certify(self, cases: list[_Case]) -> None:
-        schema = instance_schema(self.profile)
-        self._found(cases, schema)
-        self._answer(cases, range(len(self.instances)))
-        lost = [case for case in cases if not case.answers]
-        if lost:  # rows of other golds may have been in the way
-            self._answer(lost, self._extend({case.place: self._own(case, schema, -1) for case in lost}, cases, schema))
-        for case in [case for case in cases if case.answers]:
+    def kept(self, certificates: Mapping[int, Certificate]) -> dict[str, Database]:
+        """The files that some gold is graded on; the others are removed."""
+        used = {name for certificate in certificates.values() for name in certificate.instances}
+        for instance in self.files.made:
+            if instance.name not in used:
+                instance.database.path.unlink()
+        return {i.name: i.database for i in self.files.made if i.name in used}
+
+    # --- instances ---
+
+    def _sparse(self) -> list[int]:
+        return [number for share in SPARSE if (number := self.files.sparse(share)) is not None]
+
+    def _found_own(self, cases: Sequence[_Case]) -> None:
+        """Instances for each gold alone, a few at a time, until enough are valid or enough have been tried."""
+        proposed = {}
+        for case in cases:
+            own = seed_of(self.seed, "own", case.gold.sql)
+            rows = instances(case.gold.names, self.schema, self.profile, own)
+            proposed[case.place] = islice(rows, self.budget.own * self.budget.tries)
+        waiting = list(cases)
+        while waiting:
+            asked = []
+            for case in waiting:
+                lack = self.budget.own - len(case.full) - len(case.nothing)
+                before = len(case.homes)
+                tried = 0
+                with _charged_to(case):
+                    for instance in islice(proposed[case.place], lack + 1):
+                        tried += 1
+                        number = self.files.own(case.gold, instance)
+                        case.homes += [number] if number is not None else []
+                if tried:
+                    asked.append((case, case.homes[before:]))
+            self._answer(asked)
+            waiting = [c for c, _ in asked if len(c.full) + len(c.nothing) < self.budget.own and not c.fault]
+
+    def _lend(self, cases: Sequence[_Case]) -> None:
+        """Instances of other golds, for golds that lack their own."""
+        every = range(len(self.files.made))
+        for case in cases:
+            others = [number for number in every if number not in case.homes]
+            chance = random.Random(seed_of(self.seed, "lend", case.gold.sql))
+            self._answer([(case, chance.sample(others, min(len(others), self.budget.candidates)))])
+
+    def _found_shared(self, cases: list[_Case]) -> None:
+        """The first files: each gold's witness rows stand in `homes` of them, each time beside those of others."""
+        files = max(self.budget.homes, self.budget.files * 2 // 3)
+        size = min(max(self.budget.group, ceil(len(cases) * self.budget.homes / files)), self.budget.crowd)
+        for home in range(self.budget.homes):
+            order = list(cases)
+            random.Random(seed_of(self.seed, "homes", home)).shuffle(order)
+            for start in range(0, len(order), size):
+                if len(self.files.made) >= files:
+                    return  # many golds: those left are asked where others have their rows
+                group = order[start : start + size]
+                self._write(group, [proposal for case in group for proposal in self._own(case, home)])
+
+    def _own(self, case: _Case, home: int) -> list[Proposal]:
+        made: list[Proposal] = []
+        with _charged_to(case):
+            made += witnesses(case.gold.names, self.schema, self.profile, seed_of(self.seed, home, case.gold.sql))
+        return made
+
+    def _extend(self, proposals: dict[int, list[Proposal]], cases: list[_Case]) -> range:
+        """Further files for the golds named, a few golds each; their numbers."""
+        first = len(self.files.made)
+        wanted = [case for case in cases if proposals.get(case.place)]
+        room = max((self.budget.files - first) // 2, 1)
+        size = 1 if self.budget.own else max(self.budget.few, ceil(len(wanted) / room))
+        for start in range(0, len(wanted), size):
+            group = wanted[start : start + size]
+            self._write(group, [p for case in group for p in proposals[case.place]])
+        return range(first, len(self.files.made))
+
+    def _write(self, group: Sequence[_Case], proposals: list[Proposal]) -> None:
+        number = self.files.shared([case.gold for case in group], proposals, self.budget.noise)
+        if number is not None:
+            for case in group:
+                case.homes.append(number)
+
+    # --- answers ---
+
+    def _answer(self, asked: Sequence[tuple[_Case, Sequence[int]]]) -> None:
+        """Ask each gold on the instances of these numbers; look closely at some of those where it says something."""
+        every = [(case, number) for case, numbers in asked for number in self._ordered(case, numbers)]
+        said = ask([(case.gold, self.files.made[number]) for case, number in every], self.sandbox)
+        close: list[tuple[_Case, int, Answer]] = []
+        rest: list[tuple[_Case, int, Answer]] = []
+        seen: Counter[tuple[int, bool]] = Counter()
+        for (case, number), answer in zip(every, said, strict=True):
+            if answer.reason or answer.empty:
+                case.refused[answer.reason or "empty"] += 1
+            if answer.reason:
+                continue
+            seen[case.place, answer.empty] += 1
+            if answer.empty:
+                if not case.nothing and seen[case.place, True] <= EMPTY:
+                    close.append((case, number, answer))
+            elif seen[case.place, False] <= self.budget.candidates:
+                close.append((case, number, answer))
+            else:
+                rest.append((case, number, answer))
+        self._examine(close)
+        self._examine([one for one in rest if not one[0].full])
+
+    def _examine(self, asked: Sequence[tuple[_Case, int, Answer]]) -> None:
+        pairs = [(case.gold, self.files.made[number]) for case, number, _ in asked]
+        judged = doubt(pairs, [answer for _, _, answer in asked], self.sandbox)
+        for (case, number, given), answer in zip(asked, judged, strict=True):
+            if answer.reason:
+                case.refused[answer.reason] += 1
+            elif not given.empty:
+                case.full[number] = answer
+            elif not case.nothing:
+                case.nothing[number] = answer
+
+    def _ordered(self, case: _Case, numbers: Sequence[int]) -> list[int]:
+        """Instances with the gold's own witness rows first, the small ones before the large; its own as proposed."""
+        if self.budget.own:
+            return sorted(numbers)
+        return sorted(numbers, key=lambda n: (n not in case.homes, self.files.made[n].size, n))
+
+    # --- mutants ---
+
+    def _kill(self, cases: list[_Case]) -> None:
+        """Tell the golds from their mutants, prove these equivalent, or direct rows at the difference."""
+        for case in cases:
             with _charged_to(case):
                 made = mutants_of(case.gold.names, self.database.dialect, self.profile.schema)
                 case.suspects = [Suspect(case.place, case.gold, mutant) for mutant in made]
@@ -145,121 +307,24 @@ class _Batch:
         pursue(suspects, self.sandbox, self.budget.homes)
         for case in cases:
             with _charged_to(case):
-                self._prove(case, schema)
-        pursue(suspects, self.sandbox, len(self.instances))
+                self._prove(case)
+        pursue(suspects, self.sandbox, len(self.files.made))
         for number in range(self.budget.rounds):
-            self._search(cases, schema, number)
-
-    # --- instances ---
-
-    def _found(self, cases: list[_Case], schema: Schema) -> None:
-        """The first files: each gold's witness rows stand in `homes` of them, each time beside those of others."""
-        files = max(self.budget.homes, self.budget.files * 2 // 3)
-        size = min(max(self.budget.group, ceil(len(cases) * self.budget.homes / files)), self.budget.crowd)
-        for home in range(self.budget.homes):
-            order = list(cases)
-            random.Random(seed_of(self.seed, "homes", home)).shuffle(order)
-            for start in range(0, len(order), size):
-                if len(self.instances) >= files:
-                    return  # many golds: those left are asked where others have their rows
-                group = order[start : start + size]
-                proposals = [proposal for case in group for proposal in self._own(case, schema, home)]
-                number = self._write(schema, proposals, group)
-                if number is not None:
-                    for case in group:
-                        case.homes.append(number)
-
-    def _own(self, case: _Case, schema: Schema, home: int) -> list[Proposal]:
-        made: list[Proposal] = []
-        with _charged_to(case):
-            made = witnesses(case.gold.names, schema, self.profile, seed_of(self.seed, home, case.gold.sql))
-        return made
-
-    def _extend(self, proposals: dict[int, list[Proposal]], cases: list[_Case], schema: Schema) -> range:
-        """Further files for the golds named, a few golds each; their numbers."""
-        first = len(self.instances)
-        wanted = [case for case in cases if proposals.get(case.place)]
-        room = max((self.budget.files - first) // 2, 1)
-        size = max(self.budget.few, ceil(len(wanted) / room))
-        for start in range(0, len(wanted), size):
-            group = wanted[start : start + size]
-            number = self._write(schema, [p for case in group for p in proposals[case.place]], group)
-            if number is not None:
-                for case in group:
-                    case.homes.append(number)
-        return range(first, len(self.instances))
-
-    def _write(self, schema: Schema, proposals: list[Proposal], group: Sequence[_Case]) -> int | None:
-        """One more instance, or None when the budget is spent or the rows cannot be written."""
-        number = len(self.instances)
-        if number >= self.budget.files or sum(i.size for i in self.instances) >= self.budget.bytes:
-            return None
-        own = seed_of(self.seed, "instance", self.prefix, number)
-        noise = [PartialRow(table.name, {}) for table in schema.tables for _ in range(self.budget.noise)]
-        try:
-            focus = _focus([focus_of(case.gold.names, schema) for case in group])
-            rows = compose(schema, self.profile, {}, [*proposals, Proposal("noise", "", tuple(noise))], own, focus)
-            name = f"{self.prefix}{number:02d}"
-            made = write_instance(self.database, schema, rows, name, folder=self.folder, scratch=self.scratch)
-        except OSError:
-            raise  # no room, or no right to write: nothing is wrong with the golds
-        except Exception as error:  # what cannot be made of these golds costs one instance
-            what = f"{type(error).__name__}: {error}"
-            self.problems.append(f"{self.database.db_id}: an instance for {len(group)} golds could not be made: {what}")
-            return None
-        self.instances.append(made)
-        return number
-
-    # --- answers ---
-
-    def _answer(self, cases: Sequence[_Case], numbers: Sequence[int]) -> None:
-        """Ask each gold on the instances of these numbers; look closely at some of those where it says something."""
-        every = [(case, number) for case in cases for number in numbers]
-        said = ask([(case.gold, self.instances[number]) for case, number in every], self.sandbox)
-        close: list[tuple[_Case, int, Answer]] = []
-        rest: list[tuple[_Case, int, Answer]] = []
-        found = {(case.place, number): answer for (case, number), answer in zip(every, said, strict=True)}
-        for case in cases:
-            spoken = []
-            for number in self._ordered(case, numbers):
-                answer = found[case.place, number]
-                if answer.reason:
-                    case.refused[answer.reason] += 1
-                else:
-                    spoken.append((case, number, answer))
-            close += spoken[: self.budget.candidates]
-            rest += spoken[self.budget.candidates :]
-        self._examine(close)
-        self._examine([one for one in rest if not one[0].answers])
-
-    def _examine(self, asked: Sequence[tuple[_Case, int, Answer]]) -> None:
-        pairs = [(case.gold, self.instances[number]) for case, number, _ in asked]
-        judged = doubt(pairs, [answer for _, _, answer in asked], self.sandbox)
-        for (case, number, _), answer in zip(asked, judged, strict=True):
-            if answer.reason:
-                case.refused[answer.reason] += 1
-            else:
-                case.answers[number] = answer
-
-    def _ordered(self, case: _Case, numbers: Sequence[int]) -> list[int]:
-        """Instances with the gold's own witness rows first, the small ones before the large."""
-        return sorted(numbers, key=lambda n: (n not in case.homes, self.instances[n].size, n))
-
-    # --- mutants ---
+            self._search(cases, number)
 
     def _queue(self, case: _Case, numbers: Sequence[int] | dict[int, Answer]) -> None:
-        waiting = [(self.instances[n], case.answers[n].digest) for n in numbers if n in case.answers]
+        waiting = [(self.files.made[n], case.answers[n].digest) for n in numbers if n in case.answers]
         for suspect in case.suspects:
             if suspect.open:
                 suspect.waiting += waiting
 
-    def _prove(self, case: _Case, schema: Schema) -> None:
+    def _prove(self, case: _Case) -> None:
         for suspect in case.suspects:
             if suspect.open:
                 dialect = self.database.dialect
-                suspect.rule = proved_equivalent(suspect.gold.sql, suspect.mutant.sql, dialect, schema) or ""
+                suspect.rule = proved_equivalent(suspect.gold.sql, suspect.mutant.sql, dialect, self.schema) or ""
 
-    def _search(self, cases: list[_Case], schema: Schema, number: int) -> None:
+    def _search(self, cases: list[_Case], number: int) -> None:
         """One round of rows directed at the difference between a gold and each mutant that survives."""
         proposals: dict[int, list[Proposal]] = {}
         for case in cases:
@@ -269,31 +334,38 @@ class _Batch:
                     against = resolve(tree, self.database.dialect, self.profile.schema)
                     own = seed_of(self.seed, "search", number, suspect.mutant.sql)
                     proposals.setdefault(case.place, []).extend(
-                        witnesses(case.gold.names, schema, self.profile, own, against=against)
+                        witnesses(case.gold.names, self.schema, self.profile, own, against=against)
                     )
         searched = [case for case in cases if case.place in proposals]
-        added = self._extend(proposals, cases, schema)
-        self._answer(searched, added)
+        if not searched:
+            return
+        added = self._extend(proposals, cases)
+        where = {case.place: [n for n in added if n in case.homes] if self.budget.own else added for case in searched}
+        self._answer([(case, where[case.place]) for case in searched])
         for case in searched:
-            self._queue(case, self._ordered(case, added))
+            self._queue(case, self._ordered(case, where[case.place]))
         pursue([s for case in searched for s in case.suspects], self.sandbox, len(added))
 
     # --- outcome ---
 
     def _choose(self, case: _Case) -> None:
         """The instances of a gold; a mutant that was killed only on one left out is tried on these."""
-        digests = {self.instances[number].name: answer.digest for number, answer in case.answers.items()}
+        names = {number: self.files.made[number].name for number in case.answers}
+        digests = {names[number]: answer.digest for number, answer in case.answers.items()}
         kills: dict[str, set[int]] = {}
         for number, suspect in enumerate(case.suspects):
             if suspect.killer is not None:
                 kills.setdefault(suspect.killer.name, set()).add(number)
-        chosen = choose(list(digests), kills, digests)
+        nothing = [names[number] for number in case.nothing if number in names]
+        own = {names[number] for number in case.homes if number in names}
+        chosen = choose(list(digests), kills, digests, kept=nothing, own=own)
         again = [s for s in case.suspects if s.killer is not None and s.killer.name not in chosen]
         for suspect in again:
             suspect.killer = None
-            suspect.waiting = [(i, digests[i.name]) for i in self.instances if i.name in chosen]
+            suspect.waiting = [(i, digests[i.name]) for i in self.files.made if i.name in chosen]
         pursue(again, self.sandbox, len(chosen))
-        case.answers = {n: a for n, a in case.answers.items() if self.instances[n].name in chosen}
+        case.full = {n: a for n, a in case.full.items() if names[n] in chosen}
+        case.nothing = {n: a for n, a in case.nothing.items() if n in names and names[n] in chosen}
 
     def _differences(self, cases: Sequence[_Case]) -> dict[int, str]:
         """For a few killed mutants of each gold, of different kinds, the first row that differs; by `id`."""
@@ -311,7 +383,7 @@ class _Batch:
             return Certificate(sql, "uncertifiable", detail)
         made = Certificate(
             sql,
-            instances=tuple(self.instances[number].name for number in case.answers),
+            instances=tuple(self.files.made[number].name for number in case.answers),
             digests=tuple(answer.digest for answer in case.answers.values()),
             mutants=tuple(_fate(s, shown.get(id(s), "")) for s in case.suspects if not s.stillborn),
         )
@@ -321,24 +393,6 @@ class _Batch:
         decided = made.total - made.count("equivalent")
         detail = f"{made.count('killed')} of {decided} mutants are told apart from it; not, for instance: {survivors}"
         return replace(made, reason="weak", detail=detail)
-
-    def _pool(self, certificates: list[Certificate]) -> Pool:
-        """Only files that some gold is graded on are kept."""
-        used = {name for certificate in certificates for name in certificate.instances}
-        for instance in self.instances:
-            if instance.name not in used:
-                instance.database.path.unlink()
-        kept = {i.name: i.database for i in self.instances if i.name in used}
-        return Pool(tuple(certificates), kept, tuple(self.problems))
-
-
-def _focus(parts: Sequence[Focus]) -> Focus:
-    """What several queries look at."""
-    literals: dict[Place, tuple[Cell, ...]] = {}
-    for part in parts:
-        for place, values in part.literals.items():
-            literals[place] = tuple(dict.fromkeys((*literals.get(place, ()), *values)))
-    return Focus(literals, frozenset(place for part in parts for place in part.ordered))
 
 
 def _of_each_kind(suspects: Sequence[Suspect]) -> list[Suspect]:

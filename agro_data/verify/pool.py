@@ -126,22 +126,31 @@ def write_instance(source: Database, schema: Schema, rows: Rows, name: str, *, f
 
 
 def choose(
-    order: Sequence[str], kills: Mapping[str, Set[int]], digests: Mapping[str, str], most: int = PER_GOLD
+    order: Sequence[str],
+    kills: Mapping[str, Set[int]],
+    digests: Mapping[str, str],
+    most: int = PER_GOLD,
+    *,
+    kept: Sequence[str] = (),
+    own: Set[str] = frozenset(),
 ) -> tuple[str, ...]:
-    """Instances for one gold, at most `most`, in the order given.
+    """Instances for one gold, at most `most`, in the order given: `kept`, whatever they kill, and others.
 
     First greedy set cover: the instance that kills the most mutants not yet killed, the earlier of equals. Then those
-    whose answer (`digests`) is not that of an instance already chosen.
+    of the gold's `own`, which were made to tell it from what resembles it, and those whose answer (`digests`) is not
+    that of an instance already chosen; the gold's own once more with answers that are known.
     """
-    chosen: list[str] = []
+    chosen: list[str] = list(kept[:most])
     left: set[int] = set().union(*kills.values()) if kills else set()
+    left -= set().union(*(kills.get(name, set()) for name in chosen))
     while left and len(chosen) < most:
         best = max(order, key=lambda name: (len(left & kills.get(name, set())), -order.index(name)))
         left -= kills.get(best, set())
         chosen.append(best)
     seen = {digests[name] for name in chosen}
-    for name in order:
-        if len(chosen) < most and name not in chosen and digests[name] not in seen:
-            seen.add(digests[name])
-            chosen.append(name)
+    for wanted, known in ((own, False), (set(order), False), (own, True)):
+        for name in order:
+            if len(chosen) < most and name not in chosen and name in wanted and (known or digests[name] not in seen):
+                seen.add(digests[name])
+                chosen.append(name)
     return tuple(name for name in order if name in chosen)

@@ -35,6 +35,17 @@ def test_the_instance_that_kills_most_comes_before_an_earlier_one_that_kills_les
     assert choose(NAMES, kills, same, most=1) == (NAMES[1],)
 
 
+def test_what_is_kept_is_chosen_first_and_the_own_before_others_with_another_answer() -> None:
+    answers = dict.fromkeys(NAMES, "the same")
+    answers[NAMES[1]], answers[NAMES[2]] = "one", "two"
+    kills = {NAMES[0]: {1}}
+    assert choose(NAMES, kills, answers, most=2, kept=[NAMES[9]]) == (NAMES[0], NAMES[9])
+    assert choose(NAMES, kills, answers, most=2, own={NAMES[2]}) == (NAMES[0], NAMES[2])
+    filled = choose(NAMES, kills, answers, most=5, own={NAMES[7], NAMES[8]})
+    assert filled == (NAMES[0], NAMES[1], NAMES[2], NAMES[7], NAMES[8])
+    assert choose(NAMES, kills, answers, most=4, own={NAMES[7], NAMES[8]}) == filled[:4]
+
+
 def test_a_kill_rate_leaves_out_what_is_proved_and_counts_the_undecided() -> None:
     fates = [Fate("limit", "", "", outcome) for outcome in ("killed", "killed", "equivalent", "undecided")]
     certificate = Certificate("SELECT 1", mutants=tuple(fates))

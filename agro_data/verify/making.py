@@ -1,0 +1,101 @@
+"""The files of a pool in the making: those that golds share, and those of one gold's own."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agro_data.databases.types import Cell, Database
+from agro_data.fingerprint import seed_of, stable_hash
+from agro_data.populate.instances import Focus, PartialRow, Proposal, compose, focus_of
+from agro_data.populate.instances.proposal import Place
+from agro_data.populate.schema import Rows, Schema
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.verify.answers import Gold
+from agro_data.verify.pool import Instance, write_instance
+
+
+@dataclass
+class Files:
+    """Instances of one database, numbered as they are made, and why some could not be.
+
+    At most `most` of them and `most_bytes` together, where these are given.
+    """
+
+    database: Database
+    profile: DatabaseProfile
+    schema: Schema
+    folder: Path
+    scratch: Path
+    seed: int
+    prefix: str
+    most: int | None
+    most_bytes: int | None
+    made: list[Instance] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    _of_gold: Counter[str] = field(default_factory=Counter)  # files tried for one gold
+
+    @property
+    def full(self) -> bool:
+        if self.most is not None and len(self.made) >= self.most:
+            return True
+        return self.most_bytes is not None and sum(i.size for i in self.made) >= self.most_bytes
+
+    def shared(self, golds: Sequence[Gold], proposals: Sequence[Proposal], noise: int) -> int | None:
+        """One more instance with these rows and `noise` others a table; None when there is no room or none can be."""
+        if self.full:
+            return None
+        number = len(self.made)
+        rest = [PartialRow(table.name, {}) for table in self.schema.tables for _ in range(noise)]
+        try:
+            focus = _focus([focus_of(gold.names, self.schema) for gold in golds])
+            own = seed_of(self.seed, "instance", self.prefix, number)
+            rows = compose(self.schema, self.profile, {}, [*proposals, Proposal("noise", "", tuple(rest))], own, focus)
+        except Exception as error:  # what cannot be made of these golds costs one instance
+            self._note(len(golds), error)
+            return None
+        return self._write(f"{self.prefix}{number:02d}", rows, len(golds))
+
+    def sparse(self, share: float) -> int | None:
+        """An instance with one row in this share of the tables: what does a query say that finds next to nothing?"""
+        if self.full:
+            return None
+        own = seed_of(self.seed, "instance", self.prefix, len(self.made))
+        rng = random.Random(own)
+        rows = [PartialRow(table.name, {}) for table in self.schema.tables if rng.random() < share]
+        made = compose(self.schema, self.profile, {}, [Proposal("noise", "", tuple(rows))], own, Focus())
+        return self._write(f"{self.prefix}{len(self.made):02d}", made, 0)
+
+    def own(self, gold: Gold, rows: Rows) -> int | None:
+        """One more instance for `gold` alone. Its name is the same in whatever company the gold is certified."""
+        stem = f"{self.prefix}{stable_hash(gold.sql)[:8]}"
+        number = self._of_gold[stem]
+        self._of_gold[stem] += 1
+        return self._write(f"{stem}-{number:02d}", rows, 1)
+
+    def _write(self, name: str, rows: Rows, golds: int) -> int | None:
+        try:
+            made = write_instance(self.database, self.schema, rows, name, folder=self.folder, scratch=self.scratch)
+        except OSError:
+            raise  # no room, or no right to write: nothing is wrong with the golds
+        except Exception as error:
+            self._note(golds, error)
+            return None
+        self.made.append(made)
+        return len(self.made) - 1
+
+    def _note(self, golds: int, error: Exception) -> None:
+        what = f"{type(error).__name__}: {error}"
+        self.problems.append(f"{self.database.db_id}: an instance for {golds} golds could not be made: {what}")
+
+
+def _focus(parts: Sequence[Focus]) -> Focus:
+    """What several queries look at."""
+    literals: dict[Place, tuple[Cell, ...]] = {}
+    for part in parts:
+        for place, values in part.literals.items():
+            literals[place] = tuple(dict.fromkeys((*literals.get(place, ()), *values)))
+    return Focus(literals, frozenset(place for part in parts for place in part.ordered))
