@@ -48,33 +48,42 @@ class Files:
         """One more instance with these rows and `noise` others a table; None when there is no room or none can be."""
         if self.full:
             return None
-        number = len(self.made)
+        alone = self.most is None and len(golds) == 1
+        name = self._own_name(golds[0]) if alone else self._next_name()
         rest = [PartialRow(table.name, {}) for table in self.schema.tables for _ in range(noise)]
-        try:
-            focus = _focus([focus_of(gold.names, self.schema) for gold in golds])
-            own = seed_of(self.seed, "instance", self.prefix, number)
-            rows = compose(self.schema, self.profile, {}, [*proposals, Proposal("noise", "", tuple(rest))], own, focus)
-        except Exception as error:  # what cannot be made of these golds costs one instance
-            self._note(len(golds), error)
-            return None
-        return self._write(f"{self.prefix}{number:02d}", rows, len(golds))
+        return self._composed(name, golds, [*proposals, Proposal("noise", "", tuple(rest))])
 
     def sparse(self, share: float) -> int | None:
         """An instance with one row in this share of the tables: what does a query say that finds next to nothing?"""
         if self.full:
             return None
-        own = seed_of(self.seed, "instance", self.prefix, len(self.made))
-        rng = random.Random(own)
+        name = self._next_name()
+        rng = random.Random(seed_of(self.seed, "sparse", name))
         rows = [PartialRow(table.name, {}) for table in self.schema.tables if rng.random() < share]
-        made = compose(self.schema, self.profile, {}, [Proposal("noise", "", tuple(rows))], own, Focus())
-        return self._write(f"{self.prefix}{len(self.made):02d}", made, 0)
+        return self._composed(name, (), [Proposal("noise", "", tuple(rows))])
+
+    def _composed(self, name: str, golds: Sequence[Gold], proposals: Sequence[Proposal]) -> int | None:
+        try:
+            focus = _focus([focus_of(gold.names, self.schema) for gold in golds])
+            own = seed_of(self.seed, "instance", name)
+            rows = compose(self.schema, self.profile, {}, proposals, own, focus)
+        except Exception as error:  # what cannot be made of these golds costs one instance
+            self._note(len(golds), error)
+            return None
+        return self._write(name, rows, len(golds))
 
     def own(self, gold: Gold, rows: Rows) -> int | None:
-        """One more instance for `gold` alone. Its name is the same in whatever company the gold is certified."""
+        """One more instance for `gold` alone."""
+        return self._write(self._own_name(gold), rows, 1)
+
+    def _next_name(self) -> str:
+        return f"{self.prefix}{len(self.made):02d}"
+
+    def _own_name(self, gold: Gold) -> str:
+        """The same in whatever company the gold is certified."""
         stem = f"{self.prefix}{stable_hash(gold.sql)[:8]}"
-        number = self._of_gold[stem]
         self._of_gold[stem] += 1
-        return self._write(f"{stem}-{number:02d}", rows, 1)
+        return f"{stem}-{self._of_gold[stem] - 1:02d}"
 
     def _write(self, name: str, rows: Rows, golds: int) -> int | None:
         try:
