@@ -58,11 +58,12 @@ def main() -> None:
     parser.add_argument("golds", type=Path, help="a JSON list of questions with db_id and query, or a corpus version")
     parser.add_argument("--databases", type=Path, required=True)
     parser.add_argument("--only", nargs="+", help="use only these databases")
+    parser.add_argument("--every", type=int, default=1, help="every so many golds of the file")
     parser.add_argument("--limit", type=int, default=0, help="at most this many golds a database")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--list", type=Path, help="write every survivor to this file, one a line")
     arguments = parser.parse_args()
-    by_database = read(arguments.golds)
+    by_database = read(arguments.golds, arguments.every)
     found = Found()
     for database in find_databases(arguments.databases).databases:
         golds = by_database.get(database.db_id, [])[: arguments.limit or None]
@@ -74,14 +75,14 @@ def main() -> None:
         arguments.list.write_text("".join("\t".join(line) + "\n" for line in found.named), encoding="utf-8")
 
 
-def read(path: Path) -> dict[str, list[str]]:
-    """Distinct gold SQL by database, of a file of questions or of a corpus."""
+def read(path: Path, every: int) -> dict[str, list[str]]:
+    """Distinct gold SQL by database, one in `every` of a file of questions or of a corpus."""
     if path.is_dir():
         rows = open_version(path).examples().select("db_id", "sql").collect().rows()
     else:
         rows = [(row["db_id"], row["query"]) for row in json.loads(path.read_text(encoding="utf-8"))]
     found: dict[str, dict[str, None]] = {}
-    for db_id, sql in rows:
+    for db_id, sql in rows[::every]:
         found.setdefault(db_id, {})[sql] = None
     return {db_id: list(golds) for db_id, golds in found.items()}
 

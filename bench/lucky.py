@@ -174,8 +174,11 @@ def measure_pool(golds: Sequence[Gold], databases: Path) -> float:
 
 
 def measure_shared(golds: Sequence[Gold], databases: Path, corpus: Path, most: int, seed: int) -> float:
-    """Instances as `build_corpus` makes them, shared by these golds and `most` of a corpus. Gives its CPU seconds."""
+    """Instances as `build_corpus` makes them, shared by these golds and `most` of a corpus. Gives the CPU seconds of
+    making them, for as many golds as these are.
+    """
     examples = open_version(corpus).examples().select("db_id", "sql").unique(maintain_order=True).collect()
+    certified = 0
     before = _cpu()
     with tempfile.TemporaryDirectory() as place:
         for database in find_databases(databases).databases:
@@ -184,6 +187,7 @@ def measure_shared(golds: Sequence[Gold], databases: Path, corpus: Path, most: i
                 continue
             others = examples.filter(pl.col("db_id") == database.db_id)["sql"].to_list()[:most]
             every = list(dict.fromkeys([*(gold.sql for gold in mine), *others]))
+            certified += len(every)
             random.Random(seed).shuffle(every)
             profile = cached_profile(database, Path(place) / "profiles")
             batches = min(max(ceil(len(every) / BATCH), 1), BATCHES)
@@ -198,7 +202,7 @@ def measure_shared(golds: Sequence[Gold], databases: Path, corpus: Path, most: i
                 held = {certificate.sql: pool.databases(certificate) for certificate in pool.certificates}
                 for gold in mine:
                     gold.valid = held.get(gold.sql, gold.valid)
-        spent = _cpu() - before
+        spent = (_cpu() - before) * len(golds) / max(certified, 1)
         grade_all(golds)
     return spent
 

@@ -13,8 +13,7 @@ import random
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from math import ceil
 from pathlib import Path
@@ -23,11 +22,12 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.fingerprint import seed_of
 from agro_data.populate.instances import Proposal, instance_schema, instances, witnesses
-from agro_data.populate.schema import Schema
+from agro_data.populate.schema import Rows, Schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import resolve
-from agro_data.verify.answers import Answer, Gold, Unreadable, ask, doubt, read_gold
+from agro_data.verify.answers import Answer, Unreadable, ask, doubt, read_gold
+from agro_data.verify.cases import Case, charged_to
 from agro_data.verify.kills import Suspect, both, difference, pursue
 from agro_data.verify.making import Files
 from agro_data.verify.mutants import mutants_of
@@ -90,10 +90,10 @@ def certify(
         for stale in folder.glob(f"{prefix}{name}.{database.dialect}"):
             stale.unlink()
     certificates: dict[int, Certificate] = {}
-    cases: list[_Case] = []
+    cases: list[Case] = []
     for place, sql in enumerate(golds):
         try:
-            cases.append(_Case(place, read_gold(sql, database.dialect, profile.schema)))
+            cases.append(Case(place, read_gold(sql, database.dialect, profile.schema)))
         except Unreadable as error:
             certificates[place] = Certificate(sql, "uncertifiable", str(error))
     if not cases:
@@ -109,37 +109,6 @@ def certify(
 
 
 @dataclass
-class _Case:
-    """A gold on its way. `full` are the answers that hold and say something, by number of the instance, in the order
-    they are to be used; `nothing` is at most one that says nothing.
-    """
-
-    place: int
-    gold: Gold
-    homes: list[int] = field(default_factory=list)
-    full: dict[int, Answer] = field(default_factory=dict)
-    nothing: dict[int, Answer] = field(default_factory=dict)
-    refused: Counter[str] = field(default_factory=Counter)
-    suspects: list[Suspect] = field(default_factory=list)
-    fault: str = ""  # of this code, not of the gold
-
-    @property
-    def answers(self) -> dict[int, Answer]:
-        """What the gold is graded on, in order; nothing where all that it says is nothing."""
-        first = dict(islice(self.full.items(), 2))
-        return {**first, **self.nothing, **self.full} if self.full else {}
-
-
-@contextmanager
-def _charged_to(case: _Case) -> Iterator[None]:
-    """A fault that one gold brings out costs that gold, not its batch; the certificate says which."""
-    try:
-        yield
-    except Exception as error:
-        case.fault = f"{type(error).__name__}: {error}"
-
-
-@dataclass
 class _Batch:
     database: Database
     profile: DatabaseProfile
@@ -149,7 +118,7 @@ class _Batch:
     seed: int
     budget: Budget
 
-    def certify(self, cases: list[_Case], min_kill_rate: float) -> dict[int, Certificate]:
+    def certify(self, cases: list[Case], min_kill_rate: float) -> dict[int, Certificate]:
         """The certificate of each case, by its place."""
         if self.budget.own:
             sparse = self._sparse()
@@ -159,12 +128,9 @@ class _Batch:
             self._lend([case for case in cases if len(case.full) < self.budget.enough])
         else:
             self._found_shared(cases)
-            self._sparse()
+            self.files.sparse(SPARSE[1])
             self._answer([(case, range(len(self.files.made))) for case in cases])
-        lost = [case for case in cases if not case.full]
-        if lost:  # rows of other golds may have been in the way
-            added = self._extend({case.place: self._own(case, -1) for case in lost}, cases)
-            self._answer([(case, added) for case in lost])
+        self._rescue([case for case in cases if not case.full], cases)
         self._kill([case for case in cases if case.full])
         for case in cases:
             self._choose(case)
@@ -184,31 +150,35 @@ class _Batch:
     def _sparse(self) -> list[int]:
         return [number for share in SPARSE if (number := self.files.sparse(share)) is not None]
 
-    def _found_own(self, cases: Sequence[_Case]) -> None:
+    def _found_own(self, cases: Sequence[Case]) -> None:
         """Instances for each gold alone, a few at a time, until enough are valid or enough have been tried."""
-        proposed = {}
-        for case in cases:
-            own = seed_of(self.seed, "own", case.gold.sql)
-            rows = instances(case.gold.names, self.schema, self.profile, own)
-            proposed[case.place] = islice(rows, self.budget.own * self.budget.tries)
+        proposed = {case.place: islice(self._proposed(case), self.budget.own * self.budget.tries) for case in cases}
         waiting = list(cases)
         while waiting:
-            asked = []
-            for case in waiting:
-                lack = self.budget.own - len(case.full) - len(case.nothing)
-                before = len(case.homes)
-                tried = 0
-                with _charged_to(case):
-                    for instance in islice(proposed[case.place], lack + 1):
-                        tried += 1
-                        number = self.files.own(case.gold, instance)
-                        case.homes += [number] if number is not None else []
-                if tried:
-                    asked.append((case, case.homes[before:]))
+            lacks = [(case, self.budget.own - len(case.full) - len(case.nothing)) for case in waiting]
+            asked = [(case, self._alone(case, proposed[case.place], lack + 1)) for case, lack in lacks]
             self._answer(asked)
-            waiting = [c for c, _ in asked if len(c.full) + len(c.nothing) < self.budget.own and not c.fault]
+            waiting = [
+                case
+                for case, made in asked
+                if made and not case.fault and len(case.full) + len(case.nothing) < self.budget.own
+            ]
 
-    def _lend(self, cases: Sequence[_Case]) -> None:
+    def _proposed(self, case: Case) -> Iterator[Rows]:
+        own = seed_of(self.seed, "own", case.gold.sql)
+        return instances(case.gold.names, self.schema, self.profile, own)
+
+    def _alone(self, case: Case, proposed: Iterator[Rows], most: int) -> list[int]:
+        """The numbers of up to `most` of the proposed instances, written for this gold alone."""
+        made: list[int] = []
+        with charged_to(case):
+            for rows in islice(proposed, most):
+                number = self.files.own(case.gold, rows)
+                made += [number] if number is not None else []
+        case.homes += made
+        return made
+
+    def _lend(self, cases: Sequence[Case]) -> None:
         """Instances of other golds, for golds that lack their own."""
         every = range(len(self.files.made))
         for case in cases:
@@ -216,7 +186,16 @@ class _Batch:
             chance = random.Random(seed_of(self.seed, "lend", case.gold.sql))
             self._answer([(case, chance.sample(others, min(len(others), self.budget.candidates)))])
 
-    def _found_shared(self, cases: list[_Case]) -> None:
+    def _rescue(self, lost: Sequence[Case], cases: list[Case]) -> None:
+        """Further files for golds that have no valid instance: rows of other golds may have been in the way."""
+        if not self.budget.own:
+            room = (self.budget.files - len(self.files.made)) * 2 // 3
+            self._answer([(case, self._alone(case, self._proposed(case), 1)) for case in lost[:room]])
+            lost = [case for case in lost if not case.full]
+        added = self._extend({case.place: self._own(case, -1) for case in lost}, cases)
+        self._answer([(case, added) for case in lost])
+
+    def _found_shared(self, cases: list[Case]) -> None:
         """The first files: each gold's witness rows stand in `homes` of them, each time beside those of others."""
         files = max(self.budget.homes, self.budget.files * 2 // 3)
         size = min(max(self.budget.group, ceil(len(cases) * self.budget.homes / files)), self.budget.crowd)
@@ -229,13 +208,13 @@ class _Batch:
                 group = order[start : start + size]
                 self._write(group, [proposal for case in group for proposal in self._own(case, home)])
 
-    def _own(self, case: _Case, home: int) -> list[Proposal]:
+    def _own(self, case: Case, home: int) -> list[Proposal]:
         made: list[Proposal] = []
-        with _charged_to(case):
+        with charged_to(case):
             made += witnesses(case.gold.names, self.schema, self.profile, seed_of(self.seed, home, case.gold.sql))
         return made
 
-    def _extend(self, proposals: dict[int, list[Proposal]], cases: list[_Case]) -> range:
+    def _extend(self, proposals: dict[int, list[Proposal]], cases: list[Case]) -> range:
         """Further files for the golds named, a few golds each; their numbers."""
         first = len(self.files.made)
         wanted = [case for case in cases if proposals.get(case.place)]
@@ -246,7 +225,7 @@ class _Batch:
             self._write(group, [p for case in group for p in proposals[case.place]])
         return range(first, len(self.files.made))
 
-    def _write(self, group: Sequence[_Case], proposals: list[Proposal]) -> None:
+    def _write(self, group: Sequence[Case], proposals: list[Proposal]) -> None:
         number = self.files.shared([case.gold for case in group], proposals, self.budget.noise)
         if number is not None:
             for case in group:
@@ -254,12 +233,12 @@ class _Batch:
 
     # --- answers ---
 
-    def _answer(self, asked: Sequence[tuple[_Case, Sequence[int]]]) -> None:
+    def _answer(self, asked: Sequence[tuple[Case, Sequence[int]]]) -> None:
         """Ask each gold on the instances of these numbers; look closely at some of those where it says something."""
         every = [(case, number) for case, numbers in asked for number in self._ordered(case, numbers)]
         said = ask([(case.gold, self.files.made[number]) for case, number in every], self.sandbox)
-        close: list[tuple[_Case, int, Answer]] = []
-        rest: list[tuple[_Case, int, Answer]] = []
+        close: list[tuple[Case, int, Answer]] = []
+        rest: list[tuple[Case, int, Answer]] = []
         seen: Counter[tuple[int, bool]] = Counter()
         for (case, number), answer in zip(every, said, strict=True):
             if answer.reason or answer.empty:
@@ -277,7 +256,7 @@ class _Batch:
         self._examine(close)
         self._examine([one for one in rest if not one[0].full])
 
-    def _examine(self, asked: Sequence[tuple[_Case, int, Answer]]) -> None:
+    def _examine(self, asked: Sequence[tuple[Case, int, Answer]]) -> None:
         pairs = [(case.gold, self.files.made[number]) for case, number, _ in asked]
         judged = doubt(pairs, [answer for _, _, answer in asked], self.sandbox)
         for (case, number, given), answer in zip(asked, judged, strict=True):
@@ -288,7 +267,7 @@ class _Batch:
             elif not case.nothing:
                 case.nothing[number] = answer
 
-    def _ordered(self, case: _Case, numbers: Sequence[int]) -> list[int]:
+    def _ordered(self, case: Case, numbers: Sequence[int]) -> list[int]:
         """Instances with the gold's own witness rows first, the small ones before the large; its own as proposed."""
         if self.budget.own:
             return sorted(numbers)
@@ -296,39 +275,40 @@ class _Batch:
 
     # --- mutants ---
 
-    def _kill(self, cases: list[_Case]) -> None:
+    def _kill(self, cases: list[Case]) -> None:
         """Tell the golds from their mutants, prove these equivalent, or direct rows at the difference."""
         for case in cases:
-            with _charged_to(case):
+            with charged_to(case):
                 made = mutants_of(case.gold.names, self.database.dialect, self.profile.schema)
                 case.suspects = [Suspect(case.place, case.gold, mutant) for mutant in made]
                 self._queue(case, case.answers)
         suspects = [suspect for case in cases for suspect in case.suspects]
         pursue(suspects, self.sandbox, self.budget.homes)
         for case in cases:
-            with _charged_to(case):
+            with charged_to(case):
                 self._prove(case)
         pursue(suspects, self.sandbox, len(self.files.made))
         for number in range(self.budget.rounds):
             self._search(cases, number)
 
-    def _queue(self, case: _Case, numbers: Sequence[int] | dict[int, Answer]) -> None:
-        waiting = [(self.files.made[n], case.answers[n].digest) for n in numbers if n in case.answers]
+    def _queue(self, case: Case, numbers: Sequence[int] | dict[int, Answer]) -> None:
+        answers = case.answers
+        waiting = [(self.files.made[n], answers[n].digest) for n in numbers if n in answers]
         for suspect in case.suspects:
             if suspect.open:
                 suspect.waiting += waiting
 
-    def _prove(self, case: _Case) -> None:
+    def _prove(self, case: Case) -> None:
         for suspect in case.suspects:
             if suspect.open:
                 dialect = self.database.dialect
                 suspect.rule = proved_equivalent(suspect.gold.sql, suspect.mutant.sql, dialect, self.schema) or ""
 
-    def _search(self, cases: list[_Case], number: int) -> None:
+    def _search(self, cases: list[Case], number: int) -> None:
         """One round of rows directed at the difference between a gold and each mutant that survives."""
         proposals: dict[int, list[Proposal]] = {}
         for case in cases:
-            with _charged_to(case):
+            with charged_to(case):
                 for suspect in [s for s in case.suspects if s.open][: self.budget.searched]:
                     tree = parse_select(suspect.mutant.sql, self.database.dialect)
                     against = resolve(tree, self.database.dialect, self.profile.schema)
@@ -348,7 +328,7 @@ class _Batch:
 
     # --- outcome ---
 
-    def _choose(self, case: _Case) -> None:
+    def _choose(self, case: Case) -> None:
         """The instances of a gold; a mutant that was killed only on one left out is tried on these."""
         names = {number: self.files.made[number].name for number in case.answers}
         digests = {names[number]: answer.digest for number, answer in case.answers.items()}
@@ -367,13 +347,13 @@ class _Batch:
         case.full = {n: a for n, a in case.full.items() if names[n] in chosen}
         case.nothing = {n: a for n, a in case.nothing.items() if n in names and names[n] in chosen}
 
-    def _differences(self, cases: Sequence[_Case]) -> dict[int, str]:
+    def _differences(self, cases: Sequence[Case]) -> dict[int, str]:
         """For a few killed mutants of each gold, of different kinds, the first row that differs; by `id`."""
         shown = [(s, s.killer) for case in cases for s in _of_each_kind(case.suspects) if s.killer is not None]
         rows = both(shown, self.sandbox)
         return {id(s): difference(*pair, ordered=s.gold.ordered) for (s, _), pair in zip(shown, rows, strict=True)}
 
-    def _certificate(self, case: _Case, shown: dict[int, str], min_kill_rate: float) -> Certificate:
+    def _certificate(self, case: Case, shown: dict[int, str], min_kill_rate: float) -> Certificate:
         sql = case.gold.sql
         if case.fault:
             return Certificate(sql, "uncertifiable", f"it could not be examined: {case.fault}")

@@ -74,6 +74,8 @@ class Files:
 
     def own(self, gold: Gold, rows: Rows) -> int | None:
         """One more instance for `gold` alone."""
+        if self.full:
+            return None
         return self._write(self._own_name(gold), rows, 1)
 
     def _next_name(self) -> str:

@@ -1,0 +1,43 @@
+"""Golds on their way to a certificate."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+
+from agro_data.verify.answers import Answer, Gold
+from agro_data.verify.kills import Suspect
+
+
+@dataclass
+class Case:
+    """A gold on its way. `full` are the answers that hold and say something, by number of the instance, in the order
+    they are to be used; `nothing` is at most one that says nothing.
+    """
+
+    place: int
+    gold: Gold
+    homes: list[int] = field(default_factory=list)
+    full: dict[int, Answer] = field(default_factory=dict)
+    nothing: dict[int, Answer] = field(default_factory=dict)
+    refused: Counter[str] = field(default_factory=Counter)
+    suspects: list[Suspect] = field(default_factory=list)
+    fault: str = ""  # of this code, not of the gold
+
+    @property
+    def answers(self) -> dict[int, Answer]:
+        """What the gold is graded on, in order; nothing where all that it says is nothing."""
+        first = dict(islice(self.full.items(), 2))
+        return {**first, **self.nothing, **self.full} if self.full else {}
+
+
+@contextmanager
+def charged_to(case: Case) -> Iterator[None]:
+    """A fault that one gold brings out costs that gold, not its batch; the certificate says which."""
+    try:
+        yield
+    except Exception as error:
+        case.fault = f"{type(error).__name__}: {error}"
