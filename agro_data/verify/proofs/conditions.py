@@ -1,4 +1,4 @@
-"""Conditions and counts under what the schema says of NULL, of extremes and of parents."""
+"""Conditions and counts under what the schema says of NULL, of extremes, of parents and of groups."""
 
 from __future__ import annotations
 
@@ -24,6 +24,10 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
             if argument[0] == "lit" or (argument[0] == "col" and facts.never_null(argument)):
                 fired.add("not_null")
                 return ("agg", "count", False, None)
+        given = _coalesced(term)
+        if given is not None and facts.never_null(given):
+            fired.add("not_null")
+            return given
         return None
 
     where: list[Term] = []
@@ -53,9 +57,30 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
         select,
         where=conjuncts(where),
         outputs=tuple(rebuilt(term, change) for term in select.outputs),
-        having=conjuncts(rebuilt(term, change) for term in select.having),
+        having=conjuncts(_of_a_group(rebuilt(term, change), bool(select.group), fired) for term in select.having),
         order=tuple(replace(key, term=rebuilt(key.term, change)) for key in select.order),
     )
+
+
+def _coalesced(term: Term) -> Term | None:
+    """The column of `COALESCE(column, ...)`."""
+    if term[0] != "fn" or term[1] != "Coalesce":
+        return None
+    first = dict(term[2]).get("this")
+    return first if first is not None and first[0] == "col" else None
+
+
+def _of_a_group(term: Term, grouped: bool, fired: set[str]) -> Term:
+    """What a HAVING says of COUNT(*), which is never below 1 where there is a GROUP BY."""
+    count, one = ("agg", "count", False, None), ("lit", "number", "1")
+    same = {
+        ("<>", *sorted((count, one), key=repr)): ("<", one, count),
+        ("<=", count, one): ("=", *sorted((count, one), key=repr)),
+    }
+    if not grouped or term not in same:
+        return term
+    fired.add("group_rows")
+    return same[term]
 
 
 def _extreme(term: Term, facts: Facts) -> Term:

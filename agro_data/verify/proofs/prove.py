@@ -4,8 +4,8 @@ Both queries are brought into a normal form; equal forms are equal queries. Each
 
 | rule | what it says |
 | --- | --- |
-| `normal_form` | names, parentheses, order of AND, OR, =, +, * and inner joins; BETWEEN; IN a list; NOT moved inward |
-| `not_null` | COUNT(c) is COUNT(*), `c IS NOT NULL` is true, where c is never NULL by the schema or a condition |
+| `normal_form` | names, parentheses, order of AND, OR, =, +, * and inner joins; BETWEEN; IN a list; NOT inward; LIKE |
+| `not_null` | COUNT(c) is COUNT(*), COALESCE(c, 0) is c, `c IS NOT NULL` is true, where c is never NULL |
 | `null_rejected` | LEFT JOIN is JOIN where a condition rejects the rows without a partner |
 | `foreign_key` | a parent joined along an enforced foreign key and not asked for; LEFT JOIN to it; IN its keys |
 | `key` | what a key determines: DISTINCT, GROUP BY and ORDER BY beyond it, a self join on it, a LEFT JOIN to it |
@@ -13,6 +13,7 @@ Both queries are brought into a normal form; equal forms are equal queries. Each
 | `single_row` | one row needs no DISTINCT, ORDER BY or LIMIT; groups of one row need no aggregate |
 | `set` | IN, EXISTS, UNION, INTERSECT, EXCEPT, MIN and MAX do not see duplicates |
 | `extreme` | no value of a column lies beyond its MAX or MIN over the whole table |
+| `group_rows` | no group is empty: `COUNT(*) <> 1` is `COUNT(*) > 1` |
 | `unordered` | an order that nobody sees |
 | `group_distinct` | GROUP BY without aggregates is DISTINCT; HAVING on group keys is WHERE |
 | `same_from` | a set operation of two SELECTs of one FROM is one SELECT with OR, AND, AND NOT |
@@ -62,7 +63,7 @@ def proved_equivalent(gold_sql: str, other_sql: str, dialect: Dialect, schema: S
 @lru_cache(maxsize=4096)
 def _read(sql: str, dialect: Dialect, schema: Schema) -> Query:
     columns = {table.name: {c.name: c.declared_type for c in table.columns} for table in schema.tables}
-    return read(resolve(parse_select(sql, dialect), dialect, columns))
+    return read(resolve(parse_select(sql, dialect), dialect, columns), dialect)
 
 
 @lru_cache(maxsize=4096)

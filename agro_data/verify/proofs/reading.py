@@ -9,6 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from agro_data.databases.opening import folded
+from agro_data.databases.types import Dialect
 from agro_data.sql.scope import Resolution, Scope, Source, leftmost
 from agro_data.verify.proofs.terms import (
     Combined,
@@ -44,16 +45,17 @@ _UNSTABLE_NAMES = frozenset({"random", "randomblob", "changes", "last_insert_row
 _NOISE = frozenset({"big_int", "safe", "typed", "negate"})
 
 
-def read(found: Resolution) -> Query:
+def read(found: Resolution, dialect: Dialect) -> Query:
     """The query of a resolved tree. Raises `NotUnderstood`."""
     if found.problems:
         raise NotUnderstood(found.problems[0][1])
-    return _Reader(found).query(found.tree, {})
+    return _Reader(found, dialect).query(found.tree, {})
 
 
 class _Reader:
-    def __init__(self, found: Resolution) -> None:
+    def __init__(self, found: Resolution, dialect: Dialect) -> None:
         self.found = found
+        self.dialect = dialect
         self.aliases: dict[int, str] = {}
         self.positions: dict[str, dict[str, int]] = {}  # alias of a derived table -> column -> position
         self.ctes: Mapping[str, exp.CTE] = {}
@@ -292,12 +294,19 @@ class _Reader:
         if isinstance(node, exp.Anonymous) and node.name.lower() in ("total", "group_concat", "string_agg"):
             raise NotUnderstood(node.name)
         values = self._values(node, scope)
+        if self._caseless(node):
+            values = tuple((slot, _lower(value) if slot == "expression" else value) for slot, value in values)
         if isinstance(node, exp.Like) and node.args.get("negate"):
             return ("not", ("fn", "Like", values))
         if isinstance(node, (exp.Add, exp.Mul)):
             sides = sorted((value for _, value in values), key=repr)
             return ("fn", type(node).__name__, (("left", sides[0]), ("right", sides[1])))
         return ("fn", type(node).__name__, values)
+
+    def _caseless(self, node: exp.Expr) -> bool:
+        """A LIKE that does not see the case of ASCII letters, and has no letter for an escape."""
+        like = isinstance(node, exp.ILike) or (isinstance(node, exp.Like) and self.dialect == "sqlite")
+        return like and not isinstance(node.parent, exp.Escape)
 
     def _values(self, node: exp.Expr, scope: Scope) -> tuple[Term, ...]:
         return tuple(
@@ -314,3 +323,10 @@ class _Reader:
         if isinstance(value, list):
             return tuple(self._value(item, scope) for item in value)
         return ("lit", "setting", str(value))
+
+
+def _lower(term: Term) -> Term:
+    """A text literal with its ASCII letters in lower case."""
+    if term[:2] != ("lit", "text"):
+        return term
+    return ("lit", "text", "".join(c.lower() if c.isascii() else c for c in term[2]))

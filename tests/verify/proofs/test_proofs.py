@@ -93,3 +93,21 @@ def test_every_mutant_that_is_proved_equivalent_agrees(gold: str, seed: int) -> 
 @pytest.mark.parametrize("sql", ["SELECT", "SELECT nothing FROM customer", "SELECT random() FROM customer"])
 def test_what_is_not_understood_is_not_proved(sql: str) -> None:
     assert proved_equivalent(sql, sql, "sqlite", SHOP) is None
+
+
+@pytest.mark.parametrize(
+    ("dialect", "pattern", "other", "same"),
+    [
+        ("sqlite", "LIKE 'Fra%'", "LIKE 'fRA%'", True),
+        ("sqlite", "LIKE 'Ä%'", "LIKE 'ä%'", False),  # SQLite folds ASCII letters only
+        ("sqlite", "LIKE 'aA%' ESCAPE 'A'", "LIKE 'aa%' ESCAPE 'A'", False),
+        ("sqlite", "GLOB 'Fra*'", "GLOB 'fra*'", False),
+        ("duckdb", "ILIKE 'Fra%'", "ILIKE 'fRA%'", True),
+        ("duckdb", "LIKE 'Fra%'", "LIKE 'fra%'", False),
+    ],
+)
+def test_the_case_of_a_pattern_counts_where_the_engine_sees_it(
+    dialect: Dialect, pattern: str, other: str, same: bool
+) -> None:
+    queries = [f"SELECT city FROM customer WHERE name {test}" for test in (pattern, other)]
+    assert (proved_equivalent(*queries, dialect, SHOP) is not None) == same
