@@ -110,7 +110,7 @@ def main() -> None:
     for way in ways:
         golds = [g for g in read(arguments.predictions) if not arguments.only or g.db_id in arguments.only]
         if way == "pool":
-            seconds = measure_pool(golds, arguments.databases)
+            seconds = measure_pool(golds, arguments.databases, arguments.seed)
         elif way == "shared":
             seconds = measure_shared(golds, arguments.databases, arguments.shared, arguments.golds, arguments.seed)
         else:
@@ -155,7 +155,7 @@ def measure(golds: Sequence[Gold], databases: Path, wanted: int, seed: int, way:
     return spent
 
 
-def measure_pool(golds: Sequence[Gold], databases: Path) -> float:
+def measure_pool(golds: Sequence[Gold], databases: Path, seed: int) -> float:
     """The instances that the evaluator builds for these golds. Gives the CPU seconds of building."""
     found = {database.db_id: database for database in find_databases(databases).databases}
     by_database: dict[Database, list[str]] = {}
@@ -163,7 +163,7 @@ def measure_pool(golds: Sequence[Gold], databases: Path) -> float:
         by_database.setdefault(found[gold.db_id], []).append(gold.sql)
     before = _cpu()
     with tempfile.TemporaryDirectory() as place:
-        made = built(by_database, Path(place), workers=1)
+        made = built(by_database, Path(place), workers=1, seed=seed)
         seconds = _cpu() - before
         for note in made.notes:
             print(note)

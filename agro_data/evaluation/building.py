@@ -27,22 +27,28 @@ class _Task:
     source: Database
     golds: tuple[str, ...]
     cache: Path
+    seed: int
 
     @property
     def folder(self) -> Path:
         """Where the instances for just these golds are, or will be."""
-        own = stable_hash([self.source.content_hash, self.golds, code_version()])[:16]
+        own = stable_hash([self.source.content_hash, self.golds, self.seed, code_version()])[:16]
         return self.cache / "evaluation-instances" / f"{self.source.db_id}-{own}"
 
 
 def built(
-    golds: Mapping[Database, Sequence[str]], cache: Path, workers: int = 2, progress: Reporter = silent
+    golds: Mapping[Database, Sequence[str]],
+    cache: Path,
+    workers: int = 2,
+    progress: Reporter = silent,
+    *,
+    seed: int = 0,
 ) -> Instances:
     """Instances that tell the golds from their mutants, made once and kept in `cache`.
 
     A gold for which none could be made is graded on the source alone, and named in `notes`.
     """
-    tasks = [_Task(source, tuple(sorted(set(sqls))), cache) for source, sqls in golds.items()]
+    tasks = [_Task(source, tuple(sorted(set(sqls))), cache, seed) for source, sqls in golds.items()]
     done = 0
     progress("instances", done, len(tasks), "databases")
 
@@ -72,7 +78,7 @@ def _build(task: _Task) -> None:
         return
     profile = cached_profile(task.source, task.cache / "profiles")
     with Sandbox(1, LIMITS) as sandbox:
-        pool = certify(task.source, profile, task.golds, sandbox, task.folder, seed_of(0, task.source.db_id))
+        pool = certify(task.source, profile, task.golds, sandbox, task.folder, seed_of(task.seed, task.source.db_id))
     kept: list[dict[str, Any]] = [
         {"sql": c.sql, "reason": c.reason, "detail": c.detail, "files": [Path(name).name for name in c.instances]}
         for c in pool.certificates

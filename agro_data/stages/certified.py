@@ -36,8 +36,11 @@ def certified(
     budget: Budget,
     prefix: str,
     min_kill_rate: float,
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """CERTIFIED rows of one batch, and the others with the reason. Instances are written in `folder`."""
+) -> tuple[pl.DataFrame, pl.DataFrame, tuple[str, ...]]:
+    """CERTIFIED rows of one batch, the others with the reason, and which instances could not be made.
+
+    Instances are written in `folder`.
+    """
     records = distinct.to_dicts()
     pool = certify(
         database,
@@ -53,7 +56,7 @@ def certified(
     pairs = list(zip(records, pool.certificates, strict=True))
     kept = [record | _columns(found) for record, found in pairs if found.ok]
     refused = [_refused(record, found) for record, found in pairs if not found.ok]
-    return rows(kept, CERTIFIED), rows(refused, REJECTED)
+    return rows(kept, CERTIFIED), rows(refused, REJECTED), pool.problems
 
 
 def uncertified(distinct: pl.DataFrame) -> pl.DataFrame:

@@ -7,6 +7,7 @@ through the stages before: rows that fail here are made up for as those that fai
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from math import ceil
 from pathlib import Path
@@ -32,6 +33,7 @@ BATCHES = 8  # of one database, at most: each needs files of its own
 ROUNDS = 3  # the first, and what makes up for rows that fail
 SHARE = 4  # each round has a fourth of the files that the one before had
 SPARE = 1.1  # certified queries for each that is asked for, so that selection has a choice
+UNMADE = "unmade"  # below the work folder: instances that could not be made, by shard
 LIMITS = Limits(seconds=5.0, steps=3_000_000)  # of a statement on an instance: small files, about a tenth of a second
 
 
@@ -50,9 +52,13 @@ def run_certified(context: Context, workers: int, progress: Reporter) -> Outcome
         if not more:
             break
         problems += _make_up(more, number + 1, workers, progress)
-    held = tally.rows(work, "certified")
     return Outcome(
-        tally.rows(work, "distinct"), held, tally.reasons(work, "certified"), _figures(work), problems=problems
+        tally.rows(work, "distinct"),
+        tally.rows(work, "certified"),
+        tally.reasons(work, "certified"),
+        _figures(work),
+        problems=problems,
+        notes=[line for file in sorted((work.root / UNMADE).glob("*.json")) for line in json.loads(file.read_text("utf-8"))],
     )
 
 
@@ -88,7 +94,7 @@ def _certify(task: Task) -> int:
         context.work.write("certified", task.shard, uncertified(frame))
         return frame.height
     part = (1 - 1 / SHARE) / SHARE**number / batches
-    kept, refused = certified(
+    kept, refused, unmade = certified(
         frame,
         context.database(task.db_id),
         context.profile(task.db_id),
@@ -99,6 +105,8 @@ def _certify(task: Task) -> int:
         prefix=f"{number}{place}-",
         min_kill_rate=context.config.min_kill_rate,
     )
+    if unmade:
+        context.work.write_json(f"{UNMADE}/{task.shard}.json", unmade)
     context.work.write("certified", task.shard, kept, refused)
     return kept.height
 
