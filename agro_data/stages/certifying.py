@@ -58,8 +58,13 @@ def run_certified(context: Context, workers: int, progress: Reporter) -> Outcome
         tally.reasons(work, "certified"),
         _figures(work),
         problems=problems,
-        notes=[line for file in sorted((work.root / UNMADE).glob("*.json")) for line in json.loads(file.read_text("utf-8"))],
+        notes=_unmade(work),
     )
+
+
+def _unmade(work: Work) -> list[str]:
+    files = sorted((work.root / UNMADE).glob("*.json"))
+    return [line for file in files for line in json.loads(file.read_text(encoding="utf-8"))]
 
 
 # --- batches -------------------------------------------------------------------------------------------------------
