@@ -13,6 +13,8 @@ from agro_data.verify.proofs.terms import (
     rebuilt,
 )
 
+_RANKS = (("fn", "Rank"), ("fn", "DenseRank"), ("fn", "RowNumber"))
+
 
 def simplified(select: Select, known: Known, fired: set[str]) -> Select:
     """COUNT(c) as COUNT(*) where c is never NULL; conditions that always hold, left out."""
@@ -37,6 +39,10 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
         guard = term[0] == "not" and test[0] == "isnull" and test[1][0] == "col"
         if guard and Facts(known, replace(select, where=tuple(rest))).never_null(test[1]):
             fired.add("not_null")
+            continue
+        counted = _of_a_rank(term, select, fired)
+        if counted != term:
+            where.append(counted)
             continue
         closer = _extreme(term, facts)
         if closer != term:
@@ -70,17 +76,40 @@ def _coalesced(term: Term) -> Term | None:
     return first if first is not None and first[0] == "col" else None
 
 
+def _counting(term: Term, subject: Term) -> Term | None:
+    """What a comparison with 1 says of a number that counts from 1; None if it is none."""
+    one = ("lit", "number", "1")
+    equal = ("=", *sorted((subject, one), key=repr))
+    above = ("<", one, subject)
+    return {
+        ("<>", *sorted((subject, one), key=repr)): above,
+        ("<=", subject, one): equal,
+        ("<", subject, ("lit", "number", "2")): equal,
+        ("<=", ("lit", "number", "2"), subject): above,
+    }.get(term)
+
+
 def _of_a_group(term: Term, grouped: bool, fired: set[str]) -> Term:
     """What a HAVING says of COUNT(*), which is never below 1 where there is a GROUP BY."""
-    count, one = ("agg", "count", False, None), ("lit", "number", "1")
-    same = {
-        ("<>", *sorted((count, one), key=repr)): ("<", one, count),
-        ("<=", count, one): ("=", *sorted((count, one), key=repr)),
-    }
-    if not grouped or term not in same:
+    same = _counting(term, ("agg", "count", False, None)) if grouped else None
+    if same is None:
         return term
-    fired.add("group_rows")
-    return same[term]
+    fired.add("from_one")
+    return same
+
+
+def _of_a_rank(term: Term, select: Select, fired: set[str]) -> Term:
+    """What a WHERE says of a rank that a query in FROM computes: ranks count from 1."""
+    for source in select.sources:
+        if not isinstance(source.query, Select) or source.left:
+            continue
+        for name, output in zip(source.columns, source.query.outputs, strict=True):
+            ranks = output[:2] == ("fn", "Window") and dict(output[2])["this"][:2] in _RANKS
+            same = _counting(term, ("col", source.alias, name)) if ranks else None
+            if same is not None:
+                fired.add("from_one")
+                return same
+    return term
 
 
 def _extreme(term: Term, facts: Facts) -> Term:

@@ -13,7 +13,7 @@ Both queries are brought into a normal form; equal forms are equal queries. Each
 | `single_row` | one row needs no DISTINCT, ORDER BY or LIMIT; groups of one row need no aggregate |
 | `set` | IN, EXISTS, UNION, INTERSECT, EXCEPT, MIN and MAX do not see duplicates |
 | `extreme` | no value of a column lies beyond its MAX or MIN over the whole table |
-| `group_rows` | no group is empty: `COUNT(*) <> 1` is `COUNT(*) > 1` |
+| `from_one` | ranks, and rows of a group, count from 1: `COUNT(*) <> 1` is `COUNT(*) > 1`, `r <= 1` is `r = 1` |
 | `unordered` | an order that nobody sees |
 | `group_distinct` | GROUP BY without aggregates is DISTINCT; HAVING on group keys is WHERE |
 | `same_from` | a set operation of two SELECTs of one FROM is one SELECT with OR, AND, AND NOT |

@@ -128,7 +128,8 @@ class Normaliser:
             select = self._unseen(select, repeats, ordered)
             if not windowed(select):
                 select = inner_joins(select, self.known, self.fired)
-                select = simplified(select, self.known, self.fired)
+            select = simplified(select, self.known, self.fired)
+            if not windowed(select):
                 select = fewer_sources(select, repeats, self.known, self.fired)
                 select = grouped(select, self.known, self.fired)
                 select = few_rows(select, self.known, self.fired)
