@@ -31,6 +31,7 @@ from agro_data.verify.cases import Case, charged_to
 from agro_data.verify.kills import Suspect, both, difference, pursue
 from agro_data.verify.making import Files
 from agro_data.verify.mutants import mutants_of
+from agro_data.verify.ordering import order_is_open
 from agro_data.verify.pool import BYTES, FILES, PER_GOLD, Certificate, Fate, Pool, choose
 from agro_data.verify.proofs import proved_equivalent
 
@@ -299,9 +300,11 @@ class _Batch:
                 suspect.waiting += waiting
 
     def _prove(self, case: Case) -> None:
+        dialect = self.database.dialect
         for suspect in case.suspects:
-            if suspect.open:
-                dialect = self.database.dialect
+            if suspect.open and case.gold.ordered and order_is_open(suspect.mutant.sql, dialect):
+                suspect.stillborn = True  # that its rows came in order here says nothing
+            elif suspect.open:
                 suspect.rule = proved_equivalent(suspect.gold.sql, suspect.mutant.sql, dialect, self.schema) or ""
 
     def _search(self, cases: list[Case], number: int) -> None:

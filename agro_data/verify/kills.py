@@ -27,7 +27,7 @@ class Suspect:
     waiting: list[tuple[Instance, str]] = field(default_factory=list)
     killer: Instance | None = None
     rule: str = ""  # that proves it equivalent
-    stillborn: bool = False  # it does not run at all, so it says nothing
+    stillborn: bool = False  # it says nothing: it does not run at all, or what it answers is left to chance
     ran: bool = False
     slow: int = 0
 

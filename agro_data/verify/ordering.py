@@ -20,6 +20,15 @@ def orders(sql: str, dialect: Dialect) -> bool:
         return False
 
 
+def order_is_open(sql: str, dialect: Dialect) -> bool:
+    """Whether the rows of a query, all of which are in its answer, come in the order that the engine likes."""
+    try:
+        tree = parse_select(sql, dialect)
+    except SqlRefused:
+        return False
+    return tree.args.get("order") is None and tree.args.get("limit") is None
+
+
 @cache
 def order_keys(sql: str, dialect: Dialect) -> tuple[int, ...] | None:
     """The output columns (from 0) that a query orders by at top level; None if a key is not among its outputs."""

@@ -185,3 +185,11 @@ def test_a_bar_that_is_not_reached_makes_a_gold_weak(sandbox: Sandbox, tmp_path:
     assert made.reason == "weak"
     assert f"{made.count('killed')} of {made.total - made.count('equivalent')} mutants" in made.detail
     assert made.instances
+
+
+def test_an_order_that_only_the_engine_keeps_is_no_mutant_that_survives(sandbox: Sandbox, tmp_path: Path) -> None:
+    """Groups come sorted from SQLite whether asked or not."""
+    gold = "SELECT city, COUNT(*) FROM customer GROUP BY city ORDER BY city"
+    (certificate,) = certified(shop(tmp_path, "sqlite"), sandbox, tmp_path / "pool", [gold]).certificates
+    assert certificate.ok, certificate.detail
+    assert not [fate for fate in certificate.survivors if "ORDER BY" in fate.what]

@@ -82,6 +82,8 @@ def _of_predicate(place: Place, part: exp.Expr, label: str) -> Iterator[Edit]:
             yield Edit("list", label, item, "not in the list", (Change(core, "expressions", rest),))
     for node in local_nodes(core):
         is_number = isinstance(node, exp.Literal) and not node.is_string
+        if node.arg_key == "format":
+            continue  # of a date: nobody mistakes '%Y' for '%y'
         if (_is_text(place, node) or is_number) and not isinstance(core, exp.Like):
             yield from _literal(place, node, label)
 

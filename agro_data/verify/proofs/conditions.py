@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from agro_data.databases.opening import folded
 from agro_data.verify.proofs.facts import Facts, Known
 from agro_data.verify.proofs.terms import (
     Select,
@@ -26,11 +27,17 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
             if argument[0] == "lit" or (argument[0] == "col" and facts.never_null(argument)):
                 fired.add("not_null")
                 return ("agg", "count", False, None)
+            return _told_by_partner(term, 3, facts, fired)
+        if term[0] == "isnull":
+            return _told_by_partner(term, 1, facts, fired)
         given = _coalesced(term)
         if given is not None and facts.never_null(given):
             fired.add("not_null")
             return given
         return None
+
+    def partners(term: Term) -> Term | None:
+        return _told_by_partner(term, 1, facts, fired) if term[0] == "isnull" else None
 
     where: list[Term] = []
     for number, term in enumerate(select.where):
@@ -40,7 +47,7 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
         if guard and Facts(known, replace(select, where=tuple(rest))).never_null(test[1]):
             fired.add("not_null")
             continue
-        counted = _of_a_rank(term, select, fired)
+        counted = rebuilt(_of_a_rank(term, select, fired), partners)
         if counted != term:
             where.append(counted)
             continue
@@ -66,6 +73,18 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
         having=conjuncts(_of_a_group(rebuilt(term, change), bool(select.group), fired) for term in select.having),
         order=tuple(replace(key, term=rebuilt(key.term, change)) for key in select.order),
     )
+
+
+def _told_by_partner(term: Term, place: int, facts: Facts, fired: set[str]) -> Term | None:
+    """COUNT(c) or `c IS NULL`, where c is NULL only for want of a partner: of the first such column of its source."""
+    column = term[place]
+    source = facts.sources.get(column[1]) if column[0] == "col" else None
+    spec = facts.spec(column[1]) if source is not None and source.left else None
+    always = sorted(folded(c.name) for c in spec.columns if not c.nullable) if spec is not None else []
+    if column[-1] not in always or column[-1] == always[0]:
+        return None
+    fired.add("null_together")
+    return (*term[:place], ("col", column[1], always[0]), *term[place + 1 :])
 
 
 def _coalesced(term: Term) -> Term | None:
