@@ -73,7 +73,13 @@ class Facts:
     def declared(self, column: Term) -> bool:
         """Never NULL by declaration, in a source that always has its row."""
         source, spec = self.sources.get(column[1]), self.spec(column[1])
-        if source is None or spec is None or source.left:
+        if source is None or source.left:
+            return False
+        if isinstance(source.query, Select):
+            output = source.query.outputs[source.columns.index(column[2])]
+            counts = output[0] == "agg" and output[1] == "count"
+            return counts or (output[0] == "col" and Facts(self.known, source.query).never_null(output))
+        if spec is None:
             return False
         return any(folded(c.name) == column[2] and not c.nullable for c in spec.columns)
 
