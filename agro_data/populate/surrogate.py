@@ -168,7 +168,9 @@ def _row_count(table: TableProfile, schema: Schema, rows: int) -> int:
         return max(_rounded(table.rows), _LOOKUP_ROWS[0])
     if any(spec.is_unique(key.columns) for key in keys):
         return max(1, rows * 3 // 4)  # one to one: some parents go without
-    narrow = [_most(c.declared_type, c.kind) for c in spec.columns if spec.is_unique((c.name,)) and c.kind == "integer"]
+    narrow = [
+        largest(c.declared_type, c.kind) for c in spec.columns if spec.is_unique((c.name,)) and c.kind == "integer"
+    ]
     leaf = bool(keys) and not any(key.ref_table == table.name for key in schema.foreign_keys)
     return min([rows * 2 if leaf or table.kind in ("event", "bridge") else rows, *map(int, narrow)])
 
@@ -192,7 +194,7 @@ def _hint(table: TableProfile, column: ColumnProfile, spec: TableSpec, count: in
     )
     maker = hint.maker
     if isinstance(maker, Number):
-        high = min(maker.high, _most(place.declared_type, place.kind))
+        high = min(maker.high, largest(place.declared_type, place.kind))
         decimals = 0 if column.integral else maker.decimals
         hint = replace(hint, maker=replace(maker, low=min(maker.low, high), high=high, decimals=decimals))
     return hint
@@ -213,8 +215,8 @@ def _rounded(count: int) -> int:
     return round(count / step) * step
 
 
-def _most(declared_type: str, kind: Kind) -> float:
-    """The largest number that the declared type holds."""
+def largest(declared_type: str, kind: Kind) -> float:
+    """The largest number that a declared type holds."""
     text = declared_type.upper().replace(" ", "")
     sized = re.fullmatch(r"(?:DECIMAL|NUMERIC|DEC)\((\d+)(?:,(\d+))?\)", text)
     if sized:

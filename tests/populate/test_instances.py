@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from agro_data.databases.catalog import find_databases
+from agro_data.databases.types import Cell
 from agro_data.populate.instances import compose, focus_of, instance_schema, instances, random_rows, witnesses
-from agro_data.populate.schema import Rows, Schema
+from agro_data.populate.instances.values import holds
+from agro_data.populate.schema import ColumnSpec, Rows, Schema
 from agro_data.populate.writer import write_duckdb, write_sqlite
-from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.profile import DatabaseProfile, Kind
 from agro_data.profiling.profiler import profile_database
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import Resolution, resolve
@@ -132,3 +134,24 @@ def test_duckdb_accepts_instances(school: DatabaseProfile, tmp_path: Path) -> No
     schema = instance_schema(profile)
     for number, rows in enumerate(islice(instances(read(profile, QUERIES[3]), schema, profile, seed=1), 3)):
         assert write_duckdb(schema, rows, tmp_path / f"{number}.duckdb").stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("declared", "kind", "value", "held"),
+    [
+        ("DATE", "date", "2019", False),
+        ("DATE", "date", "2019-02-28", True),
+        ("DATE", "date", "2019-02-30", False),
+        ("TIMESTAMP", "datetime", "2019-02-28 10:00:00", True),
+        ("DECIMAL(6,4)", "real", 120.0, False),
+        ("DECIMAL(6,4)", "real", 12.5, True),
+        ("TINYINT", "integer", 300, False),
+        ("BOOLEAN", "boolean", 2, False),
+        ("INTEGER", "integer", "birch", False),
+        ("VARCHAR", "text", "birch", True),
+        ("UUID", "text", "birch", False),
+        ("DATE", "date", None, True),
+    ],
+)
+def test_what_a_column_of_duckdb_holds(declared: str, kind: Kind, value: Cell, held: bool) -> None:
+    assert holds(value, ColumnSpec("c", declared, kind)) == held

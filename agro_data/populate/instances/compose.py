@@ -113,7 +113,8 @@ class _Composer:
                 column: fit(chosen[cell.number] if isinstance(cell, Unknown) else cell, spec.by_name[column])
                 for column, cell in row.cells.items()
             }
-            out.append((row.table, cells))
+            held = {column: cell for column, cell in cells.items() if self.draws.can_hold((row.table, column), cell)}
+            out.append((row.table, held))
         return out
 
     def _choose(self, places: Sequence[Place]) -> Cell:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from functools import partial
 
 from agro_data.databases.types import Cell
 from agro_data.populate.instances.proposal import Focus, Place
-from agro_data.populate.instances.values import beside, fit, fresh, observed
+from agro_data.populate.instances.values import beside, fit, fresh, holds, observed
 from agro_data.populate.schema import ColumnSpec, Schema, stream
 from agro_data.profiling.profile import DatabaseProfile
 
@@ -45,6 +47,11 @@ class Draws:
         """`value` stands in the column: `new` will not give it."""
         self._column(place).used.add(value)
 
+    def can_hold(self, place: Place, value: Cell) -> bool:
+        """Whether the engine lets `value` stand in the column; SQLite lets all."""
+        table, name = place
+        return self._profile.dialect == "sqlite" or holds(value, self._schema.by_name[table].by_name[name])
+
     def _column(self, place: Place) -> _Column:
         found = self._columns.get(place)
         if found is None:
@@ -52,10 +59,11 @@ class Draws:
             spec = self._schema.by_name[table].by_name[name]
             profile = self._profile.table(table).column(name)
             rng = stream(self._seed, "draw", table, name)
-            literals = list(self._focus.literals.get(place, ()))
+            may = partial(self.can_hold, place)
+            literals = list(filter(may, self._focus.literals.get(place, ())))
             nulls = min(profile.null_share, _MOST_NULL) if spec.nullable else 0.0
             known = [fit(value, spec) for value in observed(profile)]
-            found = _Column(spec, literals, known, nulls, self._of_kind.get(spec.kind, []), rng)
+            found = _Column(spec, literals, known, nulls, self._of_kind.get(spec.kind, []), rng, may)
             self._columns[place] = found
         return found
 
@@ -69,16 +77,18 @@ class _Column:
         nulls: float,
         elsewhere: list[Cell],
         rng: random.Random,
+        may: Callable[[Cell], bool],
     ) -> None:
-        self.spec, self.observed, self.rng = spec, known, rng
+        self.spec, self.observed, self.rng, self.may = spec, known, rng, may
         self.nulls = max(nulls, 0.1) if nulls else 0.0
-        self.elsewhere = [value for value in elsewhere if value not in literals]
+        self.elsewhere = [value for value in elsewhere if value not in literals and may(value)]
         self.near = list(literals)
         for value in literals:
-            neighbours = beside(value, spec)
+            neighbours = list(filter(may, beside(value, spec)))
             self.near += rng.sample(neighbours, min(2, len(neighbours)))
         numbers = rng.sample(range(_POOL * 3), rng.randint(3, _POOL))
-        self.pool = list(dict.fromkeys(fresh(spec, known, number, rng) for number in numbers))
+        pool = dict.fromkeys(fresh(spec, known, number, rng) for number in numbers)
+        self.pool = list(filter(may, pool)) or list(filter(may, known)) or list(pool)
         self.used: set[Cell] = set()
         self.number = 0
 
@@ -110,7 +120,7 @@ class _Column:
             start = self.number if self.spec.kind in ("integer", "real", "boolean") else self.rng.randrange(30)
             value = fresh(self.spec, self.observed, self.number + start % 7, self.rng)
             self.number += 1
-            if value not in self.used:
+            if value not in self.used and self.may(value):
                 self.used.add(value)
-                break
-        return value
+                return value
+        return value if self.may(value) else self.rng.choice(self.pool)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, time, timedelta
 
 from agro_data.databases.types import Cell
 from agro_data.populate.schema import ColumnSpec
+from agro_data.populate.surrogate import largest
 from agro_data.profiling.profile import ColumnProfile
 
 _WHOLE = re.compile(r"[+-]?\d{1,15}")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 WORDS = (
     "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "haven", "inlet", "jetty", "knoll", "larch",
     "maple", "north", "ochre", "prism", "quartz", "ridge", "slate", "tulip",
@@ -36,6 +38,32 @@ def fit(value: Cell, column: ColumnSpec) -> Cell:
     if isinstance(value, int | float) and column.kind in ("text", "date", "datetime", "time"):
         return str(value)
     return value
+
+
+def holds(value: Cell, column: ColumnSpec) -> bool:
+    """Whether a column of DuckDB, which keeps to its type, can hold `value`: one cell that it cannot costs a file."""
+    if value is None:
+        return True
+    if isinstance(value, str):
+        readers = {"date": date.fromisoformat, "datetime": datetime.fromisoformat, "time": time.fromisoformat}
+        if column.declared_type.upper() == "UUID":
+            return _UUID.fullmatch(value) is not None
+        return column.kind in ("text", "blob", "other") or (
+            column.kind in readers and _reads(readers[column.kind], value)
+        )
+    if isinstance(value, int | float):
+        if column.kind == "boolean":
+            return value in (0, 1)
+        return column.kind in ("integer", "real") and abs(value) <= largest(column.declared_type, column.kind)
+    return column.kind == "blob"
+
+
+def _reads(reader: Callable[[str], object], value: str) -> bool:
+    try:
+        reader(value)
+    except ValueError:
+        return False
+    return True
 
 
 def observed(column: ColumnProfile) -> list[Cell]:
