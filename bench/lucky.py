@@ -47,6 +47,7 @@ from agro_data.sql.scope import Resolution, resolve
 from agro_data.stages.certifying import BATCH, BATCHES, SHARE
 from agro_data.verify.certificate import Budget, certify
 from agro_data.verify.equivalence import Mode, compare
+from agro_data.verify.ordering import order_keys
 from agro_data.verify.pool import BYTES, FILES
 from agro_data.verify.ties import chance_in, probes_of
 from bench.tables import show
@@ -54,6 +55,7 @@ from bench.tables import show
 TRIES = 3  # proposals for each instance that is wanted
 TOGETHER = 16  # golds whose statements are run in one call
 LIMITS = Limits(seconds=60.0, steps=20_000_000)  # the steps decide: a busy machine changes nothing
+MODES: tuple[Mode, ...] = ("spider", "strict", "intent")
 CURVE = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30)
 
 
@@ -300,15 +302,15 @@ def grade(golds: Sequence[Gold], sandbox: Sandbox) -> None:
             asked += [(database, spider_statement(spider_prediction(p.sql))) for p in gold.predictions]
     results = iter(sandbox.run_many(asked, want="rows"))
     for gold in golds:
-        ordered = spider_ordered(gold.sql)
+        ordered, keys = spider_ordered(gold.sql), order_keys(gold.sql, "sqlite")
         for number, database in enumerate(gold.valid, 1):
             right = next(results)
             for prediction in gold.predictions:
                 said = next(results)
-                for mode in ("spider", "strict"):
+                for mode in MODES:
                     if mode in prediction.caught:
                         continue
-                    same = said.ok and compare(mode, right.rows, said.rows, ordered=ordered).equal
+                    same = said.ok and compare(mode, right.rows, said.rows, ordered=ordered, keys=keys).equal
                     if not same:
                         prediction.caught[mode] = number
                         if mode == "spider":
@@ -350,8 +352,7 @@ def print_figures(way: str, golds: Sequence[Gold], wanted: int, seconds: float) 
     total = sum(p.count for _, p in lucky), len(lucky), sum(p.count for _, p in right), len(right)
     title = "{}: {} lucky ({} distinct), {} suite-correct ({} distinct)".format(way, *total)
     steps = [n for n in CURVE if n <= wanted]
-    modes: tuple[Mode, ...] = ("spider", "strict")
-    show(title + ", by number of instances", columns, [line(n, every, n, mode) for mode in modes for n in steps])
+    show(title + ", by number of instances", columns, [line(n, every, n, mode) for mode in MODES for n in steps])
     by_database = {db_id: [(g, p) for g, p in every if g.db_id == db_id] for db_id in sorted({g.db_id for g in golds})}
     show(f"{way}: by database", columns, [line(d, some, wanted, "spider") for d, some in by_database.items()])
     valid = [len(gold.valid) for gold in golds]
