@@ -41,6 +41,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="keep the corpus here")
     parser.add_argument("--embedding-model", default=agro_data.BuildConfig("x").embedding_model)
+    parser.add_argument("--no-certify", action="store_true", help="build without certificates")
     parser.add_argument("--speed-only", action="store_true", help="leave out what is measured after the build")
     parser.add_argument("--json", type=Path, help="write the figures here")
     arguments = parser.parse_args()
@@ -51,6 +52,7 @@ def main() -> None:
         seed=arguments.seed,
         only=named_in(arguments.questions) if arguments.questions else (),
         embedding_model=arguments.embedding_model,
+        certify=not arguments.no_certify,
     )
     figures = measure(config, out=arguments.out, speed_only=arguments.speed_only)
     print(json.dumps(figures, indent=1))
