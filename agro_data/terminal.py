@@ -22,7 +22,7 @@ from rich.table import Table
 from agro_data.config import ConfigError
 from agro_data.databases.opening import DatabaseError, first_line
 from agro_data.diversity.excluded import UnreadableExclusion
-from agro_data.diversity.models import ModelMissing
+from agro_data.models import ModelMissing
 from agro_data.parallel import DISK_FULL, ShardsLost
 from agro_data.publish.read import NoVersion
 from agro_data.publish.storage import Locked

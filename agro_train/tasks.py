@@ -12,7 +12,15 @@ from agro_data.databases.types import Database
 from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.linking import SchemaIndex, index_schema
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.profiling.serialise import BUDGET, STYLE, Style, check_serialiser, estimate_tokens, fit_schema
+from agro_data.profiling.serialise import (
+    BUDGET,
+    STYLE,
+    Style,
+    check_serialiser,
+    estimate_tokens,
+    fit_schema,
+    serialiser,
+)
 from agro_data.protocol import MAX_TURNS, render_prompt
 from agro_data.publish.read import Version
 from agro_data.sql.scope import Schema
@@ -58,8 +66,8 @@ def find_sources(
     Raises `NoTask` when one is not there or holds something else than when the version was made, and
     `SerialiserMismatch` when the version was made for schemas written otherwise.
     """
-    if "schema_serialiser" in version.manifest:
-        check_serialiser(version.manifest["schema_serialiser"], where=f"{version.corpus} {version.name}")
+    stored = version.manifest.get("schema_serialiser", serialiser())
+    check_serialiser(stored, stored["name"], where=f"{version.corpus} {version.name}")
     wanted = {fact["db_id"]: fact["content_hash"] for fact in version.manifest["databases"]}
     names = sorted(wanted if only is None else set(only))
     by_hash = {database.content_hash: database for database in find_databases(databases).databases}

@@ -9,7 +9,6 @@ from typing import assert_never
 from sqlglot import exp, parse_one
 
 from agro_data.databases.types import Dialect
-from agro_data.intent.names import identifier
 from agro_data.intent.tree import (
     Aggregate,
     And,
@@ -39,6 +38,7 @@ from agro_data.intent.tree import (
     Window,
 )
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.identifiers import identifier
 
 _COMPARISONS: dict[str, type[exp.Binary]] = {
     "=": exp.EQ, "!=": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE,

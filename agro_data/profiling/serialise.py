@@ -6,7 +6,7 @@ first, then descriptions, then columns, then whole tables, each loss said in the
 want least; without links those that are no keys.
 
 A model reads the texts it was trained on. `serialiser` names style and version for the manifests of corpora and
-models, `check_serialiser` refuses another. Raise `VERSION` when the same profile gives another text.
+models, `check_serialiser` refuses another. Raise a style's version when the same profile gives another text.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from typing import Literal, get_args
 from agro_data.databases.opening import quoted
 from agro_data.profiling.linking import Links, Name
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
+from agro_data.sql.identifiers import spelled
 
 Style = Literal["ddl", "compact", "mschema"]
 
 STYLE: Style = "mschema"
-VERSION = 2
+VERSIONS: Mapping[Style, int] = {"ddl": 2, "compact": 3, "mschema": 2}
 BUDGET = 4_000  # tokens
 
 _EXAMPLES = 3
@@ -70,7 +71,7 @@ def estimate_tokens(text: str) -> int:
 
 def serialiser(style: Style = STYLE) -> dict[str, str | int]:
     """What a manifest says of the serialiser."""
-    return {"name": style, "version": VERSION}
+    return {"name": style, "version": VERSIONS[style]}
 
 
 def check_serialiser(stored: object, style: Style = STYLE, *, where: str) -> None:
@@ -81,8 +82,8 @@ def check_serialiser(stored: object, style: Style = STYLE, *, where: str) -> Non
     if stored != serialiser(style):
         said = f"{stored.get('name')} {stored.get('version')}" if isinstance(stored, Mapping) else "none"
         raise SerialiserMismatch(
-            f"{where}: made with schema serialiser {said}, this is {style} {VERSION}: a model reads only schemas "
-            "written as it was trained. Use the version of agro-sql that made it, or make it again"
+            f"{where}: made with schema serialiser {said}, this is {style} {VERSIONS[style]}: a model reads only "
+            "schemas written as it was trained. Use the version of agro-sql that made it, or make it again"
         )
 
 
@@ -243,8 +244,8 @@ def _ddl(
 def _compact(
     table: TableProfile, columns: Sequence[ColumnProfile], _keys: Sequence[ForeignKey], missing: int, _detail: _Detail
 ) -> str:
-    named = [quoted(column.name) + ("*" if column.name in table.primary_key else "") for column in columns]
-    return f"{quoted(table.name)}({', '.join([*named, *([f'... {missing} more'] if missing else [])])})"
+    named = [spelled(column.name) + ("*" if column.name in table.primary_key else "") for column in columns]
+    return f"{spelled(table.name)}({', '.join([*named, *([f'... {missing} more'] if missing else [])])})"
 
 
 def _mschema(

