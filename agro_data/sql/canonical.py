@@ -50,10 +50,14 @@ def sql_text(tree: exp.Expr, dialect: Dialect, quote: bool = False, consume: boo
 
 
 def unchanged_by_text(tree: exp.Expr, dialect: Dialect) -> bool:
-    """Whether sqlglot renders this tree without changing it (it rewrites QUALIFY for SQLite, for one)."""
+    """Whether sqlglot renders this tree without changing it.
+
+    It rewrites QUALIFY for SQLite, for one, and lends a limited branch of a set operation to brackets of its own.
+    """
     copy = tree.copy()
     sql_text(copy, dialect, consume=True)
-    return bool(copy == tree)
+    kept = all(child.parent is node for node in copy.walk() for child in node.iter_expressions())
+    return kept and bool(copy == tree)
 
 
 @cache
