@@ -1,0 +1,75 @@
+"""Settings of a training program: a frozen dataclass, read from JSON and written to it, strict about names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from agro_data.fingerprint import code_version, file_hash, stable_hash
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Settings = TypeVar("Settings", bound="DataclassInstance")
+
+
+class SettingsError(ValueError):
+    """Settings that cannot be used; the message names the setting, what was expected and what to do."""
+
+
+def settings_from(kind: type[Settings], given: Mapping[str, Any]) -> Settings:
+    """An instance of the dataclass `kind`. Raises `SettingsError` for an unknown name or a value of another type."""
+    known = {field.name: field for field in fields(kind)}
+    for name, value in given.items():
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(sorted(known))}"
+            raise SettingsError(f"{kind.__name__} has no setting {name!r}{hint}")
+        _check_type(kind.__name__, name, known[name].default, value)
+    try:
+        return kind(**given)
+    except TypeError as error:
+        raise SettingsError(f"{kind.__name__}: {error}") from error
+
+
+def read_settings(kind: type[Settings], path: Path) -> Settings:
+    """The settings in a JSON file. Raises `SettingsError`, which names the file."""
+    try:
+        given = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read as JSON settings: {error}") from error
+    if not isinstance(given, dict):
+        raise SettingsError(f"{path}: expected an object of settings, found {type(given).__name__}")
+    try:
+        return settings_from(kind, given)
+    except SettingsError as error:
+        raise SettingsError(f"{path}: {error}") from error
+
+
+def settings_to(settings: DataclassInstance) -> dict[str, Any]:
+    """As JSON values; `settings_from` gives the settings back."""
+    found: dict[str, Any] = json.loads(json.dumps(asdict(settings)))
+    return found
+
+
+@cache
+def training_code_version() -> str:
+    """Hash of the sources that decide what training does: the factory's and this package's own modules."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return stable_hash([code_version(), [[path.name, file_hash(path)] for path in files]])[:16]
+
+
+def _check_type(kind: str, name: str, default: Any, value: Any) -> None:
+    """A value is of its default's type; a whole number may stand for a real one."""
+    if not isinstance(default, (bool, int, float, str)):
+        return
+    wanted = (int, float) if isinstance(default, float) else (type(default),)
+    if not isinstance(value, wanted) or (isinstance(value, bool) and not isinstance(default, bool)):
+        raise SettingsError(
+            f"{kind}.{name}: expected {type(default).__name__}, as in {default!r}; found {json.dumps(value)}"
+        )

@@ -1,0 +1,51 @@
+"""Settings are read strictly: what is misspelt or of another type is told, by name."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from agro_train.settings import SettingsError, read_settings, settings_from, settings_to
+
+
+@dataclass(frozen=True)
+class Oven:
+    degrees: float = 200.0
+    minutes: int = 30
+    fan: bool = False
+    dish: str = "bread"
+    racks: tuple[int, ...] = ()
+
+
+def test_json_gives_the_settings_back(tmp_path: Path) -> None:
+    oven = Oven(degrees=180, fan=True)
+    path = tmp_path / "oven.json"
+    path.write_text(json.dumps(settings_to(oven)), encoding="utf-8")
+    assert settings_to(read_settings(Oven, path)) == settings_to(oven)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"degree": 180}, "did you mean 'degrees'"),
+        ({"colour": "red"}, "known are degrees, dish, fan, minutes, racks"),
+        ({"minutes": "30"}, "expected int"),
+        ({"minutes": True}, "expected int"),
+        ({"fan": 1}, "expected bool"),
+        ({"minutes": 1.5}, "expected int"),
+    ],
+)
+def test_what_cannot_be_used_is_told(given: dict[str, object], told: str) -> None:
+    with pytest.raises(SettingsError, match=told):
+        settings_from(Oven, given)
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '{"fann": true}'])
+def test_errors_name_the_file(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "oven.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"oven\.json"):
+        read_settings(Oven, path)
