@@ -1,0 +1,62 @@
+"""Programs that need torch, run as child processes of an asset: logged, plotted while they run, ended with the run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from agro_train.defs.follow import following, plotted, said
+from agro_train.guarded import PATIENCE
+
+TERMINATION = PATIENCE + 20  # seconds: longer than the guard waits before it ends the program
+
+
+def python() -> str:
+    """The interpreter that trains: `$AGRO_TRAIN_PYTHON`, for torch in an environment of its own, else this one."""
+    return os.environ.get("AGRO_TRAIN_PYTHON") or sys.executable
+
+
+def program(module: str, *arguments: str, processes: int = 1) -> list[str]:
+    """The command that runs `module` of this project, on several GPUs by accelerate with a process for each."""
+    several = ["accelerate.commands.launch", "--num_processes", str(processes), "--module"]
+    return [python(), "-m", *(several if processes > 1 else []), module, *arguments]
+
+
+def run_child(
+    context: dg.AssetExecutionContext,
+    pipes: dg.PipesSubprocessClient,
+    command: Sequence[str],
+    *,
+    metrics: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> None:
+    """Run `command` to its end. Its output becomes log lines; `metrics` is the model's folder to plot from meanwhile.
+
+    Raises `dg.Failure` with the command's own words when it fails.
+    """
+
+    def show(line: dict[str, Any]) -> None:
+        context.log.info(said(line))
+        if figures := plotted(line):
+            context.log_event(dg.AssetObservation(context.asset_key, metadata={**figures, "step": line.get("step", 0)}))
+
+    guarded = [sys.executable, "-m", "agro_train.guarded", *command]
+    if metrics is None:
+        done = pipes.run(context=context, command=guarded, env=env)
+    else:
+        with following(metrics, show):
+            done = pipes.run(context=context, command=guarded, env=env)
+    messages = [message for message in done.get_custom_messages() if isinstance(message, dict)]
+    status = messages[-1]["status"] if messages else None
+    if status != 0:
+        errors = messages[-1]["errors"] if messages else []
+        raise dg.Failure(
+            description=f"{command[2]} ended with status {status}: {errors[-1] if errors else 'it said nothing'}",
+            metadata={"last lines": dg.MetadataValue.md("```\n" + "\n".join(errors) + "\n```")},
+            allow_retries=False,
+        )

@@ -1,0 +1,115 @@
+"""What a training program writes while it runs: the lines of its draft's `metrics.jsonl`, as they come."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from agro_train.runs import METRICS
+
+Line = dict[str, Any]
+Show = Callable[[Line], object]
+
+LOOK = 0.5  # seconds between two looks at the file
+PLOTTED = {
+    "loss": "loss",
+    "reward": "reward",
+    "format_rate": "format rate",
+    "execution_rate": "execution rate",
+    "right": "right answers",
+    "kl": "KL",
+    "entropy": "entropy",
+    "completion_length": "completion length",
+    "turns": "turns",
+    "informative_groups": "informative groups",
+    "tokens_per_second": "tokens per second",
+}
+
+
+class Tail:
+    """The lines added to a model's draft since this was made: of the file that was written to after that.
+
+    A draft that goes on after an interruption holds lines already; they are not told again. Finishing a run renames
+    its folder, which an open file does not mind.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._before = {path: path.stat().st_size for path in self._files()}
+        self._file: IO[str] | None = None
+        self._rest = ""
+
+    def read(self) -> list[Line]:
+        """Whole lines that came since the last call."""
+        if self._file is None and (found := self._growing()) is not None:
+            self._file = found.open(encoding="utf-8")
+            self._file.seek(self._before.get(found, 0))
+        if self._file is None:
+            return []
+        *whole, self._rest = (self._rest + self._file.read()).split("\n")
+        return [json.loads(line) for line in whole if line]
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def _growing(self) -> Path | None:
+        return next((path for path in self._files() if path.stat().st_size > self._before.get(path, 0)), None)
+
+    def _files(self) -> list[Path]:
+        return sorted(self.folder.glob(f".draft-*/{METRICS}"))
+
+
+@contextmanager
+def following(folder: Path, show: Show, every: float = 5.0) -> Iterator[None]:
+    """While the block runs, call `show` with the newest metrics of the model in `folder`, and at last with the last.
+
+    It is called in a thread, at most once in `every` seconds. Lines between two calls are merged, so that what only
+    some lines hold is shown too.
+    """
+    over = threading.Event()
+    tail = Tail(folder)
+
+    def watch() -> None:
+        merged: Line = {}
+        shown = time.monotonic() - every
+        while True:
+            last = over.wait(LOOK)
+            for line in tail.read():
+                merged |= line
+            due = time.monotonic() - shown >= every
+            if merged and (due or last):
+                show(merged)
+                merged, shown = {}, time.monotonic()
+            if last:
+                return
+
+    thread = threading.Thread(target=watch, name="metrics")
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        tail.close()
+
+
+def plotted(line: Mapping[str, Any]) -> dict[str, float]:
+    """The figures of a line that are drawn over time, under names that read as titles; reward terms among them."""
+    terms = {name: f"reward: {name.partition('/')[2]}" for name in line if name.startswith("reward/")}
+    return {
+        title: float(line[name])
+        for name, title in {**PLOTTED, **terms}.items()
+        if isinstance(line.get(name), int | float) and line[name] == line[name]
+    }
+
+
+def said(line: Mapping[str, Any]) -> str:
+    """A line for people: "grpo step 12: loss 0.1234, reward 0.5"."""
+    figures = ", ".join(f"{title} {value:.4g}" for title, value in plotted(line).items())
+    return f"{line.get('phase', 'training')} step {line.get('step', '?')}: {figures}"

@@ -1,0 +1,121 @@
+"""Children of assets: live lines and plots, errors in their own words, and no process after a cancelled run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import dagster as dg
+import psutil
+import pytest
+from train.scripted_job import scripted_model
+from train.test_guarded import NASTY, ended, started
+
+from agro_train.defs.child import program
+from agro_train.defs.follow import Tail, plotted, said
+from agro_train.runs import append_metrics
+
+ROOT = Path(__file__).resolve().parents[2]
+TRAINER = """
+import json, pathlib, sys, time
+draft = pathlib.Path(sys.argv[1]) / ".draft-0123456789abcdef"
+draft.mkdir(exist_ok=True)
+print("the corpus is read", flush=True)
+for step in range(3):
+    with (draft / "metrics.jsonl").open("a") as file:
+        file.write(json.dumps({"step": step, "phase": "grpo", "loss": 1.0 / (1 + step), "reward/correct": 0.5}) + "\\n")
+    time.sleep(1.2)
+draft.rename(draft.with_name("r0001-01234567"))
+if "fail" in sys.argv[0]:
+    sys.exit("no memory is left; take a smaller batch")
+"""
+
+
+def materialize(
+    script: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> dg.ExecuteInProcessResult:
+    monkeypatch.setenv("SCRIPT", str(script))
+    pipes = dg.PipesSubprocessClient()
+    return dg.materialize([scripted_model], resources={"pipes": pipes}, instance=instance, raise_on_error=False)
+
+
+def test_lines_and_plots_come_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(TRAINER)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = materialize(script, instance, monkeypatch)
+        entries = instance.all_logs(result.run_id)
+        records = instance.fetch_observations(dg.AssetKey("scripted_model"), limit=100).records
+    assert result.success
+    assert "the corpus is read" in [entry.user_message for entry in entries]
+    seen = [record.asset_observation.metadata for record in records if record.asset_observation]
+    assert 2 <= len(seen) <= 3  # the first at once, then one every few seconds
+    assert seen[0]["step"].value == 2  # the newest stands first
+    assert all(one["reward: correct"].value == 0.5 for one in seen)
+    ended = next(entry.timestamp for entry in entries if entry.dagster_event and entry.dagster_event.is_step_success)
+    assert min(record.timestamp for record in records) < ended - 2
+
+
+def test_a_failing_child_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "fail.py"
+    script.write_text(TRAINER)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = materialize(script, instance, monkeypatch)
+    (failure,) = result.get_step_failure_events()
+    assert "ended with status 1: no memory is left; take a smaller batch" in str(failure.step_failure_data)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_cancelling_the_run_ends_every_child(number: signal.Signals, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
+    script = tmp_path / "nasty.py"
+    script.write_text(NASTY.replace("sys.argv[1]", f"{str(tmp_path / 'pids')!r}").replace("sys.argv[2]", "'stay'"))
+    environment = {name: value for name, value in os.environ.items() if name != "DAGSTER_MODULE_NAME"}
+    run = subprocess.Popen(
+        [sys.executable, "-m", "dagster", "job", "execute", "-f", "tests/train/scripted_job.py", "-j", "scripted"],
+        cwd=ROOT,
+        env=environment | {"DAGSTER_HOME": str(home), "SCRIPT": str(script)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    )
+    stubborn = started(tmp_path)
+    family = psutil.Process(run.pid).children(recursive=True)
+    assert {process.pid for process in stubborn} <= {process.pid for process in family}
+    run.send_signal(number)
+    assert run.wait(timeout=60) != 0
+    assert ended([*stubborn, *family])
+
+
+def test_a_draft_that_goes_on_is_followed_from_where_it_was(tmp_path: Path) -> None:
+    draft = tmp_path / ".draft-a"
+    draft.mkdir()
+    append_metrics(draft / "metrics.jsonl", {"step": 1})
+    tail = Tail(tmp_path)
+    assert tail.read() == []
+    append_metrics(draft / "metrics.jsonl", {"step": 2})
+    with (draft / "metrics.jsonl").open("a") as file:
+        file.write('{"step": ')
+    assert tail.read() == [{"step": 2}]
+    draft.rename(tmp_path / "r0001-01234567")
+    with (tmp_path / "r0001-01234567" / "metrics.jsonl").open("a") as file:
+        file.write("3}\n")
+    assert tail.read() == [{"step": 3}]
+    tail.close()
+
+
+def test_what_is_drawn() -> None:
+    line = {"step": 4, "phase": "grpo", "loss": 0.25, "kl": float("nan"), "reward/correct": 1, "note": "x"}
+    assert plotted(line) == {"loss": 0.25, "reward: correct": 1.0}
+    assert said(line) == "grpo step 4: loss 0.25, reward: correct 1"
+
+
+def test_several_gpus_are_accelerates_business() -> None:
+    assert program("agro_train.grpo", "--config", "c.json")[1:] == ["-m", "agro_train.grpo", "--config", "c.json"]
+    several = program("agro_train.grpo", "--config", "c.json", processes=8)
+    assert several[1:6] == ["-m", "accelerate.commands.launch", "--num_processes", "8", "--module"]
