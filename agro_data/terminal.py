@@ -10,7 +10,7 @@ import os
 import sys
 import textwrap
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -117,10 +117,13 @@ def tell(lines: Iterable[str], style: str) -> None:
         notes.print(line, style=style, soft_wrap=True)
 
 
-def run(group: click.Group) -> None:
-    """Entry point of `agro`. Ends with 0 (done), 1 (done, something is left out and listed) or 2 (cannot start)."""
+def run(command: click.Command, known: Callable[[], tuple[type[Exception], ...]] = tuple) -> None:
+    """Entry point of `agro`. Ends with 0 (done), 1 (done, something is left out and listed) or 2 (cannot start).
+
+    `known` gives further errors that are said as they are; it is asked when one has come.
+    """
     try:
-        group(standalone_mode=False)
+        command(standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Abort:
         tell(["stopped; the same command goes on where it was"], "yellow")
@@ -137,7 +140,7 @@ def run(group: click.Group) -> None:
     except Exception as error:
         if os.environ.get(TRACEBACK):
             raise
-        tell([in_words(error)], "red")
+        tell([str(error) if isinstance(error, known()) else in_words(error)], "red")
         sys.exit(CANNOT_START)
 
 

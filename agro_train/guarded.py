@@ -5,8 +5,8 @@ interrupt is passed on to it, and when it has ended, however it did, so does eve
 inference engines start processes in sessions of their own, which a process group does not hold, so on Linux this
 process adopts the orphans among them.
 
-Within a Dagster Pipes session each line of the command's output becomes a line of the run's log, and the last lines of
-its errors are reported with its exit status; outside, it prints what the command prints and ends as it does.
+Within a Dagster Pipes session each line of the command's output becomes a line of the run's log, and its last
+line and the last of its errors are reported with its exit status; outside, it prints what the command prints and ends as it does.
 """
 
 from __future__ import annotations
@@ -145,13 +145,19 @@ def _children() -> list[int]:
 
 
 def main(command: Sequence[str]) -> int:
-    """Run `command`; inside a Pipes session, tell it the lines and at last `{"status", "errors"}`, and end with 0."""
+    """Run `command`; inside a Pipes session, tell it the lines, and at last status, errors and last line; end with 0."""
     if DAGSTER_PIPES_CONTEXT_ENV_VAR not in os.environ:
         status, _ = run_guarded(command, _print, _print_error)
         return status if status >= 0 else 128 - status
+    lines: deque[str] = deque(maxlen=1)
     with open_dagster_pipes() as pipes:
-        status, errors = run_guarded(command, pipes.log.info, _print_error)
-        pipes.report_custom_message({"status": status, "errors": errors})
+
+        def write(line: str) -> None:
+            lines.append(line)
+            pipes.log.info(line)
+
+        status, errors = run_guarded(command, write, _print_error)
+        pipes.report_custom_message({"status": status, "errors": errors, "last": "".join(lines)})
     return 0
 
 

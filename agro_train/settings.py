@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from agro_data.config import ConfigError
 from agro_data.fingerprint import code_version, file_hash, stable_hash
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 Settings = TypeVar("Settings", bound="DataclassInstance")
 
 
-class SettingsError(ValueError):
+class SettingsError(ConfigError):
     """Settings that cannot be used; the message names the setting, what was expected and what to do."""
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import dagster as dg
 
-from agro_train.defs.follow import following, plotted, said
+from agro_train.defs.follow import following
 from agro_train.guarded import PATIENCE
+from agro_train.telling import figures, said
 
 TERMINATION = PATIENCE + 20  # seconds: longer than the guard waits before it ends the program
 
@@ -34,16 +35,17 @@ def run_child(
     *,
     metrics: Path | None = None,
     env: Mapping[str, str] | None = None,
-) -> None:
-    """Run `command` to its end. Its output becomes log lines; `metrics` is the model's folder to plot from meanwhile.
+) -> str:
+    """Run `command` to its end, and give the last line it printed. Its output becomes log lines; `metrics` is the folder
+    of the model's runs, to plot from meanwhile.
 
     Raises `dg.Failure` with the command's own words when it fails.
     """
 
     def show(line: dict[str, Any]) -> None:
         context.log.info(said(line))
-        if figures := plotted(line):
-            context.log_event(dg.AssetObservation(context.asset_key, metadata={**figures, "step": line.get("step", 0)}))
+        if drawn := figures(line):
+            context.log_event(dg.AssetObservation(context.asset_key, metadata={**drawn, "step": line.get("step", 0)}))
 
     guarded = [sys.executable, "-m", "agro_train.guarded", *command]
     if metrics is None:
@@ -60,3 +62,4 @@ def run_child(
             metadata={"last lines": dg.MetadataValue.md("```\n" + "\n".join(errors) + "\n```")},
             allow_retries=False,
         )
+    return str(messages[-1]["last"])

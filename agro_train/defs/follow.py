@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -16,19 +16,6 @@ Line = dict[str, Any]
 Show = Callable[[Line], object]
 
 LOOK = 0.5  # seconds between two looks at the file
-PLOTTED = {
-    "loss": "loss",
-    "reward": "reward",
-    "format_rate": "format rate",
-    "execution_rate": "execution rate",
-    "right": "right answers",
-    "kl": "KL",
-    "entropy": "entropy",
-    "completion_length": "completion length",
-    "turns": "turns",
-    "informative_groups": "informative groups",
-    "tokens_per_second": "tokens per second",
-}
 
 
 class Tail:
@@ -97,19 +84,3 @@ def following(folder: Path, show: Show, every: float = 5.0) -> Iterator[None]:
         over.set()
         thread.join()
         tail.close()
-
-
-def plotted(line: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of a line that are drawn over time, under names that read as titles; reward terms among them."""
-    terms = {name: f"reward: {name.partition('/')[2]}" for name in line if name.startswith("reward/")}
-    return {
-        title: float(line[name])
-        for name, title in {**PLOTTED, **terms}.items()
-        if isinstance(line.get(name), int | float) and line[name] == line[name]
-    }
-
-
-def said(line: Mapping[str, Any]) -> str:
-    """A line for people: "grpo step 12: loss 0.1234, reward 0.5"."""
-    figures = ", ".join(f"{title} {value:.4g}" for title, value in plotted(line).items())
-    return f"{line.get('phase', 'training')} step {line.get('step', '?')}: {figures}"

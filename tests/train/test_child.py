@@ -15,8 +15,9 @@ from train.scripted_job import scripted_model
 from train.test_guarded import NASTY, ended, started
 
 from agro_train.defs.child import program
-from agro_train.defs.follow import Tail, plotted, said
+from agro_train.defs.follow import Tail
 from agro_train.runs import append_metrics
+from agro_train.telling import figures, said
 
 ROOT = Path(__file__).resolve().parents[2]
 TRAINER = """
@@ -111,8 +112,9 @@ def test_a_draft_that_goes_on_is_followed_from_where_it_was(tmp_path: Path) -> N
 
 def test_what_is_drawn() -> None:
     line = {"step": 4, "phase": "grpo", "loss": 0.25, "kl": float("nan"), "reward/correct": 1, "note": "x"}
-    assert plotted(line) == {"loss": 0.25, "reward: correct": 1.0}
+    assert figures(line) == {"loss": 0.25, "reward: correct": 1.0}
     assert said(line) == "grpo step 4: loss 0.25, reward: correct 1"
+    assert said({"phase": "trajectories", "dropped": 3}) == "trajectories: dropped 3"
 
 
 def test_several_gpus_are_accelerates_business() -> None:

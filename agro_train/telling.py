@@ -1,0 +1,43 @@
+"""Metrics of training for people: which figures are drawn and said, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+TITLES = {
+    "loss": "loss",
+    "reward": "reward",
+    "format_rate": "format rate",
+    "execution_rate": "execution rate",
+    "right": "right answers",
+    "kl": "KL",
+    "entropy": "entropy",
+    "completion_length": "completion length",
+    "turns": "turns",
+    "informative_groups": "informative groups",
+    "tokens_per_second": "tokens per second",
+}
+TERM = "reward/"
+
+
+def figures(line: Mapping[str, Any]) -> dict[str, float]:
+    """The figures of a line of metrics that are drawn over steps, by title; the terms of the reward among them."""
+    terms = {name: f"reward: {name.removeprefix(TERM)}" for name in line if name.startswith(TERM)}
+    found = {title: line.get(name) for name, title in (TITLES | terms).items()}
+    return {
+        title: float(value)
+        for title, value in found.items()
+        if isinstance(value, int | float) and value == value  # noqa: PLR0124 (what is not a number is not drawn)
+    }
+
+
+def said(line: Mapping[str, Any]) -> str:
+    """A line of metrics in words: "grpo step 12: loss 0.1234, reward 0.5"."""
+    drawn = figures(line)
+    listed = drawn or {name.replace("_", " "): value for name, value in line.items() if name not in {"phase", "step"}}
+    shown = ", ".join(
+        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in listed.items()
+    )
+    step = f" step {line['step']}" if "step" in line else ""
+    return f"{line.get('phase', 'training')}{step}: {shown}"
