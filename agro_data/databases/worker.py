@@ -31,6 +31,7 @@ from agro_data.databases.guards import Fields, Session, failed, is_memory_error,
 from agro_data.databases.opening import first_line
 from agro_data.databases.types import Layout, Limits
 
+RESIDENT_SHARE = 4  # of the memory limit, the share (1/4) from which a worker starts afresh between messages
 OPEN_SHARE = 8  # of the memory limit, the share (1/8) that databases kept open may take by the weights below
 WEIGHT, CACHE = 2**19, 2**21  # of an open SQLite file: its schema and handles (bounds their number too), page cache
 PAGE_SIZE = mmap.PAGESIZE
@@ -69,6 +70,7 @@ def _serve(connection: Connection, page: mmap.mmap) -> None:
     limits = Limits(*marshal.loads(connection.recv_bytes()))
     sessions = _Sessions(limits)
     _bound_memory(limits)
+    started = _resident()
     while True:
         PAGE.pack_into(page, 0, monotonic(), IDLE, 0, 0)
         keep_rows, targets, tasks = marshal.loads(connection.recv_bytes())
@@ -87,7 +89,8 @@ def _serve(connection: Connection, page: mmap.mmap) -> None:
                 PAGE.pack_into(page, 0, monotonic(), SENDING, index, 0)  # the parent may take its time
                 connection.send_bytes(marshal.dumps((first, answers, done)))
                 answers, first, size, flushed = [], index + 1, 0, monotonic()
-            if exhausted:  # the rest is left to a new process, with an empty heap
+            # The rest is left to a new process, with an empty heap: engines do not give back all that a statement took.
+            if exhausted or (done and _resident() - started > limits.memory // RESIDENT_SHARE):
                 PAGE.pack_into(page, 0, monotonic(), IDLE, 0, 0)
                 return
 
@@ -166,9 +169,20 @@ class _Sessions:
 
 def _bound_memory(limits: Limits) -> None:
     """Limit the address space to what is taken now and `limits.memory` more, where the system tells it."""
+    taken, _ = _memory()
+    if taken:
+        resource.setrlimit(resource.RLIMIT_AS, (taken + limits.memory, resource.RLIM_INFINITY))
+
+
+def _resident() -> int:
+    """Bytes of memory that this process holds; 0 where the system does not tell."""
+    return _memory()[1]
+
+
+def _memory() -> tuple[int, int]:
+    """Bytes of address space and of memory that this process has; zeros where the system does not tell."""
     statm = Path("/proc/self/statm")
     if not statm.exists():
-        return
-    pages = int(statm.read_text().split()[0])
-    soft = pages * resource.getpagesize() + limits.memory
-    resource.setrlimit(resource.RLIMIT_AS, (soft, resource.RLIM_INFINITY))
+        return 0, 0
+    space, resident = statm.read_text().split()[:2]
+    return int(space) * resource.getpagesize(), int(resident) * resource.getpagesize()
