@@ -7,13 +7,14 @@ network.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+from agro_data.config import DEFAULT_MODEL
+from agro_data.fingerprint import file_hash
+
 DEFAULT_WRITER = "HuggingFaceTB/SmolLM2-135M-Instruct"
 
 
@@ -107,8 +108,7 @@ def _in_package(name: str) -> Path | None:
     weights = folder / carried.weights
     if not weights.is_file():
         raise ModelMissing(f"package {carried.module} lacks {carried.folder}/{carried.weights}: install it again")
-    with weights.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    digest = file_hash(weights)
     if digest != carried.sha256:
         raise ModelMissing(
             f"{weights} is not the model {name}: SHA-256 {digest}, expected {carried.sha256}."

@@ -25,7 +25,9 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
-DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
+from agro_data.databases.opening import NO_SPACE
+
+DISK_FULL = NO_SPACE | {errno.EROFS}
 # Workers are forked from a process that has imported these and done nothing else: imports cost seconds, each stage
 # starts a pool, and a fork of the caller itself would inherit its threads and locks.
 PRELOADED = ["agro_data.stages.shards", "inflect"]

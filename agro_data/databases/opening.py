@@ -6,6 +6,7 @@ imported when a DuckDB database is first opened.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -38,6 +39,7 @@ DUCKDB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "temp_directory": "",  # no spilling: nothing is written anywhere
     "threads": "1",
 }
+NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})  # of an `OSError`: a disk or quota is full
 UTC = "SET TimeZone = 'UTC'"  # else a TIMESTAMPTZ would read otherwise on a machine in another time zone
 
 

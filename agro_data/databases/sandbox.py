@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import marshal
 import mmap
 import os
@@ -22,7 +21,7 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
 import agro_data
-from agro_data.databases.opening import DatabaseError, settled, stamp, with_sides
+from agro_data.databases.opening import NO_SPACE, DatabaseError, settled, stamp, with_sides
 from agro_data.databases.types import Database, Layout, Limits, Result, Trial, TrialResult
 from agro_data.databases.worker import IDLE, OPENING, PAGE, PAGE_SIZE, RUNNING, STARTING
 
@@ -197,7 +196,7 @@ class Sandbox:
             path = self._settle(database)
             return database.layout, str(path), stamp(path, database.layout)
         except (OSError, DatabaseError) as error:
-            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            if isinstance(error, OSError) and error.errno in NO_SPACE:
                 raise  # no room for the private copy: nothing is wrong with the database or its statements
             return f"{database.db_id}: cannot be read: {error}"
 

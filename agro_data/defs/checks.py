@@ -13,6 +13,7 @@ from agro_data.diversity.splits import leaks
 from agro_data.pipeline import open_work
 from agro_data.publish.read import open_version
 from agro_data.records import EXAMPLE
+from agro_data.stages import tally
 from agro_data.stages.finish import SELECTION
 from agro_data.verify.replay import replay, replay_instances
 
@@ -28,7 +29,8 @@ def databases_contribute(verified: str, place: Place) -> dg.AssetCheckResult:
     """At least four in five of the usable databases gave verified SQL."""
     work = open_work(Path(verified), place.cache).work
     usable: list[str] = work.read_json("usable.json")
-    given = {shard.rsplit(".", 2)[0] for shard in work.shards("verified") if work.read("verified", shard).height}
+    shards = tally.by_database(work, "verified")
+    given = {db_id for db_id, held in shards.items() if tally.rows(work, "verified", held)}
     silent = [db_id for db_id in usable if db_id not in given]
     return _result(
         len(silent) <= MOST_LOST * len(usable) and bool(given),

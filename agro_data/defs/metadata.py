@@ -17,6 +17,7 @@ from agro_data.databases.types import Database
 from agro_data.pipeline import StageReport
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.publish import plots
+from agro_data.publish.card import COLUMNS
 from agro_data.publish.layout import flatten, sample_indices
 from agro_data.publish.read import Version
 from agro_data.publish.summary import funnel_stages
@@ -43,39 +44,6 @@ FIGURES = {
     "radius_mean": "radius, mean",
     "radius_mean_random": "radius, mean, random sample",
 }
-COLUMNS = {
-    "example_id": "16 hex digits: database content, dialect, SQL, question and evidence",
-    "db_id": "the database",
-    "dialect": "sqlite or duckdb: the engine that ran it",
-    "split": "train, validation or test",
-    "question": "what a person asks",
-    "style": "one of six ways to say it",
-    "evidence": "a definition the question relies on, if any",
-    "sql": "as executed",
-    "skeleton": "the SQL with literals masked",
-    "hardness": "Spider's level: easy, medium, hard, extra",
-    "complexity": "simple, moderate, complex, highly_complex",
-    "constructs": "what the SQL uses",
-    "tables": "tables the SQL reads",
-    "columns": "columns the SQL reads, as table.column",
-    "steps": "the decomposition, each step executable",
-    "order_matters": "whether the answer has an order",
-    "tie_policy": "what the question asks of ties",
-    "alternatives": "other SQL known to be right",
-    "result_digest": "SHA-256 of the result",
-    "result_rows": "rows of the result",
-    "result_columns": "columns of the result",
-    "instances": "augmented databases valid for this SQL",
-    "mutants_total": "changed copies of the SQL that were tried",
-    "mutants_killed": "of these, told apart by an instance",
-    "mutants_equivalent": "of these, proved to mean the same",
-    "mutants_undecided": "of these, neither",
-    "alignment_method": "how question and SQL are known to agree",
-    "alignment_score": "share of independent solvers that agree, 0 to 1",
-    "plausibility": "how likely a person asks this, 0 to 1",
-    "generator": "what made it",
-    "seed": "with which seed",
-}
 ROWS = 8
 REJECTED_ROWS = 5
 BAR = 24  # characters of the longest bar
@@ -90,7 +58,7 @@ def of_databases(context: Context) -> dict[str, Any]:
     catalog = context.work.read_json("catalog.json")
     return {
         "dagster/row_count": len(found),
-        "databases": _table([_source(database) for database in found]),
+        "databases": table([_source(database) for database in found]),
         "left out": _list(catalog["problems"], "nothing"),
         "work folder": dg.MetadataValue.path(str(context.work.root)),
     }
@@ -109,19 +77,19 @@ def of_stage(context: Context, report: StageReport) -> dict[str, Any]:
     if report.problems:
         found["problems"] = _list(report.problems, "none")
     if report.stage == "profiles":
-        found["schemas"] = _table([_profiled(context.profile(db_id)) for db_id in usable(context)])
+        found["schemas"] = table([_profiled(context.profile(db_id)) for db_id in usable(context)])
     if report.reasons:
-        found["rejected"] = _counted("reason", report.reasons)
+        found["rejected"] = counted("reason", report.reasons)
     if report.stage == "selection":
-        found["plot: diversity map"] = _image("diversity map", diversity_map(context))
+        found["plot: diversity map"] = image("diversity map", diversity_map(context))
     if report.stage in SHOWN and context.work.shards(report.stage):
-        found["sample"] = _sample(_rows_of(context, report.stage), SHOWN[report.stage], ROWS)
+        found["sample"] = sample(_rows_of(context, report.stage), SHOWN[report.stage], ROWS)
     if report.reasons:
         dropped = context.work.read_rejected(report.stage)
-        found["rejected rows"] = _sample(dropped, ("db_id", "reason", "detail", "question", "sql"), REJECTED_ROWS)
+        found["rejected rows"] = sample(dropped, ("db_id", "reason", "detail", "question", "sql"), REJECTED_ROWS)
     if report.stage == "selection":
         quotas = context.work.read_json("selection/figures.json")["selection"]["quotas"]
-        found["quotas"] = _table([{key: quota[key] for key in ("kind", "name", "asked", "given")} for quota in quotas])
+        found["quotas"] = table([{key: quota[key] for key in ("kind", "name", "asked", "given")} for quota in quotas])
     return found
 
 
@@ -136,12 +104,12 @@ def of_version(version: Version, context: Context) -> dict[str, Any]:
         "version": version.name,
         "databases": counts["databases"],
         "skeletons": counts["skeletons"],
-        "funnel": _counted("rows left after", dict(funnel_stages(version.manifest))),
-        "hardness": _counted("hardness", counts["hardness"]),
-        "splits": _counted("split", counts["splits"]),
-        **{f"plot: {name.replace('_', ' ')}": _image(name, png) for name, png in plots.of_version(version).items()},
-        "plot: diversity map": _image("diversity map", diversity_map(context)),
-        "sample": _sample(examples, ("db_id", "split", "hardness", "question", "sql"), ROWS),
+        "funnel": counted("rows left after", dict(funnel_stages(version.manifest))),
+        "hardness": counted("hardness", counts["hardness"]),
+        "splits": counted("split", counts["splits"]),
+        **{f"plot: {name.replace('_', ' ')}": image(name, png) for name, png in plots.of_version(version).items()},
+        "plot: diversity map": image("diversity map", diversity_map(context)),
+        "sample": sample(examples, ("db_id", "split", "hardness", "question", "sql"), ROWS),
         "all counts": dg.MetadataValue.json(counts),
     }
 
@@ -203,7 +171,7 @@ def _rows_of(context: Context, stage: str) -> pl.DataFrame:
     return pl.concat([frame[sample_indices(frame.height, ROWS, 0)] for frame in frames])
 
 
-def _image(name: str, png: bytes) -> dg.MarkdownMetadataValue:
+def image(name: str, png: bytes) -> dg.MarkdownMetadataValue:
     return dg.MetadataValue.md(plots.as_markdown_image(png, name))
 
 
@@ -212,19 +180,19 @@ def _list(lines: Sequence[str], nothing: str) -> dg.MarkdownMetadataValue:
     return dg.MetadataValue.md("\n".join(f"- {line}" for line in [*lines[:PROBLEMS], *more]) or nothing)
 
 
-def _sample(frame: pl.DataFrame, columns: tuple[str, ...], most: int) -> dg.TableMetadataValue:
+def sample(frame: pl.DataFrame, columns: tuple[str, ...], most: int) -> dg.TableMetadataValue:
     """A few seeded rows, in the order of the frame; a column that says nothing in any of them is left out."""
     shown = frame.select(columns)[sample_indices(frame.height, most, 0)]
-    return _table(shown.select(name for name in columns if any(shown[name].to_list())).to_dicts())
+    return table(shown.select(name for name in columns if any(shown[name].to_list())).to_dicts())
 
 
-def _counted(what: str, counts: Mapping[str, int]) -> dg.TableMetadataValue:
+def counted(what: str, counts: Mapping[str, int]) -> dg.TableMetadataValue:
     """Counts with a bar each: the UI shows tables at once, images on a click."""
     most = max([1, *counts.values()])
-    return _table([{what: name, "rows": n, "": "█" * round(BAR * n / most)} for name, n in counts.items()])
+    return table([{what: name, "rows": n, "": "█" * round(BAR * n / most)} for name, n in counts.items()])
 
 
-def _table(listing: list[dict[str, Any]]) -> dg.TableMetadataValue:
+def table(listing: list[dict[str, Any]]) -> dg.TableMetadataValue:
     names = list(listing[0]) if listing else ["nothing"]
     return dg.MetadataValue.table(
         records=[dg.TableRecord({key: _cell(value) for key, value in row.items()}) for row in listing[:LISTED]],

@@ -17,8 +17,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from agro_data.config import DEFAULT_MODEL
 from agro_data.diversity.structure import structural_vectors
-from agro_data.models import DEFAULT_MODEL, FoundModel, ModelMissing, find_model
+from agro_data.models import FoundModel, ModelMissing, find_model
 
 Vectors = NDArray[np.int8]
 Precision = Literal["auto", "bfloat16", "float32"]

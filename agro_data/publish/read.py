@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from agro_data.publish.storage import sha256_file
+from agro_data.fingerprint import file_hash
 from agro_data.records import MUTANT
 
 VERSION_NAME = re.compile(r"v(?P<number>\d{4,})-(?P<fingerprint>[0-9a-f]{8})")
@@ -92,7 +92,7 @@ class Version:
             size = (self.path / name).stat().st_size
             if size != expected[name]["bytes"]:
                 problems.append(f"{name}: {size} bytes, expected {expected[name]['bytes']}")
-            elif sha256_file(self.path / name) != expected[name]["sha256"]:
+            elif file_hash(self.path / name) != expected[name]["sha256"]:
                 problems.append(f"{name}: content differs from what was written")
         return problems
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
-import hashlib
 import logging
 import os
 import shutil
@@ -15,8 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 log = logging.getLogger(__name__)
-
-NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class Locked(RuntimeError):
@@ -55,12 +51,6 @@ def replace_text(path: Path, text: str) -> None:
         os.fsync(handle.fileno())
     draft.replace(path)
     sync_folder(path.parent)
-
-
-def sha256_file(path: Path) -> str:
-    """SHA-256 (hex) of the bytes of `path`."""
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def free_bytes(path: Path) -> int:

@@ -21,18 +21,12 @@ from typing import Any
 
 import polars as pl
 
+from agro_data.databases.opening import NO_SPACE
+from agro_data.fingerprint import file_hash
 from agro_data.publish.card import render_card
 from agro_data.publish.parquet import write_parquet, write_shards
 from agro_data.publish.read import VERSION_NAME, Version, list_versions
-from agro_data.publish.storage import (
-    NO_SPACE,
-    exclusive,
-    free_bytes,
-    replace_text,
-    sha256_file,
-    sync_folder,
-    sync_tree,
-)
+from agro_data.publish.storage import exclusive, free_bytes, replace_text, sync_folder, sync_tree
 from agro_data.publish.summary import SPLITS, summarise
 from agro_data.records import EXAMPLE, MUTANT, REJECTED, conform
 
@@ -274,7 +268,7 @@ def _write_instances(instances: Instances, folder: Path) -> None:
 
 def _file_facts(draft: Path) -> dict[str, dict[str, Any]]:
     return {
-        path.relative_to(draft).as_posix(): {"bytes": path.stat().st_size, "sha256": sha256_file(path)}
+        path.relative_to(draft).as_posix(): {"bytes": path.stat().st_size, "sha256": file_hash(path)}
         for path in sorted(draft.rglob("*"))
         if path.is_file()
     }

@@ -21,6 +21,7 @@ import duckdb
 
 from agro_data.databases.opening import (
     DUCKDB_SETTINGS,
+    NO_SPACE,
     DatabaseError,
     data_files,
     first_line,
@@ -35,7 +36,6 @@ from agro_data.databases.types import Database
 VERSION = 1  # of the way copies are made; part of their file names
 LARGE = 256 * 2**20  # bytes; a larger database is sampled
 SAMPLE = 50_000  # rows of a table kept then
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 INDEXED = 500  # rows from which a key is worth an index
 
 
@@ -108,8 +108,8 @@ def _is_full_disk(error: Exception) -> bool:
     if isinstance(error, sqlite3.Error):
         return error.sqlite_errorcode in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
     if isinstance(error, duckdb.Error):
-        return any(os.strerror(code) in str(error) for code in FULL)
-    return isinstance(error, OSError) and error.errno in FULL
+        return any(os.strerror(code) in str(error) for code in NO_SPACE)
+    return isinstance(error, OSError) and error.errno in NO_SPACE
 
 
 # --- SQLite ------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import psutil
 import pytest
 from making import make_school
 
-from agro_data.defs.metadata import COLUMNS
+from agro_data.publish.card import COLUMNS
 from agro_data.records import EXAMPLE
 from agro_train.definitions import defs
 

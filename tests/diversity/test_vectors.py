@@ -11,12 +11,13 @@ import polars as pl
 import pytest
 
 from agro_data import models
+from agro_data.config import DEFAULT_MODEL
 from agro_data.diversity.coverage import cover, coverage_radius
 from agro_data.diversity.embeddings import Embeddings, Encoder, embed, embedding_installed, load_encoder, quantise
 from agro_data.diversity.neighbours import drop_near_duplicates
 from agro_data.diversity.projection import project_2d
 from agro_data.diversity.structure import structural_vectors
-from agro_data.models import DEFAULT_MODEL, ModelMissing, find_model
+from agro_data.models import ModelMissing, find_model
 
 Make = Callable[..., pl.DataFrame]
 needs_model = pytest.mark.skipif(not embedding_installed(), reason="the extra 'embed' is not installed")
