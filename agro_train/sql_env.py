@@ -137,10 +137,16 @@ class SqlEnv:
 
     def anchors(self) -> list[str]:
         """The state in which each turn was written, for GiGPO: the first alike for all, then by what was last seen."""
-        if self.task is None:
-            return []
-        seen = [anchor_key(sorted(_tables(look.sql, self.task)), look.digest, look.error_class) for look in self.looks]
-        return ["", *seen][: self.turns]
+        return ["", *map(self._seen, self.looks)][: self.turns]
+
+    @property
+    def state(self) -> str:
+        """The state in which the next turn is written, as `anchors` names it."""
+        return self._seen(self.looks[-1]) if self.looks else ""
+
+    def _seen(self, look: Look) -> str:
+        tables = _tables(look.sql, self.task) if self.task is not None else ()
+        return anchor_key(sorted(tables), look.digest, look.error_class)
 
     def _exploration(self, gold: SqlFacts) -> float:
         if self.task is None or not self.looks:

@@ -50,7 +50,7 @@ class Evaluation:
 
 def evaluate(
     predictions: Path | str | Sequence[Prediction],
-    databases: Path | str,
+    databases: Path | str | Mapping[str, Database],
     *,
     metric: str = DEFAULT,
     gold: Path | str | None = None,
@@ -63,7 +63,7 @@ def evaluate(
     seed: int = 0,
     progress: Reporter = silent,
 ) -> Evaluation:
-    """Grade predictions against their golds on databases; one verdict for each, in order.
+    """Grade predictions against their golds on databases (a folder, or by id); one verdict for each, in order.
 
     `instances` is a folder `<db_id>/*.sqlite` that the -ts metrics grade on; without it instances are built for the
     golds and kept in `cache` (a temporary folder if None). `with_source` adds the database itself. `self_check` puts
@@ -84,11 +84,12 @@ def evaluate(
         rows = tuple(replace(row, predictions=(row.gold,) if row.gold else ()) for row in rows)
     if not any(row.gold for row in rows):
         raise ConfigError(f"{rows[0].place} and all others: no gold to compare with; give the golds with --gold FILE")
-    sources = _sources(Path(databases), rows)
+    if isinstance(databases, (Path, str)):
+        databases = named_databases(Path(databases), {row.db_id for row in rows})
     with tempfile.TemporaryDirectory(prefix="agro-evaluate-") as scratch, Sandbox(workers, limits) as sandbox:
-        suite = _suite(chosen, rows, sources, instances, cache or Path(scratch), workers, progress)
+        suite = _suite(chosen, rows, databases, instances, cache or Path(scratch), workers, progress)
         golds = GoldResults(GoldCache(cache) if cache is not None else None)
-        verdicts = _verdicts(chosen, rows, sources, suite, with_source, sandbox, golds, progress)
+        verdicts = _verdicts(chosen, rows, databases, suite, with_source, sandbox, golds, progress)
     ungradable = [v for v in verdicts if v.error_class in ("gold_failed", "no_database", "no_gold")]
     problems += [f"{v.place} ({v.db_id}): {v.reason}" for v in ungradable]
     if self_check:
@@ -111,9 +112,11 @@ def _metric(name: str) -> Metric:
     return METRICS[name]
 
 
-def _sources(path: Path, rows: Sequence[Prediction]) -> dict[str, Database]:
-    """The databases that the predictions are about, by id."""
-    wanted = {row.db_id for row in rows}
+def named_databases(path: Path, wanted: set[str]) -> dict[str, Database]:
+    """The databases below `path` that are named, by id; those that are not there are left out.
+
+    Raises `ConfigError` when none is.
+    """
     found = _at_once(path, wanted)
     if found is None:
         if not path.exists():

@@ -16,7 +16,7 @@ from typing import Any
 from agro_data.evaluation.rows import BIRD_MARK, LINES, SUFFIXES, Item, LoadProblem, Row, UnreadableInput, read_rows
 
 __all__ = ["LoadProblem", "Loaded", "LoadedPredictions", "Pair", "Prediction", "UnreadableInput"]
-__all__ += ["load_pairs", "load_predictions"]
+__all__ += ["load_pairs", "load_predictions", "load_questions"]
 
 QUESTION = (
     *("question", "utterance", "nl", "nl_question", "natural_language_question", "final_utterance"),
@@ -115,6 +115,40 @@ def load_pairs(path: Path | str) -> Loaded:
         expected = f"expected rows with {_spellings(SQL)} and {_spellings(DATABASE)}"
         raise UnreadableInput(f"{path}: no pair of question and SQL{first}; {expected}")
     return Loaded(tuple(pairs), tuple(problems), tuple(notes))
+
+
+def load_questions(path: Path | str) -> Loaded:
+    """Questions as `load_pairs` finds them, of a file whose SQL may also be unknown: then `Pair.sql` is "".
+
+    Raises `UnreadableInput` when no row has a question and a database.
+    """
+    place = Path(path).expanduser()
+    if place.is_dir() or not place.exists():
+        return load_pairs(place)
+    items = read_rows(place)
+    _check_fields(place, items, {"question": QUESTION, "database": DATABASE})
+    pairs: list[Pair] = []
+    problems = [item for item in items if isinstance(item, LoadProblem)]
+    for row in (item for item in items if isinstance(item, Row)):
+        db_id, question = _text(row.fields, DATABASE), _text(row.fields, QUESTION)
+        if not db_id or not question:
+            problems.append(LoadProblem(row.place, f"no {'question' if db_id else 'database'} in this row"))
+            continue
+        pairs.append(
+            Pair(
+                row.place,
+                db_id,
+                question,
+                _text(row.fields, SQL),
+                _text(row.fields, EVIDENCE),
+                _text(row.fields, SPLIT) or _split_of(place),
+                _text(row.fields, IDENTITY),
+                _texts(row.fields, ALTERNATIVES),
+            )
+        )
+    if not pairs:
+        raise UnreadableInput(f"{path}: no row with {_spellings(QUESTION)} and {_spellings(DATABASE)}")
+    return Loaded(tuple(pairs), tuple(problems))
 
 
 def load_predictions(path: Path | str, gold: Path | str | None = None) -> LoadedPredictions:

@@ -1,0 +1,113 @@
+"""Who answers: a trained run, a model of the Hub or a folder, or a server; each with the way it reads a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from agro_data.models import ModelMissing
+from agro_data.profiling.serialise import SerialiserMismatch, Style, check_serialiser
+from agro_train.decoding import LIMITS
+from agro_train.loading import LanguageModel, load, model_hash
+from agro_train.questions import Reading
+from agro_train.rollouts import Limits
+from agro_train.runs import PROMOTED, ModelRun, NoRun, find_run
+from agro_train.sampling import ModuleSampler, Sampler
+from agro_train.settings import SettingsError
+from agro_train.tasks import NoTask
+from agro_train.tokens import encode
+
+READING = Reading()
+IN_WORDS = (NoRun, NoTask, SerialiserMismatch, SettingsError)  # errors that speak to a person
+
+
+@dataclass(frozen=True)
+class Agent:
+    """`weights` tells its weights from others; `trained_on` are content hashes of databases; `unit` is of its cost."""
+
+    name: str
+    sampler: Sampler
+    tokenizer: Any
+    reading: Reading
+    weights: str
+    limits: Limits = LIMITS
+    trained_on: frozenset[str] = frozenset()
+    run: ModelRun | None = None
+    unit: Literal["tokens", "characters"] = "tokens"
+
+
+def open_agent(
+    name: str,
+    models: Path,
+    cache: Path,
+    *,
+    reading: Reading = READING,
+    limits: Limits = LIMITS,
+    dtype: str = "float32",
+    network: bool = True,
+) -> Agent:
+    """The agent of a name: `promoted`, a run below `models` or its path, a folder, a Hub id, or a server's URL.
+
+    A run reads schemas as it was trained to, whatever `reading` says. Raises `NoRun`, `ModelMissing`,
+    `SerialiserMismatch`, and `EndpointError` when the server does not answer.
+    """
+    if name.startswith(("http://", "https://")):
+        from agro_train.endpoint import open_endpoint  # noqa: PLC0415 (imports this module)
+
+        return open_endpoint(name, reading)
+    try:
+        run = find_run(models, name)
+    except NoRun as missing:
+        if name == PROMOTED:
+            raise
+        model = _load(name, cache, dtype, network, missing)
+        own = replace(model, name=model.path.name) if Path(name).is_dir() else model
+        return agent_of(own, reading, limits)
+    model = replace(load(str(run.model), cache, dtype=dtype, network=network), name=run.name)
+    return _of_run(run, model, limits)
+
+
+def agent_of(model: LanguageModel, reading: Reading = READING, limits: Limits = LIMITS) -> Agent:
+    """The agent of a loaded model. Schemas are counted by its own tokenizer."""
+    own = replace(reading, count_tokens=_counter(model.tokenizer), turns=limits.turns)
+    sampler = ModuleSampler(model.network, model.tokenizer)
+    return Agent(model.name, sampler, model.tokenizer, own, model_hash(model.path), limits)
+
+
+def _of_run(run: ModelRun, model: LanguageModel, limits: Limits) -> Agent:
+    manifest = run.manifest
+    style, budget = trained_reading(run)
+    if model.framing != manifest.get("framing", model.framing):
+        raise SerialiserMismatch(
+            f"{run.name}: trained with the framing {manifest['framing']}, but its tokenizer's is {model.framing}: "
+            "the model's folder has been changed; train it again"
+        )
+    agent = agent_of(model, Reading(style, budget), limits)
+    hashes = frozenset(fact["content_hash"] for fact in manifest["databases"])
+    return replace(agent, trained_on=hashes, run=run)
+
+
+def trained_reading(run: ModelRun) -> tuple[Style, int]:
+    """Style and budget of the schemas that a run was trained on. Raises `SerialiserMismatch`."""
+    stored = dict(run.manifest["serialiser"])
+    budget = int(stored.pop("budget", run.manifest.get("budget", READING.budget)))
+    if stored.get("name") not in get_args(Style):
+        raise SerialiserMismatch(
+            f"{run.name}: made with schema serialiser {stored.get('name')}, which is not known here"
+        )
+    style = cast(Style, stored["name"])
+    check_serialiser(stored, style, where=run.name)
+    return style, budget
+
+
+def _load(name: str, cache: Path, dtype: str, network: bool, missing: NoRun) -> LanguageModel:
+    try:
+        return load(name, cache, dtype=dtype, network=network)
+    except ModelMissing as error:
+        raise ModelMissing(f"{error}; and {missing}") from error
+
+
+def _counter(tokenizer: Any) -> Callable[[str], int]:
+    return lambda text: len(encode(text, tokenizer))

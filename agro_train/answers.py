@@ -1,0 +1,100 @@
+"""What a model answers: each question with its attempts, its transcripts and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from agro_data.databases.sandbox import Sandbox
+from agro_train.decoding import GREEDY, LIMITS, Decoded, Decoding, decode
+from agro_train.loading import LanguageModel
+from agro_train.rollouts import Limits
+from agro_train.sampling import ModuleSampler, Sampler
+from agro_train.tasks import Task
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`predictions`, `outcomes`, `transcripts`, `votes` and `turns` stand side by side, the chosen attempt first.
+
+    A prediction is "" where the rollout ended without an answer. A transcript is what stands after the prompt, as it
+    was written. `read` and `written` count tokens; `seconds` is the equal part of what was answered together.
+    """
+
+    example_id: str
+    db_id: str
+    question: str
+    gold: str
+    predictions: tuple[str, ...]
+    outcomes: tuple[str, ...]
+    transcripts: tuple[str, ...]
+    votes: tuple[int, ...]
+    turns: tuple[int, ...]
+    read: int
+    written: int
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """A line of a file of predictions: `pred` is what `agro evaluate` scores."""
+        return {"pred": self.predictions[0], **{key: _plain(value) for key, value in asdict(self).items()}}
+
+    @classmethod
+    def from_dict(cls, line: dict[str, Any]) -> Answer:
+        """The answer of such a line. Raises `KeyError` when it lacks something."""
+        return cls(**{one.name: _frozen(line[one.name]) for one in fields(cls)})
+
+
+def answer(
+    tasks: Sequence[Task],
+    model: LanguageModel,
+    sandbox: Sandbox,
+    decoding: Decoding = GREEDY,
+    limits: Limits = LIMITS,
+    seed: int = 0,
+) -> list[Answer]:
+    """What `model` answers to each task, in order; all are worked on together."""
+    sampler = ModuleSampler(model.network, model.tokenizer)
+    return answer_with(tasks, sampler, model.tokenizer, sandbox, decoding, limits, seed)
+
+
+def answer_with(
+    tasks: Sequence[Task],
+    sampler: Sampler,
+    tokenizer: Any,
+    sandbox: Sandbox,
+    decoding: Decoding = GREEDY,
+    limits: Limits = LIMITS,
+    seed: int = 0,
+) -> list[Answer]:
+    """The same from any sampler."""
+    found = decode(tasks, sampler, tokenizer, sandbox, decoding, limits, seed)
+    return [_answer(one, tokenizer) for one in found]
+
+
+def _answer(found: Decoded, tokenizer: Any) -> Answer:
+    task, leaves = found.task, found.leaves
+    return Answer(
+        example_id=task.example_id,
+        db_id=task.database.db_id,
+        question=task.question,
+        gold=task.gold,
+        predictions=tuple(leaf.rollout.env.solution for leaf in leaves),
+        outcomes=tuple(str(leaf.rollout.env.outcome) for leaf in leaves),
+        transcripts=tuple(
+            tokenizer.decode(leaf.rollout.tokens.ids, skip_special_tokens=True).strip() for leaf in leaves
+        ),
+        votes=tuple(leaf.votes for leaf in leaves),
+        turns=tuple(leaf.rollout.env.turns for leaf in leaves),
+        read=found.read,
+        written=found.written,
+        seconds=round(found.seconds, 4),
+    )
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,201 @@
+"""How answers are taken from a model: greedy, by vote among samples, or by vote among the leaves of a tree.
+
+All three are one procedure. A task begins with as many votes as `samples`. Before each turn a branch shares its votes
+among its continuations: a vote by samples splits at once into branches of one vote, a tree into at most `width` at
+every turn. In a tree, branches whose queries gave the same result become one, with the votes of both (tree decoding
+that branches at intermediate SQL: ReEx-SQL, 2505.12768; width, merging and shares are ours). Continuations of one
+branch read their prefix once. Answers are grouped by their result on the database, and the votes decide.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any, Literal
+
+from agro_data.config import ConfigError
+from agro_data.databases.sandbox import Sandbox
+from agro_data.fingerprint import seed_of
+from agro_data.verify.execution import execute
+from agro_train.rollouts import Limits, Rollout, advance, start
+from agro_train.sampling import Sampler
+from agro_train.tasks import Task
+
+Kind = Literal["greedy", "vote", "tree"]
+LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """`samples`: votes, and the most leaves of a tree. `width`: continuations of a tree's branch at each turn."""
+
+    kind: Kind = "greedy"
+    samples: int = 1
+    temperature: float = 0.0
+    width: int = 2
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("greedy", "vote", "tree"):
+            raise ConfigError(f"there is no decoding {self.kind!r}; use greedy, vote or tree")
+        if self.samples < 1 or self.width < 1:
+            raise ConfigError(f"samples is {self.samples} and width {self.width}: both are at least 1")
+        if self.kind == "greedy" and (self.samples != 1 or self.temperature != 0.0):
+            raise ConfigError("greedy decoding takes one sample at temperature 0; use vote or tree for several")
+        if self.samples > 1 and self.temperature <= 0.0:
+            raise ConfigError(f"{self.samples} samples at temperature 0 are all the same: give a temperature, say 0.7")
+
+    def shares(self, votes: int) -> list[int]:
+        """How a branch's votes go to its continuations, as evenly as they can."""
+        parts = min(self.width, votes) if self.kind == "tree" else votes
+        return [votes // parts + (number < votes % parts) for number in range(parts)]
+
+
+GREEDY = Decoding()
+
+
+def decoding_of(kind: Kind, samples: int = 8, temperature: float = 0.7, width: int = 2) -> Decoding:
+    """A decoding by its name, with what applies to it."""
+    return GREEDY if kind == "greedy" else Decoding(kind, samples, temperature, width)
+
+
+@dataclass
+class Branch:
+    """A rollout on its way. `path` tells it from the others of its task, and seeds it."""
+
+    rollout: Rollout
+    votes: int
+    path: tuple[int, ...] = ()
+
+
+@dataclass
+class Decoded:
+    """The ended rollouts of one task, the chosen one first, with their votes.
+
+    `read` and `written` count tokens: a prefix that several continue is read once. `seconds` is this task's equal
+    part of the time that all asked together took.
+    """
+
+    task: Task
+    leaves: list[Branch] = field(default_factory=list)
+    read: int = 0
+    written: int = 0
+    seconds: float = 0.0
+
+    @property
+    def answer(self) -> str:
+        """The chosen SQL, "" if there is none."""
+        return self.leaves[0].rollout.env.solution
+
+
+def decode(
+    tasks: Sequence[Task],
+    sampler: Sampler,
+    tokenizer: Any,
+    sandbox: Sandbox,
+    decoding: Decoding = GREEDY,
+    limits: Limits = LIMITS,
+    seed: int = 0,
+) -> list[Decoded]:
+    """Work on all tasks together, turn by turn; one `Decoded` for each, in order. A task's seed is its example's."""
+    began = perf_counter()
+    found = [Decoded(task) for task in tasks]
+    live = {place: [Branch(start(task, tokenizer, limits), decoding.samples)] for place, task in enumerate(tasks)}
+    for turn in range(limits.turns):
+        if not live:
+            break
+        grown = {place: _grown(branches, decoding) for place, branches in live.items()}
+        going = [(place, branch) for place, branches in grown.items() for branch in branches]
+        before = [(tuple(branch.rollout.tokens.so_far), branch.rollout.written) for _, branch in going]
+        advance(
+            [branch.rollout for _, branch in going],
+            sampler,
+            tokenizer,
+            sandbox,
+            seeds=[seed_of(seed, tasks[place].example_id, turn, *branch.path) for place, branch in going],
+            temperature=decoding.temperature,
+            limits=limits,
+        )
+        _count(found, going, before)
+        live = {}
+        for place, branches in grown.items():
+            found[place].leaves += [branch for branch in branches if branch.rollout.env.outcome is not None]
+            left = [branch for branch in branches if branch.rollout.env.outcome is None]
+            if left:
+                live[place] = merge(left) if decoding.kind == "tree" else left
+    if decoding.samples > 1:
+        _vote(found, sandbox)
+    for one in found:
+        one.seconds = (perf_counter() - began) / len(found)
+    return found
+
+
+def _grown(branches: Sequence[Branch], decoding: Decoding) -> list[Branch]:
+    """The continuations of branches, each about to write a turn."""
+    grown: list[Branch] = []
+    for branch in branches:
+        shares = decoding.shares(branch.votes)
+        copies = [branch.rollout, *(_fork(branch.rollout) for _ in shares[1:])]
+        grown += [
+            Branch(rollout, votes, (*branch.path, number))
+            for number, (rollout, votes) in enumerate(zip(copies, shares, strict=True))
+        ]
+    return grown
+
+
+def _fork(rollout: Rollout) -> Rollout:
+    env, tokens = copy(rollout.env), rollout.tokens
+    env.steps, env.looks = list(env.steps), list(env.looks)
+    ids, turns, logprobs = list(tokens.ids), list(tokens.turns), list(tokens.logprobs)
+    return Rollout(env, replace(tokens, ids=ids, turns=turns, logprobs=logprobs))
+
+
+def merge(branches: Sequence[Branch]) -> list[Branch]:
+    """Branches of one task that stand in the same state as one, which is the one with the most votes, then the first.
+
+    States are alike when the last query touched the same tables with the same result, or failed in the same way.
+    """
+    states: dict[str, list[Branch]] = defaultdict(list)
+    for branch in branches:
+        states[branch.rollout.env.state].append(branch)
+    merged = []
+    for alike in states.values():
+        best = max(alike, key=lambda branch: branch.votes)
+        merged.append(replace(best, votes=sum(branch.votes for branch in alike)))
+    return merged
+
+
+def _count(
+    found: Sequence[Decoded], going: Sequence[tuple[int, Branch]], before: Sequence[tuple[tuple[int, ...], int]]
+) -> None:
+    prefixes: dict[int, set[tuple[int, ...]]] = defaultdict(set)
+    for (place, branch), (prefix, written) in zip(going, before, strict=True):
+        prefixes[place].add(prefix)
+        found[place].written += branch.rollout.written - written
+    for place, read in prefixes.items():
+        found[place].read += sum(map(len, read))
+
+
+def _vote(found: Sequence[Decoded], sandbox: Sandbox) -> None:
+    """Put the chosen leaf of each task first: of the result with the most votes the first one.
+
+    Answers that fail vote for nothing; they come after those that run, and before rollouts without an answer.
+    """
+    asked = [(one, leaf) for one in found for leaf in one.leaves if leaf.rollout.env.solution]
+    results = execute([(one.task.database, leaf.rollout.env.solution) for one, leaf in asked], sandbox)
+    digests = {id(leaf): result.digest for (_, leaf), result in zip(asked, results, strict=True) if result.ok}
+    for one in found:
+        votes: dict[str, int] = defaultdict(int)
+        for leaf in one.leaves:
+            votes[digests.get(id(leaf), "")] += leaf.votes
+        ranks = {id(leaf): _rank(leaf, digests.get(id(leaf), ""), votes) for leaf in one.leaves}
+        chosen = max(one.leaves, key=lambda leaf: ranks[id(leaf)])
+        one.leaves.sort(key=lambda leaf: leaf is not chosen)
+
+
+def _rank(leaf: Branch, digest: str, votes: dict[str, int]) -> tuple[int, int]:
+    if digest:
+        return 2, votes[digest]
+    return (1, 0) if leaf.rollout.env.solution else (0, 0)

@@ -1,0 +1,338 @@
+"""Models side by side on questions they have not seen: strict and official metrics, intervals, transcripts, cost.
+
+`python -m agro_train.evaluate --config FILE.json`, or with the options that `--help` lists. The result is a folder:
+
+    <out>/summary.json  index.html              every set of questions, every model
+    <out>/<questions>/<model>/answers.jsonl     attempts with transcripts, a line each; gone on with when interrupted
+    <out>/<questions>/<model>/<metric>.jsonl    verdicts
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast, get_args
+
+import click
+
+from agro_data.config import ConfigError
+from agro_data.databases.types import Limits as SqlLimits
+from agro_data.evaluation.evaluate import Evaluation
+from agro_data.evaluation.evaluate import evaluate as grade
+from agro_data.evaluation.load import Prediction
+from agro_data.evaluation.metrics import METRICS
+from agro_data.evaluation.statistics import paired
+from agro_data.evaluation.verdict import Verdict, lines
+from agro_data.profiling.serialise import Style
+from agro_data.progress import Bars, Reporter, silent
+from agro_data.publish.read import open_version
+from agro_data.terminal import Verb, notes, run, show_table, tell
+from agro_data.work import atomic_path, write_json
+from agro_train.agents import IN_WORDS, open_agent
+from agro_train.answers import Answer, answer, answer_with
+from agro_train.decoding import Decoding, Kind, decoding_of
+from agro_train.predict import predict
+from agro_train.questions import Questions, Reading, questions_of_file, questions_of_version
+from agro_train.settings import read_settings, settings_from, settings_to
+from agro_train.sql_env import RAN
+
+__all__ = ["Answer", "EvaluationConfig", "answer", "answer_with", "evaluate_models"]
+
+ON_A_CORPUS = ("strict", "strict-ts", "spider-ex", "bird-ex")
+ON_A_FILE = ("strict", "spider-ex", "bird-ex")
+# Of a statement that a model wrote. Steps stop the same statements everywhere, after about ten seconds.
+LIMITS = SqlLimits(seconds=30.0, rows=1_000_000, bytes=256 * 2**20, steps=300_000_000)
+
+
+@dataclass(frozen=True)
+class EvaluationConfig:
+    """What is evaluated. `models` are names as `agents.open_agent` takes them; the first is what others are held to.
+
+    `corpus` is a version's folder, `questions` a file; one of the two or both. `style` and `budget` are for models
+    that were not trained here. `limit` is the most questions of each set, spread over it; 0: all.
+    """
+
+    models: Sequence[str] = ()
+    databases: str = ""
+    corpus: str = ""
+    split: str = "test"
+    questions: Sequence[str] = ()
+    instances: str = ""  # folder <db_id>/*.sqlite, for strict-ts on question files
+    out: str = "evaluation"
+    models_root: str = "models"
+    cache: str = ".agro-cache"
+    decoding: str = "greedy"
+    samples: int = 8
+    temperature: float = 0.7
+    width: int = 2
+    limit: int = 0
+    seed: int = 0
+    workers: int = 1
+    dtype: str = "float32"
+    style: str = "compact"
+    budget: int = 500
+    allow_seen: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.models:
+            raise ConfigError("say which models to evaluate: --model NAME (a run, a folder, a Hub id, promoted)")
+        if not self.corpus and not self.questions:
+            raise ConfigError("say what to ask: --corpus VERSION, or --questions FILE, or both")
+        if not self.databases:
+            raise ConfigError("say where the databases are: --databases PATH")
+
+    @property
+    def decoded(self) -> Decoding:
+        kinds: dict[str, Kind] = {"greedy": "greedy", "vote": "vote", "tree": "tree"}
+        if self.decoding not in kinds:
+            raise ConfigError(f"there is no decoding {self.decoding!r}; use {', '.join(kinds)}")
+        return decoding_of(kinds[self.decoding], self.samples, self.temperature, self.width)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One model on one set of questions: its answers and, by metric, its evaluation."""
+
+    model: str
+    unit: str
+    answers: tuple[Answer, ...]
+    by_metric: Mapping[str, Evaluation]
+
+    def verdicts(self, metric: str) -> tuple[Verdict, ...]:
+        return self.by_metric[metric].verdicts
+
+
+@dataclass(frozen=True)
+class Compared:
+    """All models on one set of questions. `figures` are JSON values."""
+
+    questions: Questions
+    models: tuple[Scored, ...]
+    figures: dict[str, Any] = field(default_factory=dict)
+
+
+def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tuple[Compared, ...]:
+    """Evaluate every model on every set of questions, and write the folder `config.out`.
+
+    Raises `SeenInTraining` when a model was trained on a database that is asked about, and like `open_agent`.
+    """
+    cache, out = Path(config.cache), Path(config.out)
+    sets = _sets(config, cache)
+    scored: dict[str, list[Scored]] = {one.name: [] for one in sets}
+    reading = reading_of(config.style, config.budget)
+    for name in config.models:  # one model in memory at a time
+        agent = open_agent(name, Path(config.models_root), cache, reading=reading, dtype=config.dtype)
+        for questions in sets:
+            if not config.allow_seen:
+                questions.refuse_seen(agent.trained_on, agent.name)
+            folder = out / slug(questions.name) / slug(agent.name)
+            answers = predict(
+                questions,
+                agent,
+                folder / "answers.jsonl",
+                decoding=config.decoded,
+                seed=config.seed,
+                workers=config.workers,
+                progress=progress,
+            )
+            suite = questions.instances or (Path(config.instances) if config.instances else None)
+            evaluations = score(questions, answers, suite, cache, workers=config.workers, progress=progress)
+            for metric, found in evaluations.items():
+                _write(folder / f"{metric}.jsonl", lines(found.verdicts))
+            scored[questions.name].append(Scored(agent.name, agent.unit, tuple(answers), evaluations))
+    compared = tuple(
+        Compared(one, tuple(scored[one.name]), compare(one, scored[one.name], config.seed)) for one in sets
+    )
+    summary = {"config": settings_to(config), "sets": [one.figures for one in compared]}
+    write_json(out / "summary.json", summary)
+    return compared
+
+
+def score(
+    questions: Questions,
+    answers: Sequence[Answer],
+    instances: Path | None,
+    cache: Path | None = None,
+    *,
+    workers: int = 1,
+    progress: Reporter = silent,
+) -> dict[str, Evaluation]:
+    """Evaluations by metric. `strict-ts` is on the database and all `instances`; without them it is left out."""
+    rows = [
+        Prediction(
+            row["place"],
+            row["db_id"],
+            row["question"],
+            row["sql"],
+            one.predictions if any(one.predictions) else (),
+            row["evidence"] or "",
+            row["example_id"],
+            tuple(row["alternatives"]),
+        )
+        for row, one in zip(questions.rows, answers, strict=True)
+    ]
+    databases = {name: source.database for name, source in questions.sources.items()}
+    metrics = ON_A_FILE if instances is None else ON_A_CORPUS
+    return {
+        metric: grade(
+            rows,
+            databases,
+            metric=metric,
+            instances=instances if METRICS[metric].suite else None,
+            with_source=METRICS[metric].suite,
+            cache=cache,
+            workers=workers,
+            limits=LIMITS,
+            progress=progress,
+        )
+        for metric in metrics
+    }
+
+
+def compare(questions: Questions, models: Sequence[Scored], seed: int = 0) -> dict[str, Any]:
+    """Figures of models on the same questions; each is paired with every one before it."""
+    metrics = list(models[0].by_metric)
+    return {
+        "questions": questions.name,
+        "count": len(questions.rows),
+        "databases": len({row["db_id"] for row in questions.rows}),
+        "metrics": metrics,
+        "models": [
+            {
+                "model": one.model,
+                **behaviour(one, questions),
+                "metrics": {metric: one.by_metric[metric].summary for metric in metrics},
+            }
+            for one in models
+        ],
+        "pairs": [
+            {
+                "challenger": one.model,
+                "against": other.model,
+                "metric": metric,
+                **paired(one.verdicts(metric), other.verdicts(metric), seed),
+            }
+            for number, one in enumerate(models)
+            for other in models[:number]
+            for metric in metrics
+        ],
+        "notes": sorted({note for one in models for found in one.by_metric.values() for note in found.notes}),
+        "problems": sorted({said for one in models for found in one.by_metric.values() for said in found.problems}),
+    }
+
+
+def behaviour(one: Scored, questions: Questions) -> dict[str, Any]:
+    """What a model did, right or not, and what it cost. Rates are shares of the questions.
+
+    `format_rate`: every turn of the chosen attempt was well formed and it gave an answer. `execution_rate`: that
+    answer runs. Tokens and seconds are means of a question; `unit` says what is counted as a token.
+    """
+    answers, verdicts = one.answers, one.verdicts("strict")
+    count = max(1, len(answers))
+    outcomes = Counter(answer.outcomes[0] for answer in answers)
+    return {
+        "format_rate": outcomes["answered"] / count,
+        "malformed_rate": outcomes["malformed"] / count,
+        "truncated_rate": outcomes["truncated"] / count,
+        "execution_rate": sum(verdict.error_class in RAN for verdict in verdicts) / count,
+        "turns": sum(answer.turns[0] for answer in answers) / count,
+        "attempts": sum(len(answer.predictions) for answer in answers) / count,
+        "tokens_read": sum(answer.read for answer in answers) / count,
+        "tokens_written": sum(answer.written for answer in answers) / count,
+        "seconds": sum(answer.seconds for answer in answers) / count,
+        "unit": one.unit,
+        "error_classes": dict(
+            Counter(verdict.error_class for verdict in verdicts if verdict.error_class).most_common()
+        ),
+    }
+
+
+def _sets(config: EvaluationConfig, cache: Path) -> list[Questions]:
+    databases = Path(config.databases)
+    found = [questions_of_file(Path(file), databases, cache) for file in config.questions]
+    if config.corpus:
+        found.insert(0, questions_of_version(open_version(Path(config.corpus)), databases, cache, config.split))
+    for one in found:
+        without = sum(not row["sql"] for row in one.rows)
+        if without:
+            raise ConfigError(f"{one.name}: {without} of {len(one.rows)} questions have no SQL to be scored against")
+    if len({one.name for one in found}) < len(found):
+        raise ConfigError("two files of questions have the same name: rename one")
+    return [one.first(config.limit) if config.limit else one for one in found]
+
+
+def reading_of(style: str, budget: int) -> Reading:
+    """How a model that was not trained here is to read schemas. Raises `ConfigError` for an unknown style."""
+    if style not in get_args(Style):
+        raise ConfigError(f"there is no schema style {style!r}; use {', '.join(get_args(Style))}")
+    return Reading(cast(Style, style), budget)
+
+
+def slug(name: str) -> str:
+    """A name as that of a file."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.") or "unnamed"
+
+
+def _write(path: Path, text: str) -> None:
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+# --- from the command line ---------------------------------------------------------------------------------------
+
+
+@click.command(name="python -m agro_train.evaluate", cls=Verb)
+@click.option("--config", "config_file", type=click.Path(path_type=Path), help="Settings as JSON; options come on top.")
+@click.option("--model", "models", multiple=True, help="A run, a folder, a Hub id or `promoted` (repeatable).")
+@click.option("--corpus", help="A corpus version's folder.")
+@click.option("--split", help="Its split.  [default: test]")
+@click.option("--questions", multiple=True, help="A file of questions with SQL (repeatable).")
+@click.option("--databases", help="The databases that are asked about.")
+@click.option("--out", help="Folder of the results.  [default: evaluation]")
+@click.option("--models-root", help="Where trained runs are.  [default: models]")
+@click.option("--cache", help="Profiles and unpacked models.  [default: .agro-cache]")
+@click.option("--decoding", type=click.Choice(get_args(Kind)), help="How answers are taken.  [default: greedy]")
+@click.option("--samples", type=int, help="Votes of `vote` and `tree`.  [default: 8]")
+@click.option("--limit", type=int, help="Most questions of each set.  [default: all]")
+@click.option("--seed", type=int, help="Of samples and intervals.  [default: 0]")
+@click.option("--dtype", help="Type of the weights.  [default: float32]")
+@click.option("--allow-seen/--refuse-seen", default=None, help="Whether databases of the training may be asked about.")
+def main(config_file: Path | None, **given: Any) -> None:
+    """Evaluate models side by side.
+
+    \b
+    Example:
+      python -m agro_train.evaluate --model promoted --corpus datasets/corpus --databases database --limit 200
+    """
+    asked = {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
+    asked = {key: value for key, value in asked.items() if value not in (None, [])}
+    base = settings_to(read_settings(EvaluationConfig, config_file)) if config_file else {}
+    config = settings_from(EvaluationConfig, base | asked)
+    with Bars(notes) as progress:
+        compared = evaluate_models(config, progress)
+    for one in compared:
+        show_table(table(one.figures))
+    tell([f"{config.out}: written"], "dim")
+
+
+def table(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One row a model: what a person compares."""
+    return [
+        {
+            "model": one["model"],
+            **{metric: f"{one['metrics'][metric]['score']['mean']:.1%}" for metric in figures["metrics"]},
+            "answers": f"{one['format_rate']:.1%}",
+            "run": f"{one['execution_rate']:.1%}",
+            one["unit"]: f"{one['tokens_read']:,.0f} + {one['tokens_written']:,.0f}",
+            "s each": f"{one['seconds']:.2f}",
+            "wrong": ", ".join(f"{name} {count}" for name, count in list(one["error_classes"].items())[:3]),
+        }
+        for one in figures["models"]
+    ]
+
+
+if __name__ == "__main__":
+    run(main, lambda: IN_WORDS)

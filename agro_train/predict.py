@@ -1,0 +1,84 @@
+"""Predictions of a model on questions, kept line by line: what is answered is not asked again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from agro_data.config import ConfigError
+from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Limits as SqlLimits
+from agro_data.progress import Reporter, silent
+from agro_data.work import write_json
+from agro_train.agents import Agent
+from agro_train.answers import Answer, answer_with
+from agro_train.decoding import GREEDY, Decoding
+from agro_train.questions import Questions
+
+TOGETHER = 32  # rollouts that are worked on at a time
+SQL_LIMITS = SqlLimits(seconds=5.0, steps=30_000_000)  # of a model's statement: seconds of SQLite
+
+
+def predict(
+    questions: Questions,
+    agent: Agent,
+    out: Path,
+    *,
+    decoding: Decoding = GREEDY,
+    seed: int = 0,
+    workers: int = 1,
+    progress: Reporter = silent,
+) -> list[Answer]:
+    """Answers to all questions, in order, written to `out` (JSONL) as they come.
+
+    `out` with answers of the same model, decoding and seed is gone on with. Raises `ConfigError` when it holds those
+    of another, and `ValueError` when a schema does not fit into the agent's budget.
+    """
+    made_by = _identity(agent, decoding, seed)
+    known = _known(out, made_by)
+    tasks = questions.tasks(agent.reading)
+    waiting = [task for task in tasks if task.example_id not in known]
+    together = max(1, TOGETHER // decoding.samples)
+    stage = f"answers of {agent.name}"
+    progress(stage, 0, len(waiting), "questions")
+    if waiting:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_json(_side(out), made_by)
+    with Sandbox(workers, SQL_LIMITS) as sandbox:
+        for first in range(0, len(waiting), together):
+            some = waiting[first : first + together]
+            found = answer_with(some, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
+            with out.open("a", encoding="utf-8") as file:
+                file.write("".join(json.dumps(one.as_dict(), ensure_ascii=False) + "\n" for one in found))
+            known |= {one.example_id: one for one in found}
+            progress(stage, first + len(some), len(waiting), "questions")
+    return [known[task.example_id] for task in tasks]
+
+
+def _identity(agent: Agent, decoding: Decoding, seed: int) -> dict[str, Any]:
+    """What decides an answer, as a file of predictions remembers it."""
+    reading = {"style": agent.reading.style, "budget": agent.reading.budget}
+    settings = {"decoding": asdict(decoding), "limits": asdict(agent.limits), "reading": reading, "seed": seed}
+    return {"model": agent.name, "weights": agent.weights, **settings}
+
+
+def _side(out: Path) -> Path:
+    return out.with_name(f"{out.name}.settings.json")
+
+
+def _known(out: Path, made_by: dict[str, Any]) -> dict[str, Answer]:
+    """Answers that `out` holds; a line that was cut short is written anew."""
+    if not out.exists():
+        return {}
+    try:
+        before = json.loads(_side(out).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        before = None
+    if before != made_by:
+        was = f"those of {before['model']}, made with other settings" if before else "not written by this verb"
+        raise ConfigError(f"{out}: holds predictions ({was}); give another --out, or remove it")
+    whole = [line for line in out.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+    out.write_text("".join(whole), encoding="utf-8")
+    return {one.example_id: one for one in map(Answer.from_dict, map(json.loads, whole))}

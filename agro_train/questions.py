@@ -1,0 +1,160 @@
+"""What models are asked: questions with their databases, from a corpus version or from any file of questions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from agro_data.config import ConfigError
+from agro_data.databases.types import Database
+from agro_data.evaluation.evaluate import named_databases
+from agro_data.evaluation.load import load_questions
+from agro_data.fingerprint import stable_hash
+from agro_data.profiling.cache import cached_profile
+from agro_data.profiling.linking import index_schema
+from agro_data.profiling.serialise import Style, estimate_tokens
+from agro_data.protocol import MAX_TURNS
+from agro_data.publish.read import Version
+from agro_train.tasks import Source, Task, find_sources, make_task
+
+Row = Mapping[str, Any]
+
+COLUMNS = (
+    *("example_id", "db_id", "question", "evidence", "sql", "hardness"),
+    *("order_matters", "alternatives", "instances"),
+)
+
+
+class SeenInTraining(ConfigError):
+    """A model is asked about a database that it was trained on."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a model reads a schema: `budget` is in tokens as `count_tokens` counts them."""
+
+    style: Style = "compact"
+    budget: int = 500
+    count_tokens: Callable[[str], int] = estimate_tokens
+    turns: int = MAX_TURNS
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Rows with the `COLUMNS` of a corpus; `sql` is "" where no gold is known, and `place` is where a person finds it.
+
+    `databases` is the folder they lie in; `instances` that of a corpus version, None where there are none.
+    """
+
+    name: str
+    rows: tuple[Row, ...]
+    sources: Mapping[str, Source]
+    databases: Path
+    instances: Path | None = None
+
+    def tasks(self, reading: Reading) -> list[Task]:
+        """One task for each row, in order. Raises `ValueError` when the budget has no room for any table."""
+        return [
+            make_task(
+                row,
+                self.sources[row["db_id"]],
+                self.instances or Path(),
+                style=reading.style,
+                budget=reading.budget,
+                count_tokens=reading.count_tokens,
+                max_turns=reading.turns,
+            )
+            for row in self.rows
+        ]
+
+    def first(self, count: int) -> Questions:
+        """At most `count` of them, spread over the whole."""
+        if count >= len(self.rows):
+            return self
+        step = len(self.rows) / count
+        return replace(self, rows=tuple(self.rows[int(number * step)] for number in range(count)))
+
+    def refuse_seen(self, trained_on: Iterable[str], model: str) -> None:
+        """Raise `SeenInTraining` when a database asked about has the content of one of `trained_on` (hashes)."""
+        hashes = frozenset(trained_on)
+        asked = {row["db_id"] for row in self.rows}
+        seen = sorted(name for name in asked if self.sources[name].database.content_hash in hashes)
+        if seen:
+            named = ", ".join(seen[:3]) + (f" and {len(seen) - 3} more" if len(seen) > 3 else "")
+            raise SeenInTraining(
+                f"{model} was trained on {len(seen)} of the {len(asked)} databases of {self.name} ({named}): what it "
+                "scores there says nothing of unseen ones. Ask about others, or allow it with --allow-seen"
+            )
+
+
+def questions_of_version(
+    version: Version, databases: Path, cache: Path, split: str = "test", columns: Sequence[str] = COLUMNS
+) -> Questions:
+    """A split of a corpus version, with these `columns` of it. Raises like `tasks.find_sources`."""
+    frame = version.examples(split).select(columns).sort("example_id").collect()
+    rows = [{**row, "place": f"{split} {row['example_id']}"} for row in frame.iter_rows(named=True)]
+    sources = find_sources(version, databases, cache / "profiles", only=frame["db_id"].unique().to_list())
+    return Questions(
+        f"{version.corpus} {version.name} {split}", tuple(rows), sources, databases, version.path / "instances"
+    )
+
+
+def questions_of_file(path: Path, databases: Path, cache: Path) -> Questions:
+    """The questions of a file or folder in any form that `evaluation.load` knows; their golds may be unknown.
+
+    Raises `UnreadableInput`, and `ConfigError` when a database that they name is not below `databases`.
+    """
+    loaded = load_questions(path)
+    found = named_databases(databases, {pair.db_id for pair in loaded.pairs})
+    missing = sorted({pair.db_id for pair in loaded.pairs} - set(found))
+    if missing:
+        raise ConfigError(f"{databases}: no database {', '.join(missing[:5])}, which {path.name} asks about")
+    often = Counter(pair.identity for pair in loaded.pairs)
+    rows = [
+        {
+            "example_id": pair.identity
+            if pair.identity and often[pair.identity] == 1
+            else stable_hash([number, pair.db_id, pair.question])[:16],
+            "db_id": pair.db_id,
+            "question": pair.question,
+            "evidence": pair.evidence or None,
+            "sql": pair.sql,
+            "hardness": "",
+            "order_matters": None,
+            "alternatives": list(pair.alternatives),
+            "instances": [],
+            "place": pair.place,
+        }
+        for number, pair in enumerate(loaded.pairs)
+    ]
+    sources = {db_id: source_of(database, cache / "profiles") for db_id, database in found.items()}
+    return Questions(path.name, tuple(rows), sources, databases)
+
+
+def one_question(question: str, database: Database, cache: Path, evidence: str | None = None) -> Questions:
+    """A person's question about a database."""
+    row: dict[str, Any] = dict.fromkeys(COLUMNS) | {
+        "example_id": stable_hash([database.content_hash, question, evidence])[:16],
+        "db_id": database.db_id,
+        "question": question,
+        "evidence": evidence,
+        "sql": "",
+        "alternatives": [],
+        "instances": [],
+        "place": "question",
+    }
+    return Questions("question", (row,), {database.db_id: source_of(database, cache / "profiles")}, database.path)
+
+
+def source_of(database: Database, profiles: Path) -> Source:
+    """A database with its profile, kept below `profiles`, and the index of its schema."""
+    profile = cached_profile(database, profiles)
+    return Source(database, profile, index_schema(profile))
+
+
+def places(rows: Sequence[Row]) -> dict[str, int]:
+    """Number of each row by its id."""
+    return {row["example_id"]: number for number, row in enumerate(rows)}
