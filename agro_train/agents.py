@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
+from agro_data.config import ConfigError
 from agro_data.models import ModelMissing
 from agro_data.profiling.serialise import SerialiserMismatch, Style, check_serialiser
 from agro_train.decoding import LIMITS
@@ -76,6 +77,13 @@ def agent_of(model: LanguageModel, reading: Reading = READING, limits: Limits = 
     return Agent(model.name, sampler, model.tokenizer, own, model_hash(model.path), limits)
 
 
+def reading_named(style: str, budget: int) -> Reading:
+    """How a model that was not trained here is to read schemas. Raises `ConfigError` for an unknown style."""
+    if style not in get_args(Style):
+        raise ConfigError(f"there is no schema style {style!r}; use {', '.join(get_args(Style))}")
+    return Reading(cast(Style, style), budget)
+
+
 def _of_run(run: ModelRun, model: LanguageModel, limits: Limits) -> Agent:
     manifest = run.manifest
     style, budget = trained_reading(run)
@@ -84,7 +92,8 @@ def _of_run(run: ModelRun, model: LanguageModel, limits: Limits) -> Agent:
             f"{run.name}: trained with the framing {manifest['framing']}, but its tokenizer's is {model.framing}: "
             "the model's folder has been changed; train it again"
         )
-    agent = agent_of(model, Reading(style, budget), limits)
+    turns = manifest["config"].get("turns", limits.turns)  # the prompt says how many there are
+    agent = agent_of(model, Reading(style, budget), replace(limits, turns=turns))
     hashes = frozenset(fact["content_hash"] for fact in manifest["databases"])
     return replace(agent, trained_on=hashes, run=run)
 

@@ -1,10 +1,29 @@
-"""`agro`: the data verbs, and later those that train, predict and ask."""
+"""`agro`: the data verbs, and those that train, predict and ask."""
 
 from __future__ import annotations
 
-from agro_data.cli import data, run
+from agro_data.cli import data
+from agro_data.terminal import Verbs, run
+from agro_train.verbs.ask import ask_command
+from agro_train.verbs.predict import predict_command
+
+OWN = (predict_command, ask_command)
+
+agro = Verbs(
+    name="agro",
+    help=data.help,
+    params=data.params,
+    commands={**data.commands, **{str(command.name): command for command in OWN}},
+    context_settings=data.context_settings,
+)
 
 
 def main() -> None:
     """Entry point of the distribution."""
-    run(data)
+    run(agro, _in_words)
+
+
+def _in_words() -> tuple[type[Exception], ...]:
+    from agro_train.agents import IN_WORDS  # noqa: PLC0415 (when an error has come)
+
+    return IN_WORDS

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
@@ -38,8 +38,6 @@ class Decoding:
     width: int = 2
 
     def __post_init__(self) -> None:
-        if self.kind not in ("greedy", "vote", "tree"):
-            raise ConfigError(f"there is no decoding {self.kind!r}; use greedy, vote or tree")
         if self.samples < 1 or self.width < 1:
             raise ConfigError(f"samples is {self.samples} and width {self.width}: both are at least 1")
         if self.kind == "greedy" and (self.samples != 1 or self.temperature != 0.0):
@@ -56,9 +54,11 @@ class Decoding:
 GREEDY = Decoding()
 
 
-def decoding_of(kind: Kind, samples: int = 8, temperature: float = 0.7, width: int = 2) -> Decoding:
-    """A decoding by its name, with what applies to it."""
-    return GREEDY if kind == "greedy" else Decoding(kind, samples, temperature, width)
+def decoding_named(kind: str, samples: int = 8, temperature: float = 0.7, width: int = 2) -> Decoding:
+    """A decoding by its name, with those settings that apply to it. Raises `ConfigError` for one that is not known."""
+    if kind not in get_args(Kind):
+        raise ConfigError(f"there is no decoding {kind!r}; use {', '.join(get_args(Kind))}")
+    return GREEDY if kind == "greedy" else Decoding(cast(Kind, kind), samples, temperature, width)
 
 
 @dataclass

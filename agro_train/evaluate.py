@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 import click
 
@@ -26,16 +26,15 @@ from agro_data.evaluation.load import Prediction
 from agro_data.evaluation.metrics import METRICS
 from agro_data.evaluation.statistics import paired
 from agro_data.evaluation.verdict import Verdict, lines
-from agro_data.profiling.serialise import Style
 from agro_data.progress import Bars, Reporter, silent
 from agro_data.publish.read import open_version
 from agro_data.terminal import Verb, notes, run, show_table, tell
 from agro_data.work import atomic_path, write_json
-from agro_train.agents import IN_WORDS, open_agent
+from agro_train.agents import IN_WORDS, open_agent, reading_named
 from agro_train.answers import Answer, answer, answer_with
-from agro_train.decoding import Decoding, Kind, decoding_of
+from agro_train.decoding import Decoding, Kind, decoding_named
 from agro_train.predict import predict
-from agro_train.questions import Questions, Reading, questions_of_file, questions_of_version
+from agro_train.questions import Questions, questions_of_file, questions_of_version
 from agro_train.settings import read_settings, settings_from, settings_to
 from agro_train.sql_env import RAN
 
@@ -86,10 +85,7 @@ class EvaluationConfig:
 
     @property
     def decoded(self) -> Decoding:
-        kinds: dict[str, Kind] = {"greedy": "greedy", "vote": "vote", "tree": "tree"}
-        if self.decoding not in kinds:
-            raise ConfigError(f"there is no decoding {self.decoding!r}; use {', '.join(kinds)}")
-        return decoding_of(kinds[self.decoding], self.samples, self.temperature, self.width)
+        return decoding_named(self.decoding, self.samples, self.temperature, self.width)
 
 
 @dataclass(frozen=True)
@@ -122,7 +118,7 @@ def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tu
     cache, out = Path(config.cache), Path(config.out)
     sets = _sets(config, cache)
     scored: dict[str, list[Scored]] = {one.name: [] for one in sets}
-    reading = reading_of(config.style, config.budget)
+    reading = reading_named(config.style, config.budget)
     for name in config.models:  # one model in memory at a time
         agent = open_agent(name, Path(config.models_root), cache, reading=reading, dtype=config.dtype)
         for questions in sets:
@@ -203,7 +199,7 @@ def compare(questions: Questions, models: Sequence[Scored], seed: int = 0) -> di
         "models": [
             {
                 "model": one.model,
-                **behaviour(one, questions),
+                **behaviour(one),
                 "metrics": {metric: one.by_metric[metric].summary for metric in metrics},
             }
             for one in models
@@ -224,25 +220,27 @@ def compare(questions: Questions, models: Sequence[Scored], seed: int = 0) -> di
     }
 
 
-def behaviour(one: Scored, questions: Questions) -> dict[str, Any]:
+def behaviour(one: Scored) -> dict[str, Any]:
     """What a model did, right or not, and what it cost. Rates are shares of the questions.
 
     `format_rate`: every turn of the chosen attempt was well formed and it gave an answer. `execution_rate`: that
-    answer runs. Tokens and seconds are means of a question; `unit` says what is counted as a token.
+    answer runs; None where nothing was graded. Tokens and seconds are means of a question; `unit` says what is
+    counted as a token.
     """
-    answers, verdicts = one.answers, one.verdicts("strict")
-    count = max(1, len(answers))
-    outcomes = Counter(answer.outcomes[0] for answer in answers)
+    count = max(1, len(one.answers))
+    outcomes = Counter(answer.outcomes[0] for answer in one.answers)
+    verdicts = one.verdicts("strict") if one.by_metric else ()
+    runs = sum(verdict.error_class in RAN for verdict in verdicts) / count
     return {
         "format_rate": outcomes["answered"] / count,
         "malformed_rate": outcomes["malformed"] / count,
         "truncated_rate": outcomes["truncated"] / count,
-        "execution_rate": sum(verdict.error_class in RAN for verdict in verdicts) / count,
-        "turns": sum(answer.turns[0] for answer in answers) / count,
-        "attempts": sum(len(answer.predictions) for answer in answers) / count,
-        "tokens_read": sum(answer.read for answer in answers) / count,
-        "tokens_written": sum(answer.written for answer in answers) / count,
-        "seconds": sum(answer.seconds for answer in answers) / count,
+        "execution_rate": runs if one.by_metric else None,
+        "turns": sum(answer.turns[0] for answer in one.answers) / count,
+        "attempts": sum(len(answer.predictions) for answer in one.answers) / count,
+        "tokens_read": sum(answer.read for answer in one.answers) / count,
+        "tokens_written": sum(answer.written for answer in one.answers) / count,
+        "seconds": sum(answer.seconds for answer in one.answers) / count,
         "unit": one.unit,
         "error_classes": dict(
             Counter(verdict.error_class for verdict in verdicts if verdict.error_class).most_common()
@@ -262,13 +260,6 @@ def _sets(config: EvaluationConfig, cache: Path) -> list[Questions]:
     if len({one.name for one in found}) < len(found):
         raise ConfigError("two files of questions have the same name: rename one")
     return [one.first(config.limit) if config.limit else one for one in found]
-
-
-def reading_of(style: str, budget: int) -> Reading:
-    """How a model that was not trained here is to read schemas. Raises `ConfigError` for an unknown style."""
-    if style not in get_args(Style):
-        raise ConfigError(f"there is no schema style {style!r}; use {', '.join(get_args(Style))}")
-    return Reading(cast(Style, style), budget)
 
 
 def slug(name: str) -> str:
@@ -325,8 +316,9 @@ def table(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
             "model": one["model"],
             **{metric: f"{one['metrics'][metric]['score']['mean']:.1%}" for metric in figures["metrics"]},
             "answers": f"{one['format_rate']:.1%}",
-            "run": f"{one['execution_rate']:.1%}",
-            one["unit"]: f"{one['tokens_read']:,.0f} + {one['tokens_written']:,.0f}",
+            "run": "" if one["execution_rate"] is None else f"{one['execution_rate']:.1%}",
+            "read": f"{one['tokens_read']:,.0f} {one['unit']}",
+            "written": f"{one['tokens_written']:,.0f}",
             "s each": f"{one['seconds']:.2f}",
             "wrong": ", ".join(f"{name} {count}" for name, count in list(one["error_classes"].items())[:3]),
         }

@@ -1,0 +1,93 @@
+"""A person's question about a database, answered by a model: its steps, its SQL and the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agro_data.config import ConfigError
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Database, Result
+from agro_data.databases.types import Limits as SqlLimits
+from agro_data.protocol import Step
+from agro_train.agents import Agent
+from agro_train.decoding import GREEDY, Decoding, decode
+from agro_train.questions import one_question
+
+SQL_LIMITS = SqlLimits(seconds=30.0)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """`sql` is "" when the model gave no answer; `ending` then says why, and `result` is None.
+
+    `steps` are those of the chosen attempt, with what the database said to each.
+    """
+
+    question: str
+    model: str
+    steps: tuple[Step, ...]
+    sql: str
+    result: Result | None
+    ending: str
+    written: int
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        result = self.result
+        return {
+            "question": self.question,
+            "model": self.model,
+            "steps": [
+                {"thought": s.turn.thought, "action": s.turn.action, "sql": s.turn.text, "observation": s.observation}
+                for s in self.steps
+            ],
+            "sql": self.sql,
+            "columns": list(result.columns) if result else [],
+            "rows": [[cell.hex() if isinstance(cell, bytes) else cell for cell in row] for row in result.rows]
+            if result
+            else [],
+            "error": "" if result is None or result.ok else result.error or result.status,
+            "ending": self.ending,
+            "tokens_written": self.written,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def find_database(path: Path) -> Database:
+    """The one database at `path`. Raises `ConfigError` when there is none, or when there are several."""
+    if not path.exists():
+        raise ConfigError(f"{path}: no such file or folder")
+    catalog = find_databases(path)
+    if not catalog.databases:
+        raise ConfigError("\n".join([f"{path}: no database that can be used", *map(str, catalog.problems)]))
+    if len(catalog.databases) > 1:
+        there = ", ".join(one.relative_path for one in catalog.databases[:5])
+        raise ConfigError(f"{path}: {len(catalog.databases)} databases are here ({there}); give the file of one")
+    return catalog.databases[0]
+
+
+def ask(
+    question: str,
+    database: Database,
+    agent: Agent,
+    cache: Path,
+    *,
+    evidence: str | None = None,
+    decoding: Decoding = GREEDY,
+    seed: int = 0,
+) -> Reply:
+    """What `agent` answers. All SQL runs in the sandbox; the database is only read.
+
+    Raises `ValueError` when no table of the schema fits into the agent's budget.
+    """
+    [task] = one_question(question, database, cache, evidence).tasks(agent.reading)
+    with Sandbox(1, SQL_LIMITS) as sandbox:
+        [found] = decode([task], agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
+        result = sandbox.run(database, [found.answer], "rows")[0] if found.answer else None
+    env = found.leaves[0].rollout.env
+    ending = str(env.outcome) if env.malformed is None else f"malformed ({env.malformed.kind}): {env.malformed.detail}"
+    return Reply(question, agent.name, tuple(env.steps), found.answer, result, ending, found.written, found.seconds)

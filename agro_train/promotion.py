@@ -1,0 +1,81 @@
+"""Which model answers: a new one takes the place of the incumbent only when it is shown not to be worse.
+
+The conservative gate of StepMix (2306.06265), carried over to models: the lower confidence bound of the paired gain
+must not be below zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from agro_data.evaluation.statistics import paired
+from agro_data.evaluation.verdict import Verdict
+from agro_data.work import write_json
+from agro_train.runs import ModelRun, promote
+
+RECORD = "promotion.json"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """`gain` is the challenger's mean score less the other's, on the same rows; `low` and `high` bound it (95 %).
+
+    Of the intervals from drawing databases and from drawing rows the wider bounds count: with few databases the
+    first alone is too sure of itself, and with one it has no width. `against` names whom it was held to.
+    """
+
+    promoted: bool
+    challenger: str
+    against: str
+    metric: str
+    rows: int
+    databases: int
+    gain: float
+    low: float
+    high: float
+    reason: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def decide(
+    challenger: Sequence[Verdict],
+    other: Sequence[Verdict],
+    *,
+    names: tuple[str, str] = ("challenger", "incumbent"),
+    metric: str = "strict",
+    first: bool = False,
+    seed: int = 0,
+) -> Decision:
+    """Whether the challenger takes the other's place, by verdicts on the same rows in the same order.
+
+    `first`: there is no incumbent, and the other is the challenger's base, which it has to beat: the gain must be
+    above zero, and its lower bound not below. Raises `ValueError` when there are no rows, or not the same.
+    """
+    if not challenger:
+        raise ValueError("no verdicts: a model is promoted by what it scores on questions")
+    found = paired(challenger, other, seed)
+    by_database, by_row = found["gain"], found["gain_drawing_rows"]
+    low, high = min(by_database["low"], by_row["low"]), max(by_database["high"], by_row["high"])
+    gain = by_row["mean"]
+    promoted = low >= 0 and (gain > 0 or not first)
+    bound = f"gain {gain:+.1%}, between {low:+.1%} and {high:+.1%} at 95 %"
+    if promoted:
+        reason = f"{names[0]} takes the place of {names[1]}: {bound}"
+    elif first and gain <= 0:
+        reason = f"{names[0]} does not beat {names[1]}, which it was trained from: {bound}"
+    else:
+        reason = f"{names[0]} is not shown to be as good as {names[1]}: {bound}; the lower bound is below zero"
+    count = len({verdict.db_id for verdict in challenger})
+    return Decision(promoted, *names, metric, len(challenger), count, gain, low, high, reason)
+
+
+def carry_out(decision: Decision, run: ModelRun, models: Path) -> None:
+    """Write the decision beside the models and, where it says so, make `run` the promoted one."""
+    write_json(models / RECORD, {**decision.as_dict(), "run": run.name})
+    if decision.promoted:
+        promote(models, run)

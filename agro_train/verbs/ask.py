@@ -1,0 +1,97 @@
+"""`agro ask`: a trained model answers a question about a database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from agro_data.config import RunConfig, cache_folder
+from agro_data.shown import print_json
+from agro_data.terminal import FAILED_SOME, Verb, say, screen, show_table, tell
+
+if TYPE_CHECKING:
+    from agro_train.asking import Reply
+
+A_PATH = click.Path(path_type=Path)
+SHOWN_ROWS = 20
+
+
+@click.command(name="ask", cls=Verb)
+@click.argument("question")
+@click.option("--database", type=A_PATH, required=True, help="A SQLite or DuckDB file, or a folder of Parquet or CSV.")
+@click.option("--model", default="promoted", show_default=True, help="A trained run, a folder, a Hub id or a URL.")
+@click.option("--evidence", default=None, help="What one must know that the question does not say.")
+@click.option("--decoding", type=click.Choice(["greedy", "vote", "tree"]), default="greedy", show_default=True)
+@click.option("--samples", type=click.IntRange(2), default=8, show_default=True, help="Votes of `vote` and `tree`.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer.")
+@click.option("--models", "models_root", type=A_PATH, default=Path("models"), show_default=True, help="Trained runs.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON on standard output.")
+def ask_command(
+    question: str,
+    database: Path,
+    model: str,
+    evidence: str | None,
+    decoding: str,
+    samples: int,
+    seed: int,
+    models_root: Path,
+    as_json: bool,
+) -> None:
+    """Answer a question about a database, showing each step, the SQL and the result.
+
+    The promoted model answers; --model names another. Ends with 1 when there is no answer, or it does not run.
+
+    \b
+    Examples:
+      agro ask --database shop.sqlite "Which customers have never ordered anything?"
+      agro ask --database shop.sqlite --model HuggingFaceTB/SmolLM2-135M-Instruct "How many orders are there?"
+    """
+    from agro_train.agents import open_agent  # noqa: PLC0415 (so that --help is quick)
+    from agro_train.asking import ask, find_database  # noqa: PLC0415
+    from agro_train.decoding import decoding_named  # noqa: PLC0415
+
+    found = find_database(database)
+    cache = cache_folder(RunConfig())
+    agent = open_agent(model, models_root, cache)
+    reply = ask(question, found, agent, cache, evidence=evidence, decoding=decoding_named(decoding, samples), seed=seed)
+    print_json(reply.as_dict()) if as_json else _show(reply)
+    if reply.result is None:
+        tell([f"{reply.model} gave no answer: {reply.ending}"], "yellow")
+    if reply.result is None or not reply.result.ok:
+        raise SystemExit(FAILED_SOME)
+
+
+def _show(reply: Reply) -> None:
+    for number, step in enumerate(reply.steps, start=1):
+        say(step.turn.thought, first=f"{number}. ", rest="   ")
+        if step.observation is not None:
+            say(step.turn.text, first="   ", rest="     ", style="bold")
+            for line in step.observation.splitlines():
+                say(line, first="   ", rest="     ", style="dim")
+    if reply.result is None:
+        return
+    screen.print()
+    say(reply.sql, rest="  ", style="bold")
+    screen.print()
+    if not reply.result.ok:
+        say(f"Error: {reply.result.error or reply.result.status}", style="red")
+        return
+    names = [name or f"column {place}" for place, name in enumerate(reply.result.columns, start=1)]
+    shown = [dict(zip(_distinct(names), map(_cell, row), strict=True)) for row in reply.result.rows[:SHOWN_ROWS]]
+    show_table(shown)
+    rows, seconds = reply.result.row_count, f"{reply.seconds:.1f} s"
+    more = f", the first {SHOWN_ROWS} shown" if rows > SHOWN_ROWS else ""
+    say(f"{rows:,} {'row' if rows == 1 else 'rows'}{more}; {reply.model}, {seconds}", style="dim")
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """A column that is named like one before it is numbered."""
+    return [name if name not in names[:place] else f"{name} ({place + 1})" for place, name in enumerate(names)]
+
+
+def _cell(cell: object) -> object:
+    if cell is None:
+        return "NULL"
+    return f"x'{cell.hex()}'" if isinstance(cell, bytes) else cell

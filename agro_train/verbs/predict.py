@@ -1,0 +1,124 @@
+"""`agro predict`: what models answer to questions, and which of them to use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agro_data.config import ConfigError, RunConfig, cache_folder
+from agro_data.progress import Bars
+from agro_data.shown import print_json
+from agro_data.terminal import FAILED_SOME, Verb, notes, show_table, tell
+
+if TYPE_CHECKING:
+    from agro_train.questions import Questions
+
+A_PATH = click.Path(path_type=Path)
+
+
+@click.command(name="predict", cls=Verb)
+@click.option(
+    "--corpus", default=None, metavar="VERSION", help="A corpus version: its folder, or its name below --data."
+)
+@click.option("--split", default="test", show_default=True, help="The split of the corpus that is asked.")
+@click.option(
+    "--questions", type=A_PATH, default=None, metavar="FILE", help="Questions in any form; SQL may be unknown."
+)
+@click.option(
+    "--databases", type=A_PATH, default=None, help="The databases asked about.  [default: those of the corpus]"
+)
+@click.option(
+    "--model", "models", multiple=True, required=True, metavar="NAME", help="Run, folder, Hub id or URL (repeatable)."
+)
+@click.option("--out", type=A_PATH, required=True, metavar="FILE", help="Predictions as JSONL; gone on with if there.")
+@click.option("--decoding", type=click.Choice(["greedy", "vote", "tree"]), default="greedy", show_default=True)
+@click.option("--samples", type=click.IntRange(2), default=8, show_default=True, help="Votes of `vote` and `tree`.")
+@click.option("--limit", type=click.IntRange(1), default=None, metavar="N", help="Ask N questions, spread over all.")
+@click.option("--style", default="compact", show_default=True, help="Schema style for models not trained here.")
+@click.option("--budget", type=int, default=500, show_default=True, help="Tokens of a schema, for the same models.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answers.")
+@click.option("--dtype", default="float32", show_default=True, help="Type of the weights, as torch names it.")
+@click.option("--allow-seen", is_flag=True, help="Ask also about databases that a model was trained on.")
+@click.option("--models", "models_root", type=A_PATH, default=Path("models"), show_default=True, help="Trained runs.")
+@click.option("--data", type=A_PATH, default=Path("datasets"), show_default=True, help="The folder of the corpora.")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that run SQL.")
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON on standard output.")
+def predict_command(
+    corpus: str | None,
+    questions: Path | None,
+    models: tuple[str, ...],
+    out: Path,
+    limit: int | None,
+    as_json: bool,
+    **settings: Any,
+) -> None:
+    """Let models answer questions, and compare them.
+
+    With several models the file of each is named after it. Where the SQL is known, a table shows accuracy, cost,
+    time and errors: which model to use on these data. `agro evaluate --predictions` scores a file by any metric.
+
+    \b
+    Examples:
+      agro predict --questions dev.json --databases database --model promoted --out preds.jsonl
+      agro predict --corpus corpus --model promoted --model HuggingFaceTB/SmolLM2-135M-Instruct --out preds.jsonl
+      agro predict --questions mine.csv --databases my.sqlite --model http://localhost:8000/v1 --out preds.jsonl
+    """
+    from agro_train.agents import open_agent, reading_named  # noqa: PLC0415 (so that --help is quick)
+    from agro_train.decoding import decoding_named  # noqa: PLC0415
+    from agro_train.evaluate import Scored, compare, score, slug, table  # noqa: PLC0415
+    from agro_train.predict import predict  # noqa: PLC0415
+
+    cache = cache_folder(RunConfig(out=settings["data"]))
+    asked = _asked(corpus, questions, settings, cache)
+    asked = asked.first(limit) if limit else asked
+    known = all(row["sql"] for row in asked.rows)
+    reading = reading_named(settings["style"], settings["budget"])
+    decoding = decoding_named(settings["decoding"], settings["samples"])
+    scored: list[Scored] = []
+    files: list[Path] = []
+    with Bars(notes) as progress:
+        for name in models:
+            agent = open_agent(name, settings["models_root"], cache, reading=reading, dtype=settings["dtype"])
+            if not settings["allow_seen"]:
+                asked.refuse_seen(agent.trained_on, agent.name)
+            file = out if len(models) == 1 else out.with_name(f"{out.stem}-{slug(agent.name)}{out.suffix}")
+            if file in files:
+                raise ConfigError(f"two of the models are called {agent.name}: give one of them another folder name")
+            how = {"decoding": decoding, "seed": settings["seed"], "workers": settings["workers"]}
+            answers = predict(asked, agent, file, progress=progress, **how)
+            found = score(asked, answers, asked.instances, cache, progress=progress) if known else {}
+            scored.append(Scored(agent.name, agent.unit, tuple(answers), found))
+            files.append(file)
+    figures = compare(asked, scored, settings["seed"])
+    print_json(figures) if as_json else show_table(table(figures))
+    tell(figures["problems"], "yellow")
+    tell([f"{file}: written" for file in files], "dim")
+    without = {one.model: sum(not answer.predictions[0] for answer in one.answers) for one in scored}
+    tell(
+        [
+            f"{name}: no prediction for {count} of {len(asked.rows)} questions"
+            for name, count in without.items()
+            if count
+        ],
+        "yellow",
+    )
+    if any(without.values()):
+        raise SystemExit(FAILED_SOME)
+
+
+def _asked(corpus: str | None, file: Path | None, settings: dict[str, Any], cache: Path) -> Questions:
+    from agro_train.corpora import find_corpus, find_databases_of  # noqa: PLC0415
+    from agro_train.questions import questions_of_file, questions_of_version  # noqa: PLC0415
+
+    if (corpus is None) == (file is None):
+        raise ConfigError("say what to ask: either --corpus VERSION or --questions FILE")
+    databases: Path | None = settings["databases"]
+    if corpus is not None:
+        version = find_corpus(settings["data"], corpus)
+        folder = find_databases_of(version, str(databases) if databases else "")
+        return questions_of_version(version, folder, cache, settings["split"])
+    if databases is None or file is None:
+        raise ConfigError("say where the databases are that the questions are about: --databases PATH")
+    return questions_of_file(file, databases, cache)
