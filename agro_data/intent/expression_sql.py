@@ -76,7 +76,7 @@ class ExpressionWriter(ABC):
         return exp.Ordered(this=body, desc=descending or None, nulls_first=first)
 
     def identifier(self, name: str) -> exp.Identifier:
-        return identifier(name, self.dialect)
+        return identifier(name)
 
     def column(self, column: Column) -> exp.Column:
         table = self.identifier(self.names[column.source]) if column.source in self.qualified else None

@@ -8,7 +8,6 @@ from functools import lru_cache
 from sqlglot import exp
 
 from agro_data.databases.opening import quoted
-from agro_data.databases.types import Dialect
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # The keywords of SQLite (sqlite.org/lang_keywords.html) that people do not write bare, and the reserved words of
@@ -38,9 +37,8 @@ def needs_quotes(name: str) -> bool:
     return not _PLAIN.match(name) or name.lower() in _RESERVED
 
 
-def identifier(name: str, dialect: Dialect) -> exp.Identifier:
-    """`name` as an identifier of `dialect`, quoted only where the engine could not read it otherwise."""
-    del dialect  # both engines quote with double quotes and share one list of reserved words
+def identifier(name: str) -> exp.Identifier:
+    """`name` as an identifier, quoted only where an engine could not read it otherwise."""
     return exp.Identifier(this=name, quoted=needs_quotes(name))
 
 

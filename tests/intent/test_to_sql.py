@@ -238,7 +238,7 @@ _WORDS = [
 def test_any_name_is_quoted_where_it_must_be(name: str) -> None:
     # A real table: SQLite renames a derived table's column that is called TRUE or FALSE.
     for dialect, connection in (("sqlite", sqlite3.connect(":memory:")), ("duckdb", duckdb.connect())):
-        text = identifier(name, dialect).sql(dialect=dialect)  # type: ignore[arg-type]
+        text = identifier(name).sql(dialect=dialect)  # type: ignore[arg-type]
         connection.execute(f"CREATE TABLE t ({text} INTEGER)")
         connection.execute("INSERT INTO t VALUES (1)")
         assert connection.execute(f"SELECT t.{text}, {text} FROM t WHERE {text} = 1").fetchall() == [(1, 1)]

@@ -37,16 +37,11 @@ class Candidate:
         return reference(self.source, self.name, scope)
 
 
-def spelled(name: str) -> exp.Identifier:
-    """A name in SQL, quoted where it is a reserved word; the engines share one list of those."""
-    return identifier(name, "sqlite")
-
-
 def reference(source: Source, name: str, scope: Scope) -> exp.Column:
     """A reference to a column, qualified where the FROM has several sources."""
     spelling = source.columns[name]
-    table = spelled(source.node.alias_or_name) if len(scope.sources) > 1 else None
-    return exp.Column(this=spelled(spelling), table=table)
+    table = identifier(source.node.alias_or_name) if len(scope.sources) > 1 else None
+    return exp.Column(this=identifier(spelling), table=table)
 
 
 def kind_class(source: Source, name: str, schema: Schema) -> str:

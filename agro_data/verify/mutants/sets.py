@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from agro_data.sql.identifiers import identifier
 from agro_data.sql.scope import Scope
-from agro_data.verify.mutants.columns import spelled
 from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, leaves, swap
 from agro_data.verify.mutants.rows import order_and_limit
 
@@ -140,13 +140,13 @@ def _as_join(
         if column.table or binding is None or binding.source is not outer:
             continue
         new = column.copy()
-        new.set("table", spelled(outer.node.alias_or_name))
+        new.set("table", identifier(outer.node.alias_or_name))
         if not any(column is node for other in (test,) for node in other.walk()):
             changes.append(swap(column, new))
     left = test.this.copy()
-    left.set("table", spelled(outer.node.alias_or_name))
+    left.set("table", identifier(outer.node.alias_or_name))
     right = inner.expressions[0].unalias().copy()
-    right.set("table", spelled(source.node.alias_or_name))
+    right.set("table", identifier(source.node.alias_or_name))
     on: exp.Expr = exp.NEQ(this=left, expression=right) if negated else exp.EQ(this=left, expression=right)
     where = inner.args.get("where")
     if where is not None:
@@ -154,7 +154,7 @@ def _as_join(
         for column, original in zip(theirs.find_all(exp.Column), where.this.find_all(exp.Column), strict=True):
             binding = place.found.binding(original)
             if not column.table and binding is not None and binding.source is source:
-                column.set("table", spelled(source.node.alias_or_name))
+                column.set("table", identifier(source.node.alias_or_name))
         on = exp.And(this=on, expression=exp.paren(theirs) if isinstance(theirs, exp.Or) else theirs)
     join = exp.Join(this=source.node.copy(), on=on)
     rest: exp.Expr | None = None
@@ -165,7 +165,7 @@ def _as_join(
         for column, original in zip(copy.find_all(exp.Column), other.find_all(exp.Column), strict=True):
             binding = place.found.binding(original)
             if not column.table and binding is not None and binding.source is outer:
-                column.set("table", spelled(outer.node.alias_or_name))
+                column.set("table", identifier(outer.node.alias_or_name))
         rest = copy if rest is None else exp.And(this=rest, expression=copy)
     outside = [c for c in changes if not _within(c.holder, holder)]
     where_change = Change(scope.select, "where", exp.Where(this=rest) if rest is not None else None)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from agro_data.databases.opening import folded
+from agro_data.sql.identifiers import identifier
 from agro_data.sql.scope import Scope, Source
-from agro_data.verify.mutants.columns import distance, kind_class, reference, spelled, tables_with
+from agro_data.verify.mutants.columns import distance, kind_class, reference, tables_with
 from agro_data.verify.mutants.edit import Change, Edit, Place, linking, swap
 
 TABLES = 2  # other tables tried in one place
@@ -131,10 +132,10 @@ def _added(place: Place, scope: Scope, label: str) -> Iterator[Edit]:
                 other = Source(folded(table), table, {folded(c): c for c in place.schema[table]}, exp.to_table(table))
                 if kind_class(other, name, place.schema) != kind_class(source, name, place.schema):
                     continue
-                node = exp.Table(this=spelled(table))
+                node = exp.Table(this=identifier(table))
                 left = reference(source, name, scope)
-                left.set("table", spelled(source.node.alias_or_name))
-                right = exp.Column(this=spelled(other.columns[name]), table=spelled(table))
+                left.set("table", identifier(source.node.alias_or_name))
+                right = exp.Column(this=identifier(other.columns[name]), table=identifier(table))
                 join = exp.Join(this=node, on=exp.EQ(this=left, expression=right))
                 qualified = _qualified(place, scope, set(other.columns))
                 joins = [*(scope.select.args.get("joins") or []), join]
@@ -157,7 +158,7 @@ def _qualified(place: Place, scope: Scope, names: set[str]) -> list[Change]:
             continue
         if any(binding.source is own for own in scope.sources):
             new = column.copy()
-            new.set("table", spelled(binding.source.node.alias_or_name))
+            new.set("table", identifier(binding.source.node.alias_or_name))
             changes.append(swap(column, new))
     return changes
 
@@ -176,6 +177,6 @@ def _other_table(place: Place, scope: Scope, label: str) -> Iterator[Edit]:
         others = [table for table in tables_with(names, place.schema) if table != source.table]
         others.sort(key=lambda table: distance(folded(source.table), folded(table)))
         for weight, table in enumerate(others[:TABLES]):
-            new = exp.Table(this=spelled(table), alias=exp.TableAlias(this=spelled(node.alias_or_name)))
+            new = exp.Table(this=identifier(table), alias=exp.TableAlias(this=identifier(node.alias_or_name)))
             changes = (Change(node, "this", new.this), Change(node, "alias", new.args["alias"]))
             yield Edit("table", label, node.name, table, changes, weight=weight)
