@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
-import json
 from collections.abc import Iterator
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from agro_data.evaluation.evaluate import Evaluation
 from agro_data.evaluation.metrics import METRICS
+from agro_data.pages import packed, templates
 from agro_data.verify.grade import ERROR_CLASSES
 
 
 def render_report(found: Evaluation, name: str) -> str:
     """The page: averages with intervals, scores by group, and every verdict, to be filtered and searched."""
-    environment = Environment(
-        loader=PackageLoader("agro_data.evaluation"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    verdicts = [verdict.as_dict() for verdict in found.verdicts]
-    packed = gzip.compress(json.dumps(verdicts, ensure_ascii=False).encode(), mtime=0)
-    return environment.get_template("evaluation.html.j2").render(
-        title=f"{found.metric} of {name}",
-        metric=METRICS[found.metric],
-        figures=found.summary,
-        averages=list(_averages(found.summary)),
-        groups=[(heading, found.summary[heading]) for heading in ("hardness", "databases", "constructs")],
-        classes=[one for one in (*ERROR_CLASSES, "wrong_form", "no_gold") if one in found.summary["error_classes"]],
-        problems=found.problems,
-        notes=found.notes,
-        data=base64.b64encode(packed).decode(),
+    return (
+        templates("agro_data.evaluation")
+        .get_template("evaluation.html.j2")
+        .render(
+            title=f"{found.metric} of {name}",
+            metric=METRICS[found.metric],
+            figures=found.summary,
+            averages=list(_averages(found.summary)),
+            groups=[(heading, found.summary[heading]) for heading in ("hardness", "databases", "constructs")],
+            classes=[one for one in (*ERROR_CLASSES, "wrong_form", "no_gold") if one in found.summary["error_classes"]],
+            problems=found.problems,
+            notes=found.notes,
+            data=packed([verdict.as_dict() for verdict in found.verdicts]),
+        )
     )
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
-import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
+from agro_data.pages import packed, templates
 from agro_data.pairs.finding import KINDS, Checked, Finding, Severity
 from agro_data.pairs.verify import Verified
 
@@ -96,23 +92,13 @@ def render_report(verified: Verified, title: str) -> str:
     """The page as HTML text: classes with counts, and every pair that has a finding, to be filtered and searched."""
     rows = [verdict(one) for one in verified.checked if one.findings]
     databases = Counter(one.pair.db_id for one in verified.checked if one.grave)
-    return _TEMPLATES.get_template("pairs.html.j2").render(
-        title=title,
-        summary=summary(verified),
-        databases=sorted(databases.items(), key=lambda item: (-item[1], item[0]))[:20],
-        rows=_packed(rows),
+    return (
+        templates("agro_data.pairs")
+        .get_template("pairs.html.j2")
+        .render(
+            title=title,
+            summary=summary(verified),
+            databases=sorted(databases.items(), key=lambda item: (-item[1], item[0]))[:20],
+            rows=packed(rows),
+        )
     )
-
-
-def _packed(rows: Sequence[dict[str, Any]]) -> str:
-    text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
-    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
-
-
-_TEMPLATES = Environment(
-    loader=PackageLoader("agro_data.pairs"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)

@@ -7,15 +7,12 @@ when a row is opened. 20,000 examples make a page of a few megabytes.
 
 from __future__ import annotations
 
-import base64
-import gzip
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from agro_data.pages import packed, templates
 from agro_data.publish.layout import Points, sample_indices, word_map
 from agro_data.publish.read import Version
 from agro_data.publish.summary import funnel_stages, schema_coverage
@@ -50,9 +47,9 @@ def render_report(version: Version, *, points: Points | None = None) -> str:
         funnel=funnel_stages(manifest),
         coverage=schema_coverage(examples, manifest["databases"]).to_dicts(),
         engines=manifest["library_versions"],
-        index=_pack(_index(examples)),
-        details=[_pack(block) for block in _details(examples)],
-        map=_pack(_map(examples, points)),
+        index=packed(_index(examples)),
+        details=[packed(block) for block in _details(examples)],
+        map=packed(_map(examples, points)),
         block=BLOCK,
     )
 
@@ -92,16 +89,5 @@ def _map(examples: pl.DataFrame, points: Points | None) -> dict[str, Any]:
     }
 
 
-def _pack(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return base64.b64encode(gzip.compress(text.encode("utf-8"), compresslevel=6, mtime=0)).decode("ascii")
-
-
-_TEMPLATES = Environment(
-    loader=PackageLoader("agro_data.publish"),
-    undefined=StrictUndefined,
-    autoescape=True,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
+_TEMPLATES = templates("agro_data.publish")
 _TEMPLATES.filters |= {"number": lambda value: f"{value:,}"}

@@ -24,7 +24,7 @@ ORDER: list[set[str]] = [
     {"models"},
     {"diversity"},
     {"publish"},
-    {"fingerprint", "progress", "parallel", "work"},
+    {"fingerprint", "progress", "parallel", "work", "pages"},
     {"stages"},
     {"pipeline"},
     {"estimate"},
@@ -34,7 +34,7 @@ ORDER: list[set[str]] = [
     {"defs", "definitions", "cli"},
 ]
 # Small tools without domain knowledge: anyone may use them.
-ANYONE = {"records", "config", "fingerprint", "progress", "parallel", "work", "sql"}
+ANYONE = {"records", "config", "fingerprint", "progress", "parallel", "work", "pages", "sql"}
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 
 
