@@ -166,6 +166,17 @@ EXAMPLE = _schema(
 )
 
 
+# Which instances are valid for an example, and what its SQL answers there: `instances/index.parquet`.
+INSTANCE_INDEX = _schema(
+    {
+        "db_id": pl.String,
+        "example_id": pl.String,
+        "file": pl.String,  # `<db_id>/<file>`
+        "gold_digest": pl.String,
+    }
+)
+
+
 def conform(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
     """`frame` with exactly the columns of `schema`, in its order, cast strictly.
 

@@ -25,10 +25,10 @@ from agro_data.databases.types import Database, Trial
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
 from agro_data.publish.read import open_version
-from agro_data.stages.certifying import BATCH, LIMITS
+from agro_data.stages.certifying import BATCH
 from agro_data.verify.answers import Unreadable, digest_of, read_gold
 from agro_data.verify.certificate import Budget, certify
-from agro_data.verify.pool import Certificate
+from agro_data.verify.pool import LIMITS, Certificate
 from bench.machine import description
 from bench.tables import show
 

@@ -32,7 +32,6 @@ import polars as pl
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits, Result
-from agro_data.evaluation.building import LIMITS as POOL_LIMITS
 from agro_data.evaluation.building import built
 from agro_data.evaluation.official import spider_ordered, spider_prediction, spider_statement
 from agro_data.fingerprint import seed_of
@@ -49,6 +48,7 @@ from agro_data.verify.certificate import Budget, certify
 from agro_data.verify.equivalence import Mode, compare
 from agro_data.verify.ordering import order_keys
 from agro_data.verify.pool import BYTES, FILES
+from agro_data.verify.pool import LIMITS as POOL_LIMITS
 from agro_data.verify.ties import chance_in, probes_of
 from bench.tables import show
 

@@ -13,6 +13,7 @@ import json
 import os
 import tempfile
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ from agro_data.databases.opening import (
     settled,
     with_sides,
 )
-from agro_data.databases.types import Layout
+from agro_data.databases.types import Database, Dialect, Layout
 
 if TYPE_CHECKING:
     import duckdb
@@ -62,6 +63,25 @@ def content_hash(path: Path, layout: Layout) -> str:
             while block := stream.read(2**20):
                 digest.update(block)
     return digest.hexdigest()
+
+
+def instance_at(source: Database, path: Path) -> Database:
+    """The augmented database of `source` in a file `<name>.sqlite` or `<name>.duckdb`: its id, none of its side files.
+
+    Raises like `content_hash`.
+    """
+    dialect: Dialect = "duckdb" if path.suffix == ".duckdb" else "sqlite"
+    return replace(
+        source,
+        dialect=dialect,
+        layout=dialect,
+        path=path,
+        content_hash=content_hash(path, dialect),
+        relative_path=f"{source.db_id}/{path.name}",
+        spider_tables=None,
+        descriptions=None,
+        semantics=None,
+    )
 
 
 def duckdb_hash(path: Path) -> str:

@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, field
+from functools import cache
 from hashlib import sha256
 from multiprocessing import Pipe
 from multiprocessing.connection import wait
@@ -300,6 +301,12 @@ class Sandbox:
         if left:
             places, tasks = [batch.places[i] for i in left], [batch.tasks[i] for i in left]
             queue.appendleft(_Batch(batch.targets, places, tasks, 0 if lost else fruitless))
+
+
+@cache
+def own_sandbox(limits: Limits) -> Sandbox:
+    """One sandbox of these limits, with one worker, for each process that works on shards; it ends with the process."""
+    return Sandbox(workers=1, limits=limits)
 
 
 def _lost(

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Database, Limits
+from agro_data.databases.types import Database
 from agro_data.evaluation.instances import Instances, files_in
 from agro_data.fingerprint import code_version, seed_of, stable_hash
 from agro_data.parallel import run_shards
 from agro_data.profiling.cache import cached_profile
 from agro_data.progress import Reporter, silent
 from agro_data.verify.certificate import certify
+from agro_data.verify.pool import LIMITS
 from agro_data.work import write_json
 
 RECORD = "pool.json"
-LIMITS = Limits(seconds=5.0, steps=3_000_000)  # of a mutant on an instance: small files, about a tenth of a second
 
 
 @dataclass(frozen=True)

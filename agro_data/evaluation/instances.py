@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from agro_data.config import ConfigError
-from agro_data.databases.content import content_hash
-from agro_data.databases.types import Database, Dialect
+from agro_data.databases.content import instance_at
+from agro_data.databases.types import Database
 from agro_data.fingerprint import stable_hash
 
 INDEX = "index.parquet"
@@ -66,19 +66,4 @@ def files_in(folder: Path, source: Database) -> tuple[Database, ...]:
     if not folder.is_dir():
         return ()
     paths = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES and path.is_file())
-    return tuple(_instance(source, path) for path in paths)
-
-
-def _instance(source: Database, path: Path) -> Database:
-    layout: Dialect = "duckdb" if path.suffix == ".duckdb" else "sqlite"
-    return replace(
-        source,
-        dialect=layout,
-        layout=layout,
-        path=path,
-        content_hash=content_hash(path, layout),
-        relative_path=f"{source.db_id}/{path.name}",
-        spider_tables=None,
-        descriptions=None,
-        semantics=None,
-    )
+    return tuple(instance_at(source, path) for path in paths)

@@ -13,10 +13,9 @@ from agro_data.databases.types import Database
 from agro_data.fingerprint import seed_of, stable_hash
 from agro_data.pairs.finding import Certified, Checked, Finding
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.records import INSTANCE_INDEX
 from agro_data.verify.certificate import certify
 from agro_data.verify.pool import Certificate
-
-INDEX = ("db_id", "example_id", "file", "gold_digest")
 
 
 def certificates(
@@ -62,4 +61,4 @@ def instance_index(checked: Sequence[Checked]) -> pl.DataFrame:
         if one.certificate is not None
         for file, digest in zip(one.certificate.instances, one.certificate.digests, strict=True)
     }
-    return pl.DataFrame(sorted(rows), schema=dict.fromkeys(INDEX, pl.String), orient="row")
+    return pl.DataFrame(sorted(rows), schema=INSTANCE_INDEX, orient="row")

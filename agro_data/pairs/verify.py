@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.opening import DatabaseError
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Database, Limits
 from agro_data.evaluation.load import Loaded, Pair, load_pairs
 from agro_data.pairs.certifying import certificates, instance_index, summarised, with_certificate
@@ -26,11 +25,12 @@ from agro_data.progress import Reporter, silent
 from agro_data.sql.facts import sql_facts
 from agro_data.stages.shards import STEPS
 from agro_data.verify.determinism import shuffled_copy
+from agro_data.verify.pool import LIMITS
 from agro_data.work import atomic_path
 
-SECONDS = 5.0  # for one statement
-MUTANT_STEPS = 3_000_000  # of SQLite's virtual machine: instances are small, and many mutants run on them
-ROWS = 500_000  # of a result: a gold is not at fault for being long
+# A gold is not at fault for being long.
+SOURCE = Limits(seconds=5.0, rows=500_000, bytes=64 * 2**20, steps=STEPS)
+INSTANCE = replace(SOURCE, steps=LIMITS.steps)
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def _run(
 
 def _check(task: _Task) -> _Answer:
     """All findings of the pairs of one database."""
-    database, sandbox = task.database, _sandbox(STEPS)
+    database, sandbox = task.database, own_sandbox(SOURCE)
     profile = cached_profile(database, task.cache / "profiles")
     statements = list(dict.fromkeys(pair.sql for pair in task.pairs))
     found, results, names = examine(database, profile, statements, sandbox, _shuffled(task))
@@ -179,7 +179,7 @@ def _check(task: _Task) -> _Answer:
     certified: dict[str, Certified] = {}
     if task.instances is not None:
         golds = [sql for sql in names if sql in results]
-        for sql, certificate in certificates(database, profile, golds, _sandbox(MUTANT_STEPS), task.instances).items():
+        for sql, certificate in certificates(database, profile, golds, own_sandbox(INSTANCE), task.instances).items():
             found[sql] = with_certificate(found[sql], certificate)
             certified[sql] = summarised(certificate)
     findings = [
@@ -207,9 +207,3 @@ def _shuffled(task: _Task) -> Database | None:
         return shuffled_copy(task.database, task.cache / "shuffled", seed=0)
     except DatabaseError:
         return None
-
-
-@cache
-def _sandbox(steps: int) -> Sandbox:
-    """One sandbox of these limits for each worker process; it ends with the process."""
-    return Sandbox(workers=1, limits=Limits(seconds=SECONDS, rows=ROWS, bytes=64 * 2**20, steps=steps))

@@ -28,7 +28,7 @@ from agro_data.publish.parquet import write_parquet, write_shards
 from agro_data.publish.read import VERSION_NAME, Version, list_versions
 from agro_data.publish.storage import exclusive, free_bytes, replace_text, sync_folder, sync_tree
 from agro_data.publish.summary import SPLITS, summarise
-from agro_data.records import EXAMPLE, MUTANT, REJECTED, conform
+from agro_data.records import EXAMPLE, INSTANCE_INDEX, MUTANT, REJECTED, conform
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,6 @@ LIBRARIES = (
     *("agro-sql", "polars", "pyarrow", "duckdb", "sqlglot", "numpy"),
     *("faiss-cpu", "faker", "sentence-transformers", "torch"),
 )
-INSTANCE_INDEX = pl.Schema({"db_id": pl.String, "example_id": pl.String, "file": pl.String, "gold_digest": pl.String})
 MUTANTS = pl.Schema({"example_id": pl.String, **dict(MUTANT.to_schema())})
 
 

@@ -8,14 +8,12 @@ through the stages before: rows that fail here are made up for as those that fai
 from __future__ import annotations
 
 import json
-from functools import cache
 from math import ceil
 from pathlib import Path
 
 import polars as pl
 
-from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Limits
+from agro_data.databases.sandbox import own_sandbox
 from agro_data.fingerprint import seed_of
 from agro_data.progress import Reporter
 from agro_data.records import CERTIFIED
@@ -24,7 +22,7 @@ from agro_data.stages.certified import certified, uncertified
 from agro_data.stages.context import Context
 from agro_data.stages.shards import Outcome, Task
 from agro_data.verify.certificate import Budget
-from agro_data.verify.pool import BYTES, FILES
+from agro_data.verify.pool import BYTES, FILES, LIMITS
 from agro_data.work import Work
 
 FOLDER = "instances"  # below the work folder, one folder a database
@@ -34,7 +32,6 @@ ROUNDS = 3  # the first, and what makes up for rows that fail
 SHARE = 4  # each round has a fourth of the files that the one before had
 SPARE = 1.1  # certified queries for each that is asked for, so that selection has a choice
 UNMADE = "unmade"  # below the work folder: instances that could not be made, by shard
-LIMITS = Limits(seconds=5.0, steps=3_000_000)  # of a statement on an instance: small files, about a tenth of a second
 
 
 def run_certified(context: Context, workers: int, progress: Reporter) -> Outcome:
@@ -103,7 +100,7 @@ def _certify(task: Task) -> int:
         frame,
         context.database(task.db_id),
         context.profile(task.db_id),
-        _sandbox(),
+        own_sandbox(LIMITS),
         context.work.root / FOLDER / task.db_id,
         seed=seed_of(context.config.seed, "certified", task.shard),
         budget=Budget(files=max(int(FILES * part), 1), bytes=int(BYTES * part)),
@@ -114,12 +111,6 @@ def _certify(task: Task) -> int:
         context.work.write_json(f"{UNMADE}/{task.shard}.json", unmade)
     context.work.write("certified", task.shard, kept, refused)
     return kept.height
-
-
-@cache
-def _sandbox() -> Sandbox:
-    """One sandbox for each worker process; it ends with the process."""
-    return Sandbox(workers=1, limits=LIMITS)
 
 
 def instance_file(work: Work, name: str) -> Path:

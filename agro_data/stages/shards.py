@@ -17,7 +17,7 @@ import polars as pl
 from agro_data import parallel
 from agro_data.config import STRUCTURAL
 from agro_data.databases.opening import DatabaseError
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Database, Limits
 from agro_data.diversity.embeddings import Encoder, embed, load_encoder
 from agro_data.fingerprint import seed_of
@@ -235,7 +235,8 @@ def verify(task: Task) -> int:
     earlier = _tried_before(context.work, task)
     new = context.work.read("candidates", task.shard).filter(~pl.col("candidate_id").is_in(sorted(earlier)))
     shuffled = _shuffled(context, database)
-    frame, refused = verified(new, database, context.profile(task.db_id), _sandbox(context.seconds), shuffled)
+    sandbox = own_sandbox(Limits(seconds=context.seconds, steps=STEPS))
+    frame, refused = verified(new, database, context.profile(task.db_id), sandbox, shuffled)
     context.work.write("verified", task.shard, frame, refused)
     return frame.height
 
@@ -254,12 +255,6 @@ def _shuffled(context: Context, database: Database) -> Database | None:
         return shuffled_copy(database, context.cache / "shuffled", seed=context.config.seed)
     except DatabaseError:
         return None
-
-
-@cache
-def _sandbox(seconds: float) -> Sandbox:
-    """One sandbox for each worker process, shared by its shards; it ends with the process."""
-    return Sandbox(workers=1, limits=Limits(seconds=seconds, steps=STEPS))
 
 
 # --- questions and embeddings ------------------------------------------------------------------------------------

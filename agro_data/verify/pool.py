@@ -8,12 +8,12 @@ prediction is not one of our mutants.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from agro_data.databases.content import content_hash
-from agro_data.databases.types import Database
+from agro_data.databases.content import instance_at
+from agro_data.databases.types import Database, Limits
 from agro_data.populate.schema import Rows, Schema
 from agro_data.populate.writer import write_duckdb, write_sqlite
 from agro_data.verify.determinism import shuffled_copy
@@ -21,6 +21,7 @@ from agro_data.verify.determinism import shuffled_copy
 FILES = 64  # a database (DESIGN section 4)
 BYTES = 20 * 2**20  # a database
 PER_GOLD = 10  # instances a prediction is graded on
+LIMITS = Limits(seconds=5.0, steps=3_000_000)  # of a statement on an instance: small files, about a tenth of a second
 
 Outcome = Literal["killed", "equivalent", "undecided"]
 
@@ -112,16 +113,7 @@ def write_instance(source: Database, schema: Schema, rows: Rows, name: str, *, f
     """
     write = write_sqlite if source.dialect == "sqlite" else write_duckdb
     path = write(schema, rows, folder / f"{name}.{source.dialect}")
-    database = replace(
-        source,
-        layout=source.dialect,
-        path=path,
-        content_hash=content_hash(path, source.dialect),
-        relative_path=f"{source.db_id}/{path.name}",
-        spider_tables=None,
-        descriptions=None,
-        semantics=None,
-    )
+    database = instance_at(source, path)
     return Instance(database, shuffled_copy(database, scratch, seed=0), path.stat().st_size)
 
 

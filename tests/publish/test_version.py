@@ -25,8 +25,8 @@ from hypothesis import strategies as st
 from agro_data.publish import storage
 from agro_data.publish.read import NoVersion, latest, list_versions, open_version
 from agro_data.publish.storage import Locked
-from agro_data.publish.version import INSTANCE_INDEX, MUTANTS, Instances, NotWritten, write_version
-from agro_data.records import EXAMPLE, REJECTED
+from agro_data.publish.version import MUTANTS, Instances, NotWritten, write_version
+from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED
 
 PRINT_A, PRINT_B = "a" * 64, "b" * 64
 

@@ -14,10 +14,10 @@ from verify_shop import shop
 
 from agro_data.databases.digest import result_digest
 from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Database, Dialect, Limits
+from agro_data.databases.types import Database, Dialect
 from agro_data.profiling.profiler import profile_database
 from agro_data.verify.certificate import DEDICATED, Budget, certify
-from agro_data.verify.pool import PER_GOLD, Pool
+from agro_data.verify.pool import LIMITS, PER_GOLD, Pool
 
 GOLDS = [
     "SELECT name FROM customer WHERE age > 30",
@@ -31,7 +31,7 @@ SMALL = Budget(files=12, homes=2, rounds=1)
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(workers=1, limits=Limits(seconds=5.0, steps=3_000_000)) as made:
+    with Sandbox(workers=1, limits=LIMITS) as made:
         yield made
 
 
