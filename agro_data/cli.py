@@ -23,7 +23,7 @@ from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, RunConfig, ca
 from agro_data.databases.catalog import find_databases
 from agro_data.progress import Bars
 from agro_data.publish.explain import explain
-from agro_data.publish.read import NoVersion, Version, latest, list_versions, open_version
+from agro_data.publish.read import NoVersion, Version, latest, list_corpora, list_versions, open_version
 from agro_data.publish.report import render_report
 from agro_data.shown import count_of_rows, end, print_json, show_build, show_estimate, show_row, show_version
 from agro_data.terminal import FAILED_SOME, Setting, Verb, Verbs, notes, run, say, screen, show_table, tell
@@ -324,7 +324,7 @@ def _ids(given: Sequence[str]) -> tuple[str, ...]:
 
 
 def _corpora(root: Path, name: str | None) -> list[str]:
-    found = sorted(p.name for p in root.iterdir() if list_versions(root, p.name)) if root.is_dir() else []
+    found = list_corpora(root)
     if name is not None and name not in found:
         there = f"; there are {', '.join(found)}" if found else ""
         raise ConfigError(f"{root}: no corpus {name} here{there}; `agro build` makes one")

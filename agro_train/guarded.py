@@ -5,13 +5,15 @@ interrupt is passed on to it, and when it has ended, however it did, so does eve
 inference engines start processes in sessions of their own, which a process group does not hold, so on Linux this
 process adopts the orphans among them.
 
-Within a Dagster Pipes session each line of the command's output becomes a line of the run's log, and its last
-line and the last of its errors are reported with its exit status; outside, it prints what the command prints and ends as it does.
+Within a Dagster Pipes session each line of the command's output becomes a line of the run's log (metrics, which are
+JSON, in words), and its last line and the last of its errors are reported with its exit status; outside, it prints what
+the command prints and ends as it does.
 """
 
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import signal
 import subprocess
@@ -25,6 +27,8 @@ from types import FrameType
 from typing import IO
 
 from dagster_pipes import DAGSTER_PIPES_CONTEXT_ENV_VAR, open_dagster_pipes
+
+from agro_train.telling import said
 
 PATIENCE = 20.0  # seconds between the request to stop and the end
 LOOK = 0.2  # seconds between two looks at command and parent
@@ -145,7 +149,7 @@ def _children() -> list[int]:
 
 
 def main(command: Sequence[str]) -> int:
-    """Run `command`; inside a Pipes session, tell it the lines, and at last status, errors and last line; end with 0."""
+    """Run `command`; inside a Pipes session, tell it the lines, at last status and last lines, and end with 0."""
     if DAGSTER_PIPES_CONTEXT_ENV_VAR not in os.environ:
         status, _ = run_guarded(command, _print, _print_error)
         return status if status >= 0 else 128 - status
@@ -154,11 +158,19 @@ def main(command: Sequence[str]) -> int:
 
         def write(line: str) -> None:
             lines.append(line)
-            pipes.log.info(line)
+            pipes.log.info(_in_words(line))
 
         status, errors = run_guarded(command, write, _print_error)
         pipes.report_custom_message({"status": status, "errors": errors, "last": "".join(lines)})
     return 0
+
+
+def _in_words(line: str) -> str:
+    try:
+        metrics = json.loads(line)
+    except json.JSONDecodeError:
+        return line
+    return said(metrics) if isinstance(metrics, dict) else line
 
 
 def _print(line: str) -> None:

@@ -34,10 +34,7 @@ def figures(line: Mapping[str, Any]) -> dict[str, float]:
 
 def said(line: Mapping[str, Any]) -> str:
     """A line of metrics in words: "grpo step 12: loss 0.1234, reward 0.5"."""
-    drawn = figures(line)
-    listed = drawn or {name.replace("_", " "): value for name, value in line.items() if name not in {"phase", "step"}}
-    shown = ", ".join(
-        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in listed.items()
-    )
+    shown = figures(line) or {name.replace("_", " "): line[name] for name in line if name not in {"phase", "step"}}
+    listed = (f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in shown.items())
     step = f" step {line['step']}" if "step" in line else ""
-    return f"{line.get('phase', 'training')}{step}: {shown}"
+    return f"{line.get('phase', 'training')}{step}: {', '.join(listed)}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from agro_data.publish.layout import Points, sample_indices
@@ -95,6 +96,28 @@ def diversity_map(points: Points, labels: Sequence[str], *, title: str = "Divers
     axes.set_title(f"{title} ({len(chosen):,} of {len(points):,} points)", loc="left", fontsize=9)
     if groups:
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=7, frameon=False, markerscale=2)
+    return _png(figure)
+
+
+def curves(panels: Mapping[str, Sequence[tuple[float, float]]], *, title: str) -> bytes:
+    """One small panel for each named series of points (step, value), three beside each other. PNG bytes.
+
+    A point that is not finite is left out, and a panel without points too.
+    """
+    drawn = {name: [point for point in points if isfinite(point[1])] for name, points in panels.items()}
+    drawn = {name: points for name, points in drawn.items() if points}
+    columns = min(3, max(1, len(drawn)))
+    rows = -(-max(1, len(drawn)) // columns)
+    figure, first = _canvas(2.3 * columns, 0.3 + 1.5 * rows)
+    first.set_axis_off()
+    for place, (name, points) in enumerate(drawn.items(), start=1):
+        axes = figure.add_subplot(rows, columns, place)
+        steps, values = zip(*points, strict=True)
+        axes.plot(steps, values, color=COLOURS[0], linewidth=1.2, marker="." if len(points) < 3 else "")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(length=2, labelsize=6)
+        axes.set_title(name, loc="left", fontsize=7)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=9)
     return _png(figure)
 
 

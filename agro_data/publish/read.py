@@ -14,6 +14,7 @@ import polars as pl
 from agro_data.fingerprint import file_hash
 from agro_data.records import MUTANT
 
+DERIVED = "of_corpus"  # stands in the manifest of a version that was made from a corpus
 VERSION_NAME = re.compile(r"v(?P<number>\d{4,})-(?P<fingerprint>[0-9a-f]{8})")
 
 
@@ -104,6 +105,19 @@ def list_versions(root: Path, name: str) -> list[Path]:
         return []
     found = [(m, p) for p in folder.iterdir() if (m := VERSION_NAME.fullmatch(p.name)) and p.is_dir()]
     return [path for _, path in sorted(found, key=lambda pair: (int(pair[0]["number"]), pair[1].name))]
+
+
+def list_corpora(root: Path) -> list[str]:
+    """Names of the corpora under `root` that have a version; what was made from one, as trajectories are, is none."""
+    names = sorted(path.name for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
+    return [name for name in names if list_versions(root, name) and not _derived(latest(root, name))]
+
+
+def _derived(path: Path) -> bool:
+    try:
+        return DERIVED in read_manifest(path)
+    except NoVersion:  # damaged: for whoever opens it to say
+        return False
 
 
 def latest(root: Path, name: str) -> Path:

@@ -12,7 +12,7 @@ import dagster as dg
 
 from agro_train.defs.follow import following
 from agro_train.guarded import PATIENCE
-from agro_train.telling import figures, said
+from agro_train.telling import figures
 
 TERMINATION = PATIENCE + 20  # seconds: longer than the guard waits before it ends the program
 
@@ -36,14 +36,14 @@ def run_child(
     metrics: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> str:
-    """Run `command` to its end, and give the last line it printed. Its output becomes log lines; `metrics` is the folder
-    of the model's runs, to plot from meanwhile.
+    """Run `command` to its end, and give the last line it printed; what it prints becomes log lines.
+
+    `metrics` is the folder of the runs of a model in training: its metrics are drawn in the UI as they come.
 
     Raises `dg.Failure` with the command's own words when it fails.
     """
 
     def show(line: dict[str, Any]) -> None:
-        context.log.info(said(line))
         if drawn := figures(line):
             context.log_event(dg.AssetObservation(context.asset_key, metadata={**drawn, "step": line.get("step", 0)}))
 

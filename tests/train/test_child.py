@@ -25,6 +25,7 @@ import json, pathlib, sys, time
 draft = pathlib.Path(sys.argv[1]) / ".draft-0123456789abcdef"
 draft.mkdir(exist_ok=True)
 print("the corpus is read", flush=True)
+print(json.dumps({"phase": "trajectories", "made": 7}), flush=True)
 for step in range(3):
     with (draft / "metrics.jsonl").open("a") as file:
         file.write(json.dumps({"step": step, "phase": "grpo", "loss": 1.0 / (1 + step), "reward/correct": 0.5}) + "\\n")
@@ -51,7 +52,7 @@ def test_lines_and_plots_come_while_it_runs(tmp_path: Path, monkeypatch: pytest.
         entries = instance.all_logs(result.run_id)
         records = instance.fetch_observations(dg.AssetKey("scripted_model"), limit=100).records
     assert result.success
-    assert "the corpus is read" in [entry.user_message for entry in entries]
+    assert {"the corpus is read", "trajectories: made 7"} <= {entry.user_message for entry in entries}
     seen = [record.asset_observation.metadata for record in records if record.asset_observation]
     assert 2 <= len(seen) <= 3  # the first at once, then one every few seconds
     assert seen[0]["step"].value == 2  # the newest stands first

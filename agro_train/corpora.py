@@ -1,0 +1,36 @@
+"""Which corpus training learns from, and where its databases lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agro_data.publish.read import NoVersion, Version, latest, list_corpora, list_versions, open_version
+
+
+def find_corpus(datasets: Path, named: str = "") -> Version:
+    """The corpus version `named`: a folder, `<corpus>`, `<corpus>/<version>`, or "" for the newest of all corpora.
+
+    Raises `NoVersion`, which says what to run.
+    """
+    if named:
+        below = datasets / named
+        there = (below / "manifest.json").is_file() or list_versions(below.parent, below.name)
+        return open_version(below if there else Path(named))
+    newest = [Version(latest(datasets, name)) for name in list_corpora(datasets)]
+    if not newest:
+        raise NoVersion(f"there is no corpus below {datasets}: run `make corpus`, or `agro build --databases PATH`")
+    return max(newest, key=lambda version: version.path.stat().st_mtime)
+
+
+def find_databases_of(version: Version, given: str = "") -> Path:
+    """The folder of a version's databases: `given`, else where they were when the version was built.
+
+    Raises `NoVersion` when they are not there.
+    """
+    folder = Path(given or version.manifest["config"]["databases"]).expanduser().resolve()
+    if not folder.exists():
+        raise NoVersion(
+            f"{folder}: the databases of {version.corpus} {version.name} are not there; say where they are "
+            "(--databases PATH; in Dagster the resource training, `databases`)"
+        )
+    return folder

@@ -1,0 +1,47 @@
+"""Training finds the newest corpus; what was made from one is none."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from agro_data.publish.read import NoVersion, list_corpora
+from agro_train.corpora import find_corpus, find_databases_of
+
+
+def make_version(root: Path, corpus: str, number: int, **manifest: object) -> Path:
+    path = root / corpus / f"v{number:04d}-0123abcd"
+    path.mkdir(parents=True)
+    facts = {"corpus": corpus, "version": path.name, "config": {"databases": str(root)}, **manifest}
+    (path / "manifest.json").write_text(json.dumps(facts))
+    return path
+
+
+def test_the_newest_corpus_is_found_and_trajectories_are_none(tmp_path: Path) -> None:
+    old, shop, demo = (make_version(tmp_path, *of) for of in (("demo", 1), ("shop", 1), ("demo", 2)))
+    made = make_version(tmp_path, "demo-trajectories", 1, of_corpus={"name": "demo"})
+    for age, path in enumerate((made, demo, shop, old)):
+        os.utime(path, (1e9 - age, 1e9 - age))
+    assert list_corpora(tmp_path) == ["demo", "shop"]
+    assert find_corpus(tmp_path).path == demo
+    assert find_corpus(tmp_path, "shop").path == shop
+    assert find_corpus(tmp_path, "demo/v0001-0123abcd").path == old
+    assert find_corpus(tmp_path, str(old)).path == old
+
+
+def test_without_a_corpus_it_says_what_to_run(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "not-there"):
+        with pytest.raises(NoVersion, match="run `make corpus`"):
+            find_corpus(folder)
+
+
+def test_databases_are_where_the_corpus_was_built_or_where_one_says(tmp_path: Path) -> None:
+    version = find_corpus(make_version(tmp_path, "demo", 1).parents[1])
+    assert find_databases_of(version) == tmp_path
+    (tmp_path / "copy").mkdir()
+    assert find_databases_of(version, str(tmp_path / "copy")) == tmp_path / "copy"
+    with pytest.raises(NoVersion, match="gone: the databases of demo v0001-0123abcd are not there; say where"):
+        find_databases_of(version, str(tmp_path / "gone"))
