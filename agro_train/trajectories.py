@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from agro_data.fingerprint import stable_hash
+from agro_data.protocol import Step, Turn
 from agro_data.publish.parquet import write_shards
 from agro_data.publish.read import Version
 from agro_data.publish.version import library_versions, place_version, write_manifest
@@ -96,3 +97,10 @@ def _counts(trajectories: pl.DataFrame, dropped: pl.DataFrame) -> dict[str, Any]
 def _tally(values: pl.Series) -> dict[str, int]:
     counted = values.value_counts().sort(values.name)
     return dict(counted.iter_rows())
+
+
+def steps_of(row: Mapping[str, Any]) -> tuple[Step, ...]:
+    """The turns of a row of `TRAJECTORY` with their observations."""
+    return tuple(
+        Step(Turn(turn["thought"], turn["action"], turn["text"]), turn["observation"]) for turn in row["turns"]
+    )

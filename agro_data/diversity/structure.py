@@ -42,6 +42,11 @@ def structural_vectors(frame: pl.DataFrame) -> NDArray[np.float32]:
     return _unit(joined).astype(np.float32)
 
 
+def text_vectors(texts: Sequence[str]) -> NDArray[np.float32]:
+    """Unit vectors (texts, DIMENSIONS) from the words of each text and their neighbours."""
+    return _unit(_summed([_grams(text) for text in texts], "gram")).astype(np.float32)
+
+
 def _grams(template: str) -> list[str]:
     words = [text.lower() for _, text in tokens(template)]
     return [

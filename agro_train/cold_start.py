@@ -1,0 +1,282 @@
+"""The cold start: supervised fine-tuning on trajectories of a corpus, before any reward.
+
+    python -m agro_train.cold_start --config settings.json
+
+Trajectories are made of a corpus' train split (or of pairs that people wrote), chosen for their diversity, tokenised
+as a rollout sees them, and learnt by TRL's SFTTrainer: L = -sum m_t log pi(y_t | y_<t, x) / sum m_t, with m_t = 1 on
+the agent's own tokens and 0 on prompt and observations (2512.23366).
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import polars as pl
+
+from agro_data.config import DEFAULT_MODEL
+from agro_data.databases.sandbox import Sandbox
+from agro_data.diversity.embeddings import load_encoder
+from agro_data.fingerprint import seed_of, stable_hash
+from agro_data.models import DEFAULT_WRITER
+from agro_data.profiling.serialise import Style, serialiser
+from agro_data.publish.read import Version, open_version
+from agro_data.verify.grade import GoldResults
+from agro_train.finetuning import Check, Example, FineTuning, fine_tune
+from agro_train.lineage import corpus_facts, databases_of, surroundings
+from agro_train.loading import CHAT, PLAIN, LanguageModel, find_folder, load_tokenizer, model_hash
+from agro_train.moved import parameters_moved
+from agro_train.questions import COLUMNS, Questions, Reading, questions_of_file, questions_of_version
+from agro_train.rollouts import Limits, roll
+from agro_train.runs import ModelRun, NoRun, begin, find_run
+from agro_train.sampling import ModuleSampler
+from agro_train.selection import Chosen, choose, hybrid_vectors
+from agro_train.settings import SettingsError, read_settings, settings_to, training_code_version
+from agro_train.sql_env import score
+from agro_train.teachers import TEACHER, Habits, make_trajectories
+from agro_train.tokens import encode, encode_steps
+from agro_train.trajectories import steps_of, write_trajectories
+
+Report = Callable[[Mapping[str, Any]], object]
+
+
+@dataclass(frozen=True)
+class ColdStartConfig:
+    """Settings. `corpus` is the folder of a version, `databases` the folder its databases lie in.
+
+    `pairs` (a file of questions with SQL) is learnt from instead of the corpus; or beside it, when `corpus` is given
+    too. `examples` is how many trajectories are learnt from, out of `pool` times as many that are made.
+    """
+
+    corpus: str = ""
+    databases: str = ""
+    pairs: str = ""
+    trajectories: str = "datasets"  # where their version is written
+    models: str = "models"
+    name: str = "cold-start"
+    cache: str = ".agro-cache"
+    model: str = DEFAULT_WRITER
+    examples: int = 2_000
+    pool: float = 1.5
+    selection: str = "diverse"  # or random
+    embedding_model: str = DEFAULT_MODEL  # or structural
+    explore: float = 0.1
+    mistake: float = 0.05
+    rehearse: float = 0.1
+    turns: int = 4
+    style: Style = "compact"
+    budget: int = 500
+    epochs: float = 1.0
+    learning_rate: float = 2e-4
+    batch: int = 8
+    micro_batch: int = 8
+    max_length: int = 1_024
+    packing: bool = False
+    lora: int = 0  # rank; 0 trains every weight
+    precision: str = "mixed"  # or bfloat16, float32
+    check_every: int = 0  # steps between two looks at format and execution rate; 0: only at the end
+    check_questions: int = 40
+    save_every: int = 200
+    seed: int = 0
+
+    @property
+    def habits(self) -> Habits:
+        return Habits(self.explore, self.mistake, self.rehearse, self.turns)
+
+
+def main() -> None:
+    """Train as a settings file says; metrics go to standard output."""
+    parser = ArgumentParser(prog="python -m agro_train.cold_start", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--config", type=Path, required=True, help="JSON file of ColdStartConfig")
+    config = read_settings(ColdStartConfig, parser.parse_args().config)
+    run = train(config, report=lambda line: print(json.dumps(line), flush=True))
+    print(f"cold start: {run.path}", flush=True)
+
+
+def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelRun:
+    """Train, or continue where it was interrupted, or give the run that these settings have made before.
+
+    Raises `NoTask`, `NoVersion`, `ModelMissing` and `ValueError`, in words for a person.
+    """
+    parent = _parent(config)
+    base = parent.model if parent else find_folder(config.model, Path(config.cache))
+    corpus = open_version(Path(config.corpus)) if config.corpus else None
+    identity = [settings_to(config), corpus and corpus.fingerprint, model_hash(base), training_code_version()]
+    draft = begin(Path(config.models), config.name, stable_hash(identity))
+    if isinstance(draft, ModelRun):
+        return draft
+    tokenizer = load_tokenizer(base)
+    sources = sources_of(config, corpus)
+    with Sandbox(workers=2) as sandbox:
+        made, dropped, chosen = make_material(config, sources, tokenizer, sandbox)
+        kept = made[chosen.rows]
+        stored = _store(config, corpus, kept, dropped)
+        examples = encode_rows(kept, tokenizer, config.max_length)
+        report({"phase": "trajectories", "made": made.height, "chosen": len(examples), "dropped": dropped.height})
+        tuning = FineTuning(
+            epochs=config.epochs,
+            learning_rate=config.learning_rate,
+            batch=config.batch,
+            micro_batch=config.micro_batch,
+            max_length=config.max_length,
+            packing=config.packing,
+            lora=config.lora,
+            precision=config.precision,
+            check_every=config.check_every,
+            save_every=config.save_every,
+            seed=config.seed,
+        )
+        check = _check(config, corpus, sandbox)
+        learnt = fine_tune(base, examples, tuning, draft, check, report)
+    manifest = {
+        "kind": "cold_start",
+        "base_model": parent.manifest["base_model"] if parent else config.model,
+        "base_sha256": parent.manifest["base_sha256"] if parent else model_hash(base),
+        "parent": parent.name if parent else None,
+        "model_sha256": model_hash(draft.model),
+        "corpus": corpus_facts(corpus),
+        "pairs": config.pairs or None,
+        "trajectories": stored,
+        "databases": databases_of(sources, parent),
+        "serialiser": {**serialiser(config.style), "budget": config.budget},
+        "framing": CHAT if tokenizer.chat_template else PLAIN,
+        "seed": config.seed,
+        "config": settings_to(config),
+        "selection": {
+            "kind": config.selection,
+            "radius_95": chosen.radius.percentile_95,
+            "radius_95_random": chosen.random.percentile_95,
+            "strata": chosen.strata,
+        },
+        "dropped": dict(dropped["reason"].value_counts().sort("reason").iter_rows()),
+        "parameters_moved": parameters_moved(base, draft.model).facts(),
+        **learnt,
+        **surroundings(),
+    }
+    return draft.finish(manifest)
+
+
+def make_material(
+    config: ColdStartConfig, sources: Sequence[Questions], tokenizer: Any, sandbox: Sandbox
+) -> tuple[pl.DataFrame, pl.DataFrame, Chosen]:
+    """Trajectories made for real, those that were dropped, and which of the first are learnt from.
+
+    Of several sources each gives its share by rows.
+    """
+    reading = _reading(config, tokenizer)
+    asked = sum(len(source.rows) for source in sources)
+    wanted = min(asked, round(config.examples * max(1.0, config.pool)))
+    made, dropped = [], []
+    for source in sources:
+        drawn = _drawn(source, round(wanted * len(source.rows) / asked), config.seed)
+        kept, lost = make_trajectories(
+            drawn.rows, drawn.tasks(reading), drawn.sources, sandbox, seed=config.seed, habits=config.habits
+        )
+        made.append(kept)
+        dropped.append(lost)
+    candidates, lost = pl.concat(made), pl.concat(dropped)
+    if candidates.is_empty():
+        first = lost.row(0, named=True)
+        raise ValueError(f"none of {wanted} trajectories is right, the first for {first['reason']}: {first['detail']}")
+    return candidates, lost, select(candidates, config)
+
+
+def _drawn(source: Questions, size: int, seed: int) -> Questions:
+    order = Random(seed_of(seed, "questions", source.name)).sample(range(len(source.rows)), size)
+    return replace(source, rows=tuple(source.rows[place] for place in sorted(order)))
+
+
+def sources_of(config: ColdStartConfig, corpus: Version | None) -> list[Questions]:
+    """What there is to learn from: the corpus' train split, the pairs, or both."""
+    databases, cache = Path(config.databases), Path(config.cache)
+    found: list[Questions] = []
+    if corpus is not None:
+        found.append(questions_of_version(corpus, databases, cache, "train", columns=(*COLUMNS, "steps", "split")))
+    if config.pairs:
+        pairs = questions_of_file(Path(config.pairs), databases, cache)
+        rows = tuple({**row, "steps": [], "split": "train"} for row in pairs.rows)
+        found.append(replace(pairs, rows=rows))
+    if not found:
+        raise SettingsError("nothing to learn from: give `corpus` (a version) or `pairs` (a file of questions)")
+    return found
+
+
+def select(made: pl.DataFrame, config: ColdStartConfig) -> Chosen:
+    """Those of the trajectories made that are learnt from."""
+    structural = config.embedding_model == "structural"
+    vectors = hybrid_vectors(made, None if structural else load_encoder(config.embedding_model))
+    return choose(made, vectors, config.examples, config.seed, diverse=config.selection == "diverse")
+
+
+def encode_rows(trajectories: pl.DataFrame, tokenizer: Any, max_length: int) -> list[Example]:
+    """Tokens of each trajectory that is no longer than `max_length`; a longer one is left out, never cut."""
+    found: list[Example] = []
+    for row in trajectories.iter_rows(named=True):
+        tokens = encode_steps(row["prompt"], steps_of(row), tokenizer)
+        if len(tokens.so_far) <= max_length:
+            found.append(Example(tokens.so_far, [0] * len(tokens.prompt) + tokens.mask))
+    if not found:
+        raise ValueError(f"no trajectory has at most {max_length} tokens; raise max_length or lower budget")
+    return found
+
+
+def _parent(config: ColdStartConfig) -> ModelRun | None:
+    """The run that `model` names, if it is one of ours."""
+    try:
+        return find_run(Path(config.models), config.model)
+    except NoRun:
+        return None
+
+
+def _reading(config: ColdStartConfig, tokenizer: Any) -> Reading:
+    return Reading(config.style, config.budget, lambda text: len(encode(text, tokenizer)), config.turns)
+
+
+def _store(config: ColdStartConfig, corpus: Version | None, kept: pl.DataFrame, dropped: pl.DataFrame) -> str | None:
+    """Write the trajectories as a version beside the corpus; those of pairs have no corpus to name."""
+    if corpus is None:
+        return None
+    written = {"serialiser": serialiser(config.style), "budget": config.budget}
+    settings = {"seed": config.seed, "habits": vars(config.habits), **written}
+    path = write_trajectories(
+        Path(config.trajectories),
+        corpus,
+        kept,
+        dropped,
+        teacher=TEACHER,
+        settings={**settings, "budget": config.budget},
+    )
+    return f"{path.parent.name}/{path.name}"
+
+
+def _check(config: ColdStartConfig, corpus: Version | None, sandbox: Sandbox) -> Check | None:
+    """How the model under training does on questions of databases that it does not learn from."""
+    if corpus is None or not config.check_questions:
+        return None
+    held = questions_of_version(corpus, Path(config.databases), Path(config.cache), "validation")
+    if not held.rows:
+        return None
+
+    def check(model: LanguageModel) -> dict[str, float]:
+        reading = _reading(config, model.tokenizer)
+        tasks = held.first(config.check_questions).tasks(reading)
+        limits = Limits(turns=config.turns)
+        sampler = ModuleSampler(model.network, model.tokenizer)
+        rollouts = roll(tasks, sampler, model.tokenizer, sandbox, seeds=[config.seed] * len(tasks), limits=limits)
+        shown = score([one.env for one in rollouts], sandbox, GoldResults())
+        return {
+            "format_rate": sum(one.outcome == "answered" for one in shown) / len(shown),
+            "execution_rate": sum(one.executed for one in shown) / len(shown),
+            "right": sum(one.right for one in shown) / len(shown),
+        }
+
+    return check
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""Supervised fine-tuning by TRL's SFTTrainer on tokens that are ready: which of them are learnt is decided before."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agro_train.loading import LanguageModel, load_tokenizer
+from agro_train.runs import Draft, append_metrics
+
+IGNORED = -100  # the label of a token that no loss is taken of
+Check = Callable[[LanguageModel], Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Example:
+    """Tokens of one trajectory with its prompt, and 1 for each that the agent wrote."""
+
+    ids: list[int]
+    mask: list[int]
+
+    @property
+    def labels(self) -> list[int]:
+        """What is learnt at each place."""
+        return [token if own else IGNORED for token, own in zip(self.ids, self.mask, strict=True)]
+
+
+@dataclass(frozen=True)
+class FineTuning:
+    """How to train. `batch` examples make a step, `micro_batch` of them go through the model together.
+
+    `precision`: `mixed` keeps the weights in float32 and computes in bfloat16; `bfloat16` has half the memory, and
+    loses updates that are small beside their weight.
+    """
+
+    epochs: float
+    learning_rate: float
+    batch: int
+    micro_batch: int
+    max_length: int
+    packing: bool
+    lora: int
+    precision: str
+    check_every: int
+    save_every: int
+    seed: int
+    warmup: float = 0.05
+
+    def __post_init__(self) -> None:
+        if self.batch % self.micro_batch:
+            raise ValueError(f"batch {self.batch} is not a multiple of micro_batch {self.micro_batch}")
+        if self.precision not in ("mixed", "bfloat16", "float32"):
+            raise ValueError(f"precision {self.precision!r}: use mixed, bfloat16 or float32")
+
+
+def fine_tune(
+    base: Path,
+    examples: Sequence[Example],
+    tuning: FineTuning,
+    draft: Draft,
+    check: Check | None = None,
+    report: Callable[[Mapping[str, Any]], object] = lambda line: None,
+) -> dict[str, Any]:
+    """Train the model in folder `base` and save it in `draft.model`; gives the figures of the manifest.
+
+    A draft that holds checkpoints is continued from its last one, and its losses are those of a run without a break.
+    """
+    import torch  # noqa: PLC0415
+    from transformers import AutoModelForCausalLM  # noqa: PLC0415
+    from transformers.trainer_utils import get_last_checkpoint  # noqa: PLC0415
+    from trl import SFTConfig, SFTTrainer  # noqa: PLC0415
+
+    from datasets import Dataset  # noqa: PLC0415
+
+    tokenizer = load_tokenizer(base)
+    half = tuning.precision == "bfloat16"
+    torch.manual_seed(tuning.seed)
+    module = AutoModelForCausalLM.from_pretrained(base, dtype=torch.bfloat16 if half else torch.float32)
+    rows = Dataset.from_dict({"input_ids": [e.ids for e in examples], "labels": [e.labels for e in examples]})
+    checkpoints = draft.path / "checkpoints"
+    os.environ["TENSORBOARD_LOGGING_DIR"] = str(draft.path / "tensorboard")
+    settings = SFTConfig(
+        output_dir=str(checkpoints),
+        num_train_epochs=tuning.epochs,
+        learning_rate=tuning.learning_rate,
+        lr_scheduler_type="cosine",
+        warmup_steps=tuning.warmup,
+        per_device_train_batch_size=tuning.micro_batch,
+        gradient_accumulation_steps=tuning.batch // tuning.micro_batch,
+        max_length=tuning.max_length,
+        packing=tuning.packing,
+        gradient_checkpointing=False,
+        train_sampling_strategy="random" if tuning.packing else "group_by_length",
+        bf16=tuning.precision == "mixed",
+        use_cpu=not torch.cuda.is_available(),
+        logging_steps=5,
+        save_strategy="steps",
+        save_steps=tuning.save_every,
+        save_total_limit=2,
+        seed=tuning.seed,
+        report_to=["tensorboard"],
+        disable_tqdm=True,
+        dataloader_pin_memory=torch.cuda.is_available(),
+    )
+    trainer = SFTTrainer(
+        model=module,
+        args=settings,
+        train_dataset=rows,
+        processing_class=tokenizer,
+        peft_config=_lora(tuning.lora),
+        callbacks=[_callback(draft, tuning, tokenizer, check, report)],
+    )
+    started = time.monotonic()
+    resumed = get_last_checkpoint(str(checkpoints)) if checkpoints.is_dir() else None
+    outcome = trainer.train(resume_from_checkpoint=resumed)
+    trained = trainer.accelerator.unwrap_model(trainer.model)
+    whole = trained.merge_and_unload() if tuning.lora else trained
+    whole.to(torch.bfloat16).save_pretrained(draft.model)
+    tokenizer.save_pretrained(draft.model)
+    learnt = sum(sum(e.mask) for e in examples)
+    last = dict(check(LanguageModel(base.name, draft.model, whole.eval(), tokenizer))) if check else {}
+    line = {"step": outcome.global_step, "phase": "cold_start", "loss": outcome.training_loss, **last, "final": True}
+    append_metrics(draft.metrics, line)
+    report(line)
+    return {
+        "steps": outcome.global_step,
+        "tokens": {"all": sum(len(e.ids) for e in examples), "learnt": learnt, "examples": len(examples)},
+        "seconds": round(time.monotonic() - started, 1),
+        "resumed_from": resumed and Path(resumed).name,
+        "summary": line,
+    }
+
+
+def _lora(rank: int) -> Any:
+    if not rank:
+        return None
+    from peft import LoraConfig  # noqa: PLC0415
+
+    return LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
+
+
+def _callback(
+    draft: Draft,
+    tuning: FineTuning,
+    tokenizer: Any,
+    check: Check | None,
+    report: Callable[[Mapping[str, Any]], object],
+) -> Any:
+    """Writes a line of metrics at each log of the trainer, and looks at what the model writes meanwhile."""
+    from transformers import TrainerCallback  # noqa: PLC0415
+
+    class Lines(TrainerCallback):  # type: ignore[misc]
+        started = 0.0
+        first = 0
+
+        def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            self.started, self.first = time.monotonic(), state.global_step
+
+        def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
+            if not logs or "loss" not in logs:
+                return
+            seconds = time.monotonic() - self.started
+            done, total = state.global_step - self.first, state.max_steps - self.first
+            line = {
+                "step": state.global_step,
+                "steps": state.max_steps,
+                "phase": "cold_start",
+                "loss": logs["loss"],
+                "token_accuracy": logs.get("mean_token_accuracy", math.nan),
+                "learning_rate": logs["learning_rate"],
+                "seconds": round(seconds, 1),
+                "seconds_left": round(seconds / max(1, done) * (total - done), 1),
+                "tokens_per_second": round(logs.get("num_tokens", 0.0) / max(seconds, 1e-9), 1),
+            }
+            self.write(line)
+
+        def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+            every = tuning.check_every
+            if check is None or not every or state.global_step % every or state.global_step == state.max_steps:
+                return
+            found = check(LanguageModel("training", draft.model, model, tokenizer))
+            self.write({"step": state.global_step, "phase": "check", **found})
+
+        def write(self, line: dict[str, Any]) -> None:
+            append_metrics(draft.metrics, line)
+            report(line)
+
+    return Lines()
