@@ -31,6 +31,7 @@ from agro_data.verify.grade import Case, GoldResults, Grade
 
 # Seconds of the official scripts; rows and bytes beyond what a gold of the benchmarks gives.
 LIMITS = Limits(seconds=30.0, rows=1_000_000, bytes=256 * 2**20)
+UNGRADABLE = ("gold_failed", "no_database", "no_gold")  # classes of verdicts for which no prediction is to blame
 CHUNK = 2_000  # predictions, or as many as one database has, between two reports of progress
 
 
@@ -90,7 +91,7 @@ def evaluate(
         suite = _suite(chosen, rows, databases, instances, cache or Path(scratch), workers, progress)
         golds = GoldResults(GoldCache(cache) if cache is not None else None)
         verdicts = _verdicts(chosen, rows, databases, suite, with_source, sandbox, golds, progress)
-    ungradable = [v for v in verdicts if v.error_class in ("gold_failed", "no_database", "no_gold")]
+    ungradable = [v for v in verdicts if v.error_class in UNGRADABLE]
     problems += [f"{v.place} ({v.db_id}): {v.reason}" for v in ungradable]
     if self_check:
         problems += [f"{v.place} ({v.db_id}): gold against itself: {v.reason}: {v.gold}" for v in _failing(verdicts)]
@@ -102,8 +103,7 @@ def evaluate(
 
 
 def _failing(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    listed = ("gold_failed", "no_database", "no_gold")
-    return [v for v in verdicts if v.error_class and v.error_class not in listed]
+    return [v for v in verdicts if v.error_class and v.error_class not in UNGRADABLE]
 
 
 def _metric(name: str) -> Metric:

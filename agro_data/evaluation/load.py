@@ -375,7 +375,8 @@ def _folded(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _texts(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
-    value = next((fields[name] for name in names if isinstance(fields.get(name), (list, tuple))), ())
+    folded = _folded(fields)
+    value = next((folded[name] for name in names if isinstance(folded.get(name), (list, tuple))), ())
     return tuple(one for one in value if isinstance(one, str))
 
 

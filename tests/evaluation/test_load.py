@@ -153,6 +153,12 @@ def test_a_corpus_version(tmp_path: Path) -> None:
     assert (pair.identity, pair.split, pair.evidence, pair.alternatives) == ("ab", "test", "", ("SELECT 2",))
 
 
+def test_alternatives_are_found_in_any_letter_case(tmp_path: Path) -> None:
+    row = {"DB_ID": "d", "Question": "q", "SQL": "SELECT 1", "Alternatives": ["SELECT 2"]}
+    (pair,) = load_pairs(write(tmp_path / "pairs.json", [row])).pairs
+    assert pair.alternatives == ("SELECT 2",)
+
+
 # --- predictions -------------------------------------------------------------------------------------------------
 
 
