@@ -11,7 +11,7 @@ import polars as pl
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.fingerprint import seed_of, stable_hash
-from agro_data.pairs.finding import Certified, Checked, Finding
+from agro_data.pairs.finding import Certified, Checked, Finding, capital
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.records import INSTANCE_INDEX
 from agro_data.verify.certificate import certify
@@ -46,7 +46,7 @@ def with_certificate(findings: Iterable[Finding], found: Certificate) -> list[Fi
         told.append(finding)
     if found.reason:
         survivors = "; ".join(fate.what for fate in found.survivors)
-        told.append(Finding(found.reason, f"{found.detail[:1].upper()}{found.detail[1:]}.", survivors))
+        told.append(Finding(found.reason, f"{capital(found.detail)}.", survivors))
     return told
 
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Result
-from agro_data.pairs.finding import Finding
+from agro_data.pairs.finding import Finding, capital
 from agro_data.populate.instances import instance_schema
 from agro_data.populate.schema import Schema as Keys
 from agro_data.profiling.profile import DatabaseProfile
@@ -20,7 +20,6 @@ from agro_data.sql.scope import Resolution, leftmost
 from agro_data.verify.check import Verdict, verify_statements
 from agro_data.verify.difference import first_difference
 from agro_data.verify.execution import execute, failure
-from agro_data.verify.gate import check_statement
 from agro_data.verify.informative import Variant, drop_variants
 from agro_data.verify.proofs import proved_equivalent
 from agro_data.verify.ties import CUT
@@ -74,9 +73,8 @@ def examine(
     found: dict[str, list[Finding]] = {}
     names: dict[str, Resolution] = {}
     for sql, verdict in verdicts.items():
-        gate = check_statement(sql, database.dialect, schema)
-        if gate.names is not None and gate.ok:
-            names[sql] = gate.names
+        if verdict.names is not None:
+            names[sql] = verdict.names
         found[sql] = list(_findings(verdict, results[sql], names.get(sql)))
     for sql, resolved in names.items():
         apart = unlinked(resolved)
@@ -102,26 +100,26 @@ def _findings(verdict: Verdict, result: Result, names: Resolution | None) -> Ite
         if result.ok:  # the engine is the last judge
             yield Finding("not_analysed", f"The engine runs it, but the gate says: {detail}.")
         elif result.status == "error" or kind == "not_a_query":
-            yield Finding(kind, f"{detail[:1].upper()}{detail[1:]}. The engine says: {result.error}.")
+            yield Finding(kind, f"{capital(detail)}. The engine says: {result.error}.")
         else:
             yield Finding(_RAN[failure(result)[0]], failure(result)[1])
         return
     if not result.ok:
         name, why = failure(result)
-        yield Finding(_RAN[name], f"{why[:1].upper()}{why[1:]}.")
+        yield Finding(_RAN[name], f"{capital(why)}.")
         return
     if reason == "not_deterministic_function":
         yield Finding("reads_clock", f"It uses the {detail}.")
     elif reason == "tie":
         kind = "tie_at_limit" if CUT in detail else "tie_in_order"
-        yield Finding(kind, f"{detail[:1].upper()}{detail[1:]}.")
+        yield Finding(kind, f"{capital(detail)}.")
     elif reason == "bare_column" and names is not None and _has_one_extreme(names):
-        yield Finding("bare_extreme", f"{detail[:1].upper()}{detail[1:]}: SQLite takes the row of the MIN or MAX.")
+        yield Finding("bare_extreme", f"{capital(detail)}: SQLite takes the row of the MIN or MAX.")
     elif reason == "empty" and result.row_count:
         if names is not None and isinstance(leftmost(names.tree).expressions[0].unalias(), (exp.Count, exp.Sum)):
             yield Finding("zero", "The one value that comes out is 0.")
     elif reason:
-        yield Finding(_RAN[reason], f"{detail[:1].upper()}{detail[1:]}.")
+        yield Finding(_RAN[reason], f"{capital(detail)}.")
     if reason not in ("empty", "null_only") and result.row_count == 0:
         yield Finding("empty", "No row comes out.")
 

@@ -124,6 +124,11 @@ _KINDS = (
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
 
 
+def capital(text: str) -> str:
+    """A reason as the beginning of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
 def counts_against(kind: str) -> bool:
     """Whether a finding of this class counts against a pair: certain, and an error or a warning."""
     found = KINDS[kind]

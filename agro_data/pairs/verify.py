@@ -22,7 +22,7 @@ from agro_data.pairs.wording import check_wording
 from agro_data.parallel import run_shards
 from agro_data.profiling.cache import cached_profile
 from agro_data.progress import Reporter, silent
-from agro_data.sql.facts import sql_facts
+from agro_data.sql.canonical import canonical_sql
 from agro_data.stages.shards import STEPS
 from agro_data.verify.determinism import shuffled_copy
 from agro_data.verify.pool import LIMITS
@@ -193,11 +193,11 @@ def _check(task: _Task) -> _Answer:
         )
         for pair in task.pairs
     ]
-    canonical = {sql: sql_facts(tree.tree, database.dialect, profile.schema).canonical for sql, tree in names.items()}
     digests = {
         sql: result.ordered_digest if sql in names and names[sql].tree.args.get("order") is not None else result.digest
         for sql, result in results.items()
     }
+    canonical = {sql: canonical_sql(tree, database.dialect) for sql, tree in names.items()}  # consumes the trees
     return _Answer(tuple(findings), canonical, digests, certified)
 
 

@@ -7,17 +7,15 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from agro_data.databases.digest import result_digest
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Dialect, Result
 from agro_data.sql.scope import Resolution, Schema
 from agro_data.verify.equivalence import strict
-from agro_data.verify.execution import execute, failure
+from agro_data.verify.execution import COUNTS_NOTHING, execute, failure
 from agro_data.verify.gate import check_statement
 from agro_data.verify.pool import Instance
 from agro_data.verify.ties import Probe, chance_in, probes_of
 
-_NOTHING_COUNTED = result_digest(1, [(0,)], ordered=False)
 _ADDING = (exp.Sum, exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
 
 
@@ -105,7 +103,7 @@ def doubt(pairs: Sequence[Pair], given: Sequence[Answer], sandbox: Sandbox) -> l
 def _said(gold: Gold, result: Result) -> Answer:
     if not result.ok:
         return Answer(reason=failure(result)[0])
-    empty = result.row_count == 0 or result.all_null or result.digest == _NOTHING_COUNTED
+    empty = result.row_count == 0 or result.all_null or result.digest == COUNTS_NOTHING
     return Answer(digest_of(result, gold), result.row_count, empty=empty)
 
 

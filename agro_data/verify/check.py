@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agro_data.databases.digest import result_digest
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
-from agro_data.sql.facts import SqlFacts, facts_of
 from agro_data.sql.scope import Resolution, Schema
 from agro_data.verify.determinism import reference
 from agro_data.verify.equivalence import strict
-from agro_data.verify.execution import execute, failure
+from agro_data.verify.execution import COUNTS_NOTHING, execute, failure
 from agro_data.verify.gate import check_statement
 from agro_data.verify.informative import drop_variants
 from agro_data.verify.ties import chance_in, probes_of
 
 CHECKS = ("gate", "ties", "execution", "not_empty", "row_order", "informative")
-_COUNTS_NOTHING = result_digest(1, [(0,)], ordered=False)
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,7 @@ class Verdict:
     detail: str = ""
     result: Result | None = None
     checks: tuple[str, ...] = ()
-    facts: SqlFacts | None = None
+    names: Resolution | None = field(default=None, compare=False, repr=False)  # of a statement that passed the gate
 
 
 @dataclass
@@ -64,13 +61,12 @@ def verify_statements(
     shuffled: Database | None = None,
     *,
     informative: bool = True,
-    facts: bool = False,
 ) -> list[Verdict]:
     """One verdict for each statement, in order. A statement that fails one check is not run for the next.
 
     `schema` is `{table: {column: type}}`. `shuffled` is the copy that `determinism.shuffled_copy` made; without it
-    the row-order check is left out. `informative=False` leaves out the dropped conditions, `facts=True` fills
-    `Verdict.facts`. All executions of one kind go to the sandbox together: four rounds, however many statements.
+    the row-order check is left out. `informative=False` leaves out the dropped conditions. All executions of one kind
+    go to the sandbox together: four rounds, however many statements.
     """
     cases = [_Case(sql) for sql in statements]
     for case in cases:
@@ -81,20 +77,15 @@ def verify_statements(
         _reorder(cases, reference(database, shuffled), database, shuffled, sandbox)
     if informative:
         _drop_conditions(cases, database, sandbox)
-    return [_verdict(case, database, facts) for case in cases]
-
-
-def _verdict(case: _Case, database: Database, facts: bool) -> Verdict:
-    read = facts_of(case.names, database.dialect) if facts and case.names is not None else None
-    return Verdict(case.open, case.reason, case.detail, case.result, tuple(case.passed), read)
+    return [Verdict(c.open, c.reason, c.detail, c.result, tuple(c.passed), c.names) for c in cases]
 
 
 def _read(case: _Case, database: Database, schema: Schema) -> None:
     gate = check_statement(case.sql, database.dialect, schema)
-    case.names = gate.names
     if not gate.ok or gate.names is None:
         case.reject(gate.reason, gate.detail)
         return
+    case.names = gate.names
     case.passed.append("gate")
     chance = chance_in(gate.names)
     if chance is not None:
@@ -113,7 +104,7 @@ def _run(cases: Sequence[_Case], database: Database, sandbox: Sandbox) -> None:
             case.reject("empty", "no row comes out")
         elif result.all_null:
             case.reject("null_only", "every cell is NULL")
-        elif result.digest == _COUNTS_NOTHING:
+        elif result.digest == COUNTS_NOTHING:
             case.reject("empty", "the one value that comes out is 0: as a count, nothing was found")
         else:
             case.passed.append("not_empty")
