@@ -29,7 +29,7 @@ from agro_data.shown import count_of_rows, end, print_json, show_build, show_est
 from agro_data.terminal import FAILED_SOME, Setting, Verb, Verbs, notes, run, say, screen, show_table, tell
 from agro_data.verbs.evaluate import evaluate_command
 from agro_data.verbs.verify import verify_command
-from agro_data.work import atomic_path
+from agro_data.work import write_text
 
 __all__ = ["data", "run"]
 
@@ -271,8 +271,7 @@ def report_command(version_path: Path | None, out: Path, name: str | None, html:
     version = open_version(version_path) if version_path else _latest(out, name)
     with _whole(version):
         page = render_report(version)
-    with atomic_path(html) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_text(html, page)
     print_json({"report": str(html)}) if as_json else say(f"{html}: report of {version.path.name}")
 
 

@@ -52,11 +52,6 @@ class Work:
         names = (p.name for p in folder.glob("*.parquet") if not p.name.endswith(REJECTED_SUFFIX))
         return sorted(name.removesuffix(".parquet") for name in names if not name.startswith("."))
 
-    def read_all(self, stage: str, schema: pl.Schema) -> pl.DataFrame:
-        """All shards of a stage in one frame, in order of shard names."""
-        frames = [self.read(stage, shard) for shard in self.shards(stage)]
-        return pl.concat(frames) if frames else pl.DataFrame(schema=schema)
-
     def read_rejected(self, stage: str = "*") -> pl.DataFrame:
         """Everything that a stage, or any, dropped, in a stable order."""
         files = sorted(self.root.glob(f"{stage}/*{REJECTED_SUFFIX}"))
@@ -95,8 +90,12 @@ def _write_parquet(frame: pl.DataFrame, target: Path) -> None:
         temporary.write_bytes(buffer.getbuffer())
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Indented JSON with sorted keys, written atomically."""
-    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+def write_text(path: Path, text: str) -> None:
+    """UTF-8 text, written atomically."""
     with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Indented JSON with sorted keys, written atomically."""
+    write_text(path, json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n")

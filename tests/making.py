@@ -7,8 +7,11 @@ import gzip
 import json
 import re
 import sqlite3
+from collections import Counter
 from pathlib import Path
 from typing import Any
+
+from agro_data.populate.schema import ForeignKey, Rows
 
 
 def make_school(path: Path, tag: str = "") -> Path:
@@ -58,3 +61,10 @@ def packed(report: Path) -> list[Any]:
     """The data of a report's page as its script reads them: index, map, then details by block."""
     blocks = re.findall(r'id="data-\w+">([^<]*)<', report.read_text(encoding="utf-8"))
     return [json.loads(gzip.decompress(base64.b64decode(block))) for block in blocks]
+
+
+def fan_out(rows: Rows, key: ForeignKey) -> Counter[int]:
+    """Number of parents by their number of children: `{0: 12, 1: 9, 5: 30}`."""
+    children = Counter(zip(*(rows[key.table][c] for c in key.columns), strict=True))
+    parents = zip(*(rows[key.ref_table][c] for c in key.ref_columns), strict=True)
+    return Counter(children[parent] for parent in parents)

@@ -17,7 +17,7 @@ from agro_data.populate.samples import build_samples
 from agro_data.progress import Lines
 from agro_data.publish.read import open_version
 from agro_data.publish.report import render_report
-from agro_data.work import atomic_path
+from agro_data.work import write_text
 
 GROUP = "corpus"
 OWNER = "team:agro"
@@ -133,8 +133,7 @@ def corpus_report(corpus: str, place: Place) -> Result:
     """One HTML page about the version, for people: open its file in a browser; it works offline."""
     version = open_version(Path(corpus))
     page = place.reports / f"{version.path.parent.name}-{version.path.name}.html"
-    with atomic_path(page) as temporary:
-        temporary.write_text(render_report(version), encoding="utf-8")
+    write_text(page, render_report(version))
     return dg.MaterializeResult(value=str(page), metadata={"report": dg.MetadataValue.path(str(page))})
 
 

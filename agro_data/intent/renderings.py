@@ -51,7 +51,7 @@ def renderings(query: Query | SetOperation, profile: DatabaseProfile) -> tuple[s
             names.append("left_join")
         if link.negated and _can_subtract(query, link, profile):
             names += ["set_difference"] * 2
-        if not link.negated and _can_join(query, link, profile):
+        if not link.negated and _can_join(query, profile):
             names += ["join"] * 5
         return tuple(names)
     if any(isinstance(part, Between) for part in _parts(query.where)):
@@ -194,7 +194,7 @@ def _can_left_join(query: Query, link: Exists) -> bool:
     return link.query.where is None and len(link.query.sources) == 1 and not _aggregated(query)
 
 
-def _can_join(query: Query, link: Exists, profile: DatabaseProfile) -> bool:
+def _can_join(query: Query, profile: DatabaseProfile) -> bool:
     """DISTINCT changes nothing else only where the answer already holds something unique of the subject."""
     if query.distinct or query.limit is not None or _aggregated(query) or len(query.sources) > 1:
         return False

@@ -104,7 +104,7 @@ class _Decomposition:
         if query.ctes:
             return
         inputs = self._nested(query)
-        joined = self._joined(query, inputs)
+        joined = self._joined(query)
         grouped = bool(query.group_by) and (query.having is not None or query.limit is not None or query.order_by)
         if grouped:
             self._groups(query, joined, inputs)
@@ -127,7 +127,7 @@ class _Decomposition:
                 found.append(self.add(self.name(f"linked_{rows}"), f"Find what the {rows}{test} refer to.", inner))
         return [name for name in found if name]
 
-    def _joined(self, query: Query, inputs: Sequence[str]) -> tuple[str, Query, dict[Column, str]] | None:
+    def _joined(self, query: Query) -> tuple[str, Query, dict[Column, str]] | None:
         """The joined and filtered rows, with every column that later parts need, each under a name of its own."""
         later = (query.select, query.group_by, query.having, query.order_by, query.keep)
         if not query.joins or not (query.group_by or query.limit or query.keep or query.where or _aggregates(query)):

@@ -150,7 +150,7 @@ class QueryWriter(ExpressionWriter):
         position = _fresh("rnk" if keep.ties else "rn", set(named))
         inner = exp.Select(
             expressions=[
-                *(self.output(Output(o.expression, n), always=True) for o, n in zip(query.select, named, strict=True)),
+                *(self.output(Output(o.expression, n)) for o, n in zip(query.select, named, strict=True)),
                 exp.alias_(over, self.identifier(position)),
             ]
         )
@@ -196,7 +196,7 @@ class QueryWriter(ExpressionWriter):
         side = "LEFT" if join.kind == "left" else None
         return exp.Join(this=self.source(right, True), side=side, on=conjunction(list(on)))
 
-    def output(self, output: Output, always: bool = False) -> exp.Expr:
+    def output(self, output: Output) -> exp.Expr:
         body = self.expression(output.expression)
         if output.name is None:
             return body

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import accumulate, chain, cycle, islice
 
 from agro_data.databases.types import Cell
 from agro_data.populate.hints import Parent
-from agro_data.populate.schema import Rows
-from agro_data.profiling.profile import ForeignKey
 
 Rng = random.Random
 Allowed = Callable[[int, int], bool]
@@ -125,10 +122,3 @@ def forest(count: int, rng: Rng, null_share: float | None, roots_to_self: bool) 
         else:
             drawn.append(int(row * rng.random() ** 2))
     return drawn
-
-
-def fan_out(rows: Rows, key: ForeignKey) -> Counter[int]:
-    """Number of parents by their number of children: `{0: 12, 1: 9, 5: 30}`."""
-    children = Counter(zip(*(rows[key.table][c] for c in key.columns), strict=True))
-    parents = zip(*(rows[key.ref_table][c] for c in key.ref_columns), strict=True)
-    return Counter(children[parent] for parent in parents)

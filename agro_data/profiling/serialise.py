@@ -87,19 +87,6 @@ def check_serialiser(stored: object, style: Style = STYLE, *, where: str) -> Non
         )
 
 
-def serialise_schema(
-    profile: DatabaseProfile,
-    *,
-    style: Style = STYLE,
-    budget: int = BUDGET,
-    tables: Sequence[str] | None = None,
-    links: Links | None = None,
-    count_tokens: Callable[[str], int] = estimate_tokens,
-) -> str:
-    """The schema of `tables` (all when None) in at most `budget` tokens; see `fit_schema`."""
-    return fit_schema(profile, style=style, budget=budget, tables=tables, links=links, count_tokens=count_tokens).text
-
-
 def fit_schema(
     profile: DatabaseProfile,
     *,

@@ -15,7 +15,7 @@ from agro_data.evaluation.verdict import lines
 from agro_data.progress import Bars
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, notes, say, screen, show_table, tell
-from agro_data.work import atomic_path
+from agro_data.work import write_text
 
 A_PATH = click.Path(path_type=Path)
 SHOWN_DATABASES = 12
@@ -73,11 +73,9 @@ def evaluate_command(
             progress=progress,
         )
     if output is not None:
-        with atomic_path(output) as temporary:
-            temporary.write_text(lines(found.verdicts), encoding="utf-8")
+        write_text(output, lines(found.verdicts))
     if html is not None:
-        with atomic_path(html) as temporary:
-            temporary.write_text(render_report(found, predictions.name), encoding="utf-8")
+        write_text(html, render_report(found, predictions.name))
     figures = {**found.summary, "problems": list(found.problems), "notes": list(found.notes)}
     print_json(figures) if as_json else _show(found)
     tell(found.notes, "dim")

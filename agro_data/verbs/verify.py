@@ -13,7 +13,7 @@ from agro_data.pairs.finding import KINDS
 from agro_data.progress import Bars
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, notes, say, screen, show_table, tell
-from agro_data.work import atomic_path
+from agro_data.work import write_text
 
 if TYPE_CHECKING:
     from agro_data.pairs.verify import Verified
@@ -62,19 +62,15 @@ def verify_command(
     with Bars(notes) as progress:
         found = verify_pairs(loaded, databases, instances=instances, workers=workers, progress=progress)
     if output is not None:
-        with atomic_path(output) as temporary:
-            lines = (json.dumps(verdict(one), ensure_ascii=False) + "\n" for one in found.checked)
-            temporary.write_text("".join(lines), encoding="utf-8")
+        lines = (json.dumps(verdict(one), ensure_ascii=False) + "\n" for one in found.checked)
+        write_text(output, "".join(lines))
     if html is not None:
-        with atomic_path(html) as temporary:
-            temporary.write_text(render_report(found, f"Audit of {pairs.name}"), encoding="utf-8")
+        write_text(html, render_report(found, f"Audit of {pairs.name}"))
     figures = summary(found)
     print_json(figures) if as_json else _show(figures)
     tell(found.notes, "dim")
     tell(found.problems, "yellow")
-    for file in (output, html):
-        if file is not None:
-            tell([f"{file}: written"], "dim")
+    tell([f"{file}: written" for file in (output, html) if file is not None], "dim")
     _end(found, fail_under)
 
 

@@ -6,13 +6,10 @@ prediction is run up to the first instance that tells it apart.
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
-import duckdb
 from sqlglot import exp
 
 from agro_data.databases.sandbox import Sandbox
@@ -106,14 +103,14 @@ class Standard:
 
 @dataclass
 class GoldResults:
-    """Results of golds, each run once: by (database content, SQL text, engine version). One for a whole training.
+    """Results of golds, each run once: by (database content, SQL text). One for a whole training.
 
     With `remembered`, results outlive the process.
     """
 
     remembered: GoldCache | None = None
-    _results: dict[tuple[str, str, str], Result] = field(default_factory=dict)  # without rows
-    _rows: dict[tuple[str, str, str], Result] = field(default_factory=dict)
+    _results: dict[tuple[str, str], Result] = field(default_factory=dict)  # without rows
+    _rows: dict[tuple[str, str], Result] = field(default_factory=dict)
     _standards: dict[tuple[object, ...], Standard] = field(default_factory=dict)
 
     def standards(self, cases: Sequence[Case], sandbox: Sandbox, mode: Mode) -> list[Standard]:
@@ -374,10 +371,5 @@ def _standard_key(case: Case, mode: Mode) -> tuple[object, ...]:
     return mode, case.gold, case.ordered, case.alternatives if mode == "intent" else (), databases
 
 
-def _key(database: Database, sql: str) -> tuple[str, str, str]:
-    return database.content_hash, sql, _engine(database.dialect)
-
-
-@cache
-def _engine(dialect: Dialect) -> str:
-    return f"duckdb {duckdb.__version__}" if dialect == "duckdb" else f"sqlite {sqlite3.sqlite_version}"
+def _key(database: Database, sql: str) -> tuple[str, str]:
+    return database.content_hash, sql

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from making import fan_out
 
 from agro_data.populate.domain import load_domain
 from agro_data.populate.hints import read_table
-from agro_data.populate.links import fan_out
 from agro_data.populate.rows import build_rows
 from agro_data.populate.schema import PopulateError, read_ddl
 from agro_data.populate.writer import write_sqlite

@@ -8,10 +8,10 @@ from hashlib import sha256
 import duckdb
 import pytest
 import yaml
+from making import fan_out
 
 from agro_data.databases.catalog import find_databases
 from agro_data.populate.domain import domain_names, load_domain
-from agro_data.populate.links import fan_out
 from agro_data.populate.samples import build_sample, build_samples
 from agro_data.populate.writer import write_duckdb, write_sqlite
 from agro_data.profiling.profiler import profile_database

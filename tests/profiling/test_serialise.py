@@ -10,7 +10,7 @@ import pytest
 from agro_data.databases.types import Database
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
-from agro_data.profiling.serialise import Style, serialise_schema
+from agro_data.profiling.serialise import Style, fit_schema
 
 
 @pytest.fixture(scope="module")
@@ -30,17 +30,17 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
 
 def test_ddl_can_be_executed(profile: DatabaseProfile) -> None:
     connection = sqlite3.connect(":memory:")
-    connection.executescript(serialise_schema(profile, style="ddl"))
+    connection.executescript(fit_schema(profile, style="ddl").text)
     assert [row[1] for row in connection.execute("PRAGMA table_info(player)")] == ["id", "team_id", "a b", "age"]
     assert len(connection.execute("PRAGMA foreign_key_list(player)").fetchall()) == 1
 
 
 @pytest.mark.parametrize("style", ["ddl", "compact", "mschema"])
 def test_the_budget_is_kept_and_losses_are_said(profile: DatabaseProfile, style: Style) -> None:
-    full = serialise_schema(profile, style=style, budget=10_000)
+    full = fit_schema(profile, style=style, budget=10_000).text
     assert "not shown" not in full
     texts = [
-        serialise_schema(profile, style=style, budget=len(full), count_tokens=lambda text, most=most: len(text) + most)  # type: ignore[misc]
+        fit_schema(profile, style=style, budget=len(full), count_tokens=lambda text, most=most: len(text) + most).text  # type: ignore[misc]
         for most in range(0, len(full) * 2 // 5, 10)
     ]
     for place, text in enumerate(texts):
@@ -51,10 +51,10 @@ def test_the_budget_is_kept_and_losses_are_said(profile: DatabaseProfile, style:
 
 def test_nothing_fits_or_is_unknown(profile: DatabaseProfile) -> None:
     with pytest.raises(ValueError, match="no table fits"):
-        serialise_schema(profile, budget=1)
+        fit_schema(profile, budget=1)
     with pytest.raises(ValueError, match="no table 'ghost'"):
-        serialise_schema(profile, tables=["ghost"])
+        fit_schema(profile, tables=["ghost"])
 
 
 def test_chosen_tables_only(profile: DatabaseProfile) -> None:
-    assert "alone" not in serialise_schema(profile, tables=["team"])
+    assert "alone" not in fit_schema(profile, tables=["team"]).text

@@ -90,7 +90,6 @@ WITHOUT = 0.3  # "without any orders", else "that do not have any orders"
 NONE: Weights = {"do not have any": 50, "do not have a": 8, "have no": 42}
 BUT_NOT: Weights = {"no": 60, "not any": 15, "do not have any": 25}
 SOME: Weights = {"plural": 45, "a": 15, "at least one": 30, "some": 10}
-BELONGING: Weights = {"of": 80, "verb": 20}
 
 AVERAGE_ALONE = 0.5  # "above the average price", else "above the average price of all products"
 SINGULAR_LIST = 0.2  # "the name and age of all singers", else "the names and ages"
