@@ -131,6 +131,13 @@ def append_metrics(path: Path, line: Mapping[str, Any]) -> None:
         file.write(json.dumps(line, allow_nan=True) + "\n")
 
 
+def forget_metrics(path: Path, after: int) -> None:
+    """Leave out the lines of steps later than `after`: a run that goes on at a checkpoint takes those steps again."""
+    kept = [line for line in read_metrics(path) if line.get("step", 0) <= after]
+    with atomic_path(path) as draft:
+        draft.write_text("".join(json.dumps(line, allow_nan=True) + "\n" for line in kept), encoding="utf-8")
+
+
 def read_metrics(path: Path) -> Iterator[dict[str, Any]]:
     """The lines of a metrics file; one that is half written is left out."""
     if not path.is_file():

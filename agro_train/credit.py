@@ -1,0 +1,137 @@
+"""Credit: which of its turns a rollout's reward is due to, as an advantage for each token of a batch.
+
+The formulas are those of `advantages`; this module brings the episodes of a batch into their shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from agro_train.advantages import (
+    Floats,
+    Scale,
+    discounted_returns,
+    gigpo,
+    group_advantages,
+    informative,
+    spa_step_rewards,
+    spread,
+)
+from agro_train.episodes import Episode
+
+Estimator = Literal["grpo", "gigpo", "spa", "pav"]
+ESTIMATORS: tuple[Estimator, ...] = ("grpo", "gigpo", "spa", "pav")
+
+
+@dataclass(frozen=True)
+class Credit:
+    """`turns`: for each episode an advantage for each of its turns. `facts` are for the log."""
+
+    turns: list[Floats]
+    facts: dict[str, float] = field(default_factory=dict)
+
+
+def of_rollouts(episodes: Sequence[Episode], groups: Sequence[str], scale: Scale) -> Credit:
+    """GRPO: each turn has the advantage of its rollout."""
+    rewards = [episode.reward.total for episode in episodes]
+    own = group_advantages(rewards, groups, scale)
+    turns = [np.full(episode.turns, advantage) for episode, advantage in zip(episodes, own, strict=True)]
+    return Credit(turns, group_facts(rewards, groups))
+
+
+def of_states(
+    episodes: Sequence[Episode], groups: Sequence[str], scale: Scale, *, gamma: float, omega: float
+) -> Credit:
+    """GiGPO: a turn is compared with those of its group that were written in the same state, too.
+
+    The reward comes with the last turn. `anchor_share` is the share of turns whose state another one of the group has.
+    """
+    rewards = [episode.reward.total for episode in episodes]
+    owners = _owners(episodes)
+    found = gigpo(
+        rewards,
+        groups,
+        np.concatenate([_at_the_end(episode) for episode in episodes]),
+        owners,
+        [state for episode in episodes for state in anchors(episode)],
+        gamma=gamma,
+        omega=omega,
+        scale=scale,
+    )
+    step = float(np.abs(found.step).mean()) if len(found.step) else 0.0
+    return Credit(
+        _by_episode(found.values, episodes),
+        {**group_facts(rewards, groups), "anchor_share": found.shared, "step_advantage": step},
+    )
+
+
+def of_progress(
+    episodes: Sequence[Episode],
+    groups: Sequence[str],
+    contributions: Sequence[Floats],
+    *,
+    scale: Scale,
+    gamma: float,
+    alpha: float,
+    beta: float,
+) -> Credit:
+    """SPA-RL: each turn earns what the progress head says it contributed, and something for a query that ran.
+
+    The advantage is of the discounted sum of what is still to come, against all turns of the group (our decision: the
+    paper trains by PPO, GRPO has no value function).
+    """
+    ran = np.concatenate([grounded(episode) for episode in episodes])
+    earned = spa_step_rewards(np.concatenate(list(contributions)), ran, alpha=alpha, beta=beta)
+    owners = _owners(episodes)
+    returns = discounted_returns(earned, owners, gamma)
+    values = group_advantages(returns, [groups[owner] for owner in owners], scale)
+    rewards = [episode.reward.total for episode in episodes]
+    # A group whose rollouts all ended alike has nothing to attribute: the head's noise must not move the policy.
+    values *= informative(rewards, groups)[np.asarray(owners, dtype=np.intp)]
+    return Credit(_by_episode(values, episodes), group_facts(rewards, groups))
+
+
+def group_facts(rewards: Sequence[float], groups: Sequence[str]) -> dict[str, float]:
+    """How many groups there are, and how many have more than one reward: the others teach nothing."""
+    useful = {group for group, telling in zip(groups, informative(rewards, groups), strict=True) if telling}
+    return {"groups": float(len(set(groups))), "informative_groups": float(len(useful))}
+
+
+def anchors(episode: Episode) -> list[str]:
+    """The state in which each turn was written, also of a last turn that could not be read."""
+    env = episode.rollout.env
+    return [*env.anchors(), env.state][: episode.turns]
+
+
+def grounded(episode: Episode) -> Floats:
+    """1 for each turn whose query or answer ran; (turns,)."""
+    ran = [float(not look.error_class) for look in episode.rollout.env.looks]
+    return np.array([*ran, float(episode.finished.executed)][: episode.turns], dtype=np.float64)
+
+
+def token_advantages(episodes: Sequence[Episode], credit: Credit, width: int) -> Floats:
+    """(episodes, width): each agent token has its turn's advantage; observations and padding have 0."""
+    found = np.zeros((len(episodes), width), dtype=np.float64)
+    for row, (episode, turns) in enumerate(zip(episodes, credit.turns, strict=True)):
+        owners = episode.rollout.tokens.turns
+        found[row, : len(owners)] = spread(turns, owners)
+    return found
+
+
+def _at_the_end(episode: Episode) -> Floats:
+    values = np.zeros(episode.turns)
+    values[-1] = episode.reward.total
+    return values
+
+
+def _owners(episodes: Sequence[Episode]) -> list[int]:
+    return [number for number, episode in enumerate(episodes) for _ in range(episode.turns)]
+
+
+def _by_episode(values: Floats, episodes: Sequence[Episode]) -> list[Floats]:
+    ends = np.cumsum([episode.turns for episode in episodes])[:-1]
+    return np.split(values, ends)

@@ -1,0 +1,320 @@
+"""Agentic GRPO (2512.23366, 2402.03300): a model learns from its own rollouts against databases, by TRL's trainer.
+
+    python -m agro_train.grpo --config settings.json
+
+Rewards are graded on all instances of an example. Before a step is taken, the gold of every prompt has earned the
+highest reward. A run that was killed and is started again with the same settings goes on at its last checkpoint, and
+takes the same steps as one that was not killed.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from argparse import ArgumentParser
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
+
+from agro_data.databases.sandbox import Sandbox
+from agro_data.diversity.splits import SAME_DATABASE
+from agro_data.fingerprint import stable_hash
+from agro_data.profiling.serialise import Style, serialiser
+from agro_data.publish.read import Version, open_version
+from agro_data.work import write_json
+from agro_train.advantages import Loss, Scale
+from agro_train.agents import trained_reading
+from agro_train.credit import ESTIMATORS, Estimator
+from agro_train.episodes import Player
+from agro_train.lineage import corpus_facts, databases_of, surroundings
+from agro_train.loading import CHAT, PLAIN, find_folder, load, load_tokenizer, model_hash
+from agro_train.moved import parameters_moved
+from agro_train.prompts import Selection, Wanted, schedule, select, shuffled
+from agro_train.questions import Questions, Reading, SeenInTraining, questions_of_version
+from agro_train.rewards import PRESETS
+from agro_train.rollouts import Limits
+from agro_train.runs import Draft, ModelRun, NoRun, begin, find_run, forget_metrics
+from agro_train.sampling import ModuleSampler
+from agro_train.settings import SettingsError, read_settings, settings_to, training_code_version
+from agro_train.tasks import Task
+from agro_train.tokens import encode
+
+Report = Callable[[dict[str, Any]], object]
+
+CHECKPOINTS = "checkpoints"
+SELECTION = "prompts.json"
+PLACES = ("corpus", "databases", "models", "cache", "workers")  # settings that do not decide what is learnt
+
+
+@dataclass(frozen=True)
+class GrpoConfig:
+    """Settings. `corpus` is the folder of a version, `databases` the folder its databases lie in.
+
+    `model` is a run below `models` (the cold start), its path, a folder, or a Hub id. A step plays `group` rollouts of
+    each of `prompts_per_step` prompts (on each GPU), and learns from them `micro_batch` at a time.
+    """
+
+    corpus: str = ""
+    databases: str = ""
+    models: str = "models"
+    name: str = "grpo"
+    cache: str = ".agro-cache"
+    model: str = "cold-start"
+    split: str = "train"
+    seed: int = 0
+    workers: int = 2  # of the sandbox
+    # prompts
+    prompts: int = 256
+    candidates: int = 2_000  # at most so many are tried
+    select_rollouts: int = 8  # 0: any prompt whose gold holds
+    solve_rate_low: float = 0.125
+    solve_rate_high: float = 0.875
+    bad_golds: str = "refuse"  # or drop
+    allow_evaluated: bool = False
+    style: Style = "compact"
+    budget: int = 500
+    # rollouts
+    prompts_per_step: int = 8
+    group: int = 8
+    temperature: float = 1.0
+    turns: int = 4
+    turn_tokens: int = 160
+    rollout_tokens: int = 512
+    sample_batch: int = 64
+    resample: int = 0  # times that groups which teach nothing are replaced by other prompts
+    reward: str = "agro"
+    # learning
+    steps: int = 100
+    micro_batch: int = 8
+    iterations: int = 1
+    learning_rate: float = 5e-6
+    warmup_steps: int = 0
+    schedule: str = "constant_with_warmup"
+    max_grad_norm: float = 1.0
+    loss_type: Loss = "dapo"
+    epsilon: float = 0.2
+    epsilon_high: float = 0.28
+    beta: float = 0.0
+    scale: Scale = "group"
+    lora: int = 0  # rank; 0 trains every weight
+    precision: str = "float32"  # or mixed, bfloat16
+    gradient_checkpointing: bool = False
+    use_vllm: bool = False
+    vllm_memory: float = 0.3
+    # credit
+    advantage: Estimator = "grpo"
+    gamma: float = 0.95
+    omega: float = 1.0
+    # what is kept
+    save_steps: int = 10
+    keep: int = 2
+    log_steps: int = 1
+    tensorboard: bool = True
+
+    def __post_init__(self) -> None:
+        for name, known in _CHOICES.items():
+            if getattr(self, name) not in known:
+                raise SettingsError(f"{name}={getattr(self, name)!r}: expected one of {', '.join(known)}")
+        positive = ("steps", "prompts", "prompts_per_step", "micro_batch", "turns", "turn_tokens", "save_steps", "keep")
+        for name in (*positive, "log_steps", "iterations", "sample_batch", "rollout_tokens", "workers"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{name}={getattr(self, name)}: expected at least 1")
+        if self.group < 2:
+            raise SettingsError(f"group={self.group}: a group of one has no advantage; expected at least 2")
+        if self.temperature <= 0:
+            raise SettingsError(f"temperature={self.temperature}: rollouts of a group must differ; expected above 0")
+        if not 0 <= self.solve_rate_low <= self.solve_rate_high <= 1:
+            raise SettingsError("solve_rate_low and solve_rate_high: expected 0 <= low <= high <= 1")
+        if (self.prompts_per_step * self.group) % self.micro_batch:
+            raise SettingsError(
+                f"micro_batch={self.micro_batch} does not divide the {self.prompts_per_step * self.group} rollouts of "
+                f"a step (prompts_per_step x group)"
+            )
+        if self.save_steps % self.iterations or self.steps % self.iterations:
+            raise SettingsError(
+                f"save_steps={self.save_steps} and steps={self.steps}: expected multiples of "
+                f"iterations={self.iterations}, since a checkpoint holds no half-used rollouts"
+            )
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(turn=self.turn_tokens, rollout=self.rollout_tokens, turns=self.turns)
+
+    @property
+    def wanted(self) -> Wanted:
+        return Wanted(
+            prompts=self.prompts,
+            tries=self.select_rollouts,
+            low=self.solve_rate_low,
+            high=self.solve_rate_high,
+            drop=self.bad_golds == "drop",
+            seed=self.seed,
+        )
+
+
+_CHOICES: Mapping[str, Sequence[str]] = {
+    "reward": tuple(PRESETS),
+    "loss_type": get_args(Loss),
+    "scale": get_args(Scale),
+    "advantage": ESTIMATORS,
+    "precision": ("float32", "mixed", "bfloat16"),
+    "bad_golds": ("refuse", "drop"),
+    "style": get_args(Style),
+    "split": ("train", "validation", "test"),
+}
+
+
+def main() -> None:
+    """Train as a settings file says; metrics go to standard output, one JSON line each."""
+    parser = ArgumentParser(prog="python -m agro_train.grpo", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--config", type=Path, required=True, help="JSON file of GrpoConfig")
+    config = read_settings(GrpoConfig, parser.parse_args().config)
+    run = train(config, report=lambda line: print(json.dumps(line), flush=True))
+    print(f"grpo: {run.path}", flush=True)
+
+
+def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
+    """Train, or continue where it was interrupted, or give the run that these settings have made before.
+
+    Raises `NoTask`, `NoVersion`, `ModelMissing`, `BadGolds`, `SeenInTraining` and `SettingsError`, in words for a
+    person.
+    """
+    version = open_version(Path(config.corpus))
+    parent = _parent(config)
+    base = parent.model if parent else find_folder(config.model, Path(config.cache))
+    draft = begin(Path(config.models), config.name, _fingerprint(config, version, base))
+    if isinstance(draft, ModelRun):
+        return draft
+    if parent is not None:
+        _check_parent(config, parent, version)
+    questions = questions_of_version(version, Path(config.databases), Path(config.cache), config.split)
+    with Sandbox(workers=config.workers) as sandbox:
+        learnt, kept = _learn(config, base, questions, sandbox, draft, report)
+    manifest = {
+        "kind": "grpo",
+        "base_model": parent.manifest["base_model"] if parent else config.model,
+        "base_sha256": parent.manifest["base_sha256"] if parent else model_hash(base),
+        "parent": parent.name if parent else None,
+        "model_sha256": model_hash(draft.model),
+        "corpus": corpus_facts(version),
+        "trajectories": parent.manifest["trajectories"] if parent else None,
+        "databases": databases_of([kept], parent),
+        "serialiser": {**serialiser(config.style), "budget": config.budget},
+        "framing": CHAT if load_tokenizer(base).chat_template else PLAIN,
+        "seed": config.seed,
+        "config": settings_to(config),
+        "parameters_moved": parameters_moved(base, draft.model).facts(),
+        **learnt,
+        **surroundings(),
+    }
+    shutil.rmtree(draft.path / CHECKPOINTS)  # of use only to go on
+    return draft.finish(manifest)
+
+
+def _learn(
+    config: GrpoConfig, base: Path, questions: Questions, sandbox: Sandbox, draft: Draft, report: Report
+) -> tuple[dict[str, Any], Questions]:
+    """Choose prompts, train, save; gives the figures of the manifest and the questions that were trained on."""
+    from agro_train.grpo_trainer import Log, last_checkpoint, make_trainer, save  # noqa: PLC0415
+
+    model = load(str(base), Path(config.cache), dtype="bfloat16" if config.precision == "bfloat16" else "float32")
+    player = Player(
+        ModuleSampler(model.network, model.tokenizer, config.sample_batch),
+        model.tokenizer,
+        sandbox,
+        PRESETS[config.reward],
+        config.limits,
+        config.temperature,
+    )
+    log = Log(player, draft.metrics, report)
+    trainer = make_trainer(config, model, player, draft, log)
+    rows = {row["example_id"]: row for row in questions.rows}
+    reading = Reading(config.style, config.budget, lambda text: len(encode(text, model.tokenizer)), turns=config.turns)
+
+    def make(keys: Sequence[str]) -> list[Task]:
+        return replace(questions, rows=tuple(rows[key] for key in keys)).tasks(reading)
+
+    checkpoint = last_checkpoint(draft.path / CHECKPOINTS)
+    selection = _select(config, list(rows), make, player, draft, report)
+    kept = replace(questions, rows=tuple(rows[key] for key in selection.kept))
+    tasks = {task.example_id: task for task in make(selection.kept)}
+    trainer.schedule = [tasks[key] for key in schedule(selection.kept, len(trainer.train_dataset), config.seed)]
+    step = int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
+    forget_metrics(draft.metrics, after=step)
+    started = time.monotonic()
+    outcome = trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    save(trainer, model.tokenizer, draft.model)
+    return {
+        "steps": outcome.global_step,
+        "tokens": int(trainer.state.num_input_tokens_seen),
+        "seconds": round(time.monotonic() - started, 1),
+        "resumed_from": checkpoint and checkpoint.name,
+        "selection": selection.facts(),
+        "summary": log.last,
+    }, kept
+
+
+def _select(
+    config: GrpoConfig,
+    keys: Sequence[str],
+    make: Callable[[Sequence[str]], list[Task]],
+    player: Player,
+    draft: Draft,
+    report: Report,
+) -> Selection:
+    """The prompts that this draft trains on; chosen once, and then the same whenever it is continued."""
+    stored = draft.path / SELECTION
+    if stored.is_file():
+        return Selection.from_json(json.loads(stored.read_text(encoding="utf-8")))
+    candidates = shuffled(keys, "candidates", config.seed)[: config.candidates]
+    found = select(candidates, make, player, config.wanted, report)
+    if len(found.kept) < config.prompts_per_step:
+        raise SettingsError(
+            f"{len(found.kept)} of {len(candidates)} candidates can be trained on ({found.facts()}), and a step takes "
+            f"prompts_per_step={config.prompts_per_step}: raise candidates, widen solve_rate_low and solve_rate_high, "
+            "or train a cold start first"
+        )
+    write_json(stored, found.to_json())
+    return found
+
+
+def _parent(config: GrpoConfig) -> ModelRun | None:
+    """The run that `model` names, if it is one of ours."""
+    try:
+        return find_run(Path(config.models), config.model)
+    except NoRun:
+        return None
+
+
+def _check_parent(config: GrpoConfig, parent: ModelRun, version: Version) -> None:
+    """The parent reads schemas as this run will, and has not been trained on what the corpus evaluates on."""
+    style, budget = trained_reading(parent)
+    turns = parent.manifest["config"].get("turns", config.turns)
+    if (style, budget, turns) != (config.style, config.budget, config.turns):
+        raise SettingsError(
+            f"{parent.name} was trained with style={style!r}, budget={budget}, turns={turns}; found "
+            f"{config.style!r}, {config.budget}, {config.turns}: use its settings, or another model"
+        )
+    split = version.manifest["split"]
+    if config.allow_evaluated or split["mark"] == SAME_DATABASE:
+        return
+    hashes = {fact["db_id"]: fact["content_hash"] for fact in version.manifest["databases"]}
+    seen = {fact["content_hash"] for fact in parent.manifest["databases"]}
+    held = sorted(name for name, part in split["databases"].items() if part != "train" and hashes.get(name) in seen)
+    if held:
+        raise SeenInTraining(
+            f"{parent.name} was trained on {len(held)} databases that {version.corpus} {version.name} holds back for "
+            f"evaluation ({', '.join(held[:3])}): what it scores there would say nothing of unseen ones. Start from "
+            "another model, or set allow_evaluated"
+        )
+
+
+def _fingerprint(config: GrpoConfig, version: Version, base: Path) -> str:
+    decides = {name: value for name, value in settings_to(config).items() if name not in PLACES}
+    return stable_hash([decides, version.fingerprint, model_hash(base), training_code_version()])
+
+
+if __name__ == "__main__":
+    main()

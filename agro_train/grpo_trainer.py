@@ -1,0 +1,266 @@
+"""TRL's GRPO trainer with our rollouts and our credit. Importing this module imports torch and trl.
+
+A row of TRL's data set is a number: which place of the schedule it is. `schedule` says which task stands there, so that
+it can be made after the trainer, which owns the sampler that chooses prompts. TRL repeats each row for the rollouts of
+its group; every process plays whole groups.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from transformers import PrinterCallback, TrainerCallback
+from trl import GRPOConfig, GRPOTrainer
+
+from agro_data.fingerprint import seed_of
+from agro_train.credit import Credit, of_rollouts, of_states, token_advantages
+from agro_train.episodes import Episode, Player, measures
+from agro_train.loading import LanguageModel
+from agro_train.runs import Draft, append_metrics
+from agro_train.sampling import EngineSampler, ModuleSampler, Sampler
+from agro_train.tasks import Task
+from datasets import Dataset
+
+if TYPE_CHECKING:
+    from agro_train.grpo import GrpoConfig
+
+Report = Callable[[dict[str, Any]], object]
+Estimate = Callable[["AgenticTrainer", Sequence[Episode], Sequence[str]], Credit]
+
+_OURS = {  # names of TRL's own figures that go into the log
+    "loss": "loss",
+    "grad_norm": "grad_norm",
+    "learning_rate": "learning_rate",
+    "entropy": "entropy",
+    "kl": "kl",
+    "clip_ratio/region_mean": "clip_ratio",
+    "sampling/sampling_logp_difference/mean": "sampling_difference",
+}
+
+
+class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
+    """`player` plays the tasks named by `schedule`; `estimate` gives each turn its credit.
+
+    `spare` gives another task for a group that taught nothing, `resample` times at most (DAPO's dynamic sampling).
+    """
+
+    def __init__(
+        self,
+        *,
+        model: Any,
+        args: GRPOConfig,
+        tokenizer: Any,
+        player: Player,
+        estimate: Estimate,
+        slots: int,
+        seed: int,
+        sample_batch: int,
+        peft_config: Any = None,
+        callbacks: Sequence[TrainerCallback] = (),
+    ) -> None:
+        super().__init__(
+            model=model,
+            reward_funcs=[_logged(term.name) for term in player.preset.terms],
+            args=args,
+            train_dataset=Dataset.from_dict({"prompt": [str(slot) for slot in range(slots)]}),
+            processing_class=tokenizer,
+            peft_config=peft_config,
+            callbacks=list(callbacks),
+            rollout_func=lambda slots, _: self._play(slots),
+        )
+        self.player = player
+        self.estimate = estimate
+        self.schedule: Sequence[Task] = ()
+        self.seed = seed
+        self.episodes: list[Episode] = []
+        self.groups: list[str] = []
+        player.sampler = self._sampler(tokenizer, sample_batch)
+
+    def sync_engine(self) -> None:
+        """Give vLLM's engine the weights as they are now; before each step TRL does so itself."""
+        if self.use_vllm:
+            self.vllm_generation.sync_weights()
+
+    def _sampler(self, tokenizer: Any, batch: int) -> Sampler:
+        if self.use_vllm:
+            return EngineSampler(self.vllm_generation.llm, tokenizer)
+        sampler = ModuleSampler(self.accelerator.unwrap_model(self.model), tokenizer, batch)
+
+        def sample(*given: Any, **settings: Any) -> Any:
+            with self.accelerator.autocast():
+                return sampler(*given, **settings)
+
+        return sample
+
+    def _play(self, slots: Sequence[str]) -> dict[str, Any]:
+        """TRL's rollout function: `slots` (rollouts of this process) name places in the schedule."""
+        step, rank = self.state.global_step, self.accelerator.process_index
+        tasks = [self.schedule[int(slot)] for slot in slots]
+        seeds = [seed_of("grpo", self.seed, step, rank, row) for row in range(len(slots))]
+        self.groups = list(slots)
+        self.episodes = self.player.play(tasks, seeds)
+        tokens = [episode.rollout.tokens for episode in self.episodes]
+        return {
+            "prompt_ids": [one.prompt for one in tokens],
+            "completion_ids": [one.ids for one in tokens],
+            "logprobs": [one.logprobs for one in tokens],
+            "env_mask": [one.mask for one in tokens],
+            "terms": [dict(episode.reward.terms) for episode in self.episodes],
+        }
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        output: dict[str, Any] = super()._generate_and_score_completions(inputs)
+        credit = self.estimate(self, self.episodes, self.groups)
+        width = output["completion_ids"].size(1)
+        found = torch.from_numpy(token_advantages(self.episodes, credit, width))
+        output["advantages"] = found.to(output["advantages"])
+        for name, value in {**measures(self.episodes), **credit.facts}.items():
+            self._metrics["train"][f"agro/{name}"].append(value)
+        return output
+
+
+def _logged(name: str) -> Callable[..., list[float]]:
+    """A term of the reward as TRL's reward function: it reads what the rollout has earned."""
+
+    def term(terms: Sequence[Mapping[str, float]], **_: Any) -> list[float]:
+        return [one[name] for one in terms]
+
+    term.__name__ = name
+    return term
+
+
+class Log(TrainerCallback):  # type: ignore[misc]
+    """Turns what the trainer logs into our lines, with the seconds and tokens since the last one."""
+
+    def __init__(self, player: Player, path: Path, report: Report) -> None:
+        self.player = player
+        self.path = path
+        self.report = report
+        self.last: dict[str, Any] = {}
+        self._since = (0.0, 0.0, 0.0, 0)
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._since = self._now(state)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
+        if logs is None or "loss" not in logs or not state.is_world_process_zero:  # the summary at the end
+            return
+        before, self._since = self._since, self._now(state)
+        seconds, generation, environment, tokens = (new - old for new, old in zip(self._since, before, strict=True))
+        line = {name: logs[key] for key, name in _OURS.items() if logs.get(key) is not None}
+        line |= {key.removeprefix("agro/"): value for key, value in logs.items() if key.startswith("agro/")}
+        self.last = {
+            "step": state.global_step,
+            "steps": state.max_steps,
+            "phase": "grpo",
+            **line,
+            "seconds": seconds,
+            "generation_seconds": generation,
+            "environment_seconds": environment,
+            "loss_seconds": max(0.0, seconds - generation - environment),
+            "environment_share": environment / max(seconds, 1e-9),
+            "tokens_per_second": tokens / max(seconds, 1e-9),
+        }
+        append_metrics(self.path, self.last)
+        self.report(self.last)
+
+    def _now(self, state: Any) -> tuple[float, float, float, int]:
+        player = self.player
+        return time.perf_counter(), player.generation, player.environment, int(state.num_input_tokens_seen)
+
+
+def make_trainer(config: GrpoConfig, model: LanguageModel, player: Player, draft: Draft, log: Log) -> AgenticTrainer:
+    """The trainer of these settings, which writes its checkpoints and TensorBoard's files in the draft."""
+    cuda = torch.cuda.is_available()
+    os.environ["TENSORBOARD_LOGGING_DIR"] = str(draft.path / "tensorboard")
+    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+    rollouts = config.prompts_per_step * config.group
+    args = GRPOConfig(
+        output_dir=str(draft.path / "checkpoints"),
+        seed=config.seed,
+        use_cpu=not cuda,
+        dataloader_pin_memory=cuda,
+        max_steps=config.steps,
+        per_device_train_batch_size=config.micro_batch,
+        gradient_accumulation_steps=rollouts // config.micro_batch,
+        steps_per_generation=rollouts // config.micro_batch,
+        num_generations=config.group,
+        num_iterations=config.iterations,
+        shuffle_dataset=False,
+        max_completion_length=config.rollout_tokens,
+        temperature=config.temperature,
+        learning_rate=config.learning_rate,
+        lr_scheduler_type=config.schedule,
+        warmup_steps=config.warmup_steps,
+        max_grad_norm=config.max_grad_norm,
+        loss_type=config.loss_type,
+        epsilon=config.epsilon,
+        epsilon_high=config.epsilon_high,
+        beta=config.beta,
+        scale_rewards=config.scale,
+        bf16=config.precision == "mixed",
+        gradient_checkpointing=config.gradient_checkpointing,
+        use_vllm=config.use_vllm,
+        vllm_mode="colocate",
+        vllm_gpu_memory_utilization=config.vllm_memory,
+        logging_steps=config.log_steps,
+        save_strategy="steps",
+        save_steps=config.save_steps,
+        save_total_limit=config.keep,
+        report_to=["tensorboard"] if config.tensorboard else [],
+        disable_tqdm=True,
+    )
+    trainer = AgenticTrainer(
+        model=model.network,
+        args=args,
+        tokenizer=model.tokenizer,
+        player=player,
+        estimate=estimator(config),
+        slots=config.steps // config.iterations * config.prompts_per_step * args.world_size,
+        seed=config.seed,
+        sample_batch=config.sample_batch,
+        peft_config=_lora(config),
+        callbacks=[log],
+    )
+    trainer.remove_callback(PrinterCallback)  # what it prints, `log` reports
+    return trainer
+
+
+def estimator(config: GrpoConfig) -> Estimate:
+    """How these settings give credit."""
+    if config.advantage == "gigpo":
+        return lambda _, episodes, groups: of_states(
+            episodes, groups, config.scale, gamma=config.gamma, omega=config.omega
+        )
+    return lambda _, episodes, groups: of_rollouts(episodes, groups, config.scale)
+
+
+def save(trainer: AgenticTrainer, tokenizer: Any, folder: Path) -> None:
+    """Save the model as one that needs no adapter."""
+    module = trainer.accelerator.unwrap_model(trainer.model)
+    if hasattr(module, "merge_and_unload"):
+        module = module.merge_and_unload()
+    module.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """The newest checkpoint that is whole: its state is what transformers writes last."""
+    found = sorted(
+        (path for path in folder.glob("checkpoint-*") if (path / "trainer_state.json").is_file()),
+        key=lambda path: int(path.name.rpartition("-")[2]),
+    )
+    return found[-1] if found else None
+
+
+def _lora(config: GrpoConfig) -> Any:
+    if not config.lora:
+        return None
+    from peft import LoraConfig  # noqa: PLC0415
+
+    return LoraConfig(r=config.lora, lora_alpha=2 * config.lora, target_modules="all-linear", task_type="CAUSAL_LM")

@@ -1,0 +1,133 @@
+"""Which examples GRPO asks about: those whose gold holds, and which the model solves now and then.
+
+A prompt that is always or never solved has no advantage to learn from (METHODS 3), so each candidate is tried a few
+times first, and those whose solve rate lies between two bounds are kept (SQL-Trail, SynSQL: 1 to 7 of 8).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, TypeVar
+
+from agro_data.fingerprint import seed_of
+from agro_train.episodes import Player
+from agro_train.sql_env import GoldFault, check_golds
+from agro_train.tasks import Task
+
+CHUNK = 32  # candidates that are tried together
+
+Item = TypeVar("Item")
+
+
+class BadGolds(ValueError):
+    """Examples whose own gold does not earn the highest reward; the message names them."""
+
+    def __init__(self, faults: Sequence[GoldFault]) -> None:
+        shown = "\n  ".join(map(str, faults[:20]))
+        more = f"\n  and {len(faults) - 20} more" if len(faults) > 20 else ""
+        super().__init__(
+            f"{len(faults)} examples cannot be trained on: the gold does not earn the full reward. Build the corpus "
+            f'again from these databases, or leave such rows out with bad_golds="drop":\n  {shown}{more}'
+        )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """`prompts` are wanted, `tries` rollouts decide on one; the solve rate lies in `low` to `high`, both included.
+
+    `tries` 0 takes every prompt whose gold holds. `drop`: a gold that does not hold costs its row, not the training.
+    """
+
+    prompts: int
+    tries: int = 8
+    low: float = 0.125
+    high: float = 0.875
+    drop: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Selection:
+    """`kept` are example ids, in the order found; `rates` of all that were tried. What became of the others: counts."""
+
+    kept: tuple[str, ...] = ()
+    rates: tuple[tuple[str, float], ...] = ()
+    bad_golds: int = 0
+    too_hard: int = 0
+    too_easy: int = 0
+
+    def facts(self) -> dict[str, Any]:
+        """Counts, for logs and manifests."""
+        numbers = {name: value for name, value in asdict(self).items() if name not in {"kept", "rates"}}
+        return {"kept": len(self.kept), "tried": len(self.rates), **numbers}
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Selection:
+        return cls(
+            **{**value, "kept": tuple(value["kept"]), "rates": tuple((key, rate) for key, rate in value["rates"])}
+        )
+
+
+def shuffled(items: Sequence[Item], *seed: object) -> list[Item]:
+    """The items in an order that depends on the seed alone."""
+    found = list(items)
+    random.Random(seed_of("shuffle", *seed)).shuffle(found)
+    return found
+
+
+def select(
+    candidates: Sequence[str],
+    make: Callable[[Sequence[str]], list[Task]],
+    player: Player,
+    wanted: Wanted,
+    report: Callable[[dict[str, Any]], object] = lambda _: None,
+) -> Selection:
+    """Try candidates in their order until enough are kept or none is left. `make` gives the tasks of ids.
+
+    Every gold that is kept has been checked to earn the highest reward. Raises `BadGolds` unless `wanted.drop`.
+    """
+    found = Selection()
+    for start in range(0, len(candidates), CHUNK):
+        if len(found.kept) >= wanted.prompts:
+            break
+        tasks = make(candidates[start : start + CHUNK])
+        faults = check_golds(tasks, player.sandbox, player.golds, player.preset)
+        if faults and not wanted.drop:
+            raise BadGolds(faults)
+        bad = {fault.example_id for fault in faults}
+        found = _sorted_out(found, [task for task in tasks if task.example_id not in bad], player, wanted)
+        found = replace(found, bad_golds=found.bad_golds + len(bad))
+        report({"phase": "select", **found.facts()})
+    return replace(found, kept=found.kept[: wanted.prompts])
+
+
+def _sorted_out(found: Selection, tasks: Sequence[Task], player: Player, wanted: Wanted) -> Selection:
+    if not wanted.tries:
+        return replace(found, kept=(*found.kept, *(task.example_id for task in tasks)))
+    many = [task for task in tasks for _ in range(wanted.tries)]
+    seeds = [seed_of("select", wanted.seed, task.example_id, place % wanted.tries) for place, task in enumerate(many)]
+    right = [episode.finished.right for episode in player.play(many, seeds)]
+    rates = [
+        (task.example_id, sum(right[place * wanted.tries : (place + 1) * wanted.tries]) / wanted.tries)
+        for place, task in enumerate(tasks)
+    ]
+    return replace(
+        found,
+        kept=(*found.kept, *(key for key, rate in rates if wanted.low <= rate <= wanted.high)),
+        rates=(*found.rates, *rates),
+        too_hard=found.too_hard + sum(rate < wanted.low for _, rate in rates),
+        too_easy=found.too_easy + sum(rate > wanted.high for _, rate in rates),
+    )
+
+
+def schedule(keys: Sequence[str], count: int, seed: int) -> list[str]:
+    """`count` keys: all of them again and again, each time in another order."""
+    if not keys:
+        raise ValueError("there is no prompt to schedule")
+    rounds = -(-count // len(keys))
+    return [key for number in range(rounds) for key in shuffled(keys, "schedule", seed, number)][:count]
