@@ -32,6 +32,7 @@ from agro_data.terminal import Verb, notes, run, show_table, tell
 from agro_data.work import atomic_path, write_json
 from agro_train.agents import IN_WORDS, open_agent, reading_named
 from agro_train.answers import Answer, answer, answer_with
+from agro_train.comparison_page import render_page
 from agro_train.decoding import Decoding, Kind, decoding_named
 from agro_train.predict import predict
 from agro_train.questions import Questions, questions_of_file, questions_of_version
@@ -144,6 +145,7 @@ def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tu
     )
     summary = {"config": settings_to(config), "sets": [one.figures for one in compared]}
     write_json(out / "summary.json", summary)
+    _write(out / "index.html", render_page(compared, "Models side by side"))
     return compared
 
 

@@ -91,7 +91,8 @@ def _distinct(names: list[str]) -> list[str]:
     return [name if name not in names[:place] else f"{name} ({place + 1})" for place, name in enumerate(names)]
 
 
-def _cell(cell: object) -> object:
+def _cell(cell: object) -> str:
+    """As it is stored: a year is no amount, and gets no separators."""
     if cell is None:
         return "NULL"
-    return f"x'{cell.hex()}'" if isinstance(cell, bytes) else cell
+    return f"x'{cell.hex()}'" if isinstance(cell, bytes) else str(cell)

@@ -1,0 +1,50 @@
+"""A model that says what a script says: a sampler over characters, so that no tokenizer is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.types import Database
+from agro_train.agents import Agent
+from agro_train.endpoint import Characters
+from agro_train.questions import Reading
+from agro_train.rollouts import Limits
+from agro_train.sampling import Sampled
+
+LIMITS = Limits(turn=2_000, rollout=8_000)
+
+
+def turn(action: str, sql: str, thought: str = "so") -> str:
+    return f"<think>{thought}</think>\n<{action}>{sql}</{action}>"
+
+
+class Scripted:
+    """Writes `say(text so far, number of the continuation of that text, seed)`, and remembers what it was asked."""
+
+    def __init__(self, say: Callable[[str, int, int], str]) -> None:
+        self.say = say
+        self.calls: list[list[str]] = []
+
+    def __call__(
+        self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int]
+    ) -> list[Sampled]:
+        texts = [Characters().decode(prefix) for prefix in prefixes]
+        self.calls.append(texts)
+        often: dict[str, int] = {}
+        turns = []
+        for text, seed in zip(texts, seeds, strict=True):
+            number = often.get(text, 0)
+            often[text] = number + 1
+            ids = Characters()(self.say(text, number, seed))["input_ids"]
+            turns.append(Sampled(ids[:max_tokens], [0.0] * min(len(ids), max_tokens), len(ids) > max_tokens))
+        return turns
+
+
+def agent(sampler: Scripted, name: str = "scripted", **changes: object) -> Agent:
+    return Agent(name, sampler, Characters(), Reading(budget=2_000), f"weights of {name}", LIMITS, **changes)  # type: ignore[arg-type]
+
+
+def one_database(path: Path) -> Database:
+    return find_databases(path).databases[0]

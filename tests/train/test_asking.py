@@ -1,0 +1,72 @@
+"""`agro ask`: the steps, the SQL and the table, or why there is none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from making import make_school
+from train.scripted import Scripted, agent, one_database, turn
+
+from agro_data.databases.types import Database
+from agro_train.asking import ask
+from agro_train.cli import agro
+
+GOLD = "SELECT name, founded FROM school WHERE founded > 1930"
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
+    return one_database(make_school(tmp_path_factory.mktemp("ask") / "school.sqlite"))
+
+
+def looks_first(text: str, number: int, seed: int) -> str:
+    if "</observation>" not in text:
+        return turn("sql", "SELECT MAX(founded) FROM school", "I look how late.")
+    return turn("solution", GOLD, "I know.")
+
+
+def test_a_question_is_answered_with_its_steps(database: Database, tmp_path: Path) -> None:
+    sampler = Scripted(looks_first)
+    reply = ask("Which schools are young?", database, agent(sampler), tmp_path, evidence="Young is after 1930.")
+    assert "Evidence: Young is after 1930." in sampler.calls[0][0]
+    assert "school(school_id*, name, city, founded)" in sampler.calls[0][0]
+    assert [step.turn.thought for step in reply.steps] == ["I look how late.", "I know."]
+    assert "1942" in (reply.steps[0].observation or "")
+    assert reply.sql == GOLD
+    assert reply.result is not None
+    assert reply.result.rows == (("School 5", 1935), ("School 6", 1942))
+    shown = json.loads(json.dumps(reply.as_dict()))
+    assert shown["rows"] == [["School 5", 1935], ["School 6", 1942]]
+
+
+def test_no_answer_says_why(database: Database, tmp_path: Path) -> None:
+    reply = ask("Which?", database, agent(Scripted(lambda *_: "well")), tmp_path)
+    assert (reply.sql, reply.result) == ("", None)
+    assert reply.ending.startswith("malformed (no_tag)")
+
+
+def test_a_hostile_answer_runs_in_the_sandbox_only(database: Database, tmp_path: Path) -> None:
+    before = database.path.read_bytes()
+    reply = ask("Drop it", database, agent(Scripted(lambda *_: turn("solution", "DROP TABLE school"))), tmp_path)
+    assert reply.result is not None
+    assert not reply.result.ok
+    assert database.path.read_bytes() == before
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_from_the_command_line(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_json: bool
+) -> None:
+    monkeypatch.setenv("AGRO_CACHE", str(tmp_path))
+    monkeypatch.setattr("agro_train.agents.open_agent", lambda *_, **__: agent(Scripted(looks_first)))
+    flags = ["--json"] if as_json else []
+    done = CliRunner().invoke(agro, ["ask", "--database", str(database.path), "Which schools are young?", *flags])
+    assert done.exit_code == 0, done.output
+    if as_json:
+        assert json.loads(done.stdout)["sql"] == GOLD
+    else:
+        for said in ("I look how late.", "SELECT MAX(founded) FROM school", GOLD, "School 6", "2 rows"):
+            assert said in done.output

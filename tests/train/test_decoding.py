@@ -1,0 +1,159 @@
+"""Greedy, vote and tree on a real engine, with a model that says what a script says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from making import make_school
+from train.scripted import LIMITS, Scripted, one_database, turn
+
+from agro_data.config import ConfigError
+from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Database
+from agro_train.decoding import GREEDY, Decoded, Decoding, decode, decoding_named
+from agro_train.endpoint import Characters
+from agro_train.tasks import Task
+
+FOUNDED = "SELECT name FROM school WHERE founded > 1921"
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
+    return one_database(make_school(tmp_path_factory.mktemp("decoding") / "school.sqlite"))
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox(workers=1) as one:
+        yield one
+
+
+def task(database: Database, number: int = 0) -> Task:
+    return Task(f"{number:016x}", f"prompt {number}\n", "Which?", FOUNDED, database)
+
+
+def work(database: Database, sandbox: Sandbox, sampler: Scripted, decoding: Decoding, count: int = 1) -> list[Decoded]:
+    tasks = [task(database, number) for number in range(count)]
+    return decode(tasks, sampler, Characters(), sandbox, decoding, LIMITS)
+
+
+@given(st.integers(1, 64), st.integers(1, 9))
+def test_shares_keep_all_votes(votes: int, width: int) -> None:
+    shares = Decoding("tree", 64, 0.7, width).shares(votes)
+    assert sum(shares) == votes
+    assert len(shares) == min(width, votes)
+    assert max(shares) - min(shares) <= 1
+    assert Decoding("vote", 64, 0.7, width).shares(votes) == [1] * votes
+
+
+def test_greedy_takes_one_answer(database: Database, sandbox: Sandbox) -> None:
+    def say(text: str, number: int, seed: int) -> str:
+        return turn("solution", FOUNDED) if "<observation>" in text else turn("sql", "SELECT COUNT(*) FROM school")
+
+    sampler = Scripted(say)
+    found = work(database, sandbox, sampler, GREEDY, count=2)
+    assert [one.answer for one in found] == [FOUNDED, FOUNDED]
+    assert [len(one.leaves) for one in found] == [1, 1]
+    assert [len(call) for call in sampler.calls] == [2, 2]
+    prompt, first = len("prompt 0\n"), len(turn("sql", "SELECT COUNT(*) FROM school"))
+    second = len(sampler.calls[1][0])
+    assert found[0].read == prompt + second
+    assert found[0].written == first + len(turn("solution", FOUNDED))
+
+
+def test_the_largest_group_of_results_wins_however_it_is_written(database: Database, sandbox: Sandbox) -> None:
+    answers = ["SELECT 1", "SELECT ghost FROM school", "SELECT ghost FROM school", "nonsense", FOUNDED]
+    answers += ["SELECT name FROM school WHERE 1921 < founded", "SELECT ghost FROM school", "SELECT city FROM school"]
+
+    def say(text: str, number: int, seed: int) -> str:
+        return "no tags" if answers[number] == "nonsense" else turn("solution", answers[number])
+
+    [found] = work(database, sandbox, Scripted(say), Decoding("vote", 8, 1.0))
+    assert found.answer == FOUNDED  # two of eight agree; three fail alike
+    assert len(found.leaves) == 8
+    assert sorted(leaf.rollout.env.solution for leaf in found.leaves) == sorted(
+        "" if sql == "nonsense" else sql for sql in answers
+    )
+
+
+def test_of_equal_groups_the_first_wins_and_what_fails_comes_before_nothing(
+    database: Database, sandbox: Sandbox
+) -> None:
+    for answers, wanted in (
+        (["SELECT 1", "SELECT 2"], "SELECT 1"),
+        (["", "SELECT ghost FROM school"], "SELECT ghost FROM school"),
+        (["SELECT ghost FROM school", "SELECT 2"], "SELECT 2"),
+        (["", ""], ""),
+    ):
+
+        def say(text: str, number: int, seed: int, answers: list[str] = answers) -> str:
+            return turn("solution", answers[number]) if answers[number] else "no tags"
+
+        [found] = work(database, sandbox, Scripted(say), Decoding("vote", 2, 1.0))
+        assert found.answer == wanted
+
+
+def test_a_tree_shares_prefixes_and_merges_alike_branches(database: Database, sandbox: Sandbox) -> None:
+    """Two of three looks see the same; from there two answers each."""
+    looks = ["SELECT name FROM school", 'select "name" from school', "SELECT city FROM school"]
+
+    def say(text: str, number: int, seed: int) -> str:
+        if "<observation>" not in text:
+            return turn("sql", looks[number])
+        return turn("solution", FOUNDED if "city\n" not in text else "SELECT city FROM school")
+
+    sampler = Scripted(say)
+    [found] = work(database, sandbox, sampler, Decoding("tree", 9, 1.0, width=3))
+    assert [len(call) for call in sampler.calls] == [3, 6]  # 9 leaves at most; here two branches of three
+    assert sum(leaf.votes for leaf in found.leaves) == 9
+    assert sum(leaf.votes for leaf in found.leaves if leaf.rollout.env.solution == FOUNDED) == 6
+    assert found.answer == FOUNDED
+    assert all(leaf.rollout.env.steps[0].turn.text in looks for leaf in found.leaves)
+    assert len(set(sampler.calls[1])) == 2
+    assert found.read == len(sampler.calls[0][0]) + sum(map(len, set(sampler.calls[1])))
+
+
+def test_branches_do_not_write_into_each_other(database: Database, sandbox: Sandbox) -> None:
+    def say(text: str, number: int, seed: int) -> str:
+        return turn("sql", f"SELECT {seed}") if text.count("<observation>") < 3 else "the end"
+
+    [found] = work(database, sandbox, Scripted(say), Decoding("tree", 8, 1.0, width=2))
+    assert len(found.leaves) == 8
+    histories = [tuple(step.turn.text for step in leaf.rollout.env.steps) for leaf in found.leaves]
+    assert len(set(histories)) == 8
+    for leaf in found.leaves:
+        tokens = leaf.rollout.tokens
+        assert len(tokens.ids) == len(tokens.turns) == len(tokens.logprobs)
+        assert len(leaf.rollout.env.looks) == 3
+        text = Characters().decode(tokens.ids)
+        assert all(step.turn.text in text for step in leaf.rollout.env.steps)
+
+
+def test_a_task_is_decoded_the_same_in_any_company(database: Database, sandbox: Sandbox) -> None:
+    def say(text: str, number: int, seed: int) -> str:
+        return turn("solution", f"SELECT {seed}") if seed % 3 else turn("sql", f"SELECT {seed % 5}")
+
+    decoding = Decoding("tree", 6, 1.0, width=2)
+    together = work(database, sandbox, Scripted(say), decoding, count=3)
+    alone = decode([task(database, 2)], Scripted(say), Characters(), sandbox, decoding, LIMITS)
+    assert together[2].answer == alone[0].answer
+    assert together[0].answer != together[2].answer
+    assert [leaf.votes for leaf in together[2].leaves] == [leaf.votes for leaf in alone[0].leaves]
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        (("beam", 1, 0.0), "no decoding 'beam'"),
+        (("vote", 4, 0.0), "give a temperature"),
+        (("vote", 0, 0.7), "at least 1"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings: tuple[str, int, float], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        decoding_named(*settings)
+    with pytest.raises(ConfigError, match="greedy decoding takes one"):
+        Decoding("greedy", 4, 0.7)

@@ -1,0 +1,138 @@
+"""A model behind a server, against a server on this machine."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from making import make_school
+from train.scripted import one_database
+
+from agro_train.agents import open_agent
+from agro_train.asking import ask
+from agro_train.endpoint import Characters, EndpointError, EndpointSampler
+
+Handle = Callable[[str, dict[str, Any], dict[str, str]], tuple[int, Any]]
+
+
+class Server:
+    """Answers as `handle(path, body, headers)` says, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.handle: Handle = lambda *_: (404, {})
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                size = int(self.headers.get("Content-Length") or 0)
+                body = json.loads(self.rfile.read(size) or b"{}")
+                outer.asked.append(body)
+                status, reply = outer.handle(self.path, body, dict(self.headers))
+                content = json.dumps(reply).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            do_GET = do_POST
+
+            def log_message(self, *_: object) -> None:
+                return
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.base = f"http://127.0.0.1:{self.server.server_address[1]}/v1"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    one = Server()
+    yield one
+    one.server.shutdown()
+    one.server.server_close()
+
+
+def completion(text: str, why: str = "stop") -> tuple[int, Any]:
+    return 200, {"choices": [{"text": text, "finish_reason": why}]}
+
+
+def sample(server: Server, prompts: list[str], **settings: Any) -> list[Any]:
+    sampler = EndpointSampler(server.base, "m", pause=0.01, **settings)
+    ids = [Characters()(prompt)["input_ids"] for prompt in prompts]
+    return sampler(ids, temperature=0.5, max_tokens=400, seeds=list(range(len(prompts))))
+
+
+def test_turns_come_back_in_order_with_the_tag_that_stopped_them(server: Server) -> None:
+    replies = {
+        "a": completion("<think>x</think><sql>SELECT 1"),
+        "b": completion("<think>x</think><solution>SELECT 'é'"),
+        "c": completion("I do not know"),
+        "d": completion("<think>x</think><sql>SELEC", "length"),
+        "e": completion("<think>x</think><sql>SELECT 1</sql>"),
+    }
+    server.handle = lambda path, body, headers: replies[body["prompt"]]
+    turns = sample(server, list("abcde"))
+    texts = [Characters().decode(turn.ids) for turn in turns]
+    assert texts[0].endswith("SELECT 1</sql>")
+    assert texts[1].endswith("SELECT 'é'</solution>")
+    assert texts[2] == "I do not know"
+    assert texts[3].endswith("SELEC")
+    assert texts[4].count("</sql>") == 1
+    assert [turn.cut for turn in turns] == [False, False, False, True, False]
+    assert {body["max_tokens"] for body in server.asked} == {100}
+    assert all(body["stop"] == ["</sql>", "</solution>"] and body["temperature"] == 0.5 for body in server.asked)
+
+
+def test_a_busy_server_is_asked_again_and_a_refusal_is_not(server: Server) -> None:
+    def busy(path: str, body: dict[str, Any], headers: dict[str, str]) -> tuple[int, Any]:
+        return completion("x") if len(server.asked) > 2 else (503, {"error": "busy"})
+
+    server.handle = busy
+    assert Characters().decode(sample(server, ["a"])[0].ids) == "x"
+    assert len(server.asked) == 3
+    server.handle = lambda *_: (400, {"error": "no such model m"})
+    with pytest.raises(EndpointError, match="no such model m"):
+        sample(server, ["a"])
+    assert len(server.asked) == 4
+
+
+def test_errors_say_what_is_wrong(server: Server) -> None:
+    server.handle = lambda *_: (500, {"error": "broken"})
+    with pytest.raises(EndpointError, match=r"after 2 tries .*broken"):
+        sample(server, ["a"], tries=2)
+    server.handle = lambda *_: (200, {"hello": 1})
+    with pytest.raises(EndpointError, match="expected a completion"):
+        sample(server, ["a"])
+    with pytest.raises(EndpointError, match="does not answer"):
+        EndpointSampler("http://127.0.0.1:9/v1", "m", tries=1).models()
+
+
+def test_a_server_answers_a_question(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "hush")
+    keys = []
+
+    def reply(path: str, body: dict[str, Any], headers: dict[str, str]) -> tuple[int, Any]:
+        keys.append(headers["Authorization"])
+        if path == "/v1/models":
+            return 200, {"data": [{"id": "big"}]}
+        looked = "</observation>" in body["prompt"]
+        return completion(f"<think>so</think><{'solution' if looked else 'sql'}>SELECT COUNT(*) FROM school")
+
+    server.handle = reply
+    agent = open_agent(server.base, tmp_path, tmp_path)
+    assert (agent.name, agent.unit) == ("big", "characters")
+    found = ask("How many schools?", one_database(make_school(tmp_path / "school.sqlite")), agent, tmp_path)
+    assert found.result is not None
+    assert found.result.rows == ((6,),)
+    assert len(found.steps) == 2
+    assert set(keys) == {"Bearer hush"}
+    server.handle = lambda *_: (200, {"data": [{"id": "a"}, {"id": "b"}]})
+    with pytest.raises(EndpointError, match=r"serves a, b: say which"):
+        open_agent(server.base, tmp_path, tmp_path)
+    assert open_agent(f"{server.base}#b", tmp_path, tmp_path).name == "b"

@@ -1,0 +1,271 @@
+"""Predictions and evaluations on real databases, with scripted and with tiny models."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from making import make_school
+from train.scripted import Scripted, agent, turn
+from train.tiny import make_tiny_model
+
+from agro_data.config import ConfigError
+from agro_data.evaluation.load import UnreadableInput, load_predictions
+from agro_data.profiling.serialise import SerialiserMismatch, serialiser
+from agro_train.agents import open_agent, trained_reading
+from agro_train.answers import Answer
+from agro_train.cli import agro
+from agro_train.decoding import Decoding
+from agro_train.evaluate import EvaluationConfig, Scored, compare, evaluate_models, score
+from agro_train.predict import predict
+from agro_train.promotion import decide
+from agro_train.questions import Questions, SeenInTraining, questions_of_file
+from agro_train.runs import ModelRun, NoRun, begin
+from agro_train.settings import SettingsError, settings_from, settings_to
+
+ROWS = [
+    ("school", "How many schools are there?", "SELECT COUNT(*) FROM school"),
+    ("school", "Name the schools.", "SELECT name FROM school"),
+    ("college", "How many teachers are there?", "SELECT COUNT(*) FROM teacher"),
+    ("college", "List the cities of the schools, oldest first.", "SELECT city FROM school ORDER BY founded"),
+]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two databases with different contents, and questions about them."""
+    folder = tmp_path_factory.mktemp("predict")
+    for name, tag in (("school", ""), ("college", " college")):
+        (folder / "databases" / name).mkdir(parents=True)
+        make_school(folder / "databases" / name / f"{name}.sqlite", tag)
+    rows = [{"db_id": db_id, "question": question, "query": sql} for db_id, question, sql in ROWS]
+    (folder / "questions.json").write_text(json.dumps(rows))
+    bare = [{"db_id": db_id, "question": question} for db_id, question, _ in ROWS]
+    (folder / "bare.json").write_text(json.dumps(bare))
+    make_tiny_model(folder / "tiny")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def questions(place: Path) -> Questions:
+    return questions_of_file(place / "questions.json", place / "databases", place / "cache")
+
+
+def gold_of(text: str) -> str:
+    return next(sql for _, question, sql in ROWS if question in text)
+
+
+def knows(text: str, number: int, seed: int) -> str:
+    return turn("solution", gold_of(text))
+
+
+def counts(text: str, number: int, seed: int) -> str:
+    return turn("solution", "SELECT COUNT(*) FROM school") if "How many" in text else "no idea"
+
+
+def test_answers_are_kept_and_not_asked_again(questions: Questions, tmp_path: Path) -> None:
+    out = tmp_path / "preds.jsonl"
+    sampler = Scripted(knows)
+    answers = predict(questions, agent(sampler), out)
+    assert [one.predictions for one in answers] == [(sql,) for _, _, sql in ROWS]
+    assert all(one.outcomes == ("answered",) and one.written and one.read for one in answers)
+    assert "<solution>" in answers[0].transcripts[0]
+    lines = out.read_text().splitlines(keepends=True)
+    assert [Answer.from_dict(json.loads(line)) for line in lines] == answers
+    out.write_text("".join(lines[:2]) + lines[2][:40])  # killed while it wrote
+    again = Scripted(knows)
+    assert [one.predictions for one in predict(questions, agent(again), out)] == [one.predictions for one in answers]
+    assert sum(map(len, again.calls)) == 2
+    assert len(out.read_text().splitlines()) == 4
+    loaded = load_predictions(out)
+    assert [row.predictions[0] for row in loaded.predictions] == [sql for _, _, sql in ROWS]
+    assert [row.gold for row in loaded.predictions] == [sql for _, _, sql in ROWS]
+
+
+def test_answers_of_another_model_or_decoding_are_not_gone_on_with(questions: Questions, tmp_path: Path) -> None:
+    out = tmp_path / "preds.jsonl"
+    predict(questions, agent(Scripted(knows), "one"), out)
+    with pytest.raises(ConfigError, match="those of one"):
+        predict(questions, agent(Scripted(knows), "two"), out)
+    with pytest.raises(ConfigError, match="give another --out"):
+        predict(questions, agent(Scripted(knows), "one"), out, decoding=Decoding("vote", 2, 1.0))
+    (tmp_path / "mine.jsonl").write_text('{"pred": "SELECT 1"}\n')
+    with pytest.raises(ConfigError, match="not written by this verb"):
+        predict(questions, agent(Scripted(knows)), tmp_path / "mine.jsonl")
+
+
+def test_models_are_scored_side_by_side(questions: Questions, place: Path, tmp_path: Path) -> None:
+    scored = []
+    for name, say in (("counts", counts), ("knows", knows)):
+        answers = predict(questions, agent(Scripted(say), name), tmp_path / f"{name}.jsonl")
+        scored.append(Scored(name, "tokens", tuple(answers), score(questions, answers, None, place / "cache")))
+    figures = compare(questions, scored)
+    first, second = figures["models"]
+    assert (first["format_rate"], second["format_rate"]) == (0.5, 1.0)
+    assert first["metrics"]["strict"]["score"]["mean"] == 0.25  # one of two counts is right
+    assert second["metrics"]["spider-ex"]["score"]["mean"] == 1.0
+    assert first["execution_rate"] == 0.5
+    assert first["error_classes"] == {"missing": 2, "wrong_rows": 1}
+    strict = next(pair for pair in figures["pairs"] if pair["metric"] == "strict")
+    assert (strict["challenger"], strict["won"], strict["lost"]) == ("knows", 3, 0)
+    assert strict["gain"]["mean"] == 0.75
+    json.dumps(figures, allow_nan=False)
+    assert decide(scored[1].verdicts("strict"), scored[0].verdicts("strict")).promoted
+
+
+def test_instances_tell_a_lucky_answer(questions: Questions, place: Path, tmp_path: Path) -> None:
+    """There are 6 schools: whoever says 6 is right on the database, and wrong on an instance with 5."""
+    (tmp_path / "instances" / "school").mkdir(parents=True)
+    other = tmp_path / "instances" / "school" / "less.sqlite"
+    other.write_bytes((place / "databases" / "school" / "school.sqlite").read_bytes())
+    with sqlite3.connect(other) as connection:
+        connection.execute("DELETE FROM school WHERE school_id = 6")
+    connection.close()
+
+    def lucky(text: str, number: int, seed: int) -> str:
+        return turn("solution", "SELECT 6" if "How many schools" in text else gold_of(text))
+
+    answers = predict(questions, agent(Scripted(lucky)), tmp_path / "preds.jsonl")
+    found = score(questions, answers, tmp_path / "instances", place / "cache")
+    assert [verdict.score for verdict in found["strict"].verdicts] == [1, 1, 1, 1]
+    assert [verdict.score for verdict in found["strict-ts"].verdicts] == [0, 1, 1, 1]
+
+
+def test_a_model_is_refused_on_what_it_was_trained_on_by_content(questions: Questions) -> None:
+    content = questions.sources["college"].database.content_hash
+    with pytest.raises(SeenInTraining, match=r"trained on 1 of the 2 databases of questions.json \(college\)"):
+        questions.refuse_seen([content], "this model")
+    questions.refuse_seen(["0" * 64], "this model")
+    only = Questions("school only", questions.rows[:2], questions.sources, questions.databases)
+    only.refuse_seen([content], "this model")  # not asked about
+
+
+def test_some_questions_are_spread_over_all(questions: Questions) -> None:
+    assert [row["db_id"] for row in questions.first(2).rows] == ["school", "college"]
+    assert questions.first(9) is questions
+
+
+def test_questions_without_sql_can_be_asked_and_not_scored(place: Path, tmp_path: Path) -> None:
+    bare = questions_of_file(place / "bare.json", place / "databases", place / "cache")
+    answers = predict(bare, agent(Scripted(knows)), tmp_path / "preds.jsonl")
+    assert [one.predictions[0] for one in answers] == [sql for _, _, sql in ROWS]
+    figures = compare(bare, [Scored("knows", "tokens", tuple(answers), {})])
+    assert figures["models"][0]["execution_rate"] is None
+    assert figures["pairs"] == []
+    config = EvaluationConfig(("x",), str(place / "databases"), questions=(str(place / "bare.json"),))
+    with pytest.raises(ConfigError, match="4 of 4 questions have no SQL"):
+        evaluate_models(config)
+    (tmp_path / "none.json").write_text('[{"db_id": "school", "question": ""}]')
+    with pytest.raises(UnreadableInput):
+        questions_of_file(tmp_path / "none.json", place / "databases", place / "cache")
+
+
+def test_the_tiny_model_is_evaluated_from_end_to_end(place: Path, tmp_path: Path) -> None:
+    config = EvaluationConfig(
+        models=(str(place / "tiny"),),
+        databases=str(place / "databases"),
+        questions=(str(place / "questions.json"),),
+        out=str(tmp_path / "out"),
+        cache=str(place / "cache"),
+        limit=2,
+        budget=2_000,
+    )
+    assert settings_from(EvaluationConfig, settings_to(config)) == settings_from(
+        EvaluationConfig, json.loads(json.dumps(settings_to(config)))
+    )
+    [compared] = evaluate_models(config)
+    assert compared.models[0].model == "tiny"
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    [model] = summary["sets"][0]["models"]
+    assert model["metrics"]["strict"]["predictions"] == 2
+    assert model["tokens_written"] > 0
+    folder = tmp_path / "out" / "questions.json" / "tiny"
+    assert len((folder / "strict.jsonl").read_text().splitlines()) == 2
+    before = (folder / "answers.jsonl").read_bytes()
+    evaluate_models(config)
+    assert (folder / "answers.jsonl").read_bytes() == before
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "tiny" in page
+    assert "questions.json" in page
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(ConfigError, match="which models"):
+        EvaluationConfig()
+    with pytest.raises(ConfigError, match="what to ask"):
+        EvaluationConfig(("x",), "here")
+    with pytest.raises(SettingsError, match="did you mean 'questions'"):
+        settings_from(EvaluationConfig, {"models": ["x"], "qestions": []})
+
+
+def trained(root: Path, tiny: Path, **changes: Any) -> ModelRun:
+    draft = begin(root, "small", "cd" * 32)
+    assert not isinstance(draft, ModelRun)
+    make_tiny_model(draft.model)
+    manifest = {
+        "serialiser": {**serialiser("compact"), "budget": 700},
+        "framing": "chat",
+        "databases": [{"db_id": "x", "content_hash": "11" * 32}],
+        "config": {"turns": 3},
+    }
+    return draft.finish({**manifest, **changes})
+
+
+def test_a_run_reads_as_it_was_trained_to(place: Path, tmp_path: Path) -> None:
+    run = trained(tmp_path, place / "tiny")
+    found = open_agent("small", tmp_path, place / "cache")
+    assert found.name == run.name
+    assert (found.reading.style, found.reading.budget, found.reading.turns) == ("compact", 700, 3)
+    assert found.limits.turns == 3
+    assert found.trained_on == {"11" * 32}
+    assert found.reading.count_tokens("SELECT name") == len(found.tokenizer("SELECT name")["input_ids"])
+    with pytest.raises(NoRun, match="no model is promoted"):
+        open_agent("promoted", tmp_path, place / "cache")
+
+
+@pytest.mark.parametrize("stored", [{"name": "compact", "version": 0}, {"name": "poem", "version": 1}])
+def test_a_run_of_another_serialiser_is_refused(place: Path, tmp_path: Path, stored: dict[str, Any]) -> None:
+    run = trained(tmp_path, place / "tiny", serialiser={**stored, "budget": 700})
+    with pytest.raises(SerialiserMismatch, match=r"small/r0001"):
+        trained_reading(run)
+
+
+# --- verbs -------------------------------------------------------------------------------------------------------
+
+
+def run_verb(*arguments: str) -> Any:
+    return CliRunner().invoke(agro, list(arguments))
+
+
+def test_predict_from_the_command_line(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGRO_CACHE", str(place / "cache"))
+    make_tiny_model(tmp_path / "other", seed=1)
+    asked = ["--questions", str(place / "questions.json"), "--databases", str(place / "databases"), "--limit", "2"]
+    models = ["--model", str(place / "tiny"), "--model", str(tmp_path / "other"), "--budget", "2000"]
+    done = run_verb("predict", *asked, *models, "--out", str(tmp_path / "preds.jsonl"), "--json")
+    assert done.exit_code == 1, done.output  # random weights answer nothing, and that is said
+    figures = json.loads(done.stdout)
+    assert [one["model"] for one in figures["models"]] == ["tiny", "other"]
+    assert {pair["metric"] for pair in figures["pairs"]} == {"strict", "spider-ex", "bird-ex"}
+    assert (tmp_path / "preds-tiny.jsonl").is_file()
+    assert (tmp_path / "preds-other.jsonl").is_file()
+    assert "no prediction for 2 of 2 questions" in done.stderr
+    refused = run_verb("predict", "--model", "x", "--out", str(tmp_path / "y"))
+    assert isinstance(refused.exception, ConfigError)
+    assert "either --corpus VERSION or --questions FILE" in str(refused.exception)
+
+
+def test_ask_without_a_trained_model_says_what_to_run(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGRO_CACHE", str(place / "cache"))
+    database = str(place / "databases" / "school" / "school.sqlite")
+    done = run_verb("ask", "--database", database, "--models", str(tmp_path), "How many schools are there?")
+    assert isinstance(done.exception, NoRun)
+    assert "dagster job execute -j train_grpo" in str(done.exception)
+    several = run_verb("ask", "--database", str(place / "databases"), "--models", str(tmp_path), "How many?")
+    assert "2 databases are here" in str(several.exception)
