@@ -57,8 +57,8 @@ class Budget:
     group: int = 24  # golds whose witness rows share a file
     crowd: int = 150  # the same, at most, where golds are many: each file has a row for each of them in many tables
     few: int = 6  # the same for golds that a directed search is for
-    rounds: int = 2  # of directed search
-    searched: int = 6  # survivors of a gold that a round directs rows at
+    rounds: int = 3  # of directed search
+    searched: int = 4  # survivors of a gold that a round directs rows at
     noise: int = 4  # rows a table of which no gold says anything
     candidates: int = 16  # instances on which a gold is looked at closely
     enough: int = 3  # valid instances; a gold that has fewer of its own is asked on those of others
@@ -312,7 +312,7 @@ class _Batch:
         proposals: dict[int, list[Proposal]] = {}
         for case in cases:
             with charged_to(case):
-                for suspect in [s for s in case.suspects if s.open][: self.budget.searched]:
+                for suspect in _turn([s for s in case.suspects if s.open], number, self.budget.searched):
                     tree = parse_select(suspect.mutant.sql, self.database.dialect)
                     against = resolve(tree, self.database.dialect, self.profile.schema)
                     own = seed_of(self.seed, "search", number, suspect.mutant.sql)
@@ -376,6 +376,12 @@ class _Batch:
         decided = made.total - made.count("equivalent")
         detail = f"{made.count('killed')} of {decided} mutants are told apart from it; not, for instance: {survivors}"
         return replace(made, reason="weak", detail=detail)
+
+
+def _turn(suspects: Sequence[Suspect], number: int, most: int) -> list[Suspect]:
+    """Up to `most` of the survivors, others in each round as far as there are others."""
+    start = number * most % len(suspects) if len(suspects) > most else 0
+    return [*suspects[start:], *suspects[:start]][:most]
 
 
 def _of_each_kind(suspects: Sequence[Suspect]) -> list[Suspect]:

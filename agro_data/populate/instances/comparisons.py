@@ -9,6 +9,7 @@ from typing import Literal
 
 from agro_data.databases.types import Cell
 from agro_data.populate.instances.values import above, below, beside, fit, like, matches
+from agro_data.populate.instances.views import View, neighbours
 from agro_data.populate.schema import ColumnSpec
 
 Operator = Literal["=", "<", "<=", ">", ">=", "like", "null", "in", "between"]
@@ -16,14 +17,17 @@ Operator = Literal["=", "<", "<=", ">", ">=", "like", "null", "in", "between"]
 
 @dataclass(frozen=True)
 class Test:
-    """`operator` with its constants, to be met or (`wanted` False) to be missed."""
+    """`operator` with its constants, to be met or (`wanted` False) to be missed; by what `view` shows of a value."""
 
     operator: Operator
     values: tuple[Cell, ...]
     wanted: bool = True
+    view: View | None = None
 
     def passes(self, value: Cell) -> bool:
         """Whether `value` does what is wanted; NULL passes only where NULL is asked for."""
+        if self.view is not None:
+            value = self.view.of(value)
         if self.operator == "null":
             return (value is None) == self.wanted
         return value is not None and self._holds(value) == self.wanted
@@ -42,8 +46,10 @@ class Test:
             return not _less(other, value)
         return _less(other, value) if self.operator == ">" else not _less(value, other)
 
-    def candidates(self, column: ColumnSpec, rng: random.Random) -> list[Cell]:
-        """Values around the constants, on both sides; the caller keeps those that pass."""
+    def candidates(self, column: ColumnSpec, others: Sequence[Cell], rng: random.Random) -> list[Cell]:
+        """Values around the constants, on both sides; the caller keeps those that pass. `others`: known values."""
+        if self.view is not None:
+            return self._viewed(self.view, column, others, rng)
         if self.operator == "null":
             return [None] if column.nullable else []
         if self.operator == "like":
@@ -61,12 +67,19 @@ class Test:
             found.append((low + high) // 2)  # type: ignore[operator]
         return [fit(value, column) for value in dict.fromkeys(found)]
 
+    def _viewed(self, view: View, column: ColumnSpec, others: Sequence[Cell], rng: random.Random) -> list[Cell]:
+        shown = [value for constant in self.values for value in (constant, *neighbours(view, constant))]
+        if self.operator == "like":
+            shown = [like(str(self.values[0]), rng) for _ in range(4)]
+        return [fit(made, column) for value in dict.fromkeys(shown) for made in view.made(value, others, rng)]
+
 
 def choose(tests: Sequence[Test], column: ColumnSpec, others: Sequence[Cell], rng: random.Random) -> tuple[bool, Cell]:
     """A value that passes all `tests`, near their constants if possible, else of `others`; (False, None) if none."""
-    found = [value for test in tests for value in test.candidates(column, rng)]
+    found = [value for test in tests for value in test.candidates(column, others, rng)]
     passing = [value for value in found if all(test.passes(value) for test in tests)]
-    exact = [v for t in tests if t.wanted and t.operator in ("=", "in") for v in t.values if v in passing]
+    named = [t for t in tests if t.wanted and t.operator in ("=", "in") and t.view is None]
+    exact = [v for t in named for v in t.values if v in passing]
     passing = exact or passing or [value for value in others if all(test.passes(value) for test in tests)]
     return (True, rng.choice(passing)) if passing else (False, None)
 

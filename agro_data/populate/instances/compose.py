@@ -21,6 +21,7 @@ from agro_data.populate.schema import Columns, Rows, Schema, TableSpec, stream
 from agro_data.profiling.profile import DatabaseProfile, ForeignKey
 
 Partial = dict[str, Cell]
+FEW = 8  # of them among values that repeat
 TRIES = 40  # draws for a key that no other row has, before the row is left out
 
 
@@ -101,11 +102,13 @@ class _Composer:
 
     def _grounded(self, proposal: Proposal) -> list[tuple[str, Partial]]:
         places: dict[int, list[Place]] = {}
+        alone: set[int] = set()
         for row in proposal.rows:
             for column, cell in row.cells.items():
                 if isinstance(cell, Unknown):
                     places.setdefault(cell.number, []).append((row.table, column))
-        chosen = {number: self._choose(found) for number, found in places.items()}
+                    alone |= {cell.number} if cell.alone else set()
+        chosen = {number: self._choose(found, number in alone) for number, found in places.items()}
         out = []
         for row in proposal.rows:
             spec = self.schema.by_name[row.table]
@@ -117,11 +120,11 @@ class _Composer:
             out.append((row.table, held))
         return out
 
-    def _choose(self, places: Sequence[Place]) -> Cell:
+    def _choose(self, places: Sequence[Place], alone: bool) -> Cell:
         """A new key where one of the places is a key or refers to one, else a value of the first."""
         keyed = next((place for place in places if place in self.key_columns), None)
         if keyed is None:
-            return self.draws.known(places[0])
+            return self.draws.alone(places[0]) if alone else self.draws.known(places[0])
         return self._new(keyed)
 
     def _find_partners(self, spec: TableSpec, row: Partial) -> None:
@@ -255,13 +258,18 @@ class _Composer:
         waiting: set[str],
     ) -> Partial | None:
         free_keys = [key for key in spec.keys if any(column not in given for column in key)]
-        for _ in range(TRIES):
+        drawn = {column for key in free_keys for column in key}
+        for number in range(TRIES):
             row = dict(given)
             for key in keys:
                 if not self._refer(spec, row, key, pools[key]):
                     return None
             for column in spec.columns:
-                if column.name not in row:
+                if column.name in row:
+                    continue
+                if number >= FEW and column.name in drawn:  # the few values that meet each other are taken
+                    row[column.name] = self.draws.new((spec.name, column.name))
+                else:
                     row[column.name] = self._cell(spec, column.name, waiting)
             values = [(key, _key(row, key)) for key in free_keys]
             if all(value is None or value not in taken[key] for key, value in values):

@@ -43,6 +43,10 @@ class Draws:
         """A value that this column was not given before."""
         return self._column(place).new()
 
+    def alone(self, place: Place) -> Cell:
+        """A value that this column was not given before, and will not be given again as far as it has others."""
+        return self._column(place).alone()
+
     def take(self, place: Place, value: Cell) -> None:
         """`value` stands in the column: `new` will not give it."""
         self._column(place).used.add(value)
@@ -104,6 +108,16 @@ class _Column:
         if self.elsewhere and drawn > 1 - _ELSEWHERE:
             return self.rng.choice(self.elsewhere)
         return self.rng.choice(self.pool)
+
+    def alone(self) -> Cell:
+        often = {*self.pool, *self.near, *self.elsewhere}
+        start = self.rng.randrange(_TRIES)
+        for number in range(start, start + _TRIES):
+            value = fresh(self.spec, self.observed, number, self.rng)
+            if value not in often and value not in self.used and self.may(value):
+                self.used.add(value)
+                return value
+        return self.new()
 
     def new(self) -> Cell:
         """Near the literals and the observed values first, then further and further away.

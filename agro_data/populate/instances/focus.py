@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 
 from sqlglot import exp
@@ -11,6 +12,7 @@ from agro_data.databases.types import Cell
 from agro_data.populate.instances.proposal import Focus, Place
 from agro_data.populate.instances.tableau import ATOMS, literal
 from agro_data.populate.instances.values import fit
+from agro_data.populate.instances.views import neighbours, view_of
 from agro_data.populate.schema import Schema
 from agro_data.sql.scope import Resolution, Scope, leftmost
 
@@ -21,11 +23,13 @@ def focus_of(found: Resolution, schema: Schema) -> Focus:
     comparisons: Iterator[exp.Expr] = found.tree.find_all(*ATOMS)
     for node in comparisons:
         places = [place for column in _columns(node) for place in places_of(found, column)]
-        values = [literal(value) for value in _literals(node)] + [
-            binding.name
-            for column in _columns(node)
-            if (binding := found.binding(column)) is not None and binding.kind == "string"
-        ]
+        values = _viewed(node)
+        if values is None:
+            values = [literal(value) for value in _literals(node)] + [
+                binding.name
+                for column in _columns(node)
+                if (binding := found.binding(column)) is not None and binding.kind == "string"
+            ]
         for table, column in places:
             spec = schema.by_name[table].by_name[column]
             plain = [value for value in values if not (isinstance(value, str) and "%" in value)]
@@ -38,6 +42,18 @@ def focus_of(found: Resolution, schema: Schema) -> Focus:
         for place in places_of(found, column)
     }
     return Focus({place: tuple(dict.fromkeys(values)) for place, values in literals.items()}, frozenset(ordered))
+
+
+def _viewed(node: exp.Expr) -> list[Cell] | None:
+    """Where a part of a column is compared: values with the parts that the query names, and with those beside them."""
+    sides = [side for side in node.args.values() if isinstance(side, exp.Expr)] + node.expressions
+    view = next((view for _, view in map(view_of, sides) if view is not None), None)
+    if view is None:
+        return None
+    rng = random.Random(0)
+    shown = [fit(literal(side), view.shown) for side in sides if isinstance(side, exp.Literal)]
+    every = [value for constant in shown for value in (constant, *neighbours(view, constant))]
+    return [value for one in every for value in view.made(one, (), rng)[:1]]
 
 
 def places_of(found: Resolution, column: exp.Expr) -> list[Place]:

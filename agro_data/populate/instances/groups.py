@@ -12,13 +12,14 @@ from sqlglot import exp
 
 from agro_data.populate.instances.comparisons import Test
 from agro_data.populate.instances.focus import group_columns
-from agro_data.populate.instances.plans import Make, Plan, Query, share_rows
+from agro_data.populate.instances.plans import ALONE, Make, Plan, Query, share_rows
 from agro_data.populate.instances.proposal import PartialRow
 from agro_data.populate.instances.tableau import Frame, Missed, Tableau, literal
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.scope import Scope, Source
 
-LARGEST = 40  # rows of the largest group
+LARGEST = 160  # rows of the largest group
+_BOUNDS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ)
 
 
 def groups(query: Query, scope: Scope, rng: random.Random) -> Iterator[Plan]:
@@ -76,6 +77,8 @@ class _Groups:
         for other in frames[1:]:
             for column in self._keys():
                 tableau.equate(tableau.unknown_of(column, frames[0]), tableau.unknown_of(column, other))
+        if rng.random() < ALONE:
+            tableau.stand_alone(tableau.unknown_of(column, frames[0]) for column in self._keys())
         apart = rng.randrange(1, size) if size > 2 and rng.random() < 0.4 else None
         together = [frame for number, frame in enumerate(frames) if number != apart]
         for source in self._parents():
@@ -114,20 +117,33 @@ class _Groups:
                     tableau.require(tableau.cell(row, column), Test("=", (value,)))
 
     def _bounded(self, tableau: Tableau, frames: Sequence[Frame], rng: random.Random) -> None:
-        """HAVING compares an aggregate of a column with a constant: the group's values lie about it, on one side."""
+        """HAVING compares an aggregate of a column with a constant: the group's figure lies beside it or is equal."""
         having = self.scope.select.args.get("having")
-        for node in having.find_all(exp.GT, exp.GTE, exp.LT, exp.LTE) if having is not None else ():
+        for node in having.find_all(*_BOUNDS) if having is not None else ():
             known, value = tableau.constant(node.expression)
             if not known or not isinstance(value, int | float) or isinstance(node.this, exp.Count):
                 continue
             if not is_aggregate(node.this):
                 continue
-            limit = value / len(frames) if isinstance(node.this, exp.Sum) else value
-            test = Test(">", (round(limit) if isinstance(value, int) else limit,), wanted=rng.random() < 0.5)
-            for frame in frames:
-                unknown = tableau.unknown_of(node.this.this, frame)
+            unknowns = [tableau.unknown_of(node.this.this, frame) for frame in frames]
+            figure = value + rng.choice((-20, -1, 0, 0, 1, 20))
+            for unknown, number in zip(unknowns, _numbers_of(node.this, figure, len(frames), rng), strict=True):
                 if unknown is not None:
-                    tableau.require(unknown, test)
+                    tableau.require(unknown, Test("=", (number,)))
+
+
+def _numbers_of(aggregate: exp.Expr, figure: float, size: int, rng: random.Random) -> list[float]:
+    """`size` numbers of which an aggregate is `figure`, now and then all the same."""
+    apart = rng.choice((0, 1, 3))
+    if isinstance(aggregate, exp.Max):
+        return [figure, *(figure - apart * n for n in range(1, size))]
+    if isinstance(aggregate, exp.Min):
+        return [figure, *(figure + apart * n for n in range(1, size))]
+    if isinstance(aggregate, exp.Sum):
+        each = int(figure // size)
+        return [figure - each * (size - 1), *([each] * (size - 1))]
+    pairs = [figure + sign * apart * (n + 1) for n in range(size // 2) for sign in (1, -1)]
+    return [*pairs, *([figure] if size % 2 else [])]
 
 
 def _descending(scope: Scope) -> bool:

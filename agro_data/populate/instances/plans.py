@@ -16,6 +16,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.scope import Resolution, Scope, Source, local_nodes
 
 Make = Callable[[random.Random], "tuple[PartialRow, ...] | None"]
+ALONE = 0.5  # share of witness rows that alone show what they show
 _WAYS: Mapping[type[exp.Expr], int] = {exp.Intersect: 2, exp.Except: 2, exp.Union: 3}
 
 
@@ -35,6 +36,7 @@ class Query:
     found: Resolution
     schema: Schema
     profile: DatabaseProfile
+    apart: frozenset[str] = frozenset()  # text of what another query says too: nothing of it need be missed
 
     @property
     def tree(self) -> exp.Query:
@@ -44,11 +46,14 @@ class Query:
         return Tableau(self.found, self.schema, self.profile, rng)
 
     def whole(self, missed: Missed) -> Make:
-        """Rows that meet all conditions but those in `missed`."""
+        """Rows that meet all conditions but those in `missed`; half of the time they alone show what they show."""
 
         def make(rng: random.Random) -> tuple[PartialRow, ...] | None:
             tableau = self.tableau(rng)
-            tableau.query(self.tree, missed)
+            frame = tableau.query(self.tree, missed)
+            if rng.random() < ALONE:
+                tableau.stand_alone(frame.outputs)
+                tableau.stand_alone(inner for _, other in tableau.frames for inner in other.outputs[:1])
             return tableau.partial_rows()
 
         return make
@@ -68,7 +73,7 @@ class Query:
                 out.append((f"all of {node.sql()}", {id(part): 1 for part in atoms}))
             else:
                 out.append((node.sql(), {id(node): 1}))
-        return out
+        return [entry for entry in out if entry[0] not in self.apart] or out
 
     def missable_in(self, scope: Scope) -> list[tuple[str, Missed]]:
         """Those of `missable` that stand in the WHERE or ON of one SELECT."""

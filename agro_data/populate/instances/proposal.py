@@ -16,9 +16,13 @@ Values = Mapping[Place, tuple[Cell, ...]]
 
 @dataclass(frozen=True)
 class Unknown:
-    """A value that is not chosen yet: the same number in one proposal is the same value (a labelled null)."""
+    """A value that is not chosen yet: the same number in one proposal is the same value (a labelled null).
+
+    `alone`: a value that no other row holds, as far as the column has as many.
+    """
 
     number: int
+    alone: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ not. What is not understood constrains nothing, and is left to chance.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -18,6 +18,7 @@ from agro_data.databases.types import Cell
 from agro_data.populate.instances.comparisons import Operator, Test, choose
 from agro_data.populate.instances.proposal import PartialRow, Place, Unknown
 from agro_data.populate.instances.values import above, below, fit, observed
+from agro_data.populate.instances.views import view_of
 from agro_data.populate.schema import ColumnSpec, Schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.scope import Resolution, Source, leftmost
@@ -55,6 +56,7 @@ class Tableau:
         self._tests: dict[int, list[Test]] = {}
         self._smaller: list[tuple[int, int]] = []  # left below right
         self._differ: list[tuple[int, int]] = []
+        self._alone: list[int] = []
         self._ctes = {folded(cte.alias): cte for cte in found.tree.find_all(exp.CTE)}
         self._scopes = {id(scope.select): scope for scope in found.scopes}
         self.frames: list[tuple[int, Frame]] = []  # (id(select), reading), in the order made
@@ -93,6 +95,13 @@ class Tableau:
     def require(self, unknown: int, test: Test) -> None:
         self._tests.setdefault(self.root(unknown), []).append(test)
 
+    def stand_alone(self, unknowns: Iterable[int | None]) -> None:
+        """Give these values that no other row holds, where nothing else is asked of them.
+
+        What is shown of a row that others show too is not missed: under DISTINCT, in a set, in a group.
+        """
+        self._alone += [unknown for unknown in unknowns if unknown is not None]
+
     def is_key(self, unknown: int) -> bool:
         """Whether the unknown stands in a column that is a key by itself."""
         table, column = self._places[unknown]
@@ -128,6 +137,7 @@ class Tableau:
         for _, cells in self.rows:
             for unknown in cells.values():
                 counts[self.root(unknown)] = counts.get(self.root(unknown), 0) + 1
+        alone = {self.root(unknown) for unknown in self._alone}
         rows = []
         for table, cells in self.rows:
             known_cells: dict[str, Cell | Unknown] = {}
@@ -135,8 +145,8 @@ class Tableau:
                 root = self.root(unknown)
                 if root in values:
                     known_cells[column] = values[root]
-                elif counts[root] > 1:
-                    known_cells[column] = Unknown(root)
+                elif counts[root] > 1 or root in alone:
+                    known_cells[column] = Unknown(root, root in alone)
             rows.append(PartialRow(table, known_cells))
         return tuple(rows)
 
@@ -234,8 +244,10 @@ class Tableau:
         return None
 
     def unknown_of(self, node: exp.Expr, frame: Frame | None) -> int | None:
-        """The unknown that an expression stands for: a column, or the column of a minimum or maximum."""
+        """The unknown that an expression stands for: a column, or that of a minimum, a maximum, or a count of values."""
         node = node.unnest()
+        if isinstance(node, exp.Count) and isinstance(node.this, exp.Distinct):
+            return self.unknown_of(node.this.expressions[0], frame)
         if isinstance(node, (exp.Max, exp.Min, exp.Distinct, exp.Cast)) and isinstance(node.this, exp.Expr):
             return self.unknown_of(node.this, frame)
         if isinstance(node, (exp.Lower, exp.Upper, exp.Trim)):
@@ -273,28 +285,24 @@ class Tableau:
             self._member(None, node.this, wanted, frame, missed, depth)
         elif isinstance(node, exp.In):
             query = node.args.get("query")
-            left = self.unknown_of(node.this, frame)
             if query is not None:
-                self._member(left, query, wanted, frame, missed, depth)
+                self._member(self.unknown_of(node.this, frame), query, wanted, frame, missed, depth)
             else:
                 values = [self.constant(item) for item in node.expressions]
-                if left is not None and all(known for known, _ in values):
-                    self._test(left, "in", [value for _, value in values], wanted)
+                if all(known for known, _ in values):
+                    self._test(node.this, frame, "in", [value for _, value in values], wanted)
         elif isinstance(node, exp.Between):
-            left = self.unknown_of(node.this, frame)
             low, high = self.constant(node.args["low"]), self.constant(node.args["high"])
-            if left is not None and low[0] and high[0]:
-                self._test(left, "between", [low[1], high[1]], wanted)
+            if low[0] and high[0]:
+                self._test(node.this, frame, "between", [low[1], high[1]], wanted)
         elif isinstance(node, exp.Is):
-            left = self.unknown_of(node.this, frame)
-            if left is not None and isinstance(node.expression, exp.Null):
-                self._test(left, "null", [], wanted)
+            if isinstance(node.expression, exp.Null):
+                self._test(node.this, frame, "null", [], wanted)
         elif isinstance(node, (exp.Like, exp.ILike, exp.Glob)):
-            left = self.unknown_of(node.this, frame)
             known, pattern = self.constant(node.expression)
-            if left is not None and known and isinstance(pattern, str):
+            if known and isinstance(pattern, str):
                 wild = pattern.replace("*", "%").replace("?", "_") if isinstance(node, exp.Glob) else pattern
-                self._test(left, "like", [wild], wanted)
+                self._test(node.this, frame, "like", [wild], wanted)
         else:
             self._comparison(node, wanted, frame, missed, depth)
 
@@ -306,12 +314,11 @@ class Tableau:
         if isinstance(left.unnest(), (exp.Query, exp.Literal)) or self.constant(left)[0]:
             left, right = right, left
             operator = _MIRRORED.get(operator, operator)
-        mine = self.unknown_of(left, frame)
         known, value = self.constant(right)
         if known:
-            if mine is not None:
-                self._test(mine, operator, [value], wanted)
+            self._test(left, frame, operator, [value], wanted)
             return
+        mine = self.unknown_of(left, frame)
         query = right if isinstance(right, exp.Query) else None
         if query is not None:
             self._scalar(mine, operator, query, wanted, frame, missed, depth)
@@ -324,6 +331,13 @@ class Tableau:
                 self.equate(mine, other)
             else:
                 self._differ.append((mine, other))
+        else:
+            self._below(mine, other, operator, wanted)
+
+    def _below(self, mine: int, other: int, operator: Operator, wanted: bool) -> None:
+        """One unknown below another, or just equal where the comparison allows or refuses that."""
+        if (operator in ("<=", ">=")) == wanted and self.rng.random() < 0.5:
+            self.equate(mine, other)
         elif (operator in ("<", "<=")) == wanted:
             self._smaller.append((mine, other))
         else:
@@ -347,7 +361,7 @@ class Tableau:
         if operator == "=" and wanted:
             self.equate(mine, other)
         elif operator != "=":
-            self._smaller.append((mine, other) if (operator in ("<", "<=")) == wanted else (other, mine))
+            self._below(mine, other, operator, wanted)
 
     def _member(
         self, left: int | None, query: exp.Expr, wanted: bool, frame: Frame, missed: Missed, depth: int
@@ -358,9 +372,16 @@ class Tableau:
             inner = self.query(query, missed, frame, depth + 1)
             self.equate(left, inner.outputs[0] if inner.outputs else None)
 
-    def _test(self, unknown: int, operator: Operator, values: Sequence[Cell], wanted: bool) -> None:
-        spec = self._spec(self.root(unknown))
-        self.require(unknown, Test(operator, tuple(fit(value, spec) for value in values), wanted))
+    def _test(self, node: exp.Expr, frame: Frame, operator: Operator, values: Sequence[Cell], wanted: bool) -> None:
+        """A column, or what is shown of one, compared with constants."""
+        column, view = view_of(node)
+        unknown = self.unknown_of(column, frame)
+        if unknown is None:
+            return
+        if view is not None and operator == "null":
+            view = None
+        spec = view.shown if view is not None else self._spec(self.root(unknown))
+        self.require(unknown, Test(operator, tuple(fit(value, spec) for value in values), wanted, view))
 
     def constant(self, node: exp.Expr) -> tuple[bool, Cell]:
         """Whether the expression is a constant, and which."""

@@ -6,15 +6,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
+
+from sqlglot import exp
 
 from agro_data.populate.instances.extremes import extremes
 from agro_data.populate.instances.groups import groups
 from agro_data.populate.instances.plans import Make, Plan, Query, share_rows
 from agro_data.populate.instances.proposal import PartialRow, Proposal
-from agro_data.populate.instances.tableau import Missed
+from agro_data.populate.instances.tableau import Frame, Missed, Tableau
 from agro_data.populate.schema import Schema, stream
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.scope import Resolution, Scope, Source
+from agro_data.sql.scope import Resolution, Scope, Source, local_nodes
 
 _COPIES = 3  # readings of the whole query that meet everything
 _PAIRS = 24  # sibling and namesake proposals of one query
@@ -31,13 +34,18 @@ def witnesses(
 ) -> list[Proposal]:
     """Partial rows directed by the query `found`; each of the proposals is there with probability `share`.
 
-    With `against`, another query that is to be told apart, rows directed by that one follow. A condition that no
-    value of its column can meet gives no proposal. Pure: the same seed gives the same proposals.
+    With `against`, another query that is to be told apart, rows directed by that one follow, and of the conditions
+    only those are missed that one of the two has alone, where there are such. A condition that no value of its column
+    can meet gives no proposal. Pure: the same seed gives the same proposals.
     """
     rng = stream(seed, "witness")
+    queries = [Query(query, schema, profile) for query in ((found, against) if against is not None else (found,))]
+    if len(queries) == 2:
+        said = [frozenset(name for name, _ in query.missable) for query in queries]
+        queries = [replace(query, apart=other) for query, other in zip(queries, reversed(said), strict=True)]
     out: list[Proposal] = []
-    for query in (found, against) if against is not None else (found,):
-        for plan in _plans(Query(query, schema, profile), share, rng):
+    for query in queries:
+        for plan in _plans(query, share, rng):
             rows = plan.make(rng)
             if rows:
                 out.append(Proposal(plan.kind, plan.why, rows))
@@ -49,7 +57,7 @@ def _plans(query: Query, share: float, rng: random.Random) -> list[Plan]:
     pairs = [*_siblings(query), *_namesakes(query)]
     chosen = sorted(rng.sample(range(len(pairs)), min(_PAIRS, round(len(pairs) * share))))
     ends = list(extremes(query))
-    beyond = rng.sample(ends, min(rng.randint(0, _ENDS), len(ends)))
+    beyond = rng.sample(ends, min(rng.randint(1 if query.apart else 0, _ENDS), len(ends)))
     grouped = [
         plan
         for scope in query.found.scopes
@@ -111,7 +119,7 @@ def _pair(query: Query, scope: Scope, source: Source, missed: Missed) -> Make:
 
 def _namesakes(query: Query) -> Iterator[Plan]:
     """Two readings that show the same values of different rows, the second perhaps missing a condition."""
-    for name, missed in (("", {}), *query.missable):
+    for name, missed in (("", {}), ("", {}), *query.missable):
         why = "same output of other rows" + (f", differing in {name}" if name else "")
         yield Plan("namesake", why, _alike(query, missed))
 
@@ -120,9 +128,24 @@ def _alike(query: Query, missed: Missed) -> Make:
     def make(rng: random.Random) -> tuple[PartialRow, ...] | None:
         tableau = query.tableau(rng)
         first, second = tableau.query(query.tree, {}), tableau.query(query.tree, missed)
+        half = len(tableau.frames) // 2
         for left, right in zip(first.outputs, second.outputs, strict=False):
             if left is not None and right is not None and not tableau.is_key(left):
                 tableau.equate(left, right)
+        if not missed:
+            for (select, one), (_, other) in zip(tableau.frames[:half], tableau.frames[half:], strict=False):
+                _same_terms(tableau, selects[select], one, other)
         return tableau.partial_rows()
 
+    selects = {id(scope.select): scope.select for scope in query.found.scopes}
     return make
+
+
+def _same_terms(tableau: Tableau, select: exp.Select, one: Frame, other: Frame) -> None:
+    """Equal in every column that the SELECT computes with, so that they tie in its windows and show the same."""
+    for item in select.expressions:
+        columns = [node for node in local_nodes(item) if isinstance(node, exp.Column)]
+        for column in columns if not isinstance(item.unalias(), exp.Column) else ():
+            left, right = tableau.unknown_of(column, one), tableau.unknown_of(column, other)
+            if left is not None and right is not None and not tableau.is_key(left):
+                tableau.equate(left, right)

@@ -9,9 +9,11 @@ from agro_data.verify.proofs.facts import Facts, Known
 from agro_data.verify.proofs.terms import (
     Select,
     Term,
+    columns_in,
     combined,
     conjuncts,
     rebuilt,
+    terms_of,
 )
 
 _RANKS = (("fn", "Rank"), ("fn", "DenseRank"), ("fn", "RowNumber"))
@@ -129,6 +131,28 @@ def _of_a_rank(term: Term, select: Select, fired: set[str]) -> Term:
                 fired.add("from_one")
                 return same
     return term
+
+
+def first_ranks(select: Select, fired: set[str]) -> Select:
+    """Where only the first rank is asked for, DENSE_RANK is RANK."""
+    sources = list(select.sources)
+    for place, source in enumerate(sources):
+        inner = source.query
+        if not isinstance(inner, Select) or source.left:
+            continue
+        for number, (name, output) in enumerate(zip(source.columns, inner.outputs, strict=True)):
+            column: Term = ("col", source.alias, name)
+            first = ("=", *sorted((column, ("lit", "number", "1")), key=repr))
+            dense = output[:2] == ("fn", "Window") and dict(output[2])["this"][:2] == ("fn", "DenseRank")
+            rest = replace(select, where=tuple(term for term in select.where if term != first))
+            if not dense or first not in select.where or column in columns_in(terms_of(rest)):
+                continue
+            slots = tuple((slot, ("fn", "Rank", ()) if slot == "this" else value) for slot, value in output[2])
+            outputs = (*inner.outputs[:number], ("fn", "Window", slots), *inner.outputs[number + 1 :])
+            fired.add("from_one")
+            sources[place] = replace(source, query=replace(inner, outputs=outputs))
+            return replace(select, sources=tuple(sources))
+    return select
 
 
 def _extreme(term: Term, facts: Facts) -> Term:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from agro_data.databases.opening import folded
 from agro_data.populate.schema import Schema, TableSpec
+from agro_data.profiling.profile import ForeignKey
 from agro_data.verify.proofs.terms import From, Query, Select, Term, tables_of
 
 
@@ -24,6 +25,13 @@ class Known:
         self.schema = schema
         self.tables = {folded(table.name): table for table in schema.tables}
         self.table_of = tables_of(query)
+        self._leaving: dict[str, list[ForeignKey]] = {}
+
+    def leaving(self, table: str) -> list[ForeignKey]:
+        """The foreign keys of a table, those over other tables included."""
+        if table not in self._leaving:
+            self._leaving[table] = _leaving(self.schema, table)
+        return self._leaving[table]
 
     def kind(self, column: Term) -> str:
         """Kind of the values of a column with the affinity that its declaration gives it; "" if unknown."""
@@ -90,11 +98,14 @@ class Facts:
         return one == other or other in self.classes.get(one, ())
 
     def foreign_keys(self, child: From, parent: From) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-        """(columns, referred columns), in lower case, of enforced foreign keys to a unique key of the parent."""
+        """(columns, referred columns), in lower case, of enforced foreign keys to a unique key of the parent: those
+        that are declared, and those over a table between, whose key refers on to the parent.
+        """
         spec = self.tables.get(folded(parent.table))
-        for key in self.schema.foreign_keys:
-            between = folded(key.table) == folded(child.table) and folded(key.ref_table) == folded(parent.table)
-            if between and spec is not None and spec.is_unique(key.ref_columns):
+        if spec is None:
+            return
+        for key in self.known.leaving(folded(child.table)):
+            if folded(key.ref_table) == folded(parent.table) and spec.is_unique(key.ref_columns):
                 yield tuple(map(folded, key.columns)), tuple(map(folded, key.ref_columns))
 
     def refers(self, child: str, parent: From, joined: dict[str, str]) -> bool:
@@ -139,6 +150,7 @@ class Facts:
                 if alias not in whole and self._whole(source, columns, known):
                     whole.add(alias)
                     columns |= {("col", alias, name) for name in source.columns}
+                columns |= self._same_partner(source, columns, whole)
             if len(columns) + len(whole) == size:
                 return Closure(columns, whole == set(self.sources))
 
@@ -148,7 +160,7 @@ class Facts:
     def _whole(self, source: From, columns: set[Term], known: Term | None) -> bool:
         spec = self.spec(source.alias)
         if spec is None:
-            return False
+            return self._group(source, columns)
         if source.left:
             others = [term for term in source.on if equated(term) is not None]
             bound = set()
@@ -156,12 +168,58 @@ class Facts:
                 for mine, theirs in ((term[1], term[2]), (term[2], term[1])):
                     if mine[1] == source.alias and theirs in columns and self._binds(mine, theirs):
                         bound.add(mine[2])
+            if known is not None and known[1] == source.alias and known in columns:  # only rows with a partner count
+                always = {folded(c.name) for c in spec.columns if not c.nullable}
+                bound |= {c[2] for c in columns if c[1] == source.alias and (c == known or c[2] in always)}
             return any(key and {folded(name) for name in key} <= bound for key in spec.keys)
         for key in spec.keys:
             names = [("col", source.alias, folded(name)) for name in key]
             if names and all(n in columns and (n == known or self.never_null(n)) for n in names):
                 return True
         return False
+
+    def _group(self, source: From, columns: set[Term]) -> bool:
+        """Whether `columns` name one row of a derived table: a group has one row, a DISTINCT row comes once."""
+        inner = source.query
+        if source.left or not isinstance(inner, Select) or not (inner.group or inner.distinct):
+            return False
+        outputs = zip(source.columns, inner.outputs, strict=True)
+        seen = [term for name, term in outputs if ("col", source.alias, name) in columns]
+        if inner.distinct and len(seen) == len(inner.outputs):
+            return True
+        determined = Facts(self.known, inner).closure(seen).columns
+        return bool(inner.group) and all(term in seen or term in determined for term in inner.group or ())
+
+    def _same_partner(self, source: From, columns: set[Term], whole: set[str]) -> set[Term]:
+        """Columns of a LEFT JOINed source that ON equates with `columns`: once the row that it is joined to is known,
+        all its partners hold the same there, or NULL stands in the only row.
+        """
+        before = list(self.sources)[: list(self.sources).index(source.alias)]
+        if not source.left or not set(before) <= whole:
+            return set()
+        pairs = [pair for term in source.on if (pair := equated(term)) is not None]
+        sides = [*pairs, *((theirs, mine) for mine, theirs in pairs)]
+        return {m for m, t in sides if m[1] == source.alias and t in columns and self._binds(m, t)}
+
+
+def _leaving(schema: Schema, table: str) -> list[ForeignKey]:
+    """The foreign keys that leave a table, and what they refer to over others: `a` refers to `c` where a column of it
+    refers to a key of `b` that refers to `c`. Of several columns, the others must be never NULL.
+    """
+    found = [key for key in schema.foreign_keys if folded(key.table) == table]
+    for key in found:  # grows
+        for further in schema.foreign_keys:
+            names = dict(zip(key.ref_columns, key.columns, strict=True))
+            if folded(further.table) != folded(key.ref_table) or not set(further.columns) <= set(names):
+                continue
+            mine = tuple(names[column] for column in further.columns)
+            spec = schema.by_name[key.table].by_name
+            if any(spec[column].nullable for column in key.columns if column not in mine):
+                continue
+            made = ForeignKey(key.table, mine, further.ref_table, further.ref_columns)
+            if made not in found:
+                found.append(made)
+    return found
 
 
 def equated(term: Term) -> tuple[Term, Term] | None:

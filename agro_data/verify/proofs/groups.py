@@ -19,6 +19,7 @@ from agro_data.verify.proofs.terms import (
     rebuilt,
 )
 
+_NULL: Term = ("lit", "null", "")
 _NUMBERS = ("integer number", "real number")
 
 
@@ -26,34 +27,116 @@ def grouped(select: Select, known: Known, fired: set[str]) -> Select:
     """GROUP BY beyond what its keys determine, groups of one row, groups without aggregates. Raises `NotUnderstood`."""
     facts = Facts(known, select)
     select = _fewer_distincts(select, facts, fired)
+    select = _of_known_size(select, facts, fired)
     if select.group is None and aggregated(select) and _undetermined(select, Facts(known, select), ()):
         raise NotUnderstood("a column beside an aggregate")
     if not select.group:
         return select
-    closed = facts.closure(select.group)
-    if _undetermined(select, facts, select.group):
+    unlabelled = tuple(_without_labels(term) for term in select.group)
+    if unlabelled != select.group:
+        fired.add("labels")
+        select = replace(select, group=unlabelled)
+    closed = facts.closure(unlabelled)
+    if _undetermined(select, facts, unlabelled):
         raise NotUnderstood("a column that the group does not determine")
     plain = [term for term in select.having if not any(part[0] == "agg" for part in local(term))]
     if plain:
         fired.add("group_distinct")
         kept = [term for term in select.having if term not in plain]
         return replace(select, having=conjuncts(kept), where=conjuncts((*select.where, *plain)))
+    reached = _reached(select, facts)
+    if reached is not None:
+        fired.add("extreme")
+        return replace(select, having=(), where=conjuncts((*select.where, reached)))
     if closed.everything:
         made = _ungrouped(select, facts)
         if made is not None:
             fired.add("single_row")
             return made
-    others = [term for term in select.group if term[0] != "col"]
+    others = [term for term in unlabelled if term[0] != "col"]
     own = {source.alias for source in select.sources}
     full = tuple(sorted({*others, *(c for c in closed.columns if c[1] in own)}, key=repr))
     if not any(True for _ in aggregates_of(select)) and not select.having:
         shown_columns = facts.closure(select.outputs).columns
-        if all(term in shown_columns or term in select.outputs for term in select.group):
+        named = {_without_labels(term) for term in select.outputs}
+        if all(term in shown_columns or term in named for term in unlabelled):
             fired.add("group_distinct")
             return replace(select, group=None, distinct=True)
-    if full != select.group:
+    if full != unlabelled:
         fired.add("key")
     return replace(select, group=full)
+
+
+def _of_known_size(select: Select, facts: Facts, fired: set[str]) -> Select:
+    """Counts that are known: of rows where HAVING says there is one, of values of a column that makes the group."""
+    if not select.group:
+        return select
+    rows: Term = ("agg", "count", False, None)
+    one: Term = ("lit", "number", "1")
+    sizes = [term for term in select.having if term[0] == "=" and rows in term[1:] and one in term[1:]]
+
+    def change(term: Term) -> Term | None:
+        if sizes and term == rows:
+            return one
+        if term[0] == "agg" and term[1] == "count" and term[2]:
+            column = term[3]
+            if column in (select.group or ()) and column[0] == "col" and facts.never_null(column):
+                return one
+        return None
+
+    made = replace(
+        select,
+        outputs=tuple(rebuilt(term, change) for term in select.outputs),
+        having=tuple(term if term in sizes else rebuilt(term, change) for term in select.having),
+        order=tuple(replace(key, term=rebuilt(key.term, change)) for key in select.order),
+    )
+    if made != select:
+        fired.add("one_value")
+    return made
+
+
+def _reached(select: Select, facts: Facts) -> Term | None:
+    """`HAVING MIN(x) < 5` as a condition on rows, `x < 5`: the group has such a row, and its minimum is among them.
+
+    So of MAX and above; of groups that are asked for nothing else.
+    """
+    if len(select.having) != 1 or select.having[0][0] not in ("<", "<="):
+        return None
+    word, below, above = select.having[0]
+    aggregate, name = (below, "min") if below[0] == "agg" else (above, "max")
+    bound = above if aggregate is below else below
+    if aggregate[:2] != ("agg", name) or bound[:2] != ("lit", "number"):
+        return None
+    if aggregate[3][0] != "col" or facts.known.kind(aggregate[3]) not in _NUMBERS:
+        return None
+    if any(other != aggregate for other in aggregates_of(select)):
+        return None
+    return (word, aggregate[3], bound) if name == "min" else (word, bound, aggregate[3])
+
+
+def _without_labels(term: Term) -> Term:
+    """A CASE with the numbers of its branches in place of their labels, where these are texts and all different.
+
+    Rows are grouped by it as they are by the CASE: what a branch is called does not count.
+    """
+    if term[:2] != ("fn", "Case"):
+        return term
+    slots = dict(term[2])
+    labels = [dict(branch[2]).get("true", _NULL) for branch in slots.get("ifs", ())] + [slots.get("default", _NULL)]
+    kinds = {label[1] for label in labels if label[0] == "lit" and label != _NULL}
+    if any(label[0] != "lit" for label in labels) or len(kinds) != 1 or not kinds <= {"text", "branch"}:
+        return term
+    if len(set(labels)) < len(labels):
+        return term
+    ifs = tuple(
+        ("fn", "If", tuple((slot, ("lit", "branch", str(n)) if slot == "true" else value) for slot, value in branch[2]))
+        for n, branch in enumerate(slots["ifs"])
+    )
+    return (
+        "fn",
+        "Case",
+        tuple((slot, ifs if slot == "ifs" else value) for slot, value in term[2] if slot != "default"),
+    )
 
 
 def _undetermined(select: Select, facts: Facts, group: tuple[Term, ...]) -> bool:
@@ -62,7 +145,7 @@ def _undetermined(select: Select, facts: Facts, group: tuple[Term, ...]) -> bool
     return any(
         part[0] == "col" and part[1] in facts.sources and part not in closed
         for term in (*select.outputs, *select.having, *(key.term for key in select.order))
-        if term not in group
+        if _without_labels(term) not in group
         for part in outside_aggregates(term)
     )
 
@@ -115,6 +198,15 @@ def _ungrouped(select: Select, facts: Facts) -> Select | None:
     return replace(select, outputs=outputs, having=(), order=order, group=None, where=where)
 
 
+def distinct_rows(select: Select, known: Known, fired: set[str]) -> Select:
+    """DISTINCT of rows that differ anyway, though windows are computed over them."""
+    plain = select.distinct and select.group is None and not aggregated(select) and bool(select.sources)
+    if plain and Facts(known, select).closure(select.outputs).everything:
+        fired.add("key")
+        return replace(select, distinct=False)
+    return select
+
+
 def few_rows(select: Select, known: Known, fired: set[str]) -> Select:
     """DISTINCT, ORDER BY and LIMIT of one row; DISTINCT of rows that differ; order keys that are determined."""
     facts = Facts(known, select)
@@ -127,12 +219,19 @@ def few_rows(select: Select, known: Known, fired: set[str]) -> Select:
             return replace(
                 select, distinct=False, order=(), limit=None if bounded or select.limit is None else select.limit
             )
+    first = select.limit is not None and select.limit[2] == "1" and select.offset is None
+    if select.distinct and select.group is None and first:
+        shown = facts.closure(select.outputs).columns
+        if all(key.term in select.outputs or key.term in shown for key in select.order):
+            fired.add("single_row")
+            return replace(select, distinct=False)
     if select.distinct and not alone:
         shown_columns = facts.closure(select.outputs)
+        named = {_without_labels(term) for term in select.outputs}
         unique = (
             shown_columns.everything
             if select.group is None
-            else all(term in shown_columns.columns or term in select.outputs for term in select.group)
+            else all(term in shown_columns.columns or term in named for term in select.group)
         )
         if unique:
             fired.add("key")

@@ -8,13 +8,15 @@ Both queries are brought into a normal form; equal forms are equal queries. Each
 | `not_null` | COUNT(c) is COUNT(*), COALESCE(c, 0) is c, `c IS NOT NULL` is true, where c is never NULL |
 | `null_rejected` | LEFT JOIN is JOIN where a condition rejects the rows without a partner |
 | `null_together` | columns of a LEFT JOINed table that are never NULL by themselves are NULL for want of a partner |
-| `foreign_key` | a parent joined along an enforced foreign key and not asked for; LEFT JOIN to it; IN its keys |
+| `foreign_key` | a parent joined along an enforced foreign key (or several in a row) and not asked for; LEFT JOIN; IN |
 | `key` | what a key determines: DISTINCT, GROUP BY and ORDER BY beyond it, a self join on it, a LEFT JOIN to it |
 | `equality` | two columns that a condition equates stand for each other |
-| `single_row` | one row needs no DISTINCT, ORDER BY or LIMIT; groups of one row need no aggregate |
+| `single_row` | one row, or the first, needs no DISTINCT; one no ORDER BY or LIMIT, groups of one no aggregate |
 | `set` | IN, EXISTS, UNION, INTERSECT, EXCEPT, MIN and MAX do not see duplicates |
-| `extreme` | no value of a column lies beyond its MAX or MIN over the whole table |
-| `from_one` | ranks, and rows of a group, count from 1: `COUNT(*) <> 1` is `COUNT(*) > 1`, `r <= 1` is `r = 1` |
+| `extreme` | no value of a column lies beyond its MAX or MIN over the whole table; HAVING MIN(x) < 5 is WHERE x < 5 |
+| `labels` | GROUP BY CASE: what the branches are called does not count, if no two are called the same |
+| `one_value` | COUNT(DISTINCT c) is 1 in a group by c; COUNT(*) is 1 where HAVING says so |
+| `from_one` | ranks, rows of a group count from 1: `COUNT(*) <> 1` is `> 1`, `r <= 1` is `r = 1`, DENSE_RANK 1 is RANK 1 |
 | `unordered` | an order that nobody sees |
 | `group_distinct` | GROUP BY without aggregates is DISTINCT; HAVING on group keys is WHERE |
 | `same_from` | a set operation of two SELECTs of one FROM is one SELECT with OR, AND, AND NOT |

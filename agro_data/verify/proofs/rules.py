@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agro_data.populate.schema import Schema
-from agro_data.verify.proofs.conditions import simplified
+from agro_data.verify.proofs.conditions import first_ranks, simplified
 from agro_data.verify.proofs.facts import Facts, Known
-from agro_data.verify.proofs.groups import few_rows, grouped
+from agro_data.verify.proofs.groups import distinct_rows, few_rows, grouped
 from agro_data.verify.proofs.joins import fewer_sources, inner_joins
 from agro_data.verify.proofs.terms import (
     TRUE,
@@ -129,10 +129,13 @@ class Normaliser:
             if not windowed(select):
                 select = inner_joins(select, self.known, self.fired)
             select = simplified(select, self.known, self.fired)
+            select = first_ranks(select, self.fired)
             if not windowed(select):
                 select = fewer_sources(select, repeats, self.known, self.fired)
                 select = grouped(select, self.known, self.fired)
                 select = few_rows(select, self.known, self.fired)
+            else:
+                select = distinct_rows(select, self.known, self.fired)
             if select == before:
                 break
         return select

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from proof_pairs import DDL, pairs, shop
 
 from agro_data.databases.types import Dialect
+from agro_data.populate.schema import read_ddl
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import resolve
 from agro_data.verify.mutants import mutants_of
@@ -88,6 +89,21 @@ def test_every_mutant_that_is_proved_equivalent_agrees(gold: str, seed: int) -> 
             rule = proved_equivalent(gold, mutant.sql, "sqlite", SHOP)
             if rule is not None:
                 assert answer(connection, gold) == answer(connection, mutant.sql), f"{rule}: {mutant.sql}"
+
+
+CLUB = """
+CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE member (person INTEGER NOT NULL REFERENCES person (id), year INTEGER NOT NULL, PRIMARY KEY (person, year));
+CREATE TABLE fee (id INTEGER PRIMARY KEY, person INTEGER NOT NULL, year INTEGER{null}, paid REAL NOT NULL,
+  FOREIGN KEY (person, year) REFERENCES member (person, year));
+"""
+
+
+@pytest.mark.parametrize(("null", "rule"), [(" NOT NULL", "foreign_key + not_null"), ("", None)])
+def test_a_key_refers_on_over_another_table(null: str, rule: str | None) -> None:
+    """Of a key of two columns with a NULL in one, nothing is enforced."""
+    queries = ("SELECT paid FROM fee", "SELECT paid FROM fee JOIN person ON fee.person = person.id")
+    assert proved_equivalent(*queries, "sqlite", read_ddl("club", CLUB.format(null=null))) == rule
 
 
 @pytest.mark.parametrize("sql", ["SELECT", "SELECT nothing FROM customer", "SELECT random() FROM customer"])

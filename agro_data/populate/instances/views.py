@@ -1,0 +1,159 @@
+"""What a function shows of a column: a stretch of its text (a year, a month, the first letters), or its length.
+
+A condition on a year is a condition on the first four letters of a date in ISO form: so a value that meets it, or just
+misses it, is another date with those letters exchanged.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from sqlglot import exp
+
+from agro_data.databases.types import Cell
+from agro_data.populate.instances.values import WORDS
+from agro_data.populate.schema import ColumnSpec
+
+_PARTS = {"year": (1, 4), "month": (6, 2), "day": (9, 2), "hour": (12, 2), "minute": (15, 2)}
+_FORMATS = {
+    "%Y": (1, 4), "%m": (6, 2), "%d": (9, 2), "%H": (12, 2), "%M": (15, 2), "%Y-%m": (1, 7), "%m-%d": (6, 5),
+    "%Y-%m-%d": (1, 10),
+}  # fmt: skip
+_CALLS: dict[type[exp.Expr], str] = {exp.Year: "year", exp.Month: "month", exp.Day: "day", exp.DayOfMonth: "day"}
+_MOMENTS = ("2016-05-17 10:30:00", "2003-11-02 08:15:00")
+_BASES = 4  # values of the column that are made over
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """`length` letters from letter `start` (1 is the first); `number`: read as one; `dated`: of a date in ISO form."""
+
+    start: int
+    length: int
+    number: bool = False
+    dated: bool = False
+
+    @property
+    def shown(self) -> ColumnSpec:
+        """What is shown, as a column."""
+        return ColumnSpec("shown", "INTEGER", "integer") if self.number else ColumnSpec("shown", "TEXT", "text")
+
+    def of(self, value: Cell) -> Cell:
+        """What is shown of `value`; NULL where it has no such stretch."""
+        if not isinstance(value, str) or (self.dated and _day(value) is None):
+            return None
+        part = value[self.start - 1 : self.start - 1 + self.length]
+        if self.number:
+            return int(part) if part.isdigit() else None
+        return part
+
+    def made(self, shown: Cell, known: Iterable[Cell], rng: random.Random) -> list[Cell]:
+        """Values of which this shows `shown`, made from some of `known`."""
+        text = str(shown).zfill(self.length) if self.number else str(shown)
+        if len(text) != self.length:
+            return []
+        texts = [value for value in known if isinstance(value, str) and (not self.dated or _day(value) is not None)]
+        bases = rng.sample(texts, min(_BASES, len(texts)))
+        if self.dated:
+            bases += [moment[: len(texts[0]) if texts else 10] for moment in _MOMENTS]
+            bases += [base[:4] + end + base[10:] for base in bases[:1] for end in ("-01-01", "-12-31")]
+        else:
+            bases.append("".join(rng.sample(WORDS, 3)))
+        before, after = self.start - 1, self.start - 1 + self.length
+        found = [base[:before] + text + base[after:] for base in bases if len(base) >= after]
+        if self.dated:
+            found = [day if _day(day) is not None else day[:8] + "15" + day[10:] for day in found]
+        return [value for value in dict.fromkeys(found) if self.of(value) == shown]
+
+
+@dataclass(frozen=True)
+class Length:
+    """The number of letters."""
+
+    @property
+    def shown(self) -> ColumnSpec:
+        return ColumnSpec("shown", "INTEGER", "integer")
+
+    def of(self, value: Cell) -> Cell:
+        return None if value is None else len(str(value))
+
+    def made(self, shown: Cell, known: Iterable[Cell], rng: random.Random) -> list[Cell]:
+        if not isinstance(shown, int) or not 0 < shown <= 200:
+            return []
+        texts = [value for value in known if isinstance(value, str)]
+        bases = [*rng.sample(texts, min(_BASES, len(texts))), *rng.sample(WORDS, 2)]
+        return [(base + base[-1:] * shown)[:shown] for base in bases if base]
+
+
+View = Stretch | Length
+
+
+def view_of(node: exp.Expr) -> tuple[exp.Expr, View | None]:
+    """What an expression is a view of, and which view; the expression itself and None where it is none known here."""
+    node = node.unnest()
+    if isinstance(node, exp.Cast) and isinstance(node.this, exp.Expr):
+        inner, view = view_of(node.this)
+        if isinstance(view, Stretch) and node.to.this in exp.DataType.NUMERIC_TYPES:
+            return inner, Stretch(view.start, view.length, True, view.dated)
+        return (inner, view) if view is not None else (node, None)
+    if isinstance(node, exp.Length):
+        return node.this, Length()
+    if isinstance(node, exp.TimeToStr):
+        place = _FORMATS.get(str(node.args["format"].name))
+        return (_moment(node.this), Stretch(*place, dated=True)) if place is not None else (node, None)
+    if isinstance(node, exp.Extract):
+        return _numbered(node, str(node.this.name), node.expression)
+    if type(node) in _CALLS:
+        return _numbered(node, _CALLS[type(node)], node.this)
+    if isinstance(node, exp.Anonymous) and node.name.lower() == "date_part" and len(node.expressions) == 2:
+        return _numbered(node, str(node.expressions[0].name), node.expressions[1])
+    if isinstance(node, exp.Date) and isinstance(node.this, exp.Column):
+        return node.this, Stretch(1, 10, dated=True)
+    if isinstance(node, exp.Left):
+        return _stretched(node, 1, node.expression)
+    if isinstance(node, exp.Substring) and isinstance(node.args.get("start"), exp.Literal):
+        return _stretched(node, int(node.args["start"].this), node.args.get("length"))
+    return node, None
+
+
+def _numbered(node: exp.Expr, name: str, moment: exp.Expr) -> tuple[exp.Expr, View | None]:
+    place = _PARTS.get(name.lower())
+    return (_moment(moment), Stretch(*place, number=True, dated=True)) if place is not None else (node, None)
+
+
+def _stretched(node: exp.Expr, start: int, length: exp.Expr | None) -> tuple[exp.Expr, View | None]:
+    if start < 1 or not isinstance(length, exp.Literal) or not length.is_int:
+        return node, None
+    return _moment(node.this), Stretch(start, int(length.this))
+
+
+def _moment(node: exp.Expr) -> exp.Expr:
+    """What a conversion to a date, a moment or a text is of."""
+    while isinstance(node, (exp.Paren, exp.Cast, exp.TsOrDsToTimestamp, exp.TsOrDsToDate, exp.TsOrDsToDateStr)):
+        node = node.this
+    return node
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text[:10])
+    except ValueError:
+        return None
+
+
+def neighbours(view: View, shown: Cell) -> Sequence[Cell]:
+    """What is shown of values just beside: a year earlier, a month later, a day."""
+    if isinstance(shown, int):
+        return [shown - 1, shown + 1, shown + 3]
+    if not isinstance(shown, str) or not isinstance(view, Stretch):
+        return []
+    if shown.isdigit():
+        return [str(int(shown) + step).zfill(len(shown)) for step in (-1, 1, 3) if int(shown) + step >= 0]
+    if view.dated and view.length == 10 and (day := _day(shown)) is not None:
+        return [(day + timedelta(days=step)).isoformat() for step in (-1, 1)]
+    if view.dated and view.length == 7 and (day := _day(shown + "-15")) is not None:
+        return [(day + timedelta(days=step)).isoformat()[:7] for step in (-30, 30)]
+    return [shown[:-1] + letter for letter in "ab" if shown and not shown.endswith(letter)]
