@@ -231,10 +231,9 @@ def render_prompt(
     """What the agent is given first. `schema` is text of `profiling.serialise`; nothing in it can stand for a tag."""
     hint = f"\nEvidence: {inert(evidence)}" if evidence else ""
     return (
-        f"Answer the question with one {_ENGINES[dialect]} query. In each of at most {max_turns} turns "
-        "think, then act:\n"
-        "<think>why</think> <sql>a query to look at the data</sql>, which an <observation> answers, or\n"
-        "<think>why</think> <solution>the query that answers the question</solution>, which ends it.\n\n"
+        f"Answer the question with one {_ENGINES[dialect]} query. A turn is <think>why</think> and either "
+        "<sql>a look at the data</sql>, which an <observation> answers, or, as the end, "
+        f"<solution>the query</solution>. At most {max_turns} turns.\n\n"
         f"{inert(schema).rstrip()}\n\nQuestion: {inert(question)}{hint}\n"
     )
 

@@ -195,8 +195,9 @@ def _render(
         shown += [(table.name, column.name) for column in columns]
         missing = len(table.columns) - len(columns)
         parts.append(render(table, columns, [key for key in keys if key.table == table.name], missing, detail))
-    if style != "ddl" and keys:
-        parts.append("\n".join(["[Foreign keys]", *map(_key_line, keys)]))
+    apart = [key for key in keys if style == "mschema" or (style == "compact" and len(key.columns) > 1)]
+    if apart:
+        parts.append("\n".join(["[Foreign keys]", *map(_key_line, apart)]))
     if omitted:
         parts.append(f"-- {omitted} more tables are not shown")
     return SchemaText(("\n" if style == "compact" else "\n\n").join(parts) + "\n", frozenset(shown))
@@ -229,9 +230,16 @@ def _ddl(
 
 
 def _compact(
-    table: TableProfile, columns: Sequence[ColumnProfile], _keys: Sequence[ForeignKey], missing: int, _detail: _Detail
+    table: TableProfile, columns: Sequence[ColumnProfile], keys: Sequence[ForeignKey], missing: int, _detail: _Detail
 ) -> str:
-    named = [spelled(column.name) + ("*" if column.name in table.primary_key else "") for column in columns]
+    """`visit(id*, pet_id>pet.id, cost)`: a star marks the primary key, `>` what a column refers to."""
+    refers = {key.columns[0]: key for key in reversed(keys) if len(key.columns) == 1}
+    named = [
+        spelled(column.name)
+        + ("*" if column.name in table.primary_key else "")
+        + (f">{spelled(key.ref_table)}.{spelled(key.ref_columns[0])}" if (key := refers.get(column.name)) else "")
+        for column in columns
+    ]
     return f"{spelled(table.name)}({', '.join([*named, *([f'... {missing} more'] if missing else [])])})"
 
 
