@@ -41,7 +41,7 @@ def test_the_budget_is_kept_and_losses_are_said(profile: DatabaseProfile, style:
     assert "not shown" not in full
     texts = [
         fit_schema(profile, style=style, budget=len(full), count_tokens=lambda text, most=most: len(text) + most).text  # type: ignore[misc]
-        for most in range(0, len(full) // 3, 10)
+        for most in range(0, len(full) // (4 if style == "compact" else 2), 10)
     ]
     for place, text in enumerate(texts):
         assert len(text) <= len(full) - 10 * place
