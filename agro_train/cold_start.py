@@ -43,6 +43,10 @@ from agro_train.tokens import encode, encode_steps
 from agro_train.trajectories import steps_of, write_trajectories
 
 Report = Callable[[Mapping[str, Any]], object]
+MAKING = (  # settings that decide which trajectories there are, beside the corpus
+    *("model", "examples", "pool", "selection", "embedding_model", "explore", "mistake", "rehearse", "turns"),
+    *("style", "budget", "seed"),
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,7 @@ class ColdStartConfig:
     corpus: str = ""
     databases: str = ""
     pairs: str = ""
+    learn_from: str = ""  # folder of a trajectories version (`agro_train.teach`): none are made
     trajectories: str = "datasets"  # where their version is written
     models: str = "models"
     name: str = "cold-start"
@@ -70,7 +75,7 @@ class ColdStartConfig:
     rehearse: float = 0.1
     turns: int = 4
     style: Style = "compact"
-    budget: int = 500
+    budget: int = 250
     epochs: float = 1.0
     learning_rate: float = 2e-4
     batch: int = 8
@@ -103,8 +108,7 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
 
     Raises `NoTask`, `NoVersion`, `ModelMissing` and `ValueError`, in words for a person.
     """
-    parent = _parent(config)
-    base = parent.model if parent else find_folder(config.model, Path(config.cache))
+    parent, base = start_of(config)
     corpus = open_version(Path(config.corpus)) if config.corpus else None
     identity = [settings_to(config), corpus and corpus.fingerprint, model_hash(base), training_code_version()]
     draft = begin(Path(config.models), config.name, stable_hash(identity))
@@ -113,11 +117,11 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
     tokenizer = load_tokenizer(base)
     sources = sources_of(config, corpus)
     with Sandbox(workers=2) as sandbox:
-        made, dropped, chosen = make_material(config, sources, tokenizer, sandbox)
-        kept = made[chosen.rows]
-        stored = _store(config, corpus, kept, dropped)
-        examples = encode_rows(kept, tokenizer, config.max_length)
-        report({"phase": "trajectories", "made": made.height, "chosen": len(examples), "dropped": dropped.height})
+        material = (
+            read_material(config, corpus) if config.learn_from else teach(config, corpus, sources, tokenizer, sandbox)
+        )
+        examples = encode_rows(material.trajectories, tokenizer, config.max_length)
+        report({"phase": "trajectories", "learnt": len(examples), "dropped": sum(material.dropped.values())})
         tuning = FineTuning(
             epochs=config.epochs,
             learning_rate=config.learning_rate,
@@ -141,24 +145,59 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
         "model_sha256": model_hash(draft.model),
         "corpus": corpus_facts(corpus),
         "pairs": config.pairs or None,
-        "trajectories": stored,
+        "trajectories": material.stored and f"{material.stored.parent.name}/{material.stored.name}",
         "databases": databases_of(sources, parent),
         "serialiser": {**serialiser(config.style), "budget": config.budget},
         "framing": CHAT if tokenizer.chat_template else PLAIN,
         "seed": config.seed,
         "config": settings_to(config),
-        "selection": {
-            "kind": config.selection,
-            "radius_95": chosen.radius.percentile_95,
-            "radius_95_random": chosen.random.percentile_95,
-            "strata": chosen.strata,
-        },
-        "dropped": dict(dropped["reason"].value_counts().sort("reason").iter_rows()),
+        "selection": material.selection,
+        "dropped": material.dropped,
         "parameters_moved": parameters_moved(base, draft.model).facts(),
         **learnt,
         **surroundings(),
     }
     return draft.finish(manifest)
+
+
+@dataclass(frozen=True)
+class Material:
+    """`trajectories` that are learnt from, the version they are stored as, how they were chosen, why others were not."""
+
+    trajectories: pl.DataFrame
+    stored: Path | None
+    selection: dict[str, Any]
+    dropped: dict[str, int]
+
+
+def teach(
+    config: ColdStartConfig, corpus: Version | None, sources: Sequence[Questions], tokenizer: Any, sandbox: Sandbox
+) -> Material:
+    """Make trajectories, choose among them, and store them as a version where there is a corpus to name."""
+    made, dropped, chosen = make_material(config, sources, tokenizer, sandbox)
+    selection = {
+        "kind": config.selection,
+        "made": made.height,
+        "radius_95": chosen.radius.percentile_95,
+        "radius_95_random": chosen.random.percentile_95,
+        "strata": chosen.strata,
+    }
+    kept = made[chosen.rows]
+    reasons = dict(dropped["reason"].value_counts().sort("reason").iter_rows())
+    return Material(kept, _store(config, corpus, kept, dropped, selection), selection, reasons)
+
+
+def read_material(config: ColdStartConfig, corpus: Version | None) -> Material:
+    """The trajectories of `config.learn_from`. Raises `SettingsError` when they are of another corpus or reading."""
+    stored = open_version(Path(config.learn_from))
+    of, made = stored.manifest["of_corpus"], stored.manifest["settings"]
+    if corpus is None or of["fingerprint"] != corpus.fingerprint:
+        raise SettingsError(f"{stored.path}: made of corpus {of['name']} {of['version']}; give that one as `corpus`")
+    wanted = {name: getattr(config, name) for name in ("style", "budget", "turns")}
+    if wanted != {name: made["config"][name] for name in wanted}:
+        raise SettingsError(f"{stored.path}: made with {made['config']}, but the settings say {wanted}")
+    rows = stored.examples().collect()
+    return Material(rows, stored.path, stored.manifest["selection"], stored.manifest["counts"]["dropped"])
 
 
 def make_material(
@@ -225,33 +264,33 @@ def encode_rows(trajectories: pl.DataFrame, tokenizer: Any, max_length: int) -> 
     return found
 
 
-def _parent(config: ColdStartConfig) -> ModelRun | None:
-    """The run that `model` names, if it is one of ours."""
+def start_of(config: ColdStartConfig) -> tuple[ModelRun | None, Path]:
+    """What training starts from: the run that `model` names, if it is one of ours, and the folder of its weights."""
     try:
-        return find_run(Path(config.models), config.model)
+        run = find_run(Path(config.models), config.model)
     except NoRun:
-        return None
+        return None, find_folder(config.model, Path(config.cache))
+    return run, run.model
 
 
 def _reading(config: ColdStartConfig, tokenizer: Any) -> Reading:
     return Reading(config.style, config.budget, lambda text: len(encode(text, tokenizer)), config.turns)
 
 
-def _store(config: ColdStartConfig, corpus: Version | None, kept: pl.DataFrame, dropped: pl.DataFrame) -> str | None:
+def _store(
+    config: ColdStartConfig,
+    corpus: Version | None,
+    kept: pl.DataFrame,
+    dropped: pl.DataFrame,
+    selection: Mapping[str, Any],
+) -> Path | None:
     """Write the trajectories as a version beside the corpus; those of pairs have no corpus to name."""
     if corpus is None:
         return None
-    written = {"serialiser": serialiser(config.style), "budget": config.budget}
-    settings = {"seed": config.seed, "habits": vars(config.habits), **written}
-    path = write_trajectories(
-        Path(config.trajectories),
-        corpus,
-        kept,
-        dropped,
-        teacher=TEACHER,
-        settings={**settings, "budget": config.budget},
-    )
-    return f"{path.parent.name}/{path.name}"
+    made_by = {name: value for name, value in settings_to(config).items() if name in MAKING}
+    settings = {"config": made_by, "pairs": bool(config.pairs), "serialiser": serialiser(config.style)}
+    root = Path(config.trajectories)
+    return write_trajectories(root, corpus, kept, dropped, teacher=TEACHER, settings=settings, selection=selection)
 
 
 def _check(config: ColdStartConfig, corpus: Version | None, sandbox: Sandbox) -> Check | None:
