@@ -6,8 +6,9 @@ from agro_data.cli import data
 from agro_data.terminal import Verbs, run
 from agro_train.verbs.ask import ask_command
 from agro_train.verbs.predict import predict_command
+from agro_train.verbs.train import train_group
 
-OWN = (predict_command, ask_command)
+OWN = (train_group, predict_command, ask_command)
 
 agro = Verbs(
     name="agro",

@@ -162,7 +162,7 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
 
 @dataclass(frozen=True)
 class Material:
-    """`trajectories` that are learnt from, the version they are stored as, how they were chosen, why others were not."""
+    """`trajectories` that are learnt from and where they are stored; how they were chosen, and why others dropped."""
 
     trajectories: pl.DataFrame
     stored: Path | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agro_data.publish.read import NoVersion, Version, latest, list_corpora, list_versions, open_version
+from agro_train.runs import ModelRun
 
 
 def find_corpus(datasets: Path, named: str = "") -> Version:
@@ -34,3 +35,14 @@ def find_databases_of(version: Version, given: str = "") -> Path:
             "(--databases PATH; in Dagster the resource training, `databases`)"
         )
     return folder
+
+
+def contents_of(version: Version, split: str) -> dict[str, str]:
+    """Content hash of each database that a split asks about, by id."""
+    asked = set(version.examples(split).select("db_id").unique().collect()["db_id"].to_list())
+    return {fact["db_id"]: fact["content_hash"] for fact in version.manifest["databases"] if fact["db_id"] in asked}
+
+
+def seen_by(run: ModelRun) -> frozenset[str]:
+    """Content hashes of the databases that a run was trained on."""
+    return frozenset(fact["content_hash"] for fact in run.manifest["databases"])

@@ -6,15 +6,17 @@ must not be below zero.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from agro_data.evaluation.statistics import paired
-from agro_data.evaluation.verdict import Verdict
+from agro_data.evaluation.verdict import Verdict, read_lines
 from agro_data.work import write_json
-from agro_train.runs import ModelRun, promote
+from agro_train.evaluate import slug
+from agro_train.runs import PROMOTED, ModelRun, NoRun, find_run, promote
 
 RECORD = "promotion.json"
 
@@ -79,3 +81,42 @@ def carry_out(decision: Decision, run: ModelRun, models: Path) -> None:
     write_json(models / RECORD, {**decision.as_dict(), "run": run.name})
     if decision.promoted:
         promote(models, run)
+
+
+def consider(evaluation: Path, challengers: Sequence[ModelRun], models: Path) -> list[Decision]:
+    """Let each run in turn challenge the promoted model, or the base while there is none, by a folder of `evaluate`.
+
+    What counts is the first set of questions, and being right on all instances where it has them. An incumbent that
+    was not evaluated cannot be beaten, and stays. Decisions are carried out in `models`.
+    """
+    figured = json.loads((evaluation / "summary.json").read_text(encoding="utf-8"))["sets"][0]
+    names = [one["model"] for one in figured["models"]]
+    metric = "strict-ts" if "strict-ts" in figured["metrics"] else "strict"
+
+    def verdicts(name: str) -> tuple[Verdict, ...]:
+        file = evaluation / slug(figured["questions"]) / slug(name) / f"{metric}.jsonl"
+        return read_lines(file.read_text(encoding="utf-8"))
+
+    decisions: list[Decision] = []
+    for run in challengers:
+        incumbent = _incumbent(models)
+        if run.name not in names or run.name == incumbent:
+            continue
+        if incumbent is not None and incumbent not in names:
+            reason = f"{incumbent} stays: it was not evaluated on {figured['questions']}, so {run.name} cannot beat it"
+            decisions.append(Decision(False, run.name, incumbent, metric, 0, 0, 0.0, 0.0, 0.0, reason))
+            continue
+        other = incumbent or names[0]
+        decision = decide(
+            verdicts(run.name), verdicts(other), names=(run.name, other), metric=metric, first=incumbent is None
+        )
+        carry_out(decision, run, models)
+        decisions.append(decision)
+    return decisions
+
+
+def _incumbent(models: Path) -> str | None:
+    try:
+        return find_run(models, PROMOTED).name
+    except NoRun:
+        return None

@@ -49,8 +49,11 @@ def write_trajectories(
     *,
     teacher: str,
     settings: Mapping[str, Any],
+    selection: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write a version of `<corpus>-trajectories`; the same content gives the same one. `settings` repeat the making.
+    """Write a version of `<corpus>-trajectories`; the same content gives the same one.
+
+    `settings` repeat the making, `selection` tells how well those that were chosen cover those that were made.
 
     Raises `ValueError` when there is no trajectory, and like `publish.version.place_version`.
     """
@@ -76,6 +79,7 @@ def write_trajectories(
             "of_corpus": {"name": corpus.corpus, "version": corpus.name, "fingerprint": corpus.fingerprint},
             "teacher": teacher,
             "settings": dict(settings),
+            "selection": dict(selection or {}),
             "counts": _counts(trajectories, dropped),
             "library_versions": library_versions(),
         }

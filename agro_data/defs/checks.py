@@ -32,7 +32,7 @@ def databases_contribute(verified: str, place: Place) -> dg.AssetCheckResult:
     shards = tally.by_database(work, "verified")
     given = {db_id for db_id, held in shards.items() if tally.rows(work, "verified", held)}
     silent = [db_id for db_id in usable if db_id not in given]
-    return _result(
+    return result(
         len(silent) <= MOST_LOST * len(usable) and bool(given),
         f"{len(given):,} of {len(usable):,} databases gave verified SQL",
         f"; nothing from {_named(silent)}: see why in the asset's rejected rows" if silent else "",
@@ -53,7 +53,7 @@ def questions_are_unambiguous(selection: str, place: Place) -> dg.AssetCheckResu
     )
     spoken = pl.col("question").str.replace_all(QUOTED, "")
     snake = rows.filter(spoken.str.contains(SNAKE_CASE))["question"].to_list()
-    return _result(
+    return result(
         not shared and not snake,
         f"{rows.height:,} questions: {len(shared):,} with two SQL, {len(snake):,} with a snake_case name",
         f"; for instance {_named([*shared, *snake])}" if shared or snake else "",
@@ -71,7 +71,7 @@ def splits_do_not_leak(selection: str, place: Place) -> dg.AssetCheckResult:
     found = _in_two_splits(rows, "db_id") if method == "database" else leaks(rows)
     kinds = found.group_by("kind", maintain_order=True).len().rows()
     offenders = [f"{kind} {key!r} in {' and '.join(splits)}" for kind, key, splits in found.head(NAMED).rows()]
-    return _result(
+    return result(
         not found.height,
         f"split by {method}: {found.height:,} leaks in {rows.height:,} rows",
         f"; for instance {'; '.join(offenders)}" if offenders else "",
@@ -87,7 +87,7 @@ def as_many_as_asked(selection: str, place: Place) -> dg.AssetCheckResult:
     report = context.work.read_json("selection/figures.json")["selection"]
     given = context.work.read("selection", SELECTION).height
     short = given < context.config.size
-    return _result(
+    return result(
         not short,
         f"{given:,} rows of {context.config.size:,} asked for",
         f"; limited by {report['limiting'] or 'what the databases can give'}" if short else "",
@@ -104,7 +104,7 @@ def corpus_is_whole(corpus: str) -> dg.AssetCheckResult:
     changed = version.verify_hashes()
     schema = version.examples().collect_schema()
     misfits = [name for name, kind in EXAMPLE.items() if schema.get(name) != kind]
-    return _result(
+    return result(
         not changed and not misfits,
         f"{len(changed):,} changed files, {len(misfits):,} columns not of the contract's type",
         f"; {_named([*map(str, changed), *misfits])}" if changed or misfits else "",
@@ -119,7 +119,7 @@ def stored_digests_replay(corpus: str, selection: str, place: Place) -> dg.Asset
     examples = open_version(Path(corpus)).examples().collect()
     sample = examples.sample(min(REPLAYED, examples.height), seed=0)
     differing = replay(sample, open_work(Path(selection), place.cache).databases())
-    return _result(
+    return result(
         not differing,
         f"{sample.height - len(differing):,} of {sample.height:,} stored SQL gave their stored digest",
         f"; not {_named(differing)}: `agro explain` says what each should give" if differing else "",
@@ -138,7 +138,7 @@ def certificates_hold(corpus: str) -> dg.AssetCheckResult:
     golds = sample.join(version.instances().drop("db_id").collect(), on="example_id", how="inner")
     named = int(sample["instances"].list.len().sum())
     differing = replay_instances(golds, version.path / "instances")
-    return _result(
+    return result(
         not differing and golds.height == named,
         f"{golds.height - len(differing):,} of {named:,} answers on instances are as the index has them",
         f"; not {_named(differing)}: instances and rows of this version do not belong together" if differing else "",
@@ -171,7 +171,7 @@ def _named(offenders: Sequence[str]) -> str:
     return ", ".join(repr(one) for one in offenders[:NAMED]) + more
 
 
-def _result(
+def result(
     passed: bool,
     found: str,
     offenders: str,

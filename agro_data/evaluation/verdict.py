@@ -46,3 +46,13 @@ class Verdict:
 def lines(verdicts: Iterable[Verdict]) -> str:
     """JSONL, a verdict a line, in the order given."""
     return "".join(json.dumps(verdict.as_dict(), ensure_ascii=False) + "\n" for verdict in verdicts)
+
+
+def read_lines(text: str) -> tuple[Verdict, ...]:
+    """The verdicts that `lines` wrote."""
+    found: list[dict[str, Any]] = [json.loads(line) for line in text.splitlines()]
+    listed = {"constructs", "scores"}
+    values: Iterable[dict[str, Any]] = (
+        {name: tuple(value) if name in listed else value for name, value in one.items()} for one in found
+    )
+    return tuple(Verdict(**one) for one in values)

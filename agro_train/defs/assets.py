@@ -1,0 +1,330 @@
+"""The assets of training, left to right after the corpus: each one runs a program in a child process and shows what it
+made. What flows between them is a path. (No postponed annotations here: Dagster reads the config's type from them.)
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from agro_data.defs.place import Place
+from agro_data.fingerprint import stable_hash
+from agro_data.publish.read import NoVersion, Version, open_version
+from agro_data.work import write_json
+from agro_train.cold_start import ColdStartConfig
+from agro_train.corpora import contents_of, seen_by
+from agro_train.defs import metadata
+from agro_train.defs.child import program, run_child
+from agro_train.defs.training import Training
+from agro_train.evaluate import EvaluationConfig, table
+from agro_train.grpo import GrpoConfig
+from agro_train.promotion import consider
+from agro_train.runs import PROMOTED, ModelRun, NoRun, find_run
+from agro_train.settings import settings_from, settings_to
+
+GROUP = "training"
+OWNER = "team:agro"
+GPU = "gpu"  # a pool of one: trainings of several runs take turns
+FURTHER = "Any further setting of `python -m agro_train.{}`, by name."
+
+Result = dg.MaterializeResult[str]
+
+
+class TrajectoriesConfig(dg.Config):
+    """What the cold start learns from. The defaults suit two CPU cores."""
+
+    examples: int = Field(240, description="Trajectories, chosen for their diversity.")
+    pool: float = Field(2.0, description="How many times as many are made to choose from.")
+    selection: str = Field("diverse", description="diverse, or random.")
+    embedding_model: str = Field("structural", description="Of actions and thoughts: a Hub id; structural needs none.")
+    style: str = Field("compact", description="How a schema is written: compact, ddl or mschema.")
+    budget: int = Field(250, description="Tokens of a schema at most.")
+    turns: int = Field(4, description="Turns of a trajectory at most.")
+    seed: int = Field(0, description="Same seed, same trajectories.")
+    settings: dict[str, Any] = Field({}, description=FURTHER.format("cold_start"))
+
+
+class ColdStartModelConfig(dg.Config):
+    """How the cold start is learnt."""
+
+    epochs: float = Field(1.0, description="Passes over the trajectories; 1 or 2.")
+    learning_rate: float = Field(2e-4, description="The highest; it falls as a cosine.")
+    batch: int = Field(8, description="Trajectories of a step.")
+    micro_batch: int = Field(8, description="Of these, how many go through the model together.")
+    lora: int = Field(0, description="Rank of adapters; 0 trains every weight.")
+    precision: str = Field("mixed", description="mixed, bfloat16 or float32.")
+    settings: dict[str, Any] = Field({}, description=FURTHER.format("cold_start"))
+
+
+class GrpoModelConfig(dg.Config):
+    """How the model learns from its own attempts."""
+
+    steps: int = Field(4, description="Steps of the optimiser.")
+    prompts: int = Field(16, description="Questions that are learnt from, of those solved now and then.")
+    candidates: int = Field(32, description="Questions that are tried to find them, at most.")
+    select_rollouts: int = Field(0, description="Attempts that decide on a question; 0 takes any whose gold holds.")
+    prompts_per_step: int = Field(4, description="Questions of a step, on each GPU.")
+    group: int = Field(4, description="Attempts at each question of a step.")
+    micro_batch: int = Field(8, description="Attempts that go through the model together.")
+    learning_rate: float = Field(5e-6, description="Constant after the warm-up.")
+    reward: str = Field("agro", description="Preset of reward terms: agro, reex, skyrl or arctic.")
+    advantage: str = Field("grpo", description="Credit: grpo, gigpo, spa or pav.")
+    lora: int = Field(0, description="Rank of adapters; 0 trains every weight.")
+    precision: str = Field("float32", description="float32, mixed or bfloat16.")
+    use_vllm: bool = Field(False, description="Write the attempts by vLLM in the same process; needs a GPU.")
+    seed: int = Field(0, description="Same seed, same steps.")
+    settings: dict[str, Any] = Field({}, description=FURTHER.format("grpo"))
+
+
+class ModelEvaluationConfig(dg.Config):
+    """Who is asked what. No `models`: the base, the cold start and the GRPO model last made, and the promoted one."""
+
+    models: list[str] = Field([], description="Runs, folders, Hub ids; the first is what others are held to.")
+    limit: int = Field(40, description="Questions of each set at most, spread over it; 0: all.")
+    questions: list[str] = Field(
+        [], description="Question files beside the corpus' test split, such as spider/dev.json."
+    )
+    questions_databases: str = Field("", description="The databases that those files are about.")
+    decoding: str = Field("greedy", description="greedy, vote or tree.")
+    seed: int = Field(0, description="Of samples and intervals.")
+    settings: dict[str, Any] = Field({}, description=FURTHER.format("evaluate"))
+
+
+@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"parquet", "sqlite"}, deps=[dg.AssetKey("corpus")], pool=GPU)
+def cold_start_trajectories(
+    context: dg.AssetExecutionContext,
+    config: TrajectoriesConfig,
+    place: Place,
+    training: Training,
+    pipes: dg.PipesSubprocessClient,
+) -> Result:
+    """Trajectories of the newest corpus version: steps taken for real against its databases, a diverse choice."""
+    corpus = training.corpus_in(place)
+    settings = _settings(config) | {
+        "corpus": str(corpus.path),
+        "databases": str(training.databases_of(corpus)),
+        "trajectories": str(place.out),
+        "models": str(training.models_root),
+        "cache": str(place.cache),
+        "model": training.model,
+    }
+    context.log.info(f"corpus: {corpus.corpus} {corpus.name}; model: {training.model}; {config.examples} trajectories")
+    file = _write(settings_from(ColdStartConfig, settings), place)
+    made = open_version(_made(run_child(context, pipes, program("agro_train.teach", "--config", str(file)))))
+    return dg.MaterializeResult(value=str(made.path), metadata=metadata.of_trajectories(made))
+
+
+@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"pytorch", "huggingface"}, pool=GPU)
+def cold_start_model(
+    context: dg.AssetExecutionContext,
+    config: ColdStartModelConfig,
+    cold_start_trajectories: str,
+    place: Place,
+    training: Training,
+    pipes: dg.PipesSubprocessClient,
+) -> Result:
+    """The model after supervised fine-tuning on the trajectories, with the loss on its own tokens only."""
+    made = open_version(Path(cold_start_trajectories))
+    corpus = _corpus_named(made.manifest["of_corpus"], place, training)
+    settings = made.manifest["settings"]["config"] | _settings(config)
+    settings |= {
+        "corpus": str(corpus.path),
+        "databases": str(training.databases_of(corpus)),
+        "learn_from": str(made.path),
+        "models": str(training.models_root),
+        "cache": str(place.cache),
+    }
+    return _train(context, pipes, "agro_train.cold_start", settings_from(ColdStartConfig, settings), place, training)
+
+
+@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"pytorch", "huggingface"}, pool=GPU)
+def grpo_model(
+    context: dg.AssetExecutionContext,
+    config: GrpoModelConfig,
+    cold_start_model: str,
+    place: Place,
+    training: Training,
+    pipes: dg.PipesSubprocessClient,
+) -> Result:
+    """The model after agentic GRPO from the cold start: its own rollouts, rewarded when right on all instances."""
+    start = ModelRun(Path(cold_start_model))
+    corpus = _corpus_named(start.manifest["corpus"], place, training)
+    serialiser = start.manifest["serialiser"]
+    settings = _settings(config) | {
+        "corpus": str(corpus.path),
+        "databases": str(training.databases_of(corpus)),
+        "models": str(training.models_root),
+        "cache": str(place.cache),
+        "model": str(start.path),
+        "style": serialiser["name"],
+        "budget": serialiser["budget"],
+    }
+    return _train(context, pipes, "agro_train.grpo", settings_from(GrpoConfig, settings), place, training)
+
+
+@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"pytorch", "sqlite"}, deps=[cold_start_model, grpo_model], pool=GPU)
+def model_evaluation(
+    context: dg.AssetExecutionContext,
+    config: ModelEvaluationConfig,
+    place: Place,
+    training: Training,
+    pipes: dg.PipesSubprocessClient,
+) -> Result:
+    """Models side by side on databases that none of them was trained on: metrics, intervals, cost, transcripts."""
+    cold_start, grpo = (_last_made(context, training, asset) for asset in ("cold_start_model", "grpo_model"))
+    newest = grpo or cold_start
+    corpus = _corpus_named(newest.manifest["corpus"], place, training) if newest else training.corpus_in(place)
+    models = config.models or _side_by_side(cold_start, grpo, corpus, training)
+    common = _settings(config, "models", "questions", "questions_databases") | {
+        "models": models,
+        "models_root": str(training.models_root),
+        "cache": str(place.cache),
+    }
+    on_corpus = common | {"corpus": str(corpus.path), "databases": str(training.databases_of(corpus))}
+    asked = [on_corpus]
+    if config.questions:
+        asked.append(common | {"questions": config.questions, "databases": config.questions_databases})
+    found: dict[str, Any] = {}
+    folders: list[str] = []
+    for settings in asked:
+        folder = place.cache / "evaluations" / stable_hash([settings, _weights(models, training)])[:16]
+        file = _write(settings_from(EvaluationConfig, settings | {"out": str(folder)}), place)
+        run_child(context, pipes, program("agro_train.evaluate", "--config", str(file)))
+        summary = _read(folder / "summary.json")
+        tables = {figured["questions"]: table(figured) for figured in summary["sets"]}
+        for name, rows in tables.items():
+            for row in rows:
+                context.log.info(f"{name}: " + ", ".join(f"{what} {value}" for what, value in row.items()))
+        found |= metadata.of_evaluation(summary, tables)
+        folders.append(str(folder))
+    shown = {"folder": dg.MetadataValue.path(folders[0]), "page": dg.MetadataValue.path(f"{folders[0]}/index.html")}
+    return dg.MaterializeResult(value=folders[0], metadata=shown | found)
+
+
+@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"python"}, deps=[cold_start_model, grpo_model])
+def promoted_model(
+    context: dg.AssetExecutionContext, model_evaluation: str, place: Place, training: Training
+) -> Result:
+    """Which model answers from now on: a new one only if the lower bound of its paired gain is not below zero."""
+    made = [_last_made(context, training, asset) for asset in ("cold_start_model", "grpo_model")]
+    runs = [run for run in made if run is not None]
+    decisions = consider(Path(model_evaluation), runs, training.models_root)
+    for decision in decisions:
+        context.log.info(f"promotion, by {decision.metric} on {decision.rows} questions: {decision.reason}")
+    try:
+        now = find_run(training.models_root, PROMOTED).name
+    except NoRun:
+        now = "none"
+    context.log.info(f"promoted model: {now}")
+    return dg.MaterializeResult(
+        value=now,
+        metadata={
+            "promoted": now,
+            "verdict": "; ".join(decision.reason for decision in decisions),
+            "decisions": metadata.of_decisions(decisions),
+        },
+    )
+
+
+ASSETS = [cold_start_trajectories, cold_start_model, grpo_model, model_evaluation, promoted_model]
+
+
+def _train(
+    context: dg.AssetExecutionContext,
+    pipes: dg.PipesSubprocessClient,
+    module: str,
+    config: ColdStartConfig | GrpoConfig,
+    place: Place,
+    training: Training,
+) -> Result:
+    """Run a training program to its end, with its curves drawn meanwhile."""
+    context.log.info(f"{module}: from {config.model}, on {config.corpus}")
+    command = program(module, "--config", str(_write(config, place)), processes=training.processes)
+    run = ModelRun(_made(run_child(context, pipes, command, metrics=training.models_root / config.name)))
+    facts = run.manifest
+    moved = facts["parameters_moved"]
+    context.log.info(
+        f"{run.name}: {facts['steps']} steps in {facts['seconds']:,.0f} s, {moved['share']:.0%} of tensors changed"
+    )
+    return dg.MaterializeResult(value=str(run.path), metadata=metadata.of_run(run))
+
+
+def _settings(config: dg.Config, *without: str) -> dict[str, Any]:
+    """An asset's own settings with the further ones on top, by the names of the program's settings."""
+    values: dict[str, Any] = config.model_dump()
+    further: dict[str, Any] = values.pop("settings")
+    return {name: value for name, value in values.items() if name not in without} | further
+
+
+def _write(config: ColdStartConfig | GrpoConfig | EvaluationConfig, place: Place) -> Path:
+    """The settings as a file for the program, named by what it holds."""
+    values = settings_to(config)
+    path = place.cache / "settings" / f"{type(config).__name__}-{stable_hash(values)[:16]}.json"
+    write_json(path, values)
+    return path
+
+
+def _made(last_line: str) -> Path:
+    """The path that a program prints at the end, after its name and a colon."""
+    return Path(last_line.partition(": ")[2])
+
+
+def _read(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def _corpus_named(facts: Mapping[str, Any], place: Place, training: Training) -> Version:
+    """The corpus version that something was made of; its folder may have another name than the corpus."""
+    try:
+        return open_version(place.out / facts["name"] / facts["version"])
+    except NoVersion:
+        return training.corpus_in(place)
+
+
+def _last_made(context: dg.AssetExecutionContext, training: Training, asset: str) -> ModelRun | None:
+    """The run that an asset made last; its newest below the folder of models where Dagster remembers none."""
+    event = context.instance.get_latest_materialization_event(dg.AssetKey(asset))
+    made = event.asset_materialization if event else None
+    names = [str(made.metadata["run"].value)] if made and "run" in made.metadata else []
+    for name in [*names, asset.removesuffix("_model").replace("_", "-")]:
+        try:
+            return find_run(training.models_root, name)
+        except NoRun:
+            continue
+    return None
+
+
+def _side_by_side(cold_start: ModelRun | None, grpo: ModelRun | None, corpus: Version, training: Training) -> list[str]:
+    """Base, cold start, GRPO, and the promoted model if it is another and has not seen the corpus' test databases.
+
+    Raises `dg.Failure` when nothing is trained.
+    """
+    runs = [run for run in (cold_start, grpo) if run is not None]
+    if not runs:
+        raise dg.Failure(
+            description=f"no model is trained below {training.models_root}: run `dagster job execute -j train_grpo`, "
+            "or name models in the asset's config",
+            allow_retries=False,
+        )
+    names = [str(runs[0].manifest["base_model"]), *(run.name for run in runs)]
+    try:
+        promoted = find_run(training.models_root, PROMOTED)
+    except NoRun:
+        return names
+    unseen = seen_by(promoted).isdisjoint(contents_of(corpus, "test").values())
+    return [*names, promoted.name] if unseen and promoted.name not in names else names
+
+
+def _weights(models: list[str], training: Training) -> list[str]:
+    """What tells the models from others of the same name."""
+    found: list[str] = []
+    for name in models:
+        try:
+            found.append(str(find_run(training.models_root, name).manifest["model_sha256"]))
+        except NoRun:
+            found.append(name)
+    return found

@@ -1,0 +1,113 @@
+"""What the UI shows of training: trajectories to read, curves, the table of models, the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+
+from agro_data.defs.metadata import counted, image, sample, table
+from agro_data.protocol import render_transcript
+from agro_data.publish import plots
+from agro_data.publish.read import Version
+from agro_train.promotion import Decision
+from agro_train.runs import ModelRun
+from agro_train.telling import figures
+from agro_train.trajectories import steps_of
+
+ROWS = 6
+SHOWN_DATABASES = 20
+NO_CURVE = frozenset({"tokens per second"})
+
+
+def of_trajectories(version: Version) -> dict[str, Any]:
+    """Counts, what occurs in them, why others were dropped, and some to read."""
+    rows = version.examples().collect()
+    counts = version.manifest["counts"]
+    first = rows.row(0, named=True)
+    shown = rows.with_columns(turns=rows["turns"].list.len(), characters=rows["transcript"].str.len_chars())
+    return {
+        "dagster/row_count": rows.height,
+        "dagster/uri": str(version.path),
+        "version": f"{version.corpus} {version.name}",
+        "corpus": "{name} {version}".format(**version.manifest["of_corpus"]),
+        "turns": counted("turns", counts["turns"]),
+        "features": counted("feature", counts["features"]),
+        "dropped": counted("reason", counts["dropped"]),
+        "sample": sample(shown, ("db_id", "hardness", "turns", "features", "transcript"), ROWS),
+        "one of them": dg.MetadataValue.md(f"```\n{first['prompt']}\n\n{render_transcript(steps_of(first))}\n```"),
+    }
+
+
+def of_run(run: ModelRun) -> dict[str, Any]:
+    """What a run is made of, its last figures as numbers (drawn over runs), and its curves."""
+    facts = run.manifest
+    moved = facts["parameters_moved"]
+    return {
+        "dagster/uri": str(run.path),
+        "run": run.name,
+        "from": facts.get("parent") or facts["base_model"],
+        "steps": facts["steps"],
+        "seconds": facts["seconds"],
+        "parameters changed": moved["share"],
+        "largest change": moved["largest"],
+        **figures(facts.get("summary") or {}),
+        "plot: training": image("training", curves(run)),
+        "databases": len(facts["databases"]),
+        "TensorBoard": dg.MetadataValue.path(str(run.path)),
+        "settings": dg.MetadataValue.json(facts["config"]),
+        "hardware": dg.MetadataValue.json(facts["hardware"]),
+    }
+
+
+def curves(run: ModelRun) -> bytes:
+    """The figures of a run over its steps. PNG bytes."""
+    panels: dict[str, list[tuple[float, float]]] = {}
+    for line in run.metrics():
+        if "step" in line and not line.get("final"):
+            for title, value in figures(line).items():
+                panels.setdefault(title, []).append((float(line["step"]), value))
+    drawn = {title: points for title, points in panels.items() if title not in NO_CURVE}
+    return plots.curves(drawn, title=f"{run.name}: figures over steps")
+
+
+def of_evaluation(summary: Mapping[str, Any], tables: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """The models side by side on each set of questions, and what each gained over those before it."""
+    found: dict[str, Any] = {}
+    for figured in summary["sets"]:
+        name = figured["questions"]
+        found[f"models on {name}"] = table(tables[name])
+        found[f"gains on {name}"] = table([_gain(pair) for pair in figured["pairs"]])
+        found[f"questions of {name}"] = figured["count"]
+    return found
+
+
+def _gain(pair: Mapping[str, Any]) -> dict[str, Any]:
+    gain = pair["gain"]
+    return {
+        "model": pair["challenger"],
+        "against": pair["against"],
+        "metric": pair["metric"],
+        "gain": f"{gain['mean']:+.1%}",
+        "95 % interval": f"{gain['low']:+.1%} to {gain['high']:+.1%}",
+    }
+
+
+def of_decisions(decisions: Sequence[Decision]) -> dg.TableMetadataValue:
+    """Who was held to whom, and what came of it."""
+    return table(
+        [
+            {
+                "model": one.challenger,
+                "against": one.against,
+                "metric": one.metric,
+                "questions": one.rows,
+                "gain": f"{one.gain:+.1%}",
+                "95 % interval": f"{one.low:+.1%} to {one.high:+.1%}",
+                "promoted": one.promoted,
+                "why": one.reason,
+            }
+            for one in decisions
+        ]
+    )

@@ -1,0 +1,43 @@
+"""What all assets of training share: the corpus, the model, where models go, and on how many GPUs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dagster as dg
+from pydantic import Field
+
+from agro_data.defs.place import Place, project_root
+from agro_data.models import DEFAULT_WRITER
+from agro_data.publish.read import NoVersion, Version
+from agro_train.corpora import find_corpus, find_databases_of
+
+
+class Training(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """Empty means: the newest corpus, its databases where they were, the project's folder of models."""
+
+    corpus: str = Field(
+        default="", description="Corpus: its name, name/version, or a path. Empty: the newest below datasets/."
+    )
+    databases: str = Field(default="", description="Where its databases lie. Empty: where they were when it was built.")
+    model: str = Field(default=DEFAULT_WRITER, description="What training starts from: a Hub id or a folder.")
+    models: str = Field(default="", description="Folder of trained models. Empty: models/ of the project.")
+    processes: int = Field(default=1, description="Training processes, one a GPU; above 1 accelerate starts them.")
+
+    @property
+    def models_root(self) -> Path:
+        return Path(self.models) if self.models else project_root() / "models"
+
+    def corpus_in(self, place: Place) -> Version:
+        """The corpus version. Raises `dg.Failure` with one line that says what to run."""
+        try:
+            return find_corpus(place.out, self.corpus)
+        except NoVersion as error:
+            raise dg.Failure(description=str(error), allow_retries=False) from error
+
+    def databases_of(self, corpus: Version) -> Path:
+        """The folder of its databases. Raises `dg.Failure` when it is not there."""
+        try:
+            return find_databases_of(corpus, self.databases)
+        except NoVersion as error:
+            raise dg.Failure(description=str(error), allow_retries=False) from error

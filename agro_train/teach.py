@@ -1,0 +1,40 @@
+"""Trajectories alone, for a cold start to learn from later: `python -m agro_train.teach --config settings.json`.
+
+The settings are those of `cold_start.ColdStartConfig`; `learn_from` then names what this wrote.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+
+from agro_data.databases.sandbox import Sandbox
+from agro_data.publish.read import open_version
+from agro_train.cold_start import ColdStartConfig, Material, sources_of, start_of, teach
+from agro_train.loading import load_tokenizer
+from agro_train.settings import SettingsError, read_settings
+
+
+def main() -> None:
+    """Make trajectories as a settings file says, and print where they are."""
+    parser = ArgumentParser(prog="python -m agro_train.teach", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--config", type=Path, required=True, help="JSON file of ColdStartConfig")
+    material = make(read_settings(ColdStartConfig, parser.parse_args().config))
+    facts = {"phase": "trajectories", "chosen": material.trajectories.height, **material.selection}
+    print(json.dumps({**facts, "dropped": material.dropped}), flush=True)
+    print(f"trajectories: {material.stored}", flush=True)
+
+
+def make(config: ColdStartConfig) -> Material:
+    """Make and store the trajectories of a corpus. Raises like `cold_start.train`."""
+    if not config.corpus:
+        raise SettingsError("trajectories are stored beside the corpus that they are of: give `corpus` (a version)")
+    corpus = open_version(Path(config.corpus))
+    _, base = start_of(config)
+    with Sandbox(workers=2) as sandbox:
+        return teach(config, corpus, sources_of(config, corpus), load_tokenizer(base), sandbox)
+
+
+if __name__ == "__main__":
+    main()

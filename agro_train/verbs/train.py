@@ -1,0 +1,132 @@
+"""`agro train cold-start` and `agro train grpo`: the training programs, in this process and on this terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agro_data.config import ConfigError
+from agro_data.shown import print_json
+from agro_data.terminal import FAILED_SOME, Verb, Verbs, notes, say, screen, show_pairs, tell
+from agro_train.corpora import find_corpus, find_databases_of
+from agro_train.settings import settings_from
+from agro_train.telling import figures, said
+
+if TYPE_CHECKING:
+    from agro_train.runs import ModelRun
+
+A_PATH = click.Path(path_type=Path)
+DATASETS = Path("datasets")
+
+
+@click.group(name="train", cls=Verbs)
+def train_group() -> None:
+    """Train a model on a corpus: first a cold start, then GRPO.
+
+    \b
+    Example:
+      agro train cold-start --corpus datasets/demo --examples 400
+      agro train grpo --corpus datasets/demo --steps 20
+    """
+
+
+def _settings(function: Callable[..., None]) -> Callable[..., None]:
+    """The options of both programs."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print the run as JSON on standard output."),
+        click.option("--seed", type=int, default=None, help="Same seed, same training.  [default: 0]"),
+        click.option("--name", default=None, help="Name of the model; its runs lie below it."),
+        click.option("--models", default=None, help="The folder of trained models.  [default: models]"),
+        click.option("--config", "file", type=A_PATH, metavar="FILE", help="Settings as JSON; options come on top."),
+        click.option("--databases", default="", metavar="PATH", help="Its databases.  [default: where it was built]"),
+        click.option("--corpus", default="", metavar="VERSION", help="Corpus version.  [default: newest in datasets]"),
+    ):
+        function = option(function)
+    return function
+
+
+@train_group.command(name="cold-start", cls=Verb)
+@_settings
+@click.option("--model", default=None, help="A Hub id, a folder, or a run to go on from.  [default: SmolLM2-135M]")
+@click.option("--examples", type=int, default=None, help="Trajectories to learn from.  [default: 2000]")
+@click.option("--lora", type=int, default=None, metavar="RANK", help="Train adapters of this rank, not all weights.")
+def cold_start_command(corpus: str, databases: str, file: Path | None, as_json: bool, **given: Any) -> None:
+    """Fine-tune a model on trajectories made of a corpus' train split.
+
+    The same settings give the same run; one that was interrupted goes on where it was.
+
+    \b
+    Example:
+      agro train cold-start --corpus datasets/demo --databases datasets/samples --examples 400
+    """
+    from agro_train.cold_start import ColdStartConfig, train  # noqa: PLC0415
+
+    config = settings_from(ColdStartConfig, _read(file, corpus, databases, given))
+    _show(train(config, report=_tell), as_json)
+
+
+@train_group.command(name="grpo", cls=Verb)
+@_settings
+@click.option("--model", default=None, help="A run, a folder or a Hub id to start from.  [default: cold-start]")
+@click.option("--steps", type=int, default=None, help="Steps of the optimiser.  [default: 100]")
+@click.option("--reward", default=None, help="Preset of reward terms: agro, reex, skyrl, arctic.  [default: agro]")
+@click.option("--lora", type=int, default=None, metavar="RANK", help="Train adapters of this rank, not all weights.")
+def grpo_command(corpus: str, databases: str, file: Path | None, as_json: bool, **given: Any) -> None:
+    """Let a model learn from its own attempts at a corpus' questions, graded on all instances.
+
+    \b
+    Example:
+      agro train grpo --corpus datasets/demo --databases datasets/samples --model cold-start --steps 20
+    """
+    from agro_train.grpo import GrpoConfig, train  # noqa: PLC0415
+
+    config = settings_from(GrpoConfig, _read(file, corpus, databases, given))
+    _show(train(config, report=_tell), as_json)
+
+
+def _read(file: Path | None, corpus: str, databases: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of the file with the options on top; corpus and databases are found where nobody said them."""
+    settings: dict[str, Any] = {}
+    if file is not None:
+        try:
+            settings = dict(json.loads(file.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError) as error:
+            raise ConfigError(f"{file}: cannot be read as a JSON object of settings ({error})") from error
+    settings |= {name: value for name, value in given.items() if value is not None}
+    if settings.get("pairs") and not (corpus or settings.get("corpus")):
+        return settings | ({"databases": databases} if databases else {})
+    version = find_corpus(DATASETS, corpus or settings.get("corpus", ""))
+    folder = find_databases_of(version, databases or settings.get("databases", ""))
+    return settings | {"corpus": str(version.path), "databases": str(folder)}
+
+
+def _tell(line: Mapping[str, Any]) -> None:
+    notes.print(said(line), soft_wrap=True)
+
+
+def _show(run: ModelRun, as_json: bool) -> None:
+    """The run. Ends with 1 when training moved no weight: such a model is the one it began with."""
+    if as_json:
+        print_json({"run": run.name, "path": str(run.path), "manifest": run.manifest})
+    else:
+        facts = run.manifest
+        last = figures(facts.get("summary") or {})
+        show_pairs(
+            {
+                "run": run.name,
+                "model": str(run.model),
+                "from": str(facts.get("parent") or facts["base_model"]),
+                "steps": f"{facts['steps']:,}",
+                "seconds": f"{facts['seconds']:,.0f}",
+                **{name: f"{value:.4g}" for name, value in last.items()},
+            }
+        )
+        screen.print()
+        say(f'agro ask --model {run.name} --database FILE "question"')
+    if not run.manifest["parameters_moved"]["moved"]:
+        tell(["no parameter moved: nothing was learned; raise the learning rate or the number of steps"], "yellow")
+        raise SystemExit(FAILED_SOME)
