@@ -32,6 +32,7 @@ FAILED_SOME = 1
 CANNOT_START = 2
 INTERRUPTED = 130
 IN_WORDS = (ConfigError, NoVersion, NotWritten, Locked, DatabaseError, UnreadableExclusion, ModelMissing)
+WIDEST = 100_000  # characters of a line that is piped
 TRACEBACK = "AGRO_TRACEBACK"  # set it to see where an unexpected error came from
 
 screen = Console(highlight=False, markup=False)
@@ -100,8 +101,9 @@ def show_table(listing: Sequence[Mapping[str, Any]]) -> None:
         )
     for row in listing:
         table.add_row(*(f"{v:,}" if isinstance(v, int | float) else str(v) for v in row.values()))
-    width = screen.width if screen.is_terminal else max(screen.width, screen.measure(table).maximum)
-    screen.print(table, width=width, crop=False, soft_wrap=not screen.is_terminal)
+    # A console never prints wider than it is, and one that is piped takes itself for 80 characters wide.
+    wide = screen if screen.is_terminal else Console(file=screen.file, width=WIDEST, highlight=False, markup=False)
+    wide.print(table)
 
 
 def show_pairs(pairs: Mapping[str, str]) -> None:

@@ -1,0 +1,15 @@
+"""What is printed, as programs and people get it."""
+
+from __future__ import annotations
+
+import pytest
+
+from agro_data.terminal import show_table
+
+
+def test_a_row_that_is_piped_stays_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    long = "many words " * 20
+    show_table([{"what": long, "said": long, "number": 12_345}])
+    heading, row = capsys.readouterr().out.splitlines()
+    assert heading.split() == ["what", "said", "number"]
+    assert row.split() == [*long.split(), *long.split(), "12,345"]
