@@ -70,6 +70,7 @@ class ColdStartConfig:
     pool: float = 1.5
     selection: str = "diverse"  # or random
     embedding_model: str = DEFAULT_MODEL  # or structural
+    decompose: float = 0.25
     explore: float = 0.1
     mistake: float = 0.05
     rehearse: float = 0.1
@@ -91,7 +92,7 @@ class ColdStartConfig:
 
     @property
     def habits(self) -> Habits:
-        return Habits(self.explore, self.mistake, self.rehearse, self.turns)
+        return Habits(self.explore, self.mistake, self.rehearse, self.turns, self.decompose)
 
 
 def main() -> None:

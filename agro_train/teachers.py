@@ -39,12 +39,13 @@ Expected = Literal["runs", "fails", "differs"]  # "differs": runs, and does not 
 
 @dataclass(frozen=True)
 class Habits:
-    """How often an agent looks first, goes wrong first, and runs its answer before it gives it."""
+    """How often an agent works step by step, looks first, goes wrong first, and runs its answer before it gives it."""
 
     explore: float = 0.4
     mistake: float = 0.35
     rehearse: float = 0.5
     max_turns: int = MAX_TURNS
+    decompose: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -74,12 +75,16 @@ def plan_trajectory(row: Mapping[str, Any], profile: DatabaseProfile, seed: int,
     first = [_draw(chance, list(_explorations(names, profile)))] if chance.random() < habits.explore else []
     wrong = [_draw(chance, list(_mistakes(names, profile, row)))] if chance.random() < habits.mistake else []
     extra = [move for move in [*first, *wrong] if move is not None]
+    if len(extra) + 2 > habits.max_turns:  # a mistake is followed by what is right, and that by the answer
+        extra = []
     mistaken = any(move.lesson for move in extra)
     last = row["steps"][-1]["intent"] if row["steps"] else "Answer the question."
     final = _Move("", Turn(_thought(last), "sql", row["sql"]))
-    rehearsal = [final] if mistaken or chance.random() < habits.rehearse else []
+    rehearsal = [final] if mistaken or (habits.max_turns > 1 and chance.random() < habits.rehearse) else []
+    stepwise = chance.random() < habits.decompose
     room = habits.max_turns - 1 - len(extra) - len(rehearsal)
-    steps = [_Move("steps", Turn(_thought(s["intent"]), "sql", s["sql"].strip())) for s in row["steps"][:-1]]
+    earlier = row["steps"][:-1] if stepwise else []
+    steps = [_Move("steps", Turn(_thought(s["intent"]), "sql", s["sql"].strip())) for s in earlier]
     before = [move for move in extra if not move.lesson]
     after = [move for move in extra if move.lesson]
     moves = [*before, *(steps[-room:] if room > 0 else []), *after, *rehearsal]

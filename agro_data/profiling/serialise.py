@@ -194,7 +194,7 @@ def _render(
         columns = [c for c in table.columns if (table.name, c.name) in wanted or (table.name, c.name) in linked]
         shown += [(table.name, column.name) for column in columns]
         missing = len(table.columns) - len(columns)
-        parts.append(render(table, columns, [key for key in keys if key.table == table.name], missing, detail))
+        parts.append(render(profile, table, columns, [key for key in keys if key.table == table.name], missing, detail))
     apart = [key for key in keys if style == "mschema" or (style == "compact" and len(key.columns) > 1)]
     if apart:
         parts.append("\n".join(["[Foreign keys]", *map(_key_line, apart)]))
@@ -204,7 +204,12 @@ def _render(
 
 
 def _ddl(
-    table: TableProfile, columns: Sequence[ColumnProfile], keys: Sequence[ForeignKey], missing: int, detail: _Detail
+    _profile: DatabaseProfile,
+    table: TableProfile,
+    columns: Sequence[ColumnProfile],
+    keys: Sequence[ForeignKey],
+    missing: int,
+    detail: _Detail,
 ) -> str:
     entries = [
         (f"{quoted(column.name)} {column.declared_type}".rstrip(), _note(table, column, detail)) for column in columns
@@ -230,21 +235,37 @@ def _ddl(
 
 
 def _compact(
-    table: TableProfile, columns: Sequence[ColumnProfile], keys: Sequence[ForeignKey], missing: int, _detail: _Detail
+    profile: DatabaseProfile,
+    table: TableProfile,
+    columns: Sequence[ColumnProfile],
+    keys: Sequence[ForeignKey],
+    missing: int,
+    _detail: _Detail,
 ) -> str:
-    """`visit(id*, pet_id>pet.id, cost)`: a star marks the primary key, `>` what a column refers to."""
+    """`visit(id*, pet_id>pet, cost)`: a star marks the primary key, `>` what a column refers to: a table's primary
+    key, unless another column is named."""
     refers = {key.columns[0]: key for key in reversed(keys) if len(key.columns) == 1}
     named = [
         spelled(column.name)
         + ("*" if column.name in table.primary_key else "")
-        + (f">{spelled(key.ref_table)}.{spelled(key.ref_columns[0])}" if (key := refers.get(column.name)) else "")
+        + (_target(profile, key) if (key := refers.get(column.name)) else "")
         for column in columns
     ]
     return f"{spelled(table.name)}({', '.join([*named, *([f'... {missing} more'] if missing else [])])})"
 
 
+def _target(profile: DatabaseProfile, key: ForeignKey) -> str:
+    whole = profile.table(key.ref_table).primary_key == key.ref_columns
+    return f">{spelled(key.ref_table)}" + ("" if whole else f".{spelled(key.ref_columns[0])}")
+
+
 def _mschema(
-    table: TableProfile, columns: Sequence[ColumnProfile], _keys: Sequence[ForeignKey], missing: int, detail: _Detail
+    _profile: DatabaseProfile,
+    table: TableProfile,
+    columns: Sequence[ColumnProfile],
+    _keys: Sequence[ForeignKey],
+    missing: int,
+    detail: _Detail,
 ) -> str:
     head = f"# Table: {table.name}" + (f", {said}" if (said := detail.table(table)) else "")
     lines = [
