@@ -72,6 +72,7 @@ def load_tokenizer(path: Path) -> Any:
     from transformers import AutoTokenizer  # noqa: PLC0415
 
     tokenizer = AutoTokenizer.from_pretrained(path)
+    tokenizer.clean_up_tokenization_spaces = False  # it strips spaces before punctuation: no cleaning up of SQL
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer

@@ -78,11 +78,12 @@ def test_no_room_is_forgotten() -> None:
     assert rooms == set(RANK), "add new rooms to ORDER"
 
 
-LIGHT = ["agro_data", "agro_data.pipeline", "agro_data.cli", "agro_data.protocol", "agro_train.definitions"]
+LIGHT = ["agro_data", "agro_data.pipeline", "agro_data.cli", "agro_data.protocol"]
+TRAINING = ["agro_train.definitions", "agro_train.cli", "agro_train.evaluate", "agro_train.promotion"]
 ENVIRONMENT = ["agro_train.sql_env", "agro_train.teachers", "agro_train.rewards", "agro_train.advantages"]
 
 
-@pytest.mark.parametrize("module", [*LIGHT, *ENVIRONMENT])
+@pytest.mark.parametrize("module", [*LIGHT, *TRAINING, *ENVIRONMENT])
 def test_import_loads_no_model_library(module: str) -> None:
     heavy = ("torch", "vllm", "trl", "transformers", "sentence_transformers", "matplotlib", "sklearn")
     code = f"import sys, {module}; print([m for m in {heavy!r} if m in sys.modules])"

@@ -7,21 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from agro_data.cli import data
 from agro_data.config import BuildConfig
 from agro_data.defs.assets import ASSETS
 from agro_data.defs.checks import CHECKS
 from agro_data.defs.jobs import JOBS
 from agro_data.pairs.finding import KINDS
 from agro_data.records import EXAMPLE, REJECTED
+from agro_train.cli import agro
+from agro_train.evaluate import EvaluationConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
 
 NAMES = [
     *(f"`{field.name}`" for field in fields(BuildConfig)),
+    *(f"`{field.name}`" for field in fields(EvaluationConfig)),
     *(f"`{column}`" for column in [*EXAMPLE, *REJECTED]),
-    *(f"`agro {verb}`" for verb in data.commands),
+    *(f"`agro {verb}`" for verb in agro.commands),
     *(f"`{asset.key.to_user_string()}`" for asset in ASSETS),
     *(f"`{next(iter(check.check_keys)).name}`" for check in CHECKS),
     *(f"`{job.name}`" for job in JOBS),
