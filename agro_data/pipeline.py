@@ -183,7 +183,7 @@ def _source(database: Any, config: BuildConfig) -> dict[str, Any]:
     return {
         "db_id": database.db_id,
         "dialect": database.dialect,
-        "path": database.relative_path,
+        "relative_path": database.relative_path,
         "content_hash": database.content_hash,
         "shareable": False,  # nobody has said so; publishing asks (DESIGN section 5)
         "values": config.values,

@@ -114,7 +114,7 @@ def test_the_sources_are_as_they_were(mixed: Mixed) -> None:
 
 
 def test_stored_sql_runs_without_us_and_gives_its_digest(mixed: Mixed) -> None:
-    paths = {db["db_id"]: mixed.folder / db["path"] for db in mixed.result.version.manifest["databases"]}
+    paths = {db["db_id"]: mixed.folder / db["relative_path"] for db in mixed.result.version.manifest["databases"]}
     for row in mixed.examples.iter_rows(named=True):
         answer = run_plainly(paths[row["db_id"]], row)
         assert len(answer) == row["result_rows"], row["sql"]

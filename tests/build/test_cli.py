@@ -83,6 +83,7 @@ def test_explain_and_report(place: Path) -> None:
     explained = agro("explain", example["example_id"], "--out", "out", cwd=place)
     assert explained.returncode == 0, explained.stderr
     assert example["sql"] in explained.stdout
+    assert "Open school.sqlite read-only" in " ".join(explained.stdout.split())
     reported = agro("report", "--out", "out", "--html", "page.html", cwd=place)
     assert reported.returncode == 0, reported.stderr
     index = packed(place / "page.html")[0]
