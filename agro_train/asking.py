@@ -82,7 +82,7 @@ def ask(
 ) -> Reply:
     """What `agent` answers. All SQL runs in the sandbox; the database is only read.
 
-    Raises `ValueError` when no table of the schema fits into the agent's budget.
+    Raises `ConfigError` when no table of the schema fits into the agent's budget.
     """
     [task] = one_question(question, database, cache, evidence).tasks(agent.reading)
     with Sandbox(1, SQL_LIMITS) as sandbox:

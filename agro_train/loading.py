@@ -57,7 +57,9 @@ def load(
     """
     import torch  # noqa: PLC0415
     from transformers import AutoModelForCausalLM  # noqa: PLC0415
+    from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
 
+    disable_progress_bar()  # weights are read in seconds, and a bar in a log is noise
     path = find_folder(name, cache, network=network)
     try:
         module = AutoModelForCausalLM.from_pretrained(path, dtype=getattr(torch, dtype))

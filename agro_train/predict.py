@@ -11,7 +11,7 @@ from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Limits as SqlLimits
 from agro_data.progress import Reporter, silent
-from agro_data.work import write_json
+from agro_data.work import atomic_path, write_json
 from agro_train.agents import Agent
 from agro_train.answers import Answer, answer_with
 from agro_train.decoding import GREEDY, Decoding
@@ -34,7 +34,7 @@ def predict(
     """Answers to all questions, in order, written to `out` (JSONL) as they come.
 
     `out` with answers of the same model, decoding and seed is gone on with. Raises `ConfigError` when it holds those
-    of another, and `ValueError` when a schema does not fit into the agent's budget.
+    of another, and when a schema does not fit into the agent's budget.
     """
     made_by = _identity(agent, decoding, seed)
     known = _known(out, made_by)
@@ -80,5 +80,6 @@ def _known(out: Path, made_by: dict[str, Any]) -> dict[str, Answer]:
         was = f"those of {before['model']}, made with other settings" if before else "not written by this verb"
         raise ConfigError(f"{out}: holds predictions ({was}); give another --out, or remove it")
     whole = [line for line in out.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
-    out.write_text("".join(whole), encoding="utf-8")
+    with atomic_path(out) as temporary:
+        temporary.write_text("".join(whole), encoding="utf-8")
     return {one.example_id: one for one in map(Answer.from_dict, map(json.loads, whole))}

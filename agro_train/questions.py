@@ -56,9 +56,12 @@ class Questions:
     instances: Path | None = None
 
     def tasks(self, reading: Reading) -> list[Task]:
-        """One task for each row, in order. Raises `ValueError` when the budget has no room for any table."""
-        return [
-            make_task(
+        """One task for each row, in order. Raises `ConfigError` when the budget has no room for any table."""
+        return [self._task(row, reading) for row in self.rows]
+
+    def _task(self, row: Row, reading: Reading) -> Task:
+        try:
+            return make_task(
                 row,
                 self.sources[row["db_id"]],
                 self.instances or Path(),
@@ -67,8 +70,8 @@ class Questions:
                 count_tokens=reading.count_tokens,
                 max_turns=reading.turns,
             )
-            for row in self.rows
-        ]
+        except ValueError as error:
+            raise ConfigError(f"{self.name}, {row['place']}: {error}") from error
 
     def first(self, count: int) -> Questions:
         """At most `count` of them, spread over the whole."""

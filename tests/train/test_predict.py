@@ -23,7 +23,7 @@ from agro_train.decoding import Decoding
 from agro_train.evaluate import EvaluationConfig, Scored, compare, evaluate_models, score
 from agro_train.predict import predict
 from agro_train.promotion import decide
-from agro_train.questions import Questions, SeenInTraining, questions_of_file
+from agro_train.questions import Questions, Reading, SeenInTraining, questions_of_file
 from agro_train.runs import ModelRun, NoRun, begin
 from agro_train.settings import SettingsError, settings_from, settings_to
 
@@ -147,6 +147,11 @@ def test_a_model_is_refused_on_what_it_was_trained_on_by_content(questions: Ques
 def test_some_questions_are_spread_over_all(questions: Questions) -> None:
     assert [row["db_id"] for row in questions.first(2).rows] == ["school", "college"]
     assert questions.first(9) is questions
+
+
+def test_a_budget_without_room_is_said_with_its_question(questions: Questions) -> None:
+    with pytest.raises(ConfigError, match=r"questions.json, .*no table fits into 3 tokens"):
+        questions.tasks(Reading(budget=3))
 
 
 def test_questions_without_sql_can_be_asked_and_not_scored(place: Path, tmp_path: Path) -> None:
