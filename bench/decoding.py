@@ -1,8 +1,8 @@
 """Tree decoding beside linear sampling at the same number of leaves: `python -m bench.decoding --model NAME ...`.
 
-Each decoding answers the same questions with the same model, `--together` at a time: 1 gives the seconds of a question
-alone, where the samples of a vote are written side by side and cost little more than one; more give throughput. A prefix
-that several continuations share is read once by all of them: what a tree saves is turns that are written once, and
+Each decoding answers the same questions with the same model, `--together` at a time: 1 gives the seconds of a
+question alone, where the samples of a vote are written side by side and cost little more than one; more give throughput.
+A prefix that several continuations share is read once by all: what a tree saves is turns that are written once, and
 branches that have come to the same result.
 """
 
