@@ -1,9 +1,9 @@
 """Tree decoding beside linear sampling at the same number of leaves: `python -m bench.decoding --model NAME ...`.
 
-Each decoding answers the same questions with the same model, `--together` at a time: 1 gives the seconds of a
-question alone, where the samples of a vote are written side by side and cost little more than one; more give throughput.
-A prefix that several continuations share is read once by all: what a tree saves is turns that are written once, and
-branches that have come to the same result.
+Each decoding answers the same questions with the same model, `--together` at a time. One at a time gives the seconds of
+a question alone, where the samples of a vote are written side by side; more give throughput. A prefix that several
+continuations share is read once by all: what a tree saves is turns that are written once, and branches that have come
+to the same result.
 """
 
 from __future__ import annotations
