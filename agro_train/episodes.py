@@ -12,7 +12,7 @@ import numpy as np
 from agro_data.databases.sandbox import Sandbox
 from agro_data.verify.grade import GoldResults
 from agro_train.rewards import AGRO, Finished, Preset, Reward, reward
-from agro_train.rollouts import Limits, Rollout, roll
+from agro_train.rollouts import Limits, Rollout, finish, start
 from agro_train.sampling import Sampled, Sampler
 from agro_train.sql_env import score
 from agro_train.tasks import Task
@@ -50,9 +50,13 @@ class Player:
 
     def play(self, tasks: Sequence[Task], seeds: Sequence[int]) -> list[Episode]:
         """One episode for each task, in order. `seeds`: one for each; the same give the same episode."""
+        return self.finish([start(task, self.tokenizer, self.limits) for task in tasks], seeds)
+
+    def finish(self, rollouts: Sequence[Rollout], seeds: Sequence[int]) -> list[Episode]:
+        """The episodes that rollouts, wherever they stand, become."""
         started, wrote = time.perf_counter(), self.generation
-        rollouts = roll(
-            tasks,
+        finish(
+            rollouts,
             self.write,
             self.tokenizer,
             self.sandbox,
@@ -61,7 +65,7 @@ class Player:
             limits=self.limits,
         )
         episodes = self._scored(rollouts)
-        self._account(started, wrote)
+        self.environment += time.perf_counter() - started - (self.generation - wrote)
         return episodes
 
     def write(
@@ -79,9 +83,6 @@ class Player:
         return [
             Episode(one, finished, reward(finished, self.preset)) for one, finished in zip(rollouts, found, strict=True)
         ]
-
-    def _account(self, started: float, wrote: float) -> None:
-        self.environment += time.perf_counter() - started - (self.generation - wrote)
 
 
 def measures(episodes: Sequence[Episode]) -> dict[str, float]:

@@ -106,11 +106,20 @@ class GrpoConfig:
     # credit
     advantage: Estimator = "grpo"
     gamma: float = 0.95
-    omega: float = 1.0
+    omega: float = 1.0  # of GiGPO's step advantage
+    spa_alpha: float = 1.0
+    spa_beta: float = 0.5
+    spa_learning_rate: float = 1e-3
+    spa_updates: int = 4  # of the progress head, each batch
+    pav_rollouts: int = 4  # from each prefix
+    pav_groups: int = 2  # at most so many groups a step
+    pav_best_of: int = 4
+    pav_alpha: float = 3.0
     # what is kept
     save_steps: int = 10
     keep: int = 2
     log_steps: int = 1
+    kl_every: int = 10  # steps between two looks at the distance from the model before; 0: none, and no copy of it
     tensorboard: bool = True
 
     def __post_init__(self) -> None:
@@ -237,10 +246,12 @@ def _learn(
         return replace(questions, rows=tuple(rows[key] for key in keys)).tasks(reading)
 
     checkpoint = last_checkpoint(draft.path / CHECKPOINTS)
-    selection = _select(config, list(rows), make, player, draft, report)
+    with trainer.accelerator.main_process_first():  # the others read what it has chosen
+        selection = _select(config, list(rows), make, player, draft, report)
     kept = replace(questions, rows=tuple(rows[key] for key in selection.kept))
     tasks = {task.example_id: task for task in make(selection.kept)}
     trainer.schedule = [tasks[key] for key in schedule(selection.kept, len(trainer.train_dataset), config.seed)]
+    trainer.spares = [tasks[key] for key in selection.kept]
     step = int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
     forget_metrics(draft.metrics, after=step)
     started = time.monotonic()

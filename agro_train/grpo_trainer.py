@@ -7,20 +7,26 @@ its group; every process plays whole groups.
 
 from __future__ import annotations
 
+import copy
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from transformers import PrinterCallback, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
+from trl.trainer.utils import add_fused_lm_head
 
 from agro_data.fingerprint import seed_of
-from agro_train.credit import Credit, of_rollouts, of_states, token_advantages
+from agro_train.advantages import informative
+from agro_train.credit import Credit, of_progress, of_rollouts, of_states, token_advantages
 from agro_train.episodes import Episode, Player, measures
 from agro_train.loading import LanguageModel
+from agro_train.progress import ProgressHead, last_states
+from agro_train.provers import Provers, of_provers
 from agro_train.runs import Draft, append_metrics
 from agro_train.sampling import EngineSampler, ModuleSampler, Sampler
 from agro_train.tasks import Task
@@ -30,7 +36,6 @@ if TYPE_CHECKING:
     from agro_train.grpo import GrpoConfig
 
 Report = Callable[[dict[str, Any]], object]
-Estimate = Callable[["AgenticTrainer", Sequence[Episode], Sequence[str]], Credit]
 
 _OURS = {  # names of TRL's own figures that go into the log
     "loss": "loss",
@@ -44,52 +49,47 @@ _OURS = {  # names of TRL's own figures that go into the log
 
 
 class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
-    """`player` plays the tasks named by `schedule`; `estimate` gives each turn its credit.
+    """`player` plays the tasks of `schedule`; each token gets the advantage that `config.advantage` gives its turn.
 
-    `spare` gives another task for a group that taught nothing, `resample` times at most (DAPO's dynamic sampling).
+    `reference` is the model before training, for the distance from it that is logged. A group that taught nothing is
+    replaced by another task of `spares`, `config.resample` times at most (DAPO's dynamic sampling, 2503.14476).
     """
 
     def __init__(
         self,
-        *,
-        model: Any,
-        args: GRPOConfig,
-        tokenizer: Any,
+        config: GrpoConfig,
+        model: LanguageModel,
         player: Player,
-        estimate: Estimate,
-        slots: int,
-        seed: int,
-        sample_batch: int,
-        peft_config: Any = None,
-        callbacks: Sequence[TrainerCallback] = (),
+        args: GRPOConfig,
+        callbacks: Sequence[TrainerCallback],
     ) -> None:
+        watched = config.kl_every and not config.beta
+        self.reference = _frozen(model.network, config.temperature) if watched and not config.lora else None
+        slots = config.steps // config.iterations * config.prompts_per_step * args.world_size
         super().__init__(
-            model=model,
+            model=model.network,
             reward_funcs=[_logged(term.name) for term in player.preset.terms],
             args=args,
             train_dataset=Dataset.from_dict({"prompt": [str(slot) for slot in range(slots)]}),
-            processing_class=tokenizer,
-            peft_config=peft_config,
+            processing_class=model.tokenizer,
+            peft_config=_lora(config),
             callbacks=list(callbacks),
             rollout_func=lambda slots, _: self._play(slots),
         )
+        self.config = config
         self.player = player
-        self.estimate = estimate
         self.schedule: Sequence[Task] = ()
-        self.seed = seed
+        self.spares: Sequence[Task] = ()
         self.episodes: list[Episode] = []
         self.groups: list[str] = []
-        player.sampler = self._sampler(tokenizer, sample_batch)
+        self.resampled = 0
+        player.sampler = self._sampler(model.tokenizer)
+        self.head = self._progress_head() if config.advantage == "spa" else None
 
-    def sync_engine(self) -> None:
-        """Give vLLM's engine the weights as they are now; before each step TRL does so itself."""
-        if self.use_vllm:
-            self.vllm_generation.sync_weights()
-
-    def _sampler(self, tokenizer: Any, batch: int) -> Sampler:
+    def _sampler(self, tokenizer: Any) -> Sampler:
         if self.use_vllm:
             return EngineSampler(self.vllm_generation.llm, tokenizer)
-        sampler = ModuleSampler(self.accelerator.unwrap_model(self.model), tokenizer, batch)
+        sampler = ModuleSampler(self.accelerator.unwrap_model(self.model), tokenizer, self.config.sample_batch)
 
         def sample(*given: Any, **settings: Any) -> Any:
             with self.accelerator.autocast():
@@ -97,13 +97,16 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
 
         return sample
 
+    # --- rollouts ------------------------------------------------------------------------------------------------
+
     def _play(self, slots: Sequence[str]) -> dict[str, Any]:
-        """TRL's rollout function: `slots` (rollouts of this process) name places in the schedule."""
-        step, rank = self.state.global_step, self.accelerator.process_index
+        """TRL's rollout function: `slots` (one for each rollout of this process) name places in the schedule."""
         tasks = [self.schedule[int(slot)] for slot in slots]
-        seeds = [seed_of("grpo", self.seed, step, rank, row) for row in range(len(slots))]
         self.groups = list(slots)
-        self.episodes = self.player.play(tasks, seeds)
+        self.episodes = self.player.play(tasks, [self._seed(row) for row in range(len(slots))])
+        self.resampled = 0
+        for attempt in range(1, 1 + self.config.resample):
+            self._replace_idle(attempt)
         tokens = [episode.rollout.tokens for episode in self.episodes]
         return {
             "prompt_ids": [one.prompt for one in tokens],
@@ -113,15 +116,105 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
             "terms": [dict(episode.reward.terms) for episode in self.episodes],
         }
 
+    def _replace_idle(self, attempt: int) -> None:
+        """Play another task in the place of each group whose rewards are all the same."""
+        telling = informative([episode.reward.total for episode in self.episodes], self.groups)
+        rows = [row for row, useful in enumerate(telling) if not useful]
+        chosen = {
+            group: self.spares[self._seed("spare", attempt, group) % len(self.spares)]
+            for group in {self.groups[row] for row in rows}
+        }
+        tasks = [chosen[self.groups[row]] for row in rows]
+        again = self.player.play(tasks, [self._seed("again", attempt, row) for row in rows])
+        for row, episode in zip(rows, again, strict=True):
+            self.episodes[row] = episode
+        self.resampled += len(chosen)
+
+    def _seed(self, *place: object) -> int:
+        """Of the step, so that a run that is continued draws what it would have drawn."""
+        return seed_of("grpo", self.config.seed, self.state.global_step, self.accelerator.process_index, *place)
+
+    # --- credit --------------------------------------------------------------------------------------------------
+
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
-        credit = self.estimate(self, self.episodes, self.groups)
-        width = output["completion_ids"].size(1)
-        found = torch.from_numpy(token_advantages(self.episodes, credit, width))
+        credit = self._credit()
+        found = torch.from_numpy(token_advantages(self.episodes, credit, output["completion_ids"].size(1)))
         output["advantages"] = found.to(output["advantages"])
-        for name, value in {**measures(self.episodes), **credit.facts}.items():
+        facts = {
+            **measures(self.episodes),
+            **credit.facts,
+            "resampled_groups": self.resampled,
+            **self._distance(output),
+        }
+        for name, value in facts.items():
             self._metrics["train"][f"agro/{name}"].append(value)
         return output
+
+    def _credit(self) -> Credit:
+        config, episodes, groups = self.config, self.episodes, self.groups
+        if config.advantage == "gigpo":
+            return of_states(episodes, groups, config.scale, gamma=config.gamma, omega=config.omega)
+        if config.advantage == "pav":
+            provers = Provers(config.pav_rollouts, config.pav_groups, config.pav_best_of, config.pav_alpha)
+            return of_provers(episodes, groups, config.scale, self.player, provers, self._seed("provers"))
+        if self.head is not None:
+            states = last_states(self.accelerator.unwrap_model(self.model), episodes, config.micro_batch)
+            parts, loss = self.head.contributions(states, episodes, lambda grad: self.accelerator.reduce(grad, "mean"))
+            credit = of_progress(
+                episodes,
+                groups,
+                parts,
+                scale=config.scale,
+                gamma=config.gamma,
+                alpha=config.spa_alpha,
+                beta=config.spa_beta,
+            )
+            return Credit(credit.turns, {**credit.facts, "progress_loss": loss})
+        return of_rollouts(episodes, groups, config.scale)
+
+    def _distance(self, output: Mapping[str, Any]) -> dict[str, float]:
+        """KL of the policy from the model it was before, on the agent's tokens, by the estimator k3; every so often."""
+        every = self.config.kl_every
+        if self.config.beta or not every or self.state.global_step % every:
+            return {}
+        ids = torch.cat([output["prompt_ids"], output["completion_ids"]], dim=1)
+        attention = torch.cat([output["prompt_mask"], output["completion_mask"]], dim=1)
+        module = self.accelerator.unwrap_model(self.model)
+        with torch.no_grad(), module.disable_adapter() if self.reference is None else nullcontext():
+            before, _, _ = self._get_per_token_logps_and_entropies(
+                self.reference or module, ids, attention, output["completion_ids"].size(1), self.config.micro_batch
+            )
+        mask = output["completion_mask"] * output["tool_mask"]
+        ratio = before - output["sampling_per_token_logps"]
+        return {"kl": float(((ratio.exp() - ratio - 1) * mask).sum() / mask.sum().clamp(min=1))}
+
+    def _progress_head(self) -> ProgressHead:
+        config = self.config
+        return ProgressHead(
+            self.model.config.get_text_config().hidden_size,
+            self.accelerator.device,
+            learning_rate=config.spa_learning_rate,
+            updates=config.spa_updates,
+            seed=config.seed,
+        )
+
+    def _save_optimizer_and_scheduler(self, output_dir: str) -> None:
+        super()._save_optimizer_and_scheduler(output_dir)
+        if self.head is not None and self.args.should_save:
+            self.head.save(Path(output_dir))
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        super()._load_optimizer_and_scheduler(checkpoint)
+        if self.head is not None and checkpoint is not None:
+            self.head.load(Path(checkpoint))
+
+
+def _frozen(module: Any, temperature: float) -> Any:
+    """A copy that is not trained and gives log-probabilities as TRL asks for them."""
+    copied = copy.deepcopy(module).eval().requires_grad_(False)
+    add_fused_lm_head(copied, temperature=temperature)
+    return copied
 
 
 def _logged(name: str) -> Callable[..., list[float]]:
@@ -215,29 +308,9 @@ def make_trainer(config: GrpoConfig, model: LanguageModel, player: Player, draft
         report_to=["tensorboard"] if config.tensorboard else [],
         disable_tqdm=True,
     )
-    trainer = AgenticTrainer(
-        model=model.network,
-        args=args,
-        tokenizer=model.tokenizer,
-        player=player,
-        estimate=estimator(config),
-        slots=config.steps // config.iterations * config.prompts_per_step * args.world_size,
-        seed=config.seed,
-        sample_batch=config.sample_batch,
-        peft_config=_lora(config),
-        callbacks=[log],
-    )
+    trainer = AgenticTrainer(config, model, player, args, [log])
     trainer.remove_callback(PrinterCallback)  # what it prints, `log` reports
     return trainer
-
-
-def estimator(config: GrpoConfig) -> Estimate:
-    """How these settings give credit."""
-    if config.advantage == "gigpo":
-        return lambda _, episodes, groups: of_states(
-            episodes, groups, config.scale, gamma=config.gamma, omega=config.omega
-        )
-    return lambda _, episodes, groups: of_rollouts(episodes, groups, config.scale)
 
 
 def save(trainer: AgenticTrainer, tokenizer: Any, folder: Path) -> None:

@@ -53,6 +53,21 @@ def roll(
     A rollout that has no room left for a turn ends truncated.
     """
     rollouts = [start(task, tokenizer, limits) for task in tasks]
+    finish(rollouts, sampler, tokenizer, sandbox, seeds=seeds, temperature=temperature, limits=limits)
+    return rollouts
+
+
+def finish(
+    rollouts: Sequence[Rollout],
+    sampler: Sampler,
+    tokenizer: Any,
+    sandbox: Sandbox,
+    *,
+    seeds: Sequence[int],
+    temperature: float,
+    limits: Limits = Limits(),
+) -> None:
+    """Go on with rollouts, wherever they stand, until all have ended."""
     for turn in range(limits.turns):
         going = [(one, seed) for one, seed in zip(rollouts, seeds, strict=True) if one.env.outcome is None]
         if not going:
@@ -66,13 +81,24 @@ def roll(
             temperature=temperature,
             limits=limits,
         )
-    return rollouts
 
 
 def start(task: Task, tokenizer: Any, limits: Limits = Limits()) -> Rollout:
     """A rollout before its first turn."""
     env = SqlEnv(max_turns=limits.turns, bounds=limits.bounds)
     return Rollout(env, Tokens(encode_prompt(env.reset(task), tokenizer)))
+
+
+def prefix(rollout: Rollout, turns: int) -> Rollout:
+    """A rollout as it stood before its turn number `turns` (from 0), which another turn may follow."""
+    env = SqlEnv(max_turns=rollout.env.max_turns, bounds=rollout.env.bounds)
+    if rollout.env.task is None or turns > len(rollout.env.looks):
+        raise ValueError(f"a rollout with {len(rollout.env.looks)} observations has no prefix of {turns} turns")
+    env.reset(rollout.env.task)
+    env.steps, env.looks = rollout.env.steps[:turns], rollout.env.looks[:turns]
+    whole = rollout.tokens
+    end = whole.turns.index(turns) if turns in whole.turns else len(whole.ids)
+    return Rollout(env, Tokens(whole.prompt, whole.ids[:end], whole.turns[:end], whole.logprobs[:end]))
 
 
 def advance(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,10 @@ from train.tiny import make_tiny_model
 from agro_data.databases.catalog import find_databases
 from agro_data.publish.read import Version
 from agro_data.records import EXAMPLE
+from agro_train.loading import load
+from agro_train.questions import Reading, questions_of_version
+from agro_train.sampling import Sampled
+from agro_train.tokens import encode, encode_prompt
 
 COLUMNS = {
     "school": ("name", "city", "founded"),
@@ -62,6 +67,21 @@ def make_corpus(folder: Path, golds: Sequence[str] = (), **manifest: Any) -> Ver
     return Version(path)
 
 
+class Scripted:
+    """A sampler that writes what `script` says to the text so far and the seed."""
+
+    def __init__(self, tokenizer: Any, script: Callable[[str, int], str]) -> None:
+        self.tokenizer = tokenizer
+        self.script = script
+
+    def __call__(
+        self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int]
+    ) -> list[Sampled]:
+        texts = [self.script(self.tokenizer.decode(ids), seed) for ids, seed in zip(prefixes, seeds, strict=True)]
+        turns = [encode(text, self.tokenizer) for text in texts]
+        return [Sampled(ids[:max_tokens], [-0.5] * len(ids[:max_tokens]), len(ids) > max_tokens) for ids in turns]
+
+
 def _all() -> list[tuple[str, str]]:
     return [(table, column) for table, columns in COLUMNS.items() for column in columns]
 
@@ -82,29 +102,32 @@ def _row(number: int, question: str, sql: str) -> dict[str, Any]:
     }
 
 
-def make_writer(folder: Path, texts: Sequence[str] = TURNS, steps: int = 80) -> Path:
+def make_writer(folder: Path, prompts: Sequence[str], texts: Sequence[str] = TURNS, steps: int = 60) -> Path:
     """The tiny model, taught for a moment to write one of `texts`: some of its turns are well formed, others not."""
     import torch
 
-    from agro_train.loading import load
-
     model = load(str(make_tiny_model(folder)), folder)
-    start = model.tokenizer("<|assistant|>", add_special_tokens=False)["input_ids"]
-    turns = [start + model.tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
-    longest = max(map(len, turns))
-    inputs = torch.tensor([turn + [0] * (longest - len(turn)) for turn in turns])
-    ignored = torch.arange(longest) >= torch.tensor([[len(turn)] for turn in turns])
+    rows = [
+        (encode_prompt(prompt, model.tokenizer), encode(text, model.tokenizer))
+        for prompt, text in zip(itertools.cycle(prompts), texts, strict=False)
+    ]
+    longest = max(len(prompt) + len(turn) for prompt, turn in rows)
+    inputs = torch.tensor([[*prompt, *turn, *[0] * (longest - len(prompt) - len(turn))] for prompt, turn in rows])
+    labels = torch.full_like(inputs, -100)
+    for row, (prompt, turn) in enumerate(rows):
+        labels[row, len(prompt) : len(prompt) + len(turn)] = torch.tensor(turn)
     optimizer = torch.optim.AdamW(model.network.parameters(), lr=1e-2)
-    generator = torch.Generator().manual_seed(0)
     for _ in range(steps):
-        prompts = torch.randint(0, 300, (len(texts), 300), generator=generator)  # whatever the prompt says
-        places = torch.arange(300 + longest) + torch.randint(0, 400, (1,), generator=generator)
-        labels = torch.cat([torch.full_like(prompts, -100), inputs.masked_fill(ignored, -100)], dim=1)
-        out = model.network(
-            input_ids=torch.cat([prompts, inputs], dim=1), position_ids=places.expand(len(texts), -1), labels=labels
-        )
+        loss = model.network(input_ids=inputs, labels=labels).loss
         optimizer.zero_grad()
-        out.loss.backward()
+        loss.backward()
         optimizer.step()
     model.network.save_pretrained(folder)
     return folder
+
+
+def prompts_of(version: Version, turns: int = 4) -> list[str]:
+    """The prompts of a corpus made by `make_corpus`."""
+    root = version.path.parents[1]
+    questions = questions_of_version(version, root / "databases", root / "cache", "train")
+    return [task.prompt for task in questions.tasks(Reading(turns=turns))]

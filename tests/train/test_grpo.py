@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import signal
@@ -14,12 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from train.small import make_corpus, make_writer
+from train.small import Scripted, make_corpus, make_writer, prompts_of
 
 from agro_data.protocol import wrap_observation
 from agro_data.publish.read import Version
 from agro_train import grpo
 from agro_train.grpo import GrpoConfig, train
+from agro_train.loading import load
+from agro_train.prompts import BadGolds
+from agro_train.questions import SeenInTraining
 from agro_train.settings import SettingsError, settings_from, settings_to
 from agro_train.tokens import encode
 
@@ -30,8 +34,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Version:
 
 
 @pytest.fixture(scope="module")
-def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_writer(tmp_path_factory.mktemp("writer"))
+def writer(corpus: Version, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_writer(tmp_path_factory.mktemp("writer"), prompts_of(corpus))
 
 
 @pytest.fixture
@@ -81,8 +85,18 @@ def test_a_run_is_made_measured_and_found_again(config: GrpoConfig) -> None:
 
 
 def test_what_is_learnt_from_is_what_the_agent_wrote(config: GrpoConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The loss mask leaves out exactly the environment's turns, and tokens are those that were sampled."""
+    """The loss mask leaves out exactly the environment's turns, and tokens are those that were sampled.
+
+    The agent is scripted: it looks once or twice, then answers, each in its own way.
+    """
     from agro_train.grpo_trainer import AgenticTrainer
+
+    def script(text: str, seed: int) -> str:
+        looks = text.count("</observation>")
+        action = "sql" if looks == 0 or (looks == 1 and seed % 2) else "solution"
+        return f"<think>{seed % 7}</think><{action}>SELECT {'name' if seed % 3 else 'city'} FROM school</{action}>"
+
+    monkeypatch.setattr(AgenticTrainer, "_sampler", lambda _, tokenizer: Scripted(tokenizer, script))
 
     seen: list[tuple[dict[str, Any], list[Any], Any]] = []
     real = AgenticTrainer._generate_and_score_completions
@@ -93,7 +107,7 @@ def test_what_is_learnt_from_is_what_the_agent_wrote(config: GrpoConfig, monkeyp
         return output
 
     monkeypatch.setattr(AgenticTrainer, "_generate_and_score_completions", spy)
-    train(replace(config, steps=4))
+    train(replace(config, turn_tokens=200, rollout_tokens=900))
     observed = 0
     for output, episodes, tokenizer in seen:
         mask = output["completion_mask"] * output["tool_mask"]
@@ -104,11 +118,77 @@ def test_what_is_learnt_from_is_what_the_agent_wrote(config: GrpoConfig, monkeyp
             assert int(output["completion_mask"][row].sum() - mask[row].sum()) == told
             sampled = output["sampling_per_token_logps"][row]
             assert bool((sampled[mask[row] == 0] == 0).all())
-            assert bool((sampled[mask[row] == 1] <= 0).all())
+            assert bool((sampled[mask[row] == 1] == -0.5).all())
             assert bool((output["advantages"][row][mask[row] == 0] == 0).all())
             text = tokenizer.decode(output["completion_ids"][row][output["completion_mask"][row] == 1])
             assert all(wrap_observation(answer) in text for answer in answers)
-    assert observed > 0
+    assert observed >= 2 * 2 * 8  # in two steps of two groups of eight
+
+
+@pytest.mark.parametrize(
+    ("changes", "figures"),
+    [
+        ({"advantage": "gigpo", "loss_type": "dr_grpo", "scale": "none"}, ["anchor_share"]),
+        ({"advantage": "spa", "loss_type": "grpo"}, ["progress_loss"]),
+        ({"advantage": "pav", "pav_rollouts": 2}, ["proved_groups"]),
+        (
+            {"resample": 2, "reward": "reex", "lora": 4},
+            ["resampled_groups", "reward/entity", "kl"],
+        ),
+        ({"beta": 0.05, "reward": "arctic"}, ["kl", "reward/executes"]),
+        ({"precision": "mixed", "gradient_checkpointing": True}, ["kl"]),
+        ({"iterations": 2, "save_steps": 2}, ["clip_ratio"]),
+    ],
+)
+def test_every_way_of_learning_runs(config: GrpoConfig, changes: dict[str, Any], figures: list[str]) -> None:
+    run = train(replace(config, **{"learning_rate": 1e-2, "steps": 2, **changes}))
+    first, second = run.metrics()
+    assert all(figure in first for figure in figures)
+    assert all(math.isfinite(value) for line in (first, second) for value in line.values() if value != "grpo")
+    assert run.manifest["parameters_moved"]["moved"] == any(line["grad_norm"] > 0 for line in (first, second))
+    assert load(str(run.model), Path("unused")).framing == "chat"
+
+
+def test_the_distance_from_the_model_before_grows(config: GrpoConfig) -> None:
+    lines = list(train(replace(config, steps=3, kl_every=1, learning_rate=1e-2)).metrics())
+    assert lines[0]["kl"] == pytest.approx(0, abs=1e-5)
+    moved = next(place for place, line in enumerate(lines) if line["grad_norm"] > 0)
+    assert lines[-1]["kl"] > 1e-4
+    assert moved < 2
+
+
+def test_prompts_are_chosen_once_and_counted(config: GrpoConfig) -> None:
+    """The writer is hardly ever right: only the lowest bound keeps prompts, and what was left out is said."""
+    settings = replace(config, select_rollouts=2, solve_rate_low=0.0, solve_rate_high=1.0, prompts=3)
+    facts = train(settings).manifest["selection"]
+    assert (facts["kept"], facts["tried"]) == (3, 9)
+    with pytest.raises(SettingsError, match="0 of 9 candidates"):
+        train(replace(settings, solve_rate_low=1.0))
+
+
+def test_no_step_is_taken_while_a_gold_fails(writer: Path, config: GrpoConfig, tmp_path: Path) -> None:
+    broken = make_corpus(tmp_path / "broken", golds=["SELECT ghost FROM school", "SELECT name FROM school WHERE 1 = 0"])
+    settings = replace(config, corpus=str(broken.path), databases=str(tmp_path / "broken" / "databases"), prompts=20)
+    with pytest.raises(BadGolds, match="2 examples") as told:
+        train(settings)
+    assert "0000000000000009" in str(told.value)
+    assert "000000000000000a" in str(told.value)
+    selection = train(replace(settings, bad_golds="drop", steps=1)).manifest["selection"]
+    assert (selection["bad_golds"], selection["kept"]) == (2, 9)
+
+
+def test_a_parent_gives_its_history_and_must_read_alike(config: GrpoConfig, corpus: Version, tmp_path: Path) -> None:
+    parent = train(replace(config, steps=1, name="first"))
+    child = train(replace(config, steps=1, model="first"))
+    assert child.manifest["parent"] == parent.name
+    assert child.manifest["base_sha256"] == parent.manifest["base_sha256"]
+    assert child.manifest["databases"] == parent.manifest["databases"]
+    with pytest.raises(SettingsError, match="budget=500, turns=4; found 'compact', 400, 4"):
+        train(replace(config, model="first", budget=400))
+    held = make_corpus(tmp_path / "held", split={"mark": "", "databases": {"school": "test"}})
+    with pytest.raises(SeenInTraining, match="holds back"):
+        train(replace(config, model="first", corpus=str(held.path)))
+    assert train(replace(config, model="first", corpus=str(held.path), allow_evaluated=True, steps=1)).path.is_dir()
 
 
 @pytest.mark.slow

@@ -1,0 +1,83 @@
+"""PAV (2410.08146): what a turn is worth to another policy, the prover, which goes on from where the turn left off.
+
+The prover is best-of-k of the policy itself: with Q the chance that the policy ends right from a prefix, its own is
+1 - (1 - Q)^k. Q is the share of a few rollouts. They are played only for groups whose rewards are all the same, from
+which GRPO itself learns nothing (our decision, METHODS 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from agro_data.fingerprint import seed_of
+from agro_train.advantages import (
+    Floats,
+    Scale,
+    effective_rewards,
+    group_advantages,
+    informative,
+    pav,
+    prover_value,
+)
+from agro_train.credit import Credit, of_rollouts
+from agro_train.episodes import Episode, Player
+from agro_train.rollouts import Rollout, prefix
+
+
+@dataclass(frozen=True)
+class Provers:
+    """`rollouts` from each prefix, of at most `groups` groups a step; `best_of` is k, `alpha` weighs the prover."""
+
+    rollouts: int = 4
+    groups: int = 2
+    best_of: int = 4
+    alpha: float = 3.0
+
+
+def of_provers(
+    episodes: Sequence[Episode], groups: Sequence[str], scale: Scale, player: Player, provers: Provers, seed: int
+) -> Credit:
+    """GRPO's credit; where that is nothing, Q + alpha * A of each turn against the other turns of its group."""
+    credit = of_rollouts(episodes, groups, scale)
+    telling = informative([episode.reward.total for episode in episodes], groups)
+    same = list(dict.fromkeys(group for group, useful in zip(groups, telling, strict=True) if not useful))
+    proved = 0
+    for group in same[: provers.groups]:
+        members = [place for place, name in enumerate(groups) if name == group]
+        values = values_of([episodes[place] for place in members], player, provers, seed_of(seed, group))
+        effective = [_effective(own, provers) for own in values]
+        lengths = [len(own) for own in effective]
+        flat = group_advantages(np.concatenate(effective), [group] * sum(lengths), scale)
+        proved += bool(np.any(flat))
+        for place, turns in zip(members, np.split(flat, np.cumsum(lengths)[:-1]), strict=True):
+            credit.turns[place] = turns
+    return Credit(credit.turns, {**credit.facts, "proved_groups": float(proved)})
+
+
+def values_of(episodes: Sequence[Episode], player: Player, provers: Provers, seed: int) -> list[Floats]:
+    """For each episode of one group the policy's chance to end right: at the prompt, then after each turn (turns + 1,).
+
+    The prompt is one state for all; after its last turn an episode has ended, right or not.
+    """
+    starts: list[tuple[int, int]] = [(0, 0)]
+    starts += [(number, turn) for number, episode in enumerate(episodes) for turn in range(1, episode.turns)]
+    many: list[Rollout] = [
+        prefix(episodes[number].rollout, turn) for number, turn in starts for _ in range(provers.rollouts)
+    ]
+    ends = player.finish(many, [seed_of("prover", seed, place) for place in range(len(many))])
+    right = np.array([end.finished.right for end in ends], dtype=np.float64).reshape(len(starts), provers.rollouts)
+    chance = dict(zip(starts, prover_value(right.sum(axis=1), np.full(len(starts), provers.rollouts)), strict=True))
+    return [
+        np.array(
+            [chance[0, 0], *(chance[number, turn] for turn in range(1, episode.turns)), float(episode.finished.right)]
+        )
+        for number, episode in enumerate(episodes)
+    ]
+
+
+def _effective(values: Floats, provers: Provers) -> Floats:
+    """Q + alpha * A of each turn; `values` are of the policy, one more than there are turns."""
+    return effective_rewards(values[1:], pav(1 - (1 - values) ** provers.best_of), provers.alpha)
