@@ -53,7 +53,7 @@ class ColdStartModelConfig(dg.Config):
     epochs: float = Field(1.0, description="Passes over the trajectories; 1 or 2.")
     learning_rate: float = Field(2e-4, description="The highest; it falls as a cosine.")
     batch: int = Field(8, description="Trajectories of a step.")
-    micro_batch: int = Field(8, description="Of these, how many go through the model together.")
+    micro_batch: int = Field(4, description="Of these, how many go through the model together.")
     lora: int = Field(0, description="Rank of adapters; 0 trains every weight.")
     precision: str = Field("mixed", description="mixed, bfloat16 or float32.")
     settings: dict[str, Any] = Field({}, description=FURTHER.format("cold_start"))

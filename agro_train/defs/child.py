@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ from agro_train.defs.follow import following
 from agro_train.guarded import PATIENCE
 from agro_train.telling import figures
 
+QUIET = {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}  # bars are for terminals: logs hold lines
 TERMINATION = PATIENCE + 20  # seconds: longer than the guard waits before it ends the program
 
 
@@ -26,6 +30,11 @@ def program(module: str, *arguments: str, processes: int = 1) -> list[str]:
     """The command that runs `module` of this project, on several GPUs by accelerate with a process for each."""
     several = ["accelerate.commands.launch", "--num_processes", str(processes), "--module"]
     return [python(), "-m", *(several if processes > 1 else []), module, *arguments]
+
+
+def module_of(command: Sequence[str]) -> str:
+    """The module of this project that a command runs."""
+    return next((part for part in command if part.startswith("agro_train.")), command[0])
 
 
 def run_child(
@@ -48,18 +57,26 @@ def run_child(
             context.log_event(dg.AssetObservation(context.asset_key, metadata={**drawn, "step": line.get("step", 0)}))
 
     guarded = [sys.executable, "-m", "agro_train.guarded", *command]
-    if metrics is None:
-        done = pipes.run(context=context, command=guarded, env=env)
-    else:
-        with following(metrics, show):
-            done = pipes.run(context=context, command=guarded, env=env)
+    with warnings.catch_warnings(), following(metrics, show) if metrics is not None else nullcontext():
+        for kind in (dg.PreviewWarning, DeprecationWarning):  # of what Dagster does with itself
+            warnings.simplefilter("ignore", kind)
+        done = pipes.run(context=context, command=guarded, env={**QUIET, **(env or {})})
     messages = [message for message in done.get_custom_messages() if isinstance(message, dict)]
     status = messages[-1]["status"] if messages else None
     if status != 0:
         errors = messages[-1]["errors"] if messages else []
         raise dg.Failure(
-            description=f"{command[2]} ended with status {status}: {errors[-1] if errors else 'it said nothing'}",
+            description=f"{module_of(command)} {how_it_ended(status, errors)}",
             metadata={"last lines": dg.MetadataValue.md("```\n" + "\n".join(errors) + "\n```")},
             allow_retries=False,
         )
     return str(messages[-1]["last"])
+
+
+def how_it_ended(status: int | None, errors: Sequence[str]) -> str:
+    """How a program ended that did not end well."""
+    if status == -signal.SIGKILL:
+        return "was killed: most likely memory ran out; take a smaller micro_batch, or end what else is running"
+    if status is not None and status < 0:
+        return f"was ended by signal {-status}"
+    return f"ended with status {status}: {errors[-1] if errors else 'it said nothing'}"

@@ -49,8 +49,13 @@ def test_the_graph_is_the_one_we_mean() -> None:
 
 def test_the_chain_reads_left_to_right() -> None:
     graph = defs.resolve_asset_graph()
-    for left, right in itertools.pairwise(graph.toposorted_asset_keys):
-        assert left in graph.get(right).parent_keys
+    keys = graph.toposorted_asset_keys
+    for group, first in (("corpus", "nothing"), ("training", "corpus")):
+        chain = [key for key in keys if graph.get(key).group_name == group]
+        for left, right in itertools.pairwise(chain):
+            assert left in graph.get(right).parent_keys
+        parents = {parent.to_user_string() for parent in graph.get(chain[0]).parent_keys}
+        assert (parents or {"nothing"}) == {first}
 
 
 def test_every_asset_and_check_says_what_it_is() -> None:

@@ -14,7 +14,7 @@ import pytest
 from train.scripted_job import scripted_model
 from train.test_guarded import NASTY, ended, started
 
-from agro_train.defs.child import program
+from agro_train.defs.child import how_it_ended, module_of, program
 from agro_train.defs.follow import Tail
 from agro_train.runs import append_metrics
 from agro_train.telling import figures, said
@@ -92,6 +92,13 @@ def test_cancelling_the_run_ends_every_child(number: signal.Signals, tmp_path: P
     run.send_signal(number)
     assert run.wait(timeout=60) != 0
     assert ended([*stubborn, *family])
+
+
+def test_a_program_that_is_killed_is_told_from_one_that_fails() -> None:
+    assert module_of(["python", "-m", "agro_train.grpo", "--config", "c.json"]) == "agro_train.grpo"
+    assert "memory ran out" in how_it_ended(-signal.SIGKILL, ["a warning"])
+    assert how_it_ended(-signal.SIGSEGV, ["a warning"]) == "was ended by signal 11"
+    assert how_it_ended(2, ["first", "last"]) == "ended with status 2: last"
 
 
 def test_a_draft_that_goes_on_is_followed_from_where_it_was(tmp_path: Path) -> None:

@@ -1,0 +1,74 @@
+"""The example files of run config: they fit the job, and the programs' settings, and say what the defaults are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from dagster import validate_run_config
+
+from agro_train.cold_start import ColdStartConfig
+from agro_train.definitions import defs
+from agro_train.defs.assets import ColdStartModelConfig, GrpoModelConfig, ModelEvaluationConfig, TrajectoriesConfig
+from agro_train.evaluate import EvaluationConfig
+from agro_train.finetuning import FineTuning
+from agro_train.grpo import GrpoConfig
+from agro_train.settings import settings_from
+
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+FILES = sorted(CONFIGS.glob("*.yaml"))
+SCHEMAS = {
+    "cold_start_trajectories": TrajectoriesConfig,
+    "cold_start_model": ColdStartModelConfig,
+    "grpo_model": GrpoModelConfig,
+    "model_evaluation": ModelEvaluationConfig,
+}
+
+
+def read(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return content
+
+
+def of_op(config: dict[str, Any], op: str) -> dict[str, Any]:
+    """What the asset gives to its program: its own settings, and the further ones."""
+    given = dict(config["ops"].get(op, {}).get("config", {}))
+    return given | given.pop("settings", {})
+
+
+def test_there_are_examples_for_a_cpu_a_gpu_and_eight() -> None:
+    assert [path.stem for path in FILES] == ["train_8b_80gb", "train_8b_8gpu", "train_cpu"]
+    assert [read(path)["resources"]["training"]["config"]["processes"] for path in FILES] == [1, 8, 1]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_an_example_fits_the_job_and_the_programs(path: Path) -> None:
+    config = read(path)
+    assert validate_run_config(defs.resolve_job_def("train_grpo"), config)
+    model = config["resources"]["training"]["config"]["model"]
+    cold = settings_from(
+        ColdStartConfig,
+        {**of_op(config, "cold_start_trajectories"), **of_op(config, "cold_start_model"), "model": model},
+    )
+    names = ("epochs", "learning_rate", "batch", "micro_batch", "max_length", "packing", "lora", "precision")
+    FineTuning(**{name: getattr(cold, name) for name in (*names, "check_every", "save_every", "seed")})
+    grpo = settings_from(GrpoConfig, of_op(config, "grpo_model"))
+    assert grpo.candidates >= grpo.prompts >= grpo.prompts_per_step
+    assert cold.max_length >= cold.budget
+    asked = of_op(config, "model_evaluation") | {"models": ["promoted"], "corpus": "corpus", "databases": "databases"}
+    assert settings_from(EvaluationConfig, asked).decoded
+
+
+def test_a_misspelt_setting_is_refused() -> None:
+    config = read(CONFIGS / "train_cpu.yaml")
+    config["ops"]["grpo_model"]["config"]["stepz"] = 4
+    with pytest.raises(Exception, match="stepz"):
+        validate_run_config(defs.resolve_job_def("train_grpo"), config)
+
+
+def test_the_file_for_a_cpu_says_the_defaults() -> None:
+    for op, values in read(CONFIGS / "train_cpu.yaml")["ops"].items():
+        for name, value in values["config"].items():
+            assert SCHEMAS[op].model_fields[name].default == value, f"{op}: {name}"

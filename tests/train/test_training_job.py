@@ -1,0 +1,128 @@
+"""The jobs of training, as the README runs them, with a tiny model on a tiny corpus."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+from making import make_school
+from train.small import make_corpus, make_writer
+
+from agro_data.databases.catalog import find_databases
+from agro_data.records import EXAMPLE
+from agro_train.runs import PROMOTED, NoRun, find_run
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def make_split_corpus(folder: Path) -> Path:
+    """A version below `folder` with a train split about one database and a test split about another."""
+    databases = folder / "databases"
+    version = make_corpus(folder, config={"databases": str(databases)})
+    make_school(databases / "academy.sqlite", tag="A")
+    shutil.copytree(version.path / "instances" / "school", version.path / "instances" / "academy")
+    file = version.path / "data" / "train-00000.parquet"
+    rows = pl.read_parquet(file).with_columns(steps=pl.lit([], dtype=EXAMPLE["steps"]))
+    rows.write_parquet(file)
+    for split in ("validation", "test"):
+        rows.with_columns(
+            example_id=pl.col("example_id").str.replace("00", split[:2].encode().hex()[:2]),
+            db_id=pl.lit("academy"),
+            split=pl.lit(split),
+            instances=pl.lit(["academy/other.sqlite"]),
+        ).write_parquet(file.with_name(f"{split}-00000.parquet"))
+    manifest = json.loads((version.path / "manifest.json").read_text())
+    manifest["databases"] = [
+        {"db_id": one.db_id, "content_hash": one.content_hash, "dialect": "sqlite"}
+        for one in find_databases(databases).databases
+    ]
+    (version.path / "manifest.json").write_text(json.dumps(manifest))
+    return folder
+
+
+def run_config(folder: Path, **changes: dict[str, Any]) -> Path:
+    ops: dict[str, dict[str, Any]] = {
+        "cold_start_trajectories": {"examples": 8, "settings": {"check_questions": 2}},
+        "cold_start_model": {"batch": 2, "micro_batch": 2, "learning_rate": 1e-5, "settings": {"max_length": 2_000}},
+        "grpo_model": {
+            "steps": 2,
+            "prompts": 4,
+            "candidates": 8,
+            "prompts_per_step": 2,
+            "learning_rate": 1e-3,
+            "group": 8,
+        },
+        "model_evaluation": {"limit": 4},
+    }
+    for op, values in changes.items():
+        ops[op] |= values
+    config = {
+        "resources": {
+            "place": {"config": {"datasets": str(folder), "workers": 1}},
+            "training": {"config": {"model": str(folder / "writer"), "models": str(folder / "models")}},
+        },
+        "ops": {op: {"config": values} for op, values in ops.items()},
+    }
+    path = folder / "run.yaml"
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+def execute(job: str, config: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
+    shutil.copy(ROOT / "dagster_home" / "dagster.yaml", home)
+    return subprocess.run(
+        ["bash", "-c", f"source env.sh && dagster job execute -j {job} -c {config}"],
+        cwd=ROOT,
+        env=os.environ | {"DAGSTER_HOME": str(home), "AGRO_CACHE": str(folder / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+def test_the_whole_chain(tmp_path: Path) -> None:
+    make_split_corpus(tmp_path)
+    make_writer(tmp_path / "writer")
+    done = execute("train_grpo", run_config(tmp_path), tmp_path)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said[-6000:]
+    assert re.search(r"corpus: school v0001-00000000; model: .*writer; 8 trajectories", said)
+    assert re.search(r"promotion, by strict-ts on 4 questions: grpo/r0001-\w+ ", said)
+    assert re.search(r"promoted model: ", said)
+    run = find_run(tmp_path / "models", "grpo")
+    assert run.manifest["parent"].startswith("cold-start/r0001-")
+    assert list(run.path.rglob("events.out.tfevents.*"))
+    try:
+        now = find_run(tmp_path / "models", PROMOTED).name
+    except NoRun:
+        now = "none"
+    assert f"promoted model: {now}" in said
+
+
+@pytest.mark.slow
+def test_nothing_learned_is_a_failure(tmp_path: Path) -> None:
+    make_split_corpus(tmp_path)
+    make_writer(tmp_path / "writer")
+    config = run_config(tmp_path, cold_start_model={"learning_rate": 0.0})
+    done = execute("train_grpo", config, tmp_path)
+    said = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert re.search(r"0 of \d+ tensors changed, .* nothing was learned", said)
+    assert not (tmp_path / "models" / "grpo").exists()
+
+
+def test_without_a_corpus_one_line_says_what_to_run(tmp_path: Path) -> None:
+    done = execute("train_grpo", run_config(tmp_path), tmp_path)
+    assert done.returncode != 0
+    assert f"there is no corpus below {tmp_path}: run `make corpus`" in done.stdout + done.stderr
