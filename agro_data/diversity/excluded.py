@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import polars as pl
-from polars.exceptions import PolarsError
-
-QUESTION_COLUMNS = ("question", "Question", "utterance", "nl")
-SQL_COLUMNS = ("query", "sql", "SQL", "gold", "gold_sql")
-_SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv", ".parquet")
+from agro_data.evaluation.load import QUESTION, SQL, text_of
+from agro_data.evaluation.rows import SUFFIXES, LoadProblem, UnreadableInput, read_rows
 
 
 class UnreadableExclusion(ValueError):
@@ -30,8 +25,8 @@ class Excluded:
 
 
 def read_excluded(paths: Sequence[Path]) -> list[Excluded]:
-    """Rows of JSON, JSONL, CSV and Parquet files; of a folder (Spider, BIRD), of all such files directly in
-    it.
+    """Rows of JSON, JSONL, CSV, TSV and Parquet files; of a folder (Spider, BIRD), of all such files directly in
+    it. Columns are found by the names that `evaluation.load` knows.
 
     Files of a folder without a question or SQL column (`tables.json`) are passed over; a folder with none
     that has one, and a named file without one, raise `UnreadableExclusion`, which says what was expected.
@@ -39,12 +34,11 @@ def read_excluded(paths: Sequence[Path]) -> list[Excluded]:
     found: list[Excluded] = []
     for path in paths:
         if path.is_dir():
-            inside = [_rows(file, _table(file)) for file in sorted(path.iterdir()) if file.suffix in _SUFFIXES]
-            rows = [row for part in inside for row in part]
+            rows = [row for file in sorted(path.iterdir()) if file.suffix in SUFFIXES for row in _rows(file)]
             if not rows:
                 raise UnreadableExclusion(f"{path}: no {_expected()} in any file of this folder")
         elif path.is_file():
-            rows = _rows(path, _table(path))
+            rows = _rows(path)
             if not rows:
                 raise UnreadableExclusion(f"{path}: no {_expected()} in this file")
         else:
@@ -54,36 +48,21 @@ def read_excluded(paths: Sequence[Path]) -> list[Excluded]:
 
 
 def _expected() -> str:
-    return f"column named {', '.join(QUESTION_COLUMNS)} (question) or {', '.join(SQL_COLUMNS)} (SQL) with rows"
+    return f"column named {', '.join(QUESTION)} (question) or {', '.join(SQL)} (SQL) with rows"
 
 
-def _table(path: Path) -> list[dict[str, object]]:
+def _rows(path: Path) -> list[Excluded]:
+    """What is left out unread would be let into a corpus: one row that cannot be read is an error."""
     try:
-        if path.suffix == ".parquet":
-            return pl.read_parquet(path).to_dicts()
-        if path.suffix == ".csv":
-            return pl.read_csv(path, infer_schema=False).to_dicts()
-        text = path.read_text(encoding="utf-8-sig")
-        if path.suffix == ".json":
-            content = json.loads(text)
-        else:
-            content = [json.loads(line) for line in text.splitlines() if line.strip()]
-    except (OSError, ValueError, PolarsError) as error:
-        raise UnreadableExclusion(f"{path}: cannot be read as {path.suffix[1:]} ({error})") from error
-    if isinstance(content, dict):
-        content = next((value for value in content.values() if isinstance(value, list)), [])
-    return [row for row in content if isinstance(row, dict)] if isinstance(content, list) else []
-
-
-def _rows(path: Path, table: list[dict[str, object]]) -> list[Excluded]:
+        items = read_rows(path)
+    except UnreadableInput as error:
+        reason = str(error).removeprefix(f"{path}: ").removeprefix("cannot be read: ")
+        raise UnreadableExclusion(f"{path}: cannot be read: {reason}") from error
     rows = []
-    for number, row in enumerate(table, start=1):
-        question, sql = _first(row, QUESTION_COLUMNS), _first(row, SQL_COLUMNS)
+    for number, item in enumerate(items, start=1):
+        if isinstance(item, LoadProblem):
+            raise UnreadableExclusion(f"{path}: cannot be read: {item}")
+        question, sql = text_of(item.fields, QUESTION), text_of(item.fields, SQL)
         if question or sql:
             rows.append(Excluded(path.name, number, question, sql))
     return rows
-
-
-def _first(row: dict[str, object], names: Sequence[str]) -> str:
-    # Spider has its tokens and parse trees in columns of like names: only text counts.
-    return next((value for name in names if isinstance(value := row.get(name), str) and value.strip()), "")

@@ -16,7 +16,7 @@ from typing import Any
 from agro_data.evaluation.rows import BIRD_MARK, LINES, SUFFIXES, Item, LoadProblem, Row, UnreadableInput, read_rows
 
 __all__ = ["LoadProblem", "Loaded", "LoadedPredictions", "Pair", "Prediction", "UnreadableInput"]
-__all__ += ["load_pairs", "load_predictions", "load_questions"]
+__all__ += ["load_pairs", "load_predictions", "load_questions", "text_of"]
 
 QUESTION = (
     *("question", "utterance", "nl", "nl_question", "natural_language_question", "final_utterance"),
@@ -101,7 +101,7 @@ def load_pairs(path: Path | str) -> Loaded:
     problems: list[LoadProblem] = []
     for file in files:
         items = read_rows(file)
-        if place.is_dir() and not any(isinstance(i, Row) and _text(i.fields, SQL) for i in items):
+        if place.is_dir() and not any(isinstance(i, Row) and text_of(i.fields, SQL) for i in items):
             notes.append(f"{file.name}: passed over, no SQL in it")
             continue
         _check_fields(file, items, {"SQL": SQL, "database": DATABASE})
@@ -130,7 +130,7 @@ def load_questions(path: Path | str) -> Loaded:
     pairs: list[Pair] = []
     problems = [item for item in items if isinstance(item, LoadProblem)]
     for row in (item for item in items if isinstance(item, Row)):
-        db_id, question = _text(row.fields, DATABASE), _text(row.fields, QUESTION)
+        db_id, question = text_of(row.fields, DATABASE), text_of(row.fields, QUESTION)
         if not db_id or not question:
             problems.append(LoadProblem(row.place, f"no {'question' if db_id else 'database'} in this row"))
             continue
@@ -139,10 +139,10 @@ def load_questions(path: Path | str) -> Loaded:
                 row.place,
                 db_id,
                 question,
-                _text(row.fields, SQL),
-                _text(row.fields, EVIDENCE),
-                _text(row.fields, SPLIT) or _split_of(place),
-                _text(row.fields, IDENTITY),
+                text_of(row.fields, SQL),
+                text_of(row.fields, EVIDENCE),
+                text_of(row.fields, SPLIT) or _split_of(place),
+                text_of(row.fields, IDENTITY),
                 _texts(row.fields, ALTERNATIVES),
             )
         )
@@ -169,7 +169,7 @@ def load_predictions(path: Path | str, gold: Path | str | None = None) -> Loaded
     predictions: list[Prediction] = []
     problems = [item for item in items if isinstance(item, LoadProblem)]
     for row in (item for item in items if isinstance(item, Row)):
-        db_id = _text(row.fields, DATABASE)
+        db_id = text_of(row.fields, DATABASE)
         if not db_id:
             problems.append(LoadProblem(row.place, f"no database; expected {_spellings(DATABASE)}"))
             continue
@@ -207,7 +207,7 @@ def _pairs(file: Path, items: Sequence[Item]) -> tuple[list[Pair], list[LoadProb
             problems.append(item)
             continue
         fields = item.fields
-        sql, db_id = _text(fields, SQL), _text(fields, DATABASE)
+        sql, db_id = text_of(fields, SQL), text_of(fields, DATABASE)
         if not sql and "line" in fields:
             continue  # a blank line of the official layout separates
         if not sql or not db_id:
@@ -218,11 +218,11 @@ def _pairs(file: Path, items: Sequence[Item]) -> tuple[list[Pair], list[LoadProb
             Pair(
                 item.place,
                 db_id,
-                _text(fields, QUESTION),
+                text_of(fields, QUESTION),
                 sql,
-                _text(fields, EVIDENCE),
-                _text(fields, SPLIT) or split,
-                _text(fields, IDENTITY),
+                text_of(fields, EVIDENCE),
+                text_of(fields, SPLIT) or split,
+                text_of(fields, IDENTITY),
                 _texts(fields, ALTERNATIVES),
             )
         )
@@ -243,11 +243,11 @@ def _prediction(row: Row, db_id: str) -> Prediction:
     return Prediction(
         row.place,
         db_id,
-        _text(fields, QUESTION),
-        _text(fields, GOLD),
+        text_of(fields, QUESTION),
+        text_of(fields, GOLD),
         _predicted(fields, PREDICTED),
-        _text(fields, EVIDENCE),
-        _text(fields, IDENTITY),
+        text_of(fields, EVIDENCE),
+        text_of(fields, IDENTITY),
         _texts(fields, ALTERNATIVES),
     )
 
@@ -290,7 +290,9 @@ def _matches(
         numbers: dict[Any, list[int]] = defaultdict(list)
         for number, pair in enumerate(pairs):
             numbers[key(pair.identity, pair.db_id, pair.question)].append(number)
-        keys = [key(_text(r.fields, IDENTITY), _text(r.fields, DATABASE), _text(r.fields, QUESTION)) for r in rows]
+        keys = [
+            key(text_of(r.fields, IDENTITY), text_of(r.fields, DATABASE), text_of(r.fields, QUESTION)) for r in rows
+        ]
         if rows and all(keys) and any(one in numbers for one in keys):
             return _by_key(rows, keys, numbers, problems)
     if len(items) == len(pairs):
@@ -328,7 +330,7 @@ def _by_question(identity: str, db_id: str, question: str) -> tuple[str, str] | 
 def _check_agreement(items: Sequence[Item], pairs: Sequence[Pair]) -> None:
     """Rows that are matched by place must not say that they belong elsewhere."""
     for item, pair in zip(items, pairs, strict=True):
-        db_id = _text(item.fields, DATABASE) if isinstance(item, Row) else ""
+        db_id = text_of(item.fields, DATABASE) if isinstance(item, Row) else ""
         if db_id and db_id.lower() != pair.db_id.lower():
             raise UnreadableInput(
                 f"{item.place} is of database {db_id}, but the gold at its place ({pair.place}) is of {pair.db_id}: "
@@ -357,7 +359,7 @@ def _has(fields: Mapping[str, Any], names: Iterable[str]) -> bool:
     return any(name in present for name in names)
 
 
-def _text(fields: Mapping[str, Any], names: Sequence[str]) -> str:
+def text_of(fields: Mapping[str, Any], names: Sequence[str]) -> str:
     """The first field of these names that holds text or a number. Spider has parse trees under `sql`: no text."""
     folded = _folded(fields)
     for name in names:

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from agro_data.databases.opening import quoted
 from agro_data.databases.types import Dialect
 from agro_data.populate.dag import fill_order
 from agro_data.populate.guess import guess_hint
 from agro_data.populate.hints import ColumnHint, Number, Parent, Plan, Series, TablePlan, Words
 from agro_data.populate.rows import build_rows
 from agro_data.populate.schema import ColumnSpec, PopulateError, Schema, TableSpec, kind_of
-from agro_data.populate.writer import quote, write_duckdb, write_sqlite
+from agro_data.populate.writer import write_duckdb, write_sqlite
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Kind, TableProfile
 
 # A declared type may quote values (ENUM ('a', 'b')); only plain names with sizes are carried over.
@@ -118,17 +119,17 @@ def _ddl(schema: Schema, dialect: Dialect) -> str:
     for name in order.tables:
         table = schema.by_name[name]
         lines = [
-            f"{quote(c.name)} {c.declared_type}".rstrip() + ("" if c.nullable else " NOT NULL") for c in table.columns
+            f"{quoted(c.name)} {c.declared_type}".rstrip() + ("" if c.nullable else " NOT NULL") for c in table.columns
         ]
         if table.primary_key:
             lines.append(f"PRIMARY KEY ({_names(table.primary_key)})")
         lines += [f"UNIQUE ({_names(key)})" for key in table.unique_keys]
         lines += [
-            f"FOREIGN KEY ({_names(k.columns)}) REFERENCES {quote(k.ref_table)} ({_names(k.ref_columns)})"
+            f"FOREIGN KEY ({_names(k.columns)}) REFERENCES {quoted(k.ref_table)} ({_names(k.ref_columns)})"
             for k in schema.keys_of(name)
             if k not in late and _may_be_declared(k, schema, dialect)
         ]
-        statements.append(f"CREATE TABLE {quote(name)} (\n    " + ",\n    ".join(lines) + "\n);")
+        statements.append(f"CREATE TABLE {quoted(name)} (\n    " + ",\n    ".join(lines) + "\n);")
     return "\n\n".join(statements) + "\n"
 
 
@@ -144,7 +145,7 @@ def _may_be_declared(key: ForeignKey, schema: Schema, dialect: Dialect) -> bool:
 
 
 def _names(columns: Sequence[str]) -> str:
-    return ", ".join(quote(column) for column in columns)
+    return ", ".join(quoted(column) for column in columns)
 
 
 # --- rows ---

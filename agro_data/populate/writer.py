@@ -10,16 +10,12 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
+from agro_data.databases.opening import quoted
 from agro_data.databases.types import Cell
 from agro_data.populate.schema import Columns, PopulateError, Rows, Schema
 
 PAGE_SIZE = 4096
 BLOCK_SIZE = 16_384  # the smallest that DuckDB has: small tables, small files
-
-
-def quote(name: str) -> str:
-    """`name` as a quoted SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def write_sqlite(schema: Schema, rows: Rows, path: Path) -> Path:
@@ -71,7 +67,7 @@ def write_duckdb(schema: Schema, rows: Rows, path: Path) -> Path:
 
 def _insert_sqlite(con: sqlite3.Connection, name: str, table: str, columns: Columns) -> None:
     marks = ", ".join("?" for _ in columns)
-    statement = f"INSERT INTO {quote(table)} ({', '.join(map(quote, columns))}) VALUES ({marks})"
+    statement = f"INSERT INTO {quoted(table)} ({', '.join(map(quoted, columns))}) VALUES ({marks})"
     lines = list(zip(*columns.values(), strict=True))
     done = con.total_changes
     try:
@@ -84,11 +80,11 @@ def _insert_sqlite(con: sqlite3.Connection, name: str, table: str, columns: Colu
 def _insert_duckdb(con: duckdb.DuckDBPyConnection, schema: Schema, table: str, columns: Columns) -> None:
     spec = schema.by_name[table]
     frame = pl.DataFrame([_series(name, values) for name, values in columns.items()])
-    target = quote(table)
-    source = ", ".join(f"CAST({quote(n)} AS {spec.by_name[n].declared_type or 'VARCHAR'})" for n in columns)
+    target = quoted(table)
+    source = ", ".join(f"CAST({quoted(n)} AS {spec.by_name[n].declared_type or 'VARCHAR'})" for n in columns)
     con.register("incoming", frame.to_arrow())
     try:
-        con.execute(f"INSERT INTO {target} ({', '.join(map(quote, columns))}) SELECT {source} FROM incoming")
+        con.execute(f"INSERT INTO {target} ({', '.join(map(quoted, columns))}) SELECT {source} FROM incoming")
     except duckdb.Error as error:
         raise PopulateError(f"{schema.name}: {table}: {error}") from error
     finally:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from agro_data.databases.opening import quoted
 from agro_data.databases.types import Cell, Dialect
 
 Row = tuple[Cell, ...]
@@ -40,11 +41,6 @@ class Reading:
     sampled: bool
 
 
-def quote(identifier: str) -> str:
-    """`identifier` as both engines quote it."""
-    return '"' + identifier.replace('"', '""') + '"'
-
-
 def read_table(
     session: Session,
     dialect: Dialect,
@@ -55,7 +51,7 @@ def read_table(
     seed: int = 0,
 ) -> Reading:
     """The whole table when it is small, else a sample. Raises what the engine raises."""
-    chosen, source = ", ".join(map(quote, columns)), quote(table)
+    chosen, source = ", ".join(map(quoted, columns)), quoted(table)
     first = session.execute(f"SELECT {chosen} FROM {source} LIMIT {_WIDTH_ROWS}")
     if len(first) < _WIDTH_ROWS:
         return Reading(first, len(first), sampled=False)

@@ -35,6 +35,16 @@ def write(folder: Path, suffix: str) -> Path:
     return path
 
 
+def test_files_are_read_as_those_of_predictions_are(tmp_path: Path) -> None:
+    """Names in any case; a separator of lines within a text ends no row; what cannot be read is not passed over."""
+    path = tmp_path / "held.jsonl"
+    path.write_text(json.dumps({"Question": "Who\u2028sings?", "Gold_SQL": "SELECT 1"}, ensure_ascii=False) + "\n")
+    assert [(row.question, row.sql) for row in read_excluded([path])] == [("Who\u2028sings?", "SELECT 1")]
+    path.write_text('{"question": "Who?"}\n7\n')
+    with pytest.raises(UnreadableExclusion, match=r"held\.jsonl, line 2: expected an object"):
+        read_excluded([path])
+
+
 @pytest.mark.parametrize("suffix", [".json", ".jsonl", ".csv", ".parquet"])
 def test_every_kind_of_file_is_read(tmp_path: Path, suffix: str) -> None:
     rows = read_excluded([write(tmp_path, suffix)])
