@@ -15,7 +15,7 @@ from agro_data.verify.kills import Suspect
 @dataclass
 class Case:
     """A gold on its way. `full` are the answers that hold and say something, by number of the instance, in the order
-    they are to be used; `nothing` is at most one that says nothing.
+    they are to be used; `nothing` those that say nothing, of which one stays.
     """
 
     place: int
@@ -26,6 +26,11 @@ class Case:
     refused: Counter[str] = field(default_factory=Counter)
     suspects: list[Suspect] = field(default_factory=list)
     fault: str = ""  # of this code, not of the gold
+
+    @property
+    def valid(self) -> int:
+        """Instances that it can be graded on: of those where it says nothing, one is kept."""
+        return len(self.full) + bool(self.nothing)
 
     @property
     def answers(self) -> dict[int, Answer]:

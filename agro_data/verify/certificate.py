@@ -37,6 +37,8 @@ from agro_data.verify.proofs import proved_equivalent
 
 MIN_KILL_RATE = 0.95
 SPARSE = (0.6, 0.3, 0.0)  # tables with a row, in the files on which most golds say nothing
+SHARED_SPARSE = (0.3, 1.0)  # the same, where files are shared
+RESCUES = 3  # instances of its own that are tried for a gold that has none among shared ones
 TOGETHER = 16  # golds whose own instances are made and asked in one turn
 EMPTY = 2  # instances where a gold says nothing that are looked at closely in one turn
 SHOWN = 3  # killed mutants of a gold whose difference is kept
@@ -122,16 +124,18 @@ class _Batch:
     def certify(self, cases: list[Case], min_kill_rate: float) -> dict[int, Certificate]:
         """The certificate of each case, by its place."""
         if self.budget.own:
-            sparse = self._sparse()
+            sparse = self._sparse(SPARSE)
             for start in range(0, len(cases), TOGETHER):
                 self._found_own(cases[start : start + TOGETHER])
             self._answer([(case, sparse) for case in cases if not case.nothing])
             self._lend([case for case in cases if len(case.full) < self.budget.enough])
         else:
             self._found_shared(cases)
-            self.files.sparse(SPARSE[1])
             self._answer([(case, range(len(self.files.made))) for case in cases])
         self._rescue([case for case in cases if not case.full], cases)
+        if not self.budget.own:  # afterwards: an instance of next to nothing alone would certify little
+            sparse = self._sparse(SHARED_SPARSE)
+            self._answer([(case, sparse) for case in cases])
         self._kill([case for case in cases if case.full])
         for case in cases:
             self._choose(case)
@@ -148,22 +152,18 @@ class _Batch:
 
     # --- instances ---
 
-    def _sparse(self) -> list[int]:
-        return [number for share in SPARSE if (number := self.files.sparse(share)) is not None]
+    def _sparse(self, shares: Sequence[float]) -> list[int]:
+        return [number for share in shares if (number := self.files.sparse(share)) is not None]
 
     def _found_own(self, cases: Sequence[Case]) -> None:
         """Instances for each gold alone, a few at a time, until enough are valid or enough have been tried."""
         proposed = {case.place: islice(self._proposed(case), self.budget.own * self.budget.tries) for case in cases}
         waiting = list(cases)
         while waiting:
-            lacks = [(case, self.budget.own - len(case.full) - len(case.nothing)) for case in waiting]
+            lacks = [(case, self.budget.own - case.valid) for case in waiting]
             asked = [(case, self._alone(case, proposed[case.place], lack + 1)) for case, lack in lacks]
             self._answer(asked)
-            waiting = [
-                case
-                for case, made in asked
-                if made and not case.fault and len(case.full) + len(case.nothing) < self.budget.own
-            ]
+            waiting = [case for case, made in asked if made and not case.fault and case.valid < self.budget.own]
 
     def _proposed(self, case: Case) -> Iterator[Rows]:
         own = seed_of(self.seed, "own", case.gold.sql)
@@ -190,8 +190,11 @@ class _Batch:
     def _rescue(self, lost: Sequence[Case], cases: list[Case]) -> None:
         """Further files for golds that have no valid instance: rows of other golds may have been in the way."""
         if not self.budget.own:
-            room = (self.budget.files - len(self.files.made)) * 2 // 3
-            self._answer([(case, self._alone(case, self._proposed(case), 1)) for case in lost[:room]])
+            proposed = {case.place: self._proposed(case) for case in lost}
+            for _ in range(RESCUES):
+                room = (self.budget.files - len(self.files.made)) * 2 // 3
+                self._answer([(case, self._alone(case, proposed[case.place], 1)) for case in lost[:room]])
+                lost = [case for case in lost if len(case.full) < 2]
             lost = [case for case in lost if not case.full]
         added = self._extend({case.place: self._own(case, -1) for case in lost}, cases)
         self._answer([(case, added) for case in lost])
@@ -248,7 +251,7 @@ class _Batch:
                 continue
             seen[case.place, answer.empty] += 1
             if answer.empty:
-                if not case.nothing and seen[case.place, True] <= EMPTY:
+                if len(case.nothing) < EMPTY and seen[case.place, True] <= EMPTY:
                     close.append((case, number, answer))
             elif seen[case.place, False] <= self.budget.candidates:
                 close.append((case, number, answer))
@@ -265,7 +268,7 @@ class _Batch:
                 case.refused[answer.reason] += 1
             elif not given.empty:
                 case.full[number] = answer
-            elif not case.nothing:
+            elif len(case.nothing) < EMPTY:
                 case.nothing[number] = answer
 
     def _ordered(self, case: Case, numbers: Sequence[int]) -> list[int]:
@@ -340,8 +343,11 @@ class _Batch:
             if suspect.killer is not None:
                 kills.setdefault(suspect.killer.name, set()).add(number)
         nothing = [names[number] for number in case.nothing if number in names]
+        nothing = sorted(nothing, key=lambda name: -len(kills.get(name, set())))[:1]
         own = {names[number] for number in case.homes if number in names}
-        chosen = choose(list(digests), kills, digests, kept=nothing, own=own)
+        left_out = {names[number] for number in case.nothing if number in names} - set(nothing)
+        order = [name for name in digests if name not in left_out]
+        chosen = choose(order, kills, digests, kept=nothing, own=own)
         again = [s for s in case.suspects if s.killer is not None and s.killer.name not in chosen]
         for suspect in again:
             suspect.killer = None

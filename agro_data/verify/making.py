@@ -109,4 +109,5 @@ def _focus(parts: Sequence[Focus]) -> Focus:
     for part in parts:
         for place, values in part.literals.items():
             literals[place] = tuple(dict.fromkeys((*literals.get(place, ()), *values)))
-    return Focus(literals, frozenset(place for part in parts for place in part.ordered))
+    ordered = frozenset(place for part in parts for place in part.ordered)
+    return Focus(literals, ordered, frozenset(place for part in parts for place in part.averaged))

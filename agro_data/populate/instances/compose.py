@@ -10,10 +10,12 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from agro_data.databases.types import Cell
 from agro_data.populate.dag import FillOrder, fill_order
+from agro_data.populate.instances.balance import balance
 from agro_data.populate.instances.draw import Draws
 from agro_data.populate.instances.proposal import Focus, Place, Proposal, Unknown
 from agro_data.populate.instances.values import fit
@@ -21,6 +23,7 @@ from agro_data.populate.schema import Columns, Rows, Schema, TableSpec, stream
 from agro_data.profiling.profile import DatabaseProfile, ForeignKey
 
 Partial = dict[str, Cell]
+BALANCED = 0.6  # share of instances in which the mean of a column, where it is asked for, is one of its values
 FEW = 8  # of them among values that repeat
 TRIES = 40  # draws for a key that no other row has, before the row is left out
 
@@ -240,13 +243,24 @@ class _Composer:
             key: {v for row in rows if (v := _key(row, key)) is not None} for key in spec.keys
         }
         out: list[Partial] = []
+        free: list[set[str]] = []  # columns that nothing was said of, row by row
         for given in rows:
             row = self._row(spec, given, now, pools, taken, later | {c for key in own for c in key.columns})
             if row is not None:
                 out.append(row)
+                free.append({column for column in row if column not in given})
         for key in own:
             self._link_own(key, spec, out)
+        for column in spec.columns:
+            place = (spec.name, column.name)
+            if place in self.draws.focus.averaged and place not in self.key_columns and self.rng.random() < BALANCED:
+                balance(out, column.name, partial(self._may, place, out), free, self.rng)
         return out
+
+    def _may(self, place: Place, rows: Sequence[Partial], number: float) -> bool:
+        """Whether a number may stand in a column whose rows are made."""
+        apart = place in self.draws.focus.ordered and any(row[place[1]] == number for row in rows)
+        return not apart and self.draws.can_hold(place, number)
 
     def _row(
         self,

@@ -33,11 +33,11 @@ class Draws:
     def value(self, place: Place) -> Cell:
         """Any value the column may hold; a new one where rows are ordered by it."""
         column = self._column(place)
-        return column.new() if place in self._focus.ordered else column.any()
+        return column.new(mixed=True) if place in self._focus.ordered else column.any()
 
     def known(self, place: Place) -> Cell:
         """Like `value`, never NULL."""
-        return self._column(place).known() if place not in self._focus.ordered else self._column(place).new()
+        return self._column(place).known() if place not in self._focus.ordered else self._column(place).new(mixed=True)
 
     def new(self, place: Place) -> Cell:
         """A value that this column was not given before."""
@@ -46,6 +46,10 @@ class Draws:
     def alone(self, place: Place) -> Cell:
         """A value that this column was not given before, and will not be given again as far as it has others."""
         return self._column(place).alone()
+
+    @property
+    def focus(self) -> Focus:
+        return self._focus
 
     def take(self, place: Place, value: Cell) -> None:
         """`value` stands in the column: `new` will not give it."""
@@ -119,8 +123,9 @@ class _Column:
                 return value
         return self.new()
 
-    def new(self) -> Cell:
-        """Near the literals and the observed values first, then further and further away.
+    def new(self, mixed: bool = False) -> Cell:
+        """Near the literals and the observed values first, then further and further away; `mixed`: numbers do not come
+        in ascending order, as those of keys do, else rows would stand in the order of their keys.
 
         A column of few values (a boolean, a year) runs out of new ones: then one of them comes again.
         """
@@ -131,7 +136,8 @@ class _Column:
                 return near
         value: Cell = None
         for _ in range(_TRIES):
-            start = self.number if self.spec.kind in ("integer", "real", "boolean") else self.rng.randrange(30)
+            climbing = not mixed and self.spec.kind in ("integer", "real", "boolean")
+            start = self.number if climbing else self.rng.randrange(30)
             value = fresh(self.spec, self.observed, self.number + start % 7, self.rng)
             self.number += 1
             if value not in self.used and self.may(value):

@@ -41,7 +41,18 @@ def focus_of(found: Resolution, schema: Schema) -> Focus:
         for column in node.find_all(exp.Column)
         for place in places_of(found, column)
     }
-    return Focus({place: tuple(dict.fromkeys(values)) for place, values in literals.items()}, frozenset(ordered))
+    known = {place: tuple(dict.fromkeys(values)) for place, values in literals.items()}
+    return Focus(known, frozenset(ordered), frozenset(_averaged(found)))
+
+
+def _averaged(found: Resolution) -> Iterator[Place]:
+    """Columns of which a subquery takes the mean over a whole table."""
+    for node in found.tree.find_all(exp.Avg):
+        select = node.parent_select
+        if not isinstance(select, exp.Select) or select is found.tree or not isinstance(node.this, exp.Column):
+            continue
+        if not any(select.args.get(clause) for clause in ("where", "group", "joins", "limit")):
+            yield from places_of(found, node.this)
 
 
 def _viewed(node: exp.Expr) -> list[Cell] | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from agro_data.populate.instances.comparisons import Test
-from agro_data.populate.instances.focus import group_columns
+from agro_data.populate.instances.focus import group_columns, places_of
 from agro_data.populate.instances.plans import ALONE, Make, Plan, Query, share_rows
 from agro_data.populate.instances.proposal import PartialRow
 from agro_data.populate.instances.tableau import Frame, Missed, Tableau, literal
@@ -28,8 +28,10 @@ def groups(query: Query, scope: Scope, rng: random.Random) -> Iterator[Plan]:
     show the same.
     """
     sizes = _sizes(scope)
+    if _two_valued(query, scope):
+        sizes = sorted(rng.sample(sizes, 2))
     makers = _Groups(query, scope, inverse=rng.random() < 0.5, most=len(sizes))
-    middle = [len(sizes) - 3, len(sizes) - 2]  # together they outnumber the largest
+    middle = [len(sizes) - 3, len(sizes) - 2] if len(sizes) > 2 else []  # together they outnumber the largest
     twins = rng.choice((middle, rng.sample(range(len(sizes)), 2), []))
     if scope.select.args.get("limit") is not None and rng.random() < 0.4:
         top = len(sizes) - 1 if _descending(scope) else 0
@@ -144,6 +146,12 @@ def _numbers_of(aggregate: exp.Expr, figure: float, size: int, rng: random.Rando
         return [figure - each * (size - 1), *([each] * (size - 1))]
     pairs = [figure + sign * apart * (n + 1) for n in range(size // 2) for sign in (1, -1)]
     return [*pairs, *([figure] if size % 2 else [])]
+
+
+def _two_valued(query: Query, scope: Scope) -> bool:
+    """Whether there can be two groups only."""
+    places = [place for column in group_columns(query.found, scope) for place in places_of(query.found, column)]
+    return bool(places) and all(query.schema.by_name[t].by_name[c].kind == "boolean" for t, c in places)
 
 
 def _descending(scope: Scope) -> bool:

@@ -13,7 +13,7 @@ from agro_data.populate.instances.proposal import PartialRow
 from agro_data.populate.instances.tableau import ATOMS, Frame, Missed, Tableau
 from agro_data.populate.schema import Schema
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.scope import Resolution, Scope, Source, local_nodes
+from agro_data.sql.scope import Resolution, Scope, Source, leftmost, local_nodes
 
 Make = Callable[[random.Random], "tuple[PartialRow, ...] | None"]
 ALONE = 0.5  # share of witness rows that alone show what they show
@@ -47,11 +47,12 @@ class Query:
 
     def whole(self, missed: Missed) -> Make:
         """Rows that meet all conditions but those in `missed`; half of the time they alone show what they show."""
+        grouped = leftmost(self.tree).args.get("group") is not None
 
         def make(rng: random.Random) -> tuple[PartialRow, ...] | None:
             tableau = self.tableau(rng)
             frame = tableau.query(self.tree, missed)
-            if rng.random() < ALONE:
+            if not grouped and rng.random() < ALONE:  # groups of one row would tie for the smallest
                 tableau.stand_alone(frame.outputs)
                 tableau.stand_alone(inner for _, other in tableau.frames for inner in other.outputs[:1])
             return tableau.partial_rows()

@@ -46,9 +46,10 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Focus:
-    """What a query looks at: `literals` it compares with, and the columns it orders by (`ordered`), which should not
-    hold a value twice lest the answer depend on chance.
+    """What a query looks at: `literals` it compares with, the columns it orders by (`ordered`), which should not hold a
+    value twice lest the answer depend on chance, and those it compares with their mean over the table (`averaged`).
     """
 
     literals: Values = field(default_factory=dict)
     ordered: frozenset[Place] = frozenset()
+    averaged: frozenset[Place] = frozenset()

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 
+from sqlglot import exp
+
 from agro_data.fingerprint import seed_of
 from agro_data.populate.instances.compose import compose
 from agro_data.populate.instances.focus import focus_of, group_columns, places_of
@@ -49,8 +51,9 @@ def instances(
             rows = _noise(found, schema, rng, inside=0)
             yield compose(schema, profile, {}, [*proposals, rows], chosen, apart)
             continue
-        if _cuts(found) and number % 2 == 0:  # a row has one partner, so that none ties with itself
-            proposals = [p for p in proposals if p.kind not in ("sibling", "absent", "group")]
+        if number % 2 == 0 and (_cuts(found) or _lists(found)):  # a row has one partner, so that none ties with itself
+            tying = ("sibling", "absent", "group", *(("namesake",) if _lists(found) else ()))
+            proposals = [p for p in proposals if p.kind not in tying]
             noise = _noise(found, schema, rng, inside=0)
             yield compose(schema, profile, {}, [*proposals, noise], chosen, focus)
             continue
@@ -74,6 +77,13 @@ def _cuts(found: Resolution) -> bool:
         len(scope.sources) > 1 and scope.select.args.get("limit") is not None and scope.select.args.get("group") is None
         for scope in found.scopes
     )
+
+
+def _lists(found: Resolution) -> bool:
+    """Whether the order of all rows is seen: two that are equal in the keys would leave the answer open."""
+    tree = found.tree
+    ordered = isinstance(tree, exp.Select) and tree.args.get("order") is not None
+    return ordered and tree.args.get("limit") is None and tree.args.get("group") is None
 
 
 def _noise(found: Resolution, schema: Schema, rng: random.Random, inside: int) -> Proposal:

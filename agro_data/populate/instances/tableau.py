@@ -244,7 +244,7 @@ class Tableau:
         return None
 
     def unknown_of(self, node: exp.Expr, frame: Frame | None) -> int | None:
-        """The unknown that an expression stands for: a column, or that of a minimum, a maximum, or a count of values."""
+        """The unknown that an expression stands for: a column, that of a minimum or maximum, or the values counted."""
         node = node.unnest()
         if isinstance(node, exp.Count) and isinstance(node.this, exp.Distinct):
             return self.unknown_of(node.this.expressions[0], frame)

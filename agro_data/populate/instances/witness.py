@@ -57,7 +57,8 @@ def _plans(query: Query, share: float, rng: random.Random) -> list[Plan]:
     pairs = [*_siblings(query), *_namesakes(query)]
     chosen = sorted(rng.sample(range(len(pairs)), min(_PAIRS, round(len(pairs) * share))))
     ends = list(extremes(query))
-    beyond = rng.sample(ends, min(rng.randint(1 if query.apart else 0, _ENDS), len(ends)))
+    most = rng.randint(2, 2 * _ENDS) if query.apart else rng.randint(0, _ENDS)
+    beyond = rng.sample(ends, min(most, len(ends)))
     grouped = [
         plan
         for scope in query.found.scopes

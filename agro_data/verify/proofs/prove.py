@@ -16,7 +16,7 @@ Both queries are brought into a normal form; equal forms are equal queries. Each
 | `extreme` | no value of a column lies beyond its MAX or MIN over the whole table; HAVING MIN(x) < 5 is WHERE x < 5 |
 | `labels` | GROUP BY CASE: what the branches are called does not count, if no two are called the same |
 | `one_value` | COUNT(DISTINCT c) is 1 in a group by c; COUNT(*) is 1 where HAVING says so |
-| `from_one` | ranks, rows of a group count from 1: `COUNT(*) <> 1` is `> 1`, `r <= 1` is `r = 1`, DENSE_RANK 1 is RANK 1 |
+| `from_one` | ranks, rows of a group count from 1: `COUNT(*) <> 1` is `> 1`, `r <= 1` is `r = 1`, dense or not |
 | `unordered` | an order that nobody sees |
 | `group_distinct` | GROUP BY without aggregates is DISTINCT; HAVING on group keys is WHERE |
 | `same_from` | a set operation of two SELECTs of one FROM is one SELECT with OR, AND, AND NOT |

@@ -1,0 +1,90 @@
+"""Mistakes that once survived every instance are told apart: each mutant named here is killed, not proved."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Database, Dialect, Limits
+from agro_data.profiling.profiler import profile_database
+from agro_data.verify.certificate import Budget, certify
+from agro_data.verify.pool import Certificate
+
+CLINIC = """
+CREATE TABLE doctor (id INTEGER PRIMARY KEY, name VARCHAR NOT NULL UNIQUE, ward VARCHAR NOT NULL, pay INTEGER NOT NULL,
+  hired DATE NOT NULL);
+CREATE TABLE visit (doctor_id INTEGER NOT NULL REFERENCES doctor (id), day DATE NOT NULL, minutes INTEGER NOT NULL,
+  PRIMARY KEY (doctor_id, day));
+"""
+WARDS = ("North", "South", "East")
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox(workers=1, limits=Limits(seconds=5.0, steps=3_000_000)) as made:
+        yield made
+
+
+def clinic(folder: Path, dialect: Dialect) -> Database:
+    doctors = [(n, f"Dr {n:02}", WARDS[n % 3], 90 + n, f"{2010 + n % 9}-0{1 + n % 7}-11") for n in range(1, 19)]
+    visits = [(1 + n % 17, f"2016-0{1 + n % 9}-{10 + n % 19}", 5 * (n % 11) + 5) for n in range(60)]
+    visits = list({row[:2]: row for row in visits}.values())
+    path = folder / f"clinic.{dialect}"
+    if dialect == "sqlite":
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.executescript(CLINIC)
+            connection.executemany("INSERT INTO doctor VALUES (?, ?, ?, ?, ?)", doctors)
+            connection.executemany("INSERT INTO visit VALUES (?, ?, ?)", visits)
+    else:
+        with duckdb.connect(str(path)) as connection:
+            connection.execute(CLINIC)
+            connection.executemany("INSERT INTO doctor VALUES (?, ?, ?, ?, ?)", doctors)
+            connection.executemany("INSERT INTO visit VALUES (?, ?, ?)", visits)
+    (found,) = find_databases(folder).databases
+    return found
+
+
+YEAR = {"sqlite": "STRFTIME('%Y', hired) = '2014'", "duckdb": "EXTRACT(YEAR FROM hired) = 2014"}
+MONTH = {"sqlite": "SUBSTR(day, 6, 2) = '03'", "duckdb": "EXTRACT(MONTH FROM day) = 3"}
+SURVIVED = [
+    ("years", "SELECT name FROM doctor WHERE {year}"),
+    ("years under DISTINCT", "SELECT DISTINCT ward FROM doctor WHERE {year}"),
+    ("months", "SELECT SUM(minutes) FROM visit WHERE {month}"),
+    ("dates at a boundary", "SELECT COUNT(*) FROM visit WHERE day >= '2016-04-12'"),
+    ("an average", "SELECT name FROM doctor WHERE pay > (SELECT AVG(pay) FROM doctor)"),
+    ("a group of many", "SELECT doctor_id FROM visit GROUP BY doctor_id HAVING COUNT(*) > 52"),
+    ("the average of a group", "SELECT ward FROM doctor GROUP BY ward HAVING AVG(pay) < 99"),
+    ("values shown elsewhere", "SELECT DISTINCT ward FROM doctor WHERE pay > 97"),
+    ("values in both sets", "SELECT ward FROM doctor WHERE pay > 99 INTERSECT SELECT ward FROM doctor WHERE pay < 94"),
+    ("equals under a window", "SELECT ward, RANK() OVER (ORDER BY pay DESC) FROM doctor"),
+    ("a share of nothing", "SELECT 100.0 * SUM(CASE WHEN pay > 99 THEN 1 ELSE 0 END) / COUNT(*) FROM doctor"),
+]
+
+
+@pytest.fixture(scope="module", params=["sqlite", "duckdb"])
+def certificates(
+    request: pytest.FixtureRequest, sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Certificate]:
+    """Of all these golds, certified together, so that they share files."""
+    dialect: Dialect = request.param
+    folder = tmp_path_factory.mktemp(dialect)
+    database = clinic(folder, dialect)
+    golds = [sql.format(year=YEAR[dialect], month=MONTH[dialect]) for _, sql in SURVIVED]
+    pool = certify(database, profile_database(database), golds, sandbox, folder / "pool", 0, Budget())
+    assert not pool.problems, pool.problems
+    return dict(zip([what for what, _ in SURVIVED], pool.certificates, strict=True))
+
+
+@pytest.mark.parametrize("what", [what for what, _ in SURVIVED])
+def test_nothing_survives(what: str, certificates: dict[str, Certificate]) -> None:
+    certificate = certificates[what]
+    assert certificate.ok, certificate.detail
+    assert certificate.count("killed") >= 3
+    assert not certificate.survivors, [fate.what for fate in certificate.survivors]
