@@ -6,11 +6,14 @@ PIP_ARGS ?=
 SHELL := /bin/bash
 ENV := source ./env.sh &&
 
-.PHONY: corpus test test-all ui bench check format clean
+.PHONY: corpus train test test-all ui bench check format clean
 
 corpus: $(VENV)/.embed  ## build the sample corpus and show where it is, three rows, counts and funnel
 	@$(ENV) dagster job execute -j build_corpus
 	@$(ENV) agro versions datasets --show latest
+
+train: $(VENV)/.train  ## trajectories, cold start, GRPO, evaluation, promotion, from the newest corpus version
+	@$(ENV) dagster job execute -j train_grpo
 
 test: $(VENV)/.dev  ## fast tests, under 10 minutes on two cores
 	$(ENV) pytest -n 2 --dist loadfile
