@@ -32,6 +32,7 @@ from agro_train.lineage import corpus_facts, databases_of, surroundings
 from agro_train.loading import CHAT, PLAIN, LanguageModel, find_folder, load_tokenizer, model_hash
 from agro_train.moved import parameters_moved
 from agro_train.questions import COLUMNS, Questions, Reading, questions_of_file, questions_of_version
+from agro_train.ranks import is_first, written_by_first
 from agro_train.rollouts import Limits, roll
 from agro_train.runs import ModelRun, NoRun, begin, find_run
 from agro_train.sampling import ModuleSampler
@@ -44,8 +45,8 @@ from agro_train.trajectories import steps_of, write_trajectories
 
 Report = Callable[[Mapping[str, Any]], object]
 MAKING = (  # settings that decide which trajectories there are, beside the corpus
-    *("model", "examples", "pool", "selection", "embedding_model", "explore", "mistake", "rehearse", "turns"),
-    *("style", "budget", "seed"),
+    *("model", "examples", "pool", "selection", "embedding_model", "decompose", "explore", "mistake", "rehearse"),
+    *("turns", "style", "budget", "seed"),
 )
 
 
@@ -101,7 +102,8 @@ def main() -> None:
     parser.add_argument("--config", type=Path, required=True, help="JSON file of ColdStartConfig")
     config = read_settings(ColdStartConfig, parser.parse_args().config)
     run = train(config, report=lambda line: print(json.dumps(line), flush=True))
-    print(f"cold start: {run.path}", flush=True)
+    if is_first():
+        print(f"cold start: {run.path}", flush=True)
 
 
 def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelRun:
@@ -122,7 +124,8 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
             read_material(config, corpus) if config.learn_from else teach(config, corpus, sources, tokenizer, sandbox)
         )
         examples = encode_rows(material.trajectories, tokenizer, config.max_length)
-        report({"phase": "trajectories", "learnt": len(examples), "dropped": sum(material.dropped.values())})
+        if is_first():
+            report({"phase": "trajectories", "learnt": len(examples), "dropped": sum(material.dropped.values())})
         tuning = FineTuning(
             epochs=config.epochs,
             learning_rate=config.learning_rate,
@@ -138,6 +141,8 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
         )
         check = _check(config, corpus, sandbox)
         learnt = fine_tune(base, examples, tuning, draft, check, report)
+    if not is_first():
+        return written_by_first(Path(config.models), config.name, draft.fingerprint)
     manifest = {
         "kind": "cold_start",
         "base_model": parent.manifest["base_model"] if parent else config.model,

@@ -68,6 +68,8 @@ def fine_tune(
 ) -> dict[str, Any]:
     """Train the model in folder `base` and save it in `draft.model`; gives the figures of the manifest.
 
+    Of several processes (`accelerate launch`) the first one saves; the others give nothing. `batch` is of each.
+
     A draft that holds checkpoints is continued from its last one, and its losses are those of a run without a break.
     """
     import torch  # noqa: PLC0415
@@ -118,6 +120,9 @@ def fine_tune(
     started = time.monotonic()
     resumed = get_last_checkpoint(str(checkpoints)) if checkpoints.is_dir() else None
     outcome = trainer.train(resume_from_checkpoint=resumed)
+    trainer.accelerator.wait_for_everyone()
+    if not trainer.is_world_process_zero():
+        return {}
     trained = trainer.accelerator.unwrap_model(trainer.model)
     whole = trained.merge_and_unload() if tuning.lora else trained
     whole.to(torch.bfloat16).save_pretrained(draft.model)
@@ -162,7 +167,7 @@ def _callback(
             self.started, self.first = time.monotonic(), state.global_step
 
         def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
-            if not logs or "loss" not in logs:
+            if not logs or "loss" not in logs or not state.is_world_process_zero:
                 return
             seconds = time.monotonic() - self.started
             done, total = state.global_step - self.first, state.max_steps - self.first
@@ -181,7 +186,8 @@ def _callback(
 
         def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
             every = tuning.check_every
-            if check is None or not every or state.global_step % every or state.global_step == state.max_steps:
+            last = state.global_step == state.max_steps
+            if check is None or not every or state.global_step % every or last or not state.is_world_process_zero:
                 return
             found = check(LanguageModel("training", draft.model, model, tokenizer))
             self.write({"step": state.global_step, "phase": "check", **found})
