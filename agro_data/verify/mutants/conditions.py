@@ -97,9 +97,7 @@ def _comparisons(core: exp.Binary, label: str) -> Iterator[Edit]:
             continue  # an order of names is no likely mistake
         new = kind(this=core.left.copy(), expression=core.right.copy())
         yield Edit("comparison", label, core, new, (swap(core, new),), weight=number)
-    whole = isinstance(
-        core.left, (exp.Column, exp.Lower, exp.Upper)
-    )  # of a part of a text nobody asks what it contains
+    whole = isinstance(core.left, (exp.Column, exp.Lower, exp.Upper))  # nobody asks what a part of a text contains
     if text and whole and isinstance(core, exp.EQ) and isinstance(core.right, exp.Literal):
         pattern = exp.Literal.string(f"%{core.right.this}%")
         new = exp.Like(this=core.left.copy(), expression=pattern)

@@ -120,6 +120,11 @@ def test_every_kind_is_shown_somewhere() -> None:
     assert shown == KINDS
 
 
+def test_the_list_of_mistakes_names_every_kind() -> None:
+    lines = (Path(__file__).parents[3] / "docs" / "mutants.md").read_text(encoding="utf-8").splitlines()
+    assert {line.split("`")[-2] for line in lines if line.endswith("` |")} == KINDS
+
+
 def test_a_link_between_tables_is_not_dropped() -> None:
     gold = "SELECT T1.name FROM customer AS T1, purchase AS T2 WHERE T1.id = T2.customer_id AND T2.total > 3"
     assert not any("T2.customer_id" not in mutant.sql for mutant in mutants(gold) if mutant.kind == "condition_dropped")
