@@ -31,8 +31,9 @@ from agro_train.episodes import Player
 from agro_train.lineage import corpus_facts, databases_of, surroundings
 from agro_train.loading import CHAT, PLAIN, find_folder, load, load_tokenizer, model_hash
 from agro_train.moved import parameters_moved
-from agro_train.prompts import Selection, Wanted, schedule, select, shuffled
+from agro_train.prompts import Selection, Share, Wanted, schedule, select, shuffled
 from agro_train.questions import Questions, Reading, SeenInTraining, questions_of_version
+from agro_train.ranks import is_first
 from agro_train.rewards import PRESETS
 from agro_train.rollouts import Limits
 from agro_train.runs import Draft, ModelRun, NoRun, begin, find_run, forget_metrics
@@ -181,7 +182,8 @@ def main() -> None:
     parser.add_argument("--config", type=Path, required=True, help="JSON file of GrpoConfig")
     config = read_settings(GrpoConfig, parser.parse_args().config)
     run = train(config, report=lambda line: print(json.dumps(line), flush=True))
-    print(f"grpo: {run.path}", flush=True)
+    if is_first():
+        print(f"grpo: {run.path}", flush=True)
 
 
 def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
@@ -201,7 +203,19 @@ def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
     questions = questions_of_version(version, Path(config.databases), Path(config.cache), config.split)
     with Sandbox(workers=config.workers) as sandbox:
         learnt, kept = _learn(config, base, questions, sandbox, draft, report)
-    manifest = {
+    return _finished(draft, lambda: _manifest(config, version, parent, base, draft, learnt, kept))
+
+
+def _manifest(
+    config: GrpoConfig,
+    version: Version,
+    parent: ModelRun | None,
+    base: Path,
+    draft: Draft,
+    learnt: Mapping[str, Any],
+    kept: Questions,
+) -> dict[str, Any]:
+    return {
         "kind": "grpo",
         "base_model": parent.manifest["base_model"] if parent else config.model,
         "base_sha256": parent.manifest["base_sha256"] if parent else model_hash(base),
@@ -218,16 +232,34 @@ def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
         **learnt,
         **surroundings(),
     }
-    shutil.rmtree(draft.path / CHECKPOINTS)  # of use only to go on
-    return draft.finish(manifest)
+
+
+def _finished(draft: Draft, manifest: Callable[[], dict[str, Any]]) -> ModelRun:
+    """The run, put in its place by one process when all are done with the draft."""
+    from accelerate import PartialState  # noqa: PLC0415
+
+    state = PartialState()
+    state.wait_for_everyone()
+    if state.is_main_process:
+        facts = manifest()
+        shutil.rmtree(draft.path / CHECKPOINTS)  # of use only to go on
+        draft.finish(facts)
+    state.wait_for_everyone()
+    run = begin(draft.path.parents[1], draft.path.parent.name, draft.fingerprint)
+    if not isinstance(run, ModelRun):
+        raise RuntimeError(f"{draft.path}: the main process has not finished this run; see what it says")
+    return run
 
 
 def _learn(
     config: GrpoConfig, base: Path, questions: Questions, sandbox: Sandbox, draft: Draft, report: Report
 ) -> tuple[dict[str, Any], Questions]:
     """Choose prompts, train, save; gives the figures of the manifest and the questions that were trained on."""
-    from agro_train.grpo_trainer import Log, last_checkpoint, make_trainer, save  # noqa: PLC0415
+    from accelerate import PartialState  # noqa: PLC0415
 
+    from agro_train.grpo_trainer import Log, last_checkpoint, make_trainer, save, share_of  # noqa: PLC0415
+
+    state = PartialState()  # with several processes, says which GPU is this one's, before a model is put there
     model = load(str(base), Path(config.cache), dtype="bfloat16" if config.precision == "bfloat16" else "float32")
     player = Player(
         ModuleSampler(model.network, model.tokenizer, config.sample_batch),
@@ -246,17 +278,17 @@ def _learn(
         return replace(questions, rows=tuple(rows[key] for key in keys)).tasks(reading)
 
     checkpoint = last_checkpoint(draft.path / CHECKPOINTS)
-    with trainer.accelerator.main_process_first():  # the others read what it has chosen
-        selection = _select(config, list(rows), make, player, draft, report)
+    selection = _select(config, list(rows), make, player, draft, report, share_of(trainer))
     kept = replace(questions, rows=tuple(rows[key] for key in selection.kept))
     tasks = {task.example_id: task for task in make(selection.kept)}
     trainer.schedule = [tasks[key] for key in schedule(selection.kept, len(trainer.train_dataset), config.seed)]
     trainer.spares = [tasks[key] for key in selection.kept]
     step = int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
-    forget_metrics(draft.metrics, after=step)
+    if state.is_main_process:
+        forget_metrics(draft.metrics, after=step)
     started = time.monotonic()
     outcome = trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-    save(trainer, model.tokenizer, draft.model)
+    save(trainer, base, draft.model)
     return {
         "steps": outcome.global_step,
         "tokens": int(trainer.state.num_input_tokens_seen),
@@ -274,20 +306,22 @@ def _select(
     player: Player,
     draft: Draft,
     report: Report,
+    share: Share,
 ) -> Selection:
     """The prompts that this draft trains on; chosen once, and then the same whenever it is continued."""
     stored = draft.path / SELECTION
     if stored.is_file():
         return Selection.from_json(json.loads(stored.read_text(encoding="utf-8")))
     candidates = shuffled(keys, "candidates", config.seed)[: config.candidates]
-    found = select(candidates, make, player, config.wanted, report)
+    found = select(candidates, make, player, config.wanted, report if not share.rank else lambda _: None, share)
     if len(found.kept) < config.prompts_per_step:
         raise SettingsError(
             f"{len(found.kept)} of {len(candidates)} candidates can be trained on ({found.facts()}), and a step takes "
             f"prompts_per_step={config.prompts_per_step}: raise candidates, widen solve_rate_low and solve_rate_high, "
             "or train a cold start first"
         )
-    write_json(stored, found.to_json())
+    if not share.rank:
+        write_json(stored, found.to_json())
     return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import os
+import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from accelerate.utils import gather_object
 from transformers import PrinterCallback, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 from trl.trainer.utils import add_fused_lm_head
@@ -24,8 +26,9 @@ from agro_data.fingerprint import seed_of
 from agro_train.advantages import informative
 from agro_train.credit import Credit, of_progress, of_rollouts, of_states, token_advantages
 from agro_train.episodes import Episode, Player, measures
-from agro_train.loading import LanguageModel
+from agro_train.loading import LanguageModel, load_tokenizer
 from agro_train.progress import ProgressHead, last_states
+from agro_train.prompts import Share
 from agro_train.provers import Provers, of_provers
 from agro_train.runs import Draft, append_metrics
 from agro_train.sampling import EngineSampler, ModuleSampler, Sampler
@@ -313,13 +316,28 @@ def make_trainer(config: GrpoConfig, model: LanguageModel, player: Player, draft
     return trainer
 
 
-def save(trainer: AgenticTrainer, tokenizer: Any, folder: Path) -> None:
-    """Save the model as one that needs no adapter."""
-    module = trainer.accelerator.unwrap_model(trainer.model)
-    if hasattr(module, "merge_and_unload"):
-        module = module.merge_and_unload()
-    module.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+def share_of(trainer: AgenticTrainer) -> Share:
+    """This process's part in the choice of prompts."""
+    accelerator = trainer.accelerator
+    return Share(accelerator.process_index, accelerator.num_processes, gather_object)
+
+
+def save(trainer: AgenticTrainer, base: Path, folder: Path) -> None:
+    """Save the model as one that needs no adapter. Every process calls it; sharded weights are gathered by TRL."""
+    if not trainer.config.lora:
+        trainer.save_model(str(folder))
+        if trainer.accelerator.is_main_process:
+            (folder / "training_args.bin").unlink(missing_ok=True)  # a pickle, of this machine
+        return
+    from peft import AutoPeftModelForCausalLM  # noqa: PLC0415
+
+    adapter = folder.with_name("adapter")
+    trainer.save_model(str(adapter))
+    if trainer.accelerator.is_main_process:
+        whole = AutoPeftModelForCausalLM.from_pretrained(adapter, dtype=trainer.model.dtype).merge_and_unload()
+        whole.save_pretrained(folder)
+        load_tokenizer(base).save_pretrained(folder)
+        shutil.rmtree(adapter)
 
 
 def last_checkpoint(folder: Path) -> Path | None:

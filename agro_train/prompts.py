@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
+import numpy as np
+
 from agro_data.fingerprint import seed_of
 from agro_train.episodes import Player
 from agro_train.sql_env import GoldFault, check_golds
@@ -80,46 +82,76 @@ def shuffled(items: Sequence[Item], *seed: object) -> list[Item]:
     return found
 
 
+@dataclass(frozen=True)
+class Tried:
+    """What was found of a candidate: its gold does not hold, or how often it was solved (None: not tried)."""
+
+    example_id: str
+    fault: GoldFault | None = None
+    rate: float | None = None
+
+
+@dataclass(frozen=True)
+class Share:
+    """Which process this is, of how many, and how the lists of all are joined into one."""
+
+    rank: int = 0
+    processes: int = 1
+    join: Callable[[list[Tried]], list[Tried]] = list
+
+
 def select(
     candidates: Sequence[str],
     make: Callable[[Sequence[str]], list[Task]],
     player: Player,
     wanted: Wanted,
     report: Callable[[dict[str, Any]], object] = lambda _: None,
+    share: Share = Share(),
 ) -> Selection:
     """Try candidates in their order until enough are kept or none is left. `make` gives the tasks of ids.
 
-    Every gold that is kept has been checked to earn the highest reward. Raises `BadGolds` unless `wanted.drop`.
+    Every gold that is kept has been checked to earn the highest reward. Processes share the work, and all have the
+    result. Raises `BadGolds` unless `wanted.drop`.
     """
     found = Selection()
-    for start in range(0, len(candidates), CHUNK):
+    size = CHUNK * share.processes
+    for start in range(0, len(candidates), size):
         if len(found.kept) >= wanted.prompts:
             break
-        tasks = make(candidates[start : start + CHUNK])
-        faults = check_golds(tasks, player.sandbox, player.golds, player.preset)
+        mine = candidates[start : start + size][share.rank :: share.processes]
+        tried = sorted(share.join(_try(make(mine), player, wanted)), key=lambda one: candidates.index(one.example_id))
+        faults = [one.fault for one in tried if one.fault is not None]
         if faults and not wanted.drop:
             raise BadGolds(faults)
-        bad = {fault.example_id for fault in faults}
-        found = _sorted_out(found, [task for task in tasks if task.example_id not in bad], player, wanted)
-        found = replace(found, bad_golds=found.bad_golds + len(bad))
+        found = _counted(found, tried, wanted)
         report({"phase": "select", **found.facts()})
     return replace(found, kept=found.kept[: wanted.prompts])
 
 
-def _sorted_out(found: Selection, tasks: Sequence[Task], player: Player, wanted: Wanted) -> Selection:
+def _try(tasks: Sequence[Task], player: Player, wanted: Wanted) -> list[Tried]:
+    faults = {fault.example_id: fault for fault in check_golds(tasks, player.sandbox, player.golds, player.preset)}
+    sound = [task for task in tasks if task.example_id not in faults]
+    tried = [Tried(key, fault) for key, fault in faults.items()]
     if not wanted.tries:
-        return replace(found, kept=(*found.kept, *(task.example_id for task in tasks)))
-    many = [task for task in tasks for _ in range(wanted.tries)]
+        return [*tried, *(Tried(task.example_id) for task in sound)]
+    many = [task for task in sound for _ in range(wanted.tries)]
     seeds = [seed_of("select", wanted.seed, task.example_id, place % wanted.tries) for place, task in enumerate(many)]
-    right = [episode.finished.right for episode in player.play(many, seeds)]
-    rates = [
-        (task.example_id, sum(right[place * wanted.tries : (place + 1) * wanted.tries]) / wanted.tries)
-        for place, task in enumerate(tasks)
+    right = np.array([one.finished.right for one in player.play(many, seeds)], dtype=np.float64)
+    rates = right.reshape(len(sound), wanted.tries).mean(axis=1)
+    return [*tried, *(Tried(task.example_id, rate=float(rate)) for task, rate in zip(sound, rates, strict=True))]
+
+
+def _counted(found: Selection, tried: Sequence[Tried], wanted: Wanted) -> Selection:
+    rates = [(one.example_id, one.rate) for one in tried if one.rate is not None]
+    kept = [
+        one.example_id
+        for one in tried
+        if one.fault is None and (one.rate is None or wanted.low <= one.rate <= wanted.high)
     ]
-    return replace(
-        found,
-        kept=(*found.kept, *(key for key, rate in rates if wanted.low <= rate <= wanted.high)),
+    return Selection(
+        kept=(*found.kept, *kept),
         rates=(*found.rates, *rates),
+        bad_golds=found.bad_golds + sum(one.fault is not None for one in tried),
         too_hard=found.too_hard + sum(rate < wanted.low for _, rate in rates),
         too_easy=found.too_easy + sum(rate > wanted.high for _, rate in rates),
     )
