@@ -84,6 +84,7 @@ def fine_tune(
     torch.manual_seed(tuning.seed)
     module = AutoModelForCausalLM.from_pretrained(base, dtype=torch.bfloat16 if half else torch.float32)
     rows = Dataset.from_dict({"input_ids": [e.ids for e in examples], "labels": [e.labels for e in examples]})
+    steps = math.ceil(len(examples) * tuning.epochs / tuning.batch)
     checkpoints = draft.path / "checkpoints"
     os.environ["TENSORBOARD_LOGGING_DIR"] = str(draft.path / "tensorboard")
     settings = SFTConfig(
@@ -100,7 +101,7 @@ def fine_tune(
         train_sampling_strategy="random" if tuning.packing else "group_by_length",
         bf16=tuning.precision == "mixed",
         use_cpu=not torch.cuda.is_available(),
-        logging_steps=5,
+        logging_steps=max(1, min(5, steps // 10)),  # a short run has a curve, too
         save_strategy="steps",
         save_steps=tuning.save_every,
         save_total_limit=2,

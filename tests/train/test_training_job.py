@@ -14,16 +14,17 @@ import polars as pl
 import pytest
 import yaml
 from making import make_school
-from train.small import make_corpus, make_writer
+from train.small import make_corpus, make_writer, prompts_of
 
 from agro_data.databases.catalog import find_databases
+from agro_data.publish.read import Version
 from agro_data.records import EXAMPLE
 from agro_train.runs import PROMOTED, NoRun, find_run
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def make_split_corpus(folder: Path) -> Path:
+def make_split_corpus(folder: Path) -> Version:
     """A version below `folder` with a train split about one database and a test split about another."""
     databases = folder / "databases"
     version = make_corpus(folder, config={"databases": str(databases)})
@@ -45,13 +46,13 @@ def make_split_corpus(folder: Path) -> Path:
         for one in find_databases(databases).databases
     ]
     (version.path / "manifest.json").write_text(json.dumps(manifest))
-    return folder
+    return Version(version.path)
 
 
 def run_config(folder: Path, **changes: dict[str, Any]) -> Path:
     ops: dict[str, dict[str, Any]] = {
         "cold_start_trajectories": {"examples": 8, "settings": {"check_questions": 2}},
-        "cold_start_model": {"batch": 2, "micro_batch": 2, "learning_rate": 1e-5, "settings": {"max_length": 2_000}},
+        "cold_start_model": {"batch": 2, "micro_batch": 2, "learning_rate": 1e-4, "settings": {"max_length": 2_000}},
         "grpo_model": {
             "steps": 2,
             "prompts": 4,
@@ -92,8 +93,7 @@ def execute(job: str, config: Path, folder: Path) -> subprocess.CompletedProcess
 
 @pytest.mark.slow
 def test_the_whole_chain(tmp_path: Path) -> None:
-    make_split_corpus(tmp_path)
-    make_writer(tmp_path / "writer")
+    make_writer(tmp_path / "writer", prompts_of(make_split_corpus(tmp_path)))
     done = execute("train_grpo", run_config(tmp_path), tmp_path)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said[-6000:]
@@ -112,8 +112,7 @@ def test_the_whole_chain(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_nothing_learned_is_a_failure(tmp_path: Path) -> None:
-    make_split_corpus(tmp_path)
-    make_writer(tmp_path / "writer")
+    make_writer(tmp_path / "writer", prompts_of(make_split_corpus(tmp_path)))
     config = run_config(tmp_path, cold_start_model={"learning_rate": 0.0})
     done = execute("train_grpo", config, tmp_path)
     said = done.stdout + done.stderr
