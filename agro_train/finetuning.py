@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agro_train.fused_head import score_only_what_is_learnt
 from agro_train.loading import LanguageModel, load_tokenizer
 from agro_train.runs import Draft, append_metrics
 
@@ -73,12 +74,13 @@ def fine_tune(
     A draft that holds checkpoints is continued from its last one, and its losses are those of a run without a break.
     """
     import torch  # noqa: PLC0415
-    from transformers import AutoModelForCausalLM  # noqa: PLC0415
+    from transformers import AutoModelForCausalLM, PrinterCallback  # noqa: PLC0415
     from transformers.trainer_utils import get_last_checkpoint  # noqa: PLC0415
     from trl import SFTConfig, SFTTrainer  # noqa: PLC0415
 
     from datasets import Dataset  # noqa: PLC0415
 
+    score_only_what_is_learnt()
     tokenizer = load_tokenizer(base)
     half = tuning.precision == "bfloat16"
     torch.manual_seed(tuning.seed)
@@ -118,6 +120,7 @@ def fine_tune(
         peft_config=_lora(tuning.lora),
         callbacks=[_callback(draft, tuning, tokenizer, check, report)],
     )
+    trainer.remove_callback(PrinterCallback)  # standard output is the caller's
     started = time.monotonic()
     resumed = get_last_checkpoint(str(checkpoints)) if checkpoints.is_dir() else None
     outcome = trainer.train(resume_from_checkpoint=resumed)
