@@ -1,0 +1,74 @@
+"""`agro train`: the training programs on a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from train.test_training_job import make_split_corpus
+from train.tiny import make_tiny_model
+
+from agro_train.cli import agro
+from agro_train.runs import read_metrics, runs_of
+
+SETTINGS = {"max_length": 2_000, "embedding_model": "structural", "batch": 2, "micro_batch": 2, "check_questions": 0}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    make_split_corpus(tmp_path)
+    make_tiny_model(tmp_path / "tiny")
+    places = {"models": str(tmp_path / "models"), "cache": str(tmp_path / "cache"), "trajectories": str(tmp_path)}
+    settings = SETTINGS | places | {"model": str(tmp_path / "tiny")}
+    (tmp_path / "settings.json").write_text(json.dumps(settings))
+    return tmp_path
+
+
+def arguments(folder: Path, *more: str) -> list[str]:
+    known = ["--corpus", str(folder / "school"), "--databases", str(folder / "databases")]
+    return ["train", "cold-start", *known, "--config", str(folder / "settings.json"), *more]
+
+
+def test_a_cold_start_from_the_terminal(folder: Path) -> None:
+    done = CliRunner().invoke(agro, arguments(folder, "--examples", "8", "--json"), catch_exceptions=False)
+    assert done.exit_code == 0, done.stderr
+    shown = json.loads(done.stdout)
+    (run,) = runs_of(folder / "models", "cold-start")
+    assert shown["run"] == run.name
+    assert shown["manifest"]["config"]["examples"] == 8
+    assert shown["manifest"]["corpus"]["name"] == "school"
+    assert "cold_start step 4: loss" in done.stderr
+
+
+def test_what_cannot_be_trained_is_said(folder: Path) -> None:
+    (folder / "settings.json").write_text(json.dumps({"epoch": 2}))
+    done = CliRunner().invoke(agro, arguments(folder))
+    assert "did you mean 'epochs'?" in str(done.exception)
+    done = CliRunner().invoke(agro, ["train", "grpo", "--corpus", str(folder / "nothing")])
+    assert "not a corpus version" in str(done.exception)
+
+
+@pytest.mark.slow
+def test_two_processes_write_one_run(folder: Path) -> None:
+    settings = json.loads((folder / "settings.json").read_text())
+    known = {"corpus": str(folder / "school"), "databases": str(folder / "databases"), "examples": 8}
+    (folder / "settings.json").write_text(json.dumps(settings | known))
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]  # as accelerate does with GPUs
+    done = subprocess.run(
+        [sys.executable, *launch, "--module", "agro_train.cold_start", "--config", str(folder / "settings.json")],
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    (run,) = runs_of(folder / "models", "cold-start")
+    assert [line for line in done.stdout.splitlines() if line.startswith("cold start: ")] == [f"cold start: {run.path}"]
+    assert run.manifest["steps"] == 2  # 8 trajectories, 2 processes, 2 at a time
+    assert len([line for line in read_metrics(run.path / "metrics.jsonl") if line.get("final")]) == 1
