@@ -26,6 +26,7 @@ from agro_data.fingerprint import seed_of
 from agro_train.advantages import informative
 from agro_train.credit import Credit, of_progress, of_rollouts, of_states, token_advantages
 from agro_train.episodes import Episode, Player, measures
+from agro_train.fused_head import score_only_what_is_learnt
 from agro_train.loading import LanguageModel, load_tokenizer
 from agro_train.progress import ProgressHead, last_states
 from agro_train.prompts import Share
@@ -66,6 +67,7 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
         args: GRPOConfig,
         callbacks: Sequence[TrainerCallback],
     ) -> None:
+        score_only_what_is_learnt()
         watched = config.kl_every and not config.beta
         self.reference = _frozen(model.network, config.temperature) if watched and not config.lora else None
         slots = config.steps // config.iterations * config.prompts_per_step * args.world_size

@@ -12,6 +12,8 @@ from agro_data.publish.version import library_versions
 from agro_train.questions import Questions
 from agro_train.runs import ModelRun
 
+LIBRARIES = ("transformers", "trl", "peft", "accelerate", "vllm")
+
 
 def corpus_facts(corpus: Version | None) -> dict[str, str] | None:
     """Which corpus version."""
@@ -39,5 +41,5 @@ def surroundings() -> dict[str, Any]:
     cards = [torch.cuda.get_device_name(place) for place in range(torch.cuda.device_count())]
     return {
         "hardware": {"machine": platform.machine(), "cores": os.cpu_count(), "gpus": cards},
-        "library_versions": library_versions(),
+        "library_versions": library_versions(also=LIBRARIES),
     }

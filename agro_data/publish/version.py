@@ -163,10 +163,10 @@ def write_manifest(draft: Path, manifest: Mapping[str, Any]) -> None:
             path.chmod(0o444)
 
 
-def library_versions() -> dict[str, str]:
-    """Versions of Python, SQLite and the libraries that shape the output, as far as they are installed."""
+def library_versions(also: Sequence[str] = ()) -> dict[str, str]:
+    """Versions of Python, SQLite and the libraries that shape the output, and of `also`, as far as installed."""
     found = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version}
-    for library in LIBRARIES:
+    for library in (*LIBRARIES, *also):
         try:
             found[library] = metadata.version(library)
         except metadata.PackageNotFoundError:
