@@ -18,6 +18,8 @@ from agro_data.databases.types import Cell, Dialect, Result
 
 Action = Literal["sql", "solution"]
 
+VERSION = 2  # raise when prompts, turns or observations are written otherwise: a model reads what it was trained on
+
 MAX_TURNS = 6
 MAX_TURN = 8_000  # characters of one turn
 STOPS = ("</sql>", "</solution>")

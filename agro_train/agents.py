@@ -10,6 +10,7 @@ from typing import Any, Literal, cast, get_args
 from agro_data.config import ConfigError
 from agro_data.models import ModelMissing
 from agro_data.profiling.serialise import SerialiserMismatch, Style, check_serialiser
+from agro_data.protocol import VERSION as PROTOCOL
 from agro_train.decoding import LIMITS
 from agro_train.loading import LanguageModel, load, model_hash
 from agro_train.questions import Reading
@@ -91,6 +92,11 @@ def _of_run(run: ModelRun, model: LanguageModel, limits: Limits) -> Agent:
         raise SerialiserMismatch(
             f"{run.name}: trained with the framing {manifest['framing']}, but its tokenizer's is {model.framing}: "
             "the model's folder has been changed; train it again"
+        )
+    if manifest.get("protocol", PROTOCOL) != PROTOCOL:
+        raise SerialiserMismatch(
+            f"{run.name}: trained on protocol {manifest['protocol']}, this is {PROTOCOL}: a model reads only prompts "
+            "written as it was trained. Use the version of agro-sql that made it, or train it again"
         )
     turns = manifest["config"].get("turns", limits.turns)  # the prompt says how many there are
     agent = agent_of(model, Reading(style, budget), replace(limits, turns=turns))

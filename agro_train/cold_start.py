@@ -28,13 +28,12 @@ from agro_data.profiling.serialise import Style, serialiser
 from agro_data.publish.read import Version, open_version
 from agro_data.verify.grade import GoldResults
 from agro_train.finetuning import Check, Example, FineTuning, fine_tune
-from agro_train.lineage import corpus_facts, databases_of, surroundings
-from agro_train.loading import CHAT, PLAIN, LanguageModel, find_folder, load_tokenizer, model_hash
-from agro_train.moved import parameters_moved
+from agro_train.lineage import manifest_of, start_of
+from agro_train.loading import LanguageModel, load_tokenizer, model_hash
 from agro_train.questions import COLUMNS, Questions, Reading, questions_of_file, questions_of_version
 from agro_train.ranks import is_first, written_by_first
 from agro_train.rollouts import Limits, roll
-from agro_train.runs import ModelRun, NoRun, begin, find_run
+from agro_train.runs import ModelRun, begin
 from agro_train.sampling import ModuleSampler
 from agro_train.selection import Chosen, choose, hybrid_vectors
 from agro_train.settings import SettingsError, read_settings, settings_to, training_code_version
@@ -111,7 +110,7 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
 
     Raises `NoTask`, `NoVersion`, `ModelMissing` and `ValueError`, in words for a person.
     """
-    parent, base = start_of(config)
+    parent, base = start_of(config.model, Path(config.models), Path(config.cache))
     corpus = open_version(Path(config.corpus)) if config.corpus else None
     identity = [settings_to(config), corpus and corpus.fingerprint, model_hash(base), training_code_version()]
     draft = begin(Path(config.models), config.name, stable_hash(identity))
@@ -143,27 +142,24 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
         learnt = fine_tune(base, examples, tuning, draft, check, report)
     if not is_first():
         return written_by_first(Path(config.models), config.name, draft.fingerprint)
-    manifest = {
-        "kind": "cold_start",
-        "base_model": parent.manifest["base_model"] if parent else config.model,
-        "base_sha256": parent.manifest["base_sha256"] if parent else model_hash(base),
-        "parent": parent.name if parent else None,
-        "model_sha256": model_hash(draft.model),
-        "corpus": corpus_facts(corpus),
+    manifest = manifest_of(
+        "cold_start",
+        config,
+        model=config.model,
+        start=(parent, base),
+        trained=draft.model,
+        corpus=corpus,
+        sources=sources,
+        reading=(config.style, config.budget),
+        seed=config.seed,
+    )
+    made = {
         "pairs": config.pairs or None,
         "trajectories": material.stored and f"{material.stored.parent.name}/{material.stored.name}",
-        "databases": databases_of(sources, parent),
-        "serialiser": {**serialiser(config.style), "budget": config.budget},
-        "framing": CHAT if tokenizer.chat_template else PLAIN,
-        "seed": config.seed,
-        "config": settings_to(config),
         "selection": material.selection,
         "dropped": material.dropped,
-        "parameters_moved": parameters_moved(base, draft.model).facts(),
-        **learnt,
-        **surroundings(),
     }
-    return draft.finish(manifest)
+    return draft.finish({**manifest, **made, **learnt})
 
 
 @dataclass(frozen=True)
@@ -268,15 +264,6 @@ def encode_rows(trajectories: pl.DataFrame, tokenizer: Any, max_length: int) -> 
     if not found:
         raise ValueError(f"no trajectory has at most {max_length} tokens; raise max_length or lower budget")
     return found
-
-
-def start_of(config: ColdStartConfig) -> tuple[ModelRun | None, Path]:
-    """What training starts from: the run that `model` names, if it is one of ours, and the folder of its weights."""
-    try:
-        run = find_run(Path(config.models), config.model)
-    except NoRun:
-        return None, find_folder(config.model, Path(config.cache))
-    return run, run.model
 
 
 def _reading(config: ColdStartConfig, tokenizer: Any) -> Reading:

@@ -21,22 +21,21 @@ from typing import Any, get_args
 from agro_data.databases.sandbox import Sandbox
 from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.fingerprint import stable_hash
-from agro_data.profiling.serialise import Style, serialiser
+from agro_data.profiling.serialise import Style
 from agro_data.publish.read import Version, open_version
 from agro_data.work import write_json
 from agro_train.advantages import Loss, Scale
 from agro_train.agents import trained_reading
 from agro_train.credit import ESTIMATORS, Estimator
 from agro_train.episodes import Player
-from agro_train.lineage import corpus_facts, databases_of, surroundings
-from agro_train.loading import CHAT, PLAIN, find_folder, load, load_tokenizer, model_hash
-from agro_train.moved import parameters_moved
+from agro_train.lineage import manifest_of, start_of
+from agro_train.loading import load, model_hash
 from agro_train.prompts import Selection, Share, Wanted, schedule, select, shuffled
 from agro_train.questions import Questions, Reading, SeenInTraining, questions_of_version
 from agro_train.ranks import is_first
 from agro_train.rewards import PRESETS
 from agro_train.rollouts import Limits
-from agro_train.runs import Draft, ModelRun, NoRun, begin, find_run, forget_metrics
+from agro_train.runs import Draft, ModelRun, begin, forget_metrics
 from agro_train.sampling import ModuleSampler
 from agro_train.settings import SettingsError, read_settings, settings_to, training_code_version
 from agro_train.tasks import Task
@@ -193,8 +192,7 @@ def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
     person.
     """
     version = open_version(Path(config.corpus))
-    parent = _parent(config)
-    base = parent.model if parent else find_folder(config.model, Path(config.cache))
+    parent, base = start_of(config.model, Path(config.models), Path(config.cache))
     draft = begin(Path(config.models), config.name, _fingerprint(config, version, base))
     if isinstance(draft, ModelRun):
         return draft
@@ -203,35 +201,30 @@ def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
     questions = questions_of_version(version, Path(config.databases), Path(config.cache), config.split)
     with Sandbox(workers=config.workers) as sandbox:
         learnt, kept = _learn(config, base, questions, sandbox, draft, report)
-    return _finished(draft, lambda: _manifest(config, version, parent, base, draft, learnt, kept))
+    return _finished(draft, lambda: _manifest(config, version, (parent, base), draft, learnt, kept))
 
 
 def _manifest(
     config: GrpoConfig,
     version: Version,
-    parent: ModelRun | None,
-    base: Path,
+    start: tuple[ModelRun | None, Path],
     draft: Draft,
     learnt: Mapping[str, Any],
     kept: Questions,
 ) -> dict[str, Any]:
-    return {
-        "kind": "grpo",
-        "base_model": parent.manifest["base_model"] if parent else config.model,
-        "base_sha256": parent.manifest["base_sha256"] if parent else model_hash(base),
-        "parent": parent.name if parent else None,
-        "model_sha256": model_hash(draft.model),
-        "corpus": corpus_facts(version),
-        "trajectories": parent.manifest["trajectories"] if parent else None,
-        "databases": databases_of([kept], parent),
-        "serialiser": {**serialiser(config.style), "budget": config.budget},
-        "framing": CHAT if load_tokenizer(base).chat_template else PLAIN,
-        "seed": config.seed,
-        "config": settings_to(config),
-        "parameters_moved": parameters_moved(base, draft.model).facts(),
-        **learnt,
-        **surroundings(),
-    }
+    facts = manifest_of(
+        "grpo",
+        config,
+        model=config.model,
+        start=start,
+        trained=draft.model,
+        corpus=version,
+        sources=[kept],
+        reading=(config.style, config.budget),
+        seed=config.seed,
+    )
+    parent, _ = start
+    return {**facts, "trajectories": parent.manifest["trajectories"] if parent else None, **learnt}
 
 
 def _finished(draft: Draft, manifest: Callable[[], dict[str, Any]]) -> ModelRun:
@@ -323,14 +316,6 @@ def _select(
     if not share.rank:
         write_json(stored, found.to_json())
     return found
-
-
-def _parent(config: GrpoConfig) -> ModelRun | None:
-    """The run that `model` names, if it is one of ours."""
-    try:
-        return find_run(Path(config.models), config.model)
-    except NoRun:
-        return None
 
 
 def _check_parent(config: GrpoConfig, parent: ModelRun, version: Version) -> None:

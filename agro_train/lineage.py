@@ -1,28 +1,75 @@
-"""What a model was made of, for its manifest: corpus, databases, machine."""
+"""What a model was made of, for its manifest: the model before, corpus, databases, how it reads, machine."""
 
 from __future__ import annotations
 
 import os
 import platform
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from agro_data.profiling.serialise import Style, serialiser
+from agro_data.protocol import VERSION as PROTOCOL
 from agro_data.publish.read import Version
 from agro_data.publish.version import library_versions
+from agro_train.loading import find_folder, framing_of, load_tokenizer, model_hash
+from agro_train.moved import parameters_moved
 from agro_train.questions import Questions
-from agro_train.runs import ModelRun
+from agro_train.runs import ModelRun, NoRun, find_run
+from agro_train.settings import settings_to
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 LIBRARIES = ("transformers", "trl", "peft", "accelerate", "vllm")
 
 
-def corpus_facts(corpus: Version | None) -> dict[str, str] | None:
-    """Which corpus version."""
-    if corpus is None:
-        return None
-    return {"name": corpus.corpus, "version": corpus.name, "fingerprint": corpus.fingerprint}
+def start_of(model: str, models: Path, cache: Path) -> tuple[ModelRun | None, Path]:
+    """What training starts from: the run that `model` names, if it is one of ours, and the folder of its weights.
+
+    Raises `ModelMissing` when it is neither a run nor a model that can be found.
+    """
+    try:
+        run = find_run(models, model)
+    except NoRun:
+        return None, find_folder(model, cache)
+    return run, run.model
 
 
-def databases_of(sources: Sequence[Questions], parent: ModelRun | None) -> list[dict[str, str]]:
+def manifest_of(
+    kind: str,
+    config: DataclassInstance,
+    *,
+    model: str,
+    start: tuple[ModelRun | None, Path],
+    trained: Path,
+    corpus: Version | None,
+    sources: Sequence[Questions],
+    reading: tuple[Style, int],
+    seed: int,
+) -> dict[str, Any]:
+    """What the manifest of every run says. `trained` is the folder of the new weights, `reading` style and budget."""
+    parent, base = start
+    style, budget = reading
+    return {
+        "kind": kind,
+        "base_model": parent.manifest["base_model"] if parent else model,
+        "base_sha256": parent.manifest["base_sha256"] if parent else model_hash(base),
+        "parent": parent.name if parent else None,
+        "model_sha256": model_hash(trained),
+        "corpus": corpus and {"name": corpus.corpus, "version": corpus.name, "fingerprint": corpus.fingerprint},
+        "databases": _databases_of(sources, parent),
+        "serialiser": {**serialiser(style), "budget": budget},
+        "protocol": PROTOCOL,
+        "framing": framing_of(load_tokenizer(base)),
+        "seed": seed,
+        "config": settings_to(config),
+        "parameters_moved": parameters_moved(base, trained).facts(),
+        **_surroundings(),
+    }
+
+
+def _databases_of(sources: Sequence[Questions], parent: ModelRun | None) -> list[dict[str, str]]:
     """Every database that the model has seen: those asked about in `sources`, and those of its parent."""
     seen = {
         (name, source.sources[name].database.content_hash)
@@ -34,7 +81,7 @@ def databases_of(sources: Sequence[Questions], parent: ModelRun | None) -> list[
     return [{"db_id": name, "content_hash": digest} for name, digest in sorted(seen)]
 
 
-def surroundings() -> dict[str, Any]:
+def _surroundings() -> dict[str, Any]:
     """Machine and libraries that a model was trained with."""
     import torch  # noqa: PLC0415
 

@@ -36,7 +36,12 @@ class LanguageModel:
     @property
     def framing(self) -> str:
         """How a prompt is put to it."""
-        return CHAT if self.tokenizer.chat_template else PLAIN
+        return framing_of(self.tokenizer)
+
+
+def framing_of(tokenizer: Any) -> str:
+    """How a prompt is put to a model with this tokenizer."""
+    return CHAT if tokenizer.chat_template else PLAIN
 
 
 def find_folder(name: str, cache: Path, *, network: bool = True) -> Path:

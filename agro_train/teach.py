@@ -11,7 +11,8 @@ from pathlib import Path
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.publish.read import open_version
-from agro_train.cold_start import ColdStartConfig, Material, sources_of, start_of, teach
+from agro_train.cold_start import ColdStartConfig, Material, sources_of, teach
+from agro_train.lineage import start_of
 from agro_train.loading import load_tokenizer
 from agro_train.settings import SettingsError, read_settings
 
@@ -31,7 +32,7 @@ def make(config: ColdStartConfig) -> Material:
     if not config.corpus:
         raise SettingsError("trajectories are stored beside the corpus that they are of: give `corpus` (a version)")
     corpus = open_version(Path(config.corpus))
-    _, base = start_of(config)
+    _, base = start_of(config.model, Path(config.models), Path(config.cache))
     with Sandbox(workers=2) as sandbox:
         return teach(config, corpus, sources_of(config, corpus), load_tokenizer(base), sandbox)
 
