@@ -85,6 +85,7 @@ class GrpoConfig:
     sample_batch: int = 64
     resample: int = 0  # times that groups which teach nothing are replaced by other prompts
     reward: str = "agro"
+    instances: float = 1.0  # share of an example's instances that rewards are graded on; 0: on its database alone
     # learning
     steps: int = 100
     micro_batch: int = 8
@@ -134,6 +135,8 @@ class GrpoConfig:
             raise SettingsError(f"group={self.group}: a group of one has no advantage; expected at least 2")
         if self.temperature <= 0:
             raise SettingsError(f"temperature={self.temperature}: rollouts of a group must differ; expected above 0")
+        if not 0 <= self.instances <= 1:
+            raise SettingsError(f"instances={self.instances}: expected a share between 0 and 1")
         if not 0 <= self.solve_rate_low <= self.solve_rate_high <= 1:
             raise SettingsError("solve_rate_low and solve_rate_high: expected 0 <= low <= high <= 1")
         if (self.prompts_per_step * self.group) % self.micro_batch:
@@ -268,7 +271,8 @@ def _learn(
     reading = Reading(config.style, config.budget, lambda text: len(encode(text, model.tokenizer)), turns=config.turns)
 
     def make(keys: Sequence[str]) -> list[Task]:
-        return replace(questions, rows=tuple(rows[key] for key in keys)).tasks(reading)
+        tasks = replace(questions, rows=tuple(rows[key] for key in keys)).tasks(reading)
+        return [task.graded_on(config.instances) for task in tasks]
 
     checkpoint = last_checkpoint(draft.path / CHECKPOINTS)
     selection = _select(config, list(rows), make, player, draft, report, share_of(trainer))

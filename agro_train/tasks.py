@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,10 @@ class Task:
     @property
     def databases(self) -> tuple[Database, ...]:
         return (self.database, *self.instances)
+
+    def graded_on(self, share: float) -> Task:
+        """The same task, right on the database and the first `share` of its instances is right."""
+        return replace(self, instances=self.instances[: math.ceil(share * len(self.instances))])
 
 
 @dataclass(frozen=True)

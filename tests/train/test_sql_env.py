@@ -89,6 +89,13 @@ def test_a_rollout_sees_true_observations_and_is_scored(database: Database, sand
     assert reward(finished, AGRO).total == 1.0
 
 
+def test_a_share_of_the_instances(database: Database, other: Database) -> None:
+    task = task_of(database, other, other, other)
+    assert task.graded_on(1.0) == task
+    assert task.graded_on(0.0).databases == (database,)
+    assert len(task.graded_on(0.5).instances) == 2
+
+
 def test_right_means_right_on_all_instances(database: Database, other: Database, sandbox: Sandbox) -> None:
     lucky = turn("solution", "SELECT name FROM school WHERE founded > 1925")
     golds = GoldResults()

@@ -1,0 +1,141 @@
+"""The experiments of docs/experiments.md: each arm is trained with each seed, and all are asked the same questions.
+
+    python -m bench.experiments E1 --corpus OUT/bench/v0001-... --databases ../shared/data/spider/database \
+        --pairs ../shared/data/spider/train.json --questions ../shared/data/spider/dev.json --examples 2400
+
+An arm is a list of stages, each with the settings that it changes. Arms that begin alike share what they begin with: a
+run that was made with the same settings is not made again. The table gives, for each arm, means over seeds and the
+paired difference to the first arm, of all seeds together, clustered by database.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from agro_data.evaluation.statistics import paired
+from agro_data.models import DEFAULT_WRITER
+from agro_train import cold_start, grpo
+from agro_train.evaluate import Compared, EvaluationConfig, evaluate_models
+from agro_train.runs import ModelRun
+from agro_train.settings import settings_from
+from bench.machine import description
+
+Stage = tuple[str, Mapping[str, Any]]  # "cold_start" or "grpo", and settings
+Arm = Sequence[Stage]
+
+OURS: Stage = ("cold_start", {})
+HUMAN: Stage = ("cold_start", {"corpus": ""})
+BOTH: Stage = ("cold_start", {"pairs": "PAIRS"})
+SIZES = (250, 1_000, 4_000, 16_000)
+
+EXPERIMENTS: Mapping[str, Mapping[str, Arm]] = {
+    "E1": {"human": [HUMAN], "ours": [OURS], "both": [BOTH]},
+    "E2": {"random": [("cold_start", {"selection": "random"})], "diverse": [OURS]},
+    "E3": {
+        "reward on one database": [OURS, ("grpo", {"instances": 0.0})],
+        "reward on all instances": [OURS, ("grpo", {})],
+    },
+    "E4": {"cold start": [OURS], "GRPO alone": [("grpo", {})], "cold start, GRPO": [OURS, ("grpo", {})]},
+    "E6": {advantage: [OURS, ("grpo", {"advantage": advantage})] for advantage in ("grpo", "gigpo", "spa", "pav")},
+    "E7": {"half of the instances": [OURS, ("grpo", {"instances": 0.5})], "all": [OURS, ("grpo", {})]},
+    "E8": {
+        f"{name} {size:,}": [(kind, {**settings, "examples": size})]
+        for size in SIZES
+        for name, (kind, settings) in (
+            ("human", HUMAN),
+            ("ours", OURS),
+            ("ours at random", ("cold_start", {"selection": "random"})),
+        )
+    },
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("experiment", choices=sorted(EXPERIMENTS))
+    parser.add_argument("--corpus", required=True, help="a version's folder")
+    parser.add_argument("--databases", required=True)
+    parser.add_argument("--pairs", default="", help="human questions with SQL, on databases of the corpus' train split")
+    parser.add_argument("--questions", nargs="+", default=[], help="files that the models are asked, beside the corpus")
+    parser.add_argument("--model", default=DEFAULT_WRITER)
+    parser.add_argument("--examples", type=int, default=2_400)
+    parser.add_argument("--steps", type=int, default=100, help="of GRPO")
+    parser.add_argument("--limit", type=int, default=0, help="questions of each set; 0: all")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--out", type=Path, default=Path("experiments"))
+    parser.add_argument("--cold-start", type=json.loads, default={}, help="further settings, as JSON")
+    parser.add_argument("--grpo", type=json.loads, default={}, help="further settings, as JSON")
+    given = parser.parse_args()
+    places = {"databases": given.databases, "models": str(given.out / "models"), "cache": str(given.out / "cache")}
+    common = {
+        "cold_start": places
+        | {"corpus": given.corpus, "model": given.model, "examples": given.examples, "trajectories": str(given.out)}
+        | given.cold_start,
+        "grpo": places | {"corpus": given.corpus, "model": given.model, "steps": given.steps} | given.grpo,
+    }
+    arms = EXPERIMENTS[given.experiment]
+    runs = {name: [train(arm, common, given.pairs, seed) for seed in given.seeds] for name, arm in arms.items()}
+    asked = EvaluationConfig(
+        models=tuple(dict.fromkeys(str(run.path) for each in runs.values() for run in each)),
+        corpus=given.corpus,
+        questions=tuple(given.questions),
+        databases=given.databases,
+        out=str(given.out / given.experiment),
+        models_root=places["models"],
+        cache=places["cache"],
+        limit=given.limit,
+    )
+    figures = [table(compared, runs) for compared in evaluate_models(asked)]
+    print(json.dumps({"machine": description(), "experiment": given.experiment, "sets": figures}, indent=1))
+
+
+def train(arm: Arm, common: Mapping[str, Mapping[str, Any]], pairs: str, seed: int) -> ModelRun:
+    """The last run of an arm; each stage starts from the one before."""
+    run: ModelRun | None = None
+    for kind, changed in arm:
+        learns_pairs = kind == "cold_start" and ("pairs" in changed or not changed.get("corpus", "given"))
+        settings = {**common[kind], **changed, "seed": seed} | ({"pairs": pairs} if learns_pairs else {})
+        if run is not None:
+            settings["model"] = str(run.path)
+        if kind == "cold_start":
+            run = cold_start.train(settings_from(cold_start.ColdStartConfig, settings), _said)
+        else:
+            run = grpo.train(settings_from(grpo.GrpoConfig, settings), _said)
+    if run is None:
+        raise ValueError("an arm without a stage trains nothing")
+    return run
+
+
+def table(compared: Compared, runs: Mapping[str, Sequence[ModelRun]]) -> dict[str, Any]:
+    """Figures of each arm on one set of questions."""
+    scored = {one.model: one for one in compared.models}
+    told = {one["model"]: one for one in compared.figures["models"]}
+    first = next(iter(runs))
+    rows: list[dict[str, Any]] = []
+    for name, each in runs.items():
+        row: dict[str, Any] = {"arm": name, "seeds": len(each)}
+        for rate in ("format_rate", "execution_rate"):
+            row[rate] = round(mean(told[run.name][rate] for run in each), 4)
+        for metric in compared.figures["metrics"]:
+            verdicts = [verdict for run in each for verdict in scored[run.name].verdicts(metric)]
+            before = [verdict for run in runs[first] for verdict in scored[run.name].verdicts(metric)]
+            row[metric] = {
+                "mean": round(mean(verdict.score for verdict in verdicts), 4),
+                "by_seed": [round(mean(v.score for v in scored[run.name].verdicts(metric)), 4) for run in each],
+                **({"against_first": paired(verdicts, before)} if name != first else {}),
+            }
+        rows.append(row)
+    return {"questions": compared.figures["questions"], "count": compared.figures["count"], "arms": rows}
+
+
+def _said(line: Mapping[str, Any]) -> None:
+    print(json.dumps(line), flush=True)
+
+
+if __name__ == "__main__":
+    main()
