@@ -1,0 +1,137 @@
+"""The cold start on a tiny model: what is learnt, what is written down, and that a killed run goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from train.test_training_job import make_split_corpus
+from train.tiny import make_tiny_model
+
+from agro_train.cold_start import ColdStartConfig, train
+from agro_train.finetuning import IGNORED, Example, FineTuning, fine_tune
+from agro_train.runs import Draft, runs_of
+
+TUNING = FineTuning(
+    epochs=1.0,
+    learning_rate=1e-3,
+    batch=1,
+    micro_batch=1,
+    max_length=256,
+    packing=False,
+    lora=0,
+    precision="float32",
+    check_every=0,
+    save_every=2,
+    seed=0,
+)
+EXAMPLES = [Example([5 + n, 6, 7, 8 + n, 9, 10, 11 + n] * 3, ([0] * 4 + [1] * 3) * 3) for n in range(8)]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_tiny_model(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture
+def config(tmp_path: Path, base: Path) -> ColdStartConfig:
+    make_split_corpus(tmp_path)
+    version = next((tmp_path / "school").glob("v*"))
+    return ColdStartConfig(
+        corpus=str(version),
+        databases=str(tmp_path / "databases"),
+        trajectories=str(tmp_path),
+        models=str(tmp_path / "models"),
+        cache=str(tmp_path / "cache"),
+        model=str(base),
+        examples=8,
+        embedding_model="structural",
+        batch=2,
+        micro_batch=2,
+        max_length=2_000,
+        check_questions=2,
+        precision="float32",
+    )
+
+
+def draft(folder: Path) -> Draft:
+    folder.mkdir(exist_ok=True)
+    return Draft(folder, "0" * 64)
+
+
+def weights(path: Path) -> bytes:
+    return (path / "model.safetensors").read_bytes()
+
+
+def test_a_run_says_what_it_was_made_of(config: ColdStartConfig) -> None:
+    lines: list[Mapping[str, Any]] = []
+    run = train(config, lines.append)
+    manifest = run.manifest
+    assert manifest["kind"] == "cold_start"
+    assert manifest["corpus"]["name"] == "school"
+    assert manifest["databases"]
+    assert manifest["serialiser"]["budget"] == config.budget
+    assert manifest["parameters_moved"]["share"] > 0.5
+    assert manifest["tokens"]["learnt"] < manifest["tokens"]["all"]
+    assert {"format_rate", "execution_rate", "right"} <= set(lines[-1])
+    assert [line for line in run.metrics() if "learning_rate" in line]
+    assert train(config) == run  # the same settings are the same run
+    assert len(runs_of(Path(config.models), "cold-start")) == 1
+    assert (Path(config.trajectories) / manifest["trajectories"]).is_dir()
+
+
+def test_pairs_that_people_wrote(config: ColdStartConfig, tmp_path: Path) -> None:
+    pairs = [{"db_id": "school", "question": f"Which are {n}?", "query": "SELECT name FROM school"} for n in range(4)]
+    (tmp_path / "pairs.json").write_text(json.dumps(pairs))
+    run = train(replace(config, corpus="", pairs=str(tmp_path / "pairs.json"), name="human"))
+    assert run.manifest["corpus"] is None
+    assert run.manifest["tokens"]["examples"] == 4
+
+
+def test_a_killed_run_goes_on_as_if_nothing_had_been(base: Path, tmp_path: Path) -> None:
+    fine_tune(base, EXAMPLES, TUNING, draft(tmp_path / "whole"))
+
+    class Killed(Exception):
+        pass
+
+    def die(line: Mapping[str, Any]) -> None:
+        if line["step"] == 5:
+            raise Killed
+
+    with pytest.raises(Killed):
+        fine_tune(base, EXAMPLES, TUNING, draft(tmp_path / "cut"), report=die)
+    learnt = fine_tune(base, EXAMPLES, TUNING, draft(tmp_path / "cut"))
+    assert learnt["resumed_from"] == "checkpoint-4"
+    assert weights(tmp_path / "cut" / "model") == weights(tmp_path / "whole" / "model")
+
+
+def test_only_own_tokens_are_learnt() -> None:
+    labels = EXAMPLES[0].labels
+    assert [label for label in labels if label != IGNORED] == [9, 10, 11] * 3
+    assert labels[0] == IGNORED
+
+
+def test_packing_changes_no_loss(base: Path, tmp_path: Path) -> None:
+    """Examples in one sequence do not see each other."""
+    still = replace(TUNING, learning_rate=0.0)
+    apart = fine_tune(base, EXAMPLES, replace(still, batch=8, micro_batch=8), draft(tmp_path / "apart"))
+    packed = fine_tune(base, EXAMPLES, replace(still, packing=True), draft(tmp_path / "packed"))
+    assert packed["steps"] == 1
+    assert packed["summary"]["loss"] == pytest.approx(apart["summary"]["loss"], rel=1e-4)
+
+
+def test_adapters_are_merged_into_what_is_saved(base: Path, tmp_path: Path) -> None:
+    fine_tune(base, EXAMPLES, replace(TUNING, lora=4), draft(tmp_path / "lora"))
+    assert (tmp_path / "lora" / "model" / "model.safetensors").is_file()
+    assert weights(tmp_path / "lora" / "model") != weights(base)
+
+
+def test_settings_that_cannot_be() -> None:
+    with pytest.raises(ValueError, match="not a multiple"):
+        replace(TUNING, batch=3, micro_batch=2)
+    with pytest.raises(ValueError, match="precision"):
+        replace(TUNING, precision="half")

@@ -1,0 +1,57 @@
+"""The agent's tokens are those of its turns, counted by another way of tokenising; what it saw is never among them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from train.tiny import make_tiny_model
+
+from agro_data.protocol import Step, Turn, render_transcript
+from agro_train.loading import load_tokenizer
+from agro_train.tokens import OUTSIDE, encode_prompt, encode_steps
+
+WORDS = st.text("abcdefghij 0123456789'=*,<", min_size=1, max_size=40).map(str.strip).filter(bool)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return load_tokenizer(make_tiny_model(tmp_path_factory.mktemp("tiny")))
+
+
+@st.composite
+def transcripts(draw: st.DrawFn) -> tuple[Step, ...]:
+    looks = draw(st.lists(st.tuples(WORDS, WORDS, WORDS), max_size=4))
+    steps = [Step(Turn(thought, "sql", sql), seen) for thought, sql, seen in looks]
+    return (*steps, Step(Turn(draw(WORDS), "solution", draw(WORDS))))
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps=transcripts())
+def test_agent_tokens_against_an_independent_tokenisation(tokenizer: Any, steps: tuple[Step, ...]) -> None:
+    """The whole transcript at once, with offsets: the agent wrote what does not stand in an observation."""
+    tokens = encode_steps("Which?", steps, tokenizer)
+    text = render_transcript(steps)
+    assert tokenizer.decode(tokens.ids[:-1]) == text
+    seen = []
+    place = 0
+    while (start := text.find("\n<observation>", place)) >= 0:
+        end = text.index("</observation>\n", start) + len("</observation>\n")
+        seen.append(range(start, end))
+        place = end
+    offsets = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    written = sum(not any(start in part for part in seen) for start, _ in offsets)
+    assert sum(tokens.mask) == written + 1  # and the token that ends the message
+    assert tokens.ids[-1] == tokenizer.eos_token_id
+
+
+@settings(max_examples=30, deadline=None)
+@given(steps=transcripts())
+def test_turns_are_numbered_and_nothing_is_lost(tokenizer: Any, steps: tuple[Step, ...]) -> None:
+    tokens = encode_steps("Which?", steps, tokenizer)
+    assert tokens.so_far == encode_prompt("Which?", tokenizer) + tokens.ids
+    assert len(tokens.ids) == len(tokens.turns) == len(tokens.logprobs)
+    assert sorted(set(tokens.turns) - {OUTSIDE}) == list(range(len(steps)))
+    assert (OUTSIDE in tokens.turns) == (len(steps) > 1)
