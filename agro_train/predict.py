@@ -17,7 +17,7 @@ from agro_train.answers import Answer, answer_with
 from agro_train.decoding import GREEDY, Decoding
 from agro_train.questions import Questions
 
-TOGETHER = 32  # rollouts that are worked on at a time
+TOGETHER = 64  # rollouts that are worked on at a time
 SQL_LIMITS = SqlLimits(seconds=5.0, steps=30_000_000)  # of a model's statement: seconds of SQLite
 
 

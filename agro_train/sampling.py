@@ -49,7 +49,7 @@ class ModuleSampler:
 
     module: Any
     tokenizer: Any
-    batch: int = 32
+    batch: int = 64
     read: int = field(default=0, init=False)
     written: int = field(default=0, init=False)
 
