@@ -172,6 +172,7 @@ def _rows_of(context: Context, stage: str) -> pl.DataFrame:
 
 
 def image(name: str, png: bytes) -> dg.MarkdownMetadataValue:
+    """A picture, which the UI shows behind a click."""
     return dg.MetadataValue.md(plots.as_markdown_image(png, name))
 
 
@@ -193,6 +194,7 @@ def counted(what: str, counts: Mapping[str, int]) -> dg.TableMetadataValue:
 
 
 def table(listing: list[dict[str, Any]]) -> dg.TableMetadataValue:
+    """Rows as a table; its columns are those of the first."""
     names = list(listing[0]) if listing else ["nothing"]
     return dg.MetadataValue.table(
         records=[dg.TableRecord({key: _cell(value) for key, value in row.items()}) for row in listing[:LISTED]],
