@@ -38,6 +38,7 @@ from agro_train.sampling import ModuleSampler
 from agro_train.selection import Chosen, choose, hybrid_vectors
 from agro_train.settings import SettingsError, read_settings, settings_to, training_code_version
 from agro_train.sql_env import score
+from agro_train.tasks import COMPACT, PROMPT_BUDGET
 from agro_train.teachers import TEACHER, Habits, make_trajectories
 from agro_train.tokens import encode, encode_steps
 from agro_train.trajectories import steps_of, write_trajectories
@@ -75,8 +76,8 @@ class ColdStartConfig:
     mistake: float = 0.05
     rehearse: float = 0.1
     turns: int = 4
-    style: Style = "compact"
-    budget: int = 250
+    style: Style = COMPACT
+    budget: int = PROMPT_BUDGET
     epochs: float = 1.0
     learning_rate: float = 2e-4
     batch: int = 8

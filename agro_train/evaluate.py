@@ -38,6 +38,7 @@ from agro_train.predict import predict
 from agro_train.questions import Questions, questions_of_file, questions_of_version
 from agro_train.settings import read_settings, settings_from, settings_to
 from agro_train.sql_env import RAN
+from agro_train.tasks import COMPACT, PROMPT_BUDGET
 
 __all__ = ["Answer", "EvaluationConfig", "answer", "answer_with", "evaluate_models"]
 
@@ -72,8 +73,8 @@ class EvaluationConfig:
     seed: int = 0
     workers: int = 1
     dtype: str = "float32"
-    style: str = "compact"
-    budget: int = 500
+    style: str = COMPACT
+    budget: int = PROMPT_BUDGET
     allow_seen: bool = False
 
     def __post_init__(self) -> None:

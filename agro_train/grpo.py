@@ -38,7 +38,7 @@ from agro_train.rollouts import Limits
 from agro_train.runs import Draft, ModelRun, begin, forget_metrics
 from agro_train.sampling import ModuleSampler
 from agro_train.settings import SettingsError, read_settings, settings_to, training_code_version
-from agro_train.tasks import Task
+from agro_train.tasks import COMPACT, PROMPT_BUDGET, Task
 from agro_train.tokens import encode
 
 Report = Callable[[dict[str, Any]], object]
@@ -73,8 +73,8 @@ class GrpoConfig:
     solve_rate_high: float = 0.875
     bad_golds: str = "refuse"  # or drop
     allow_evaluated: bool = False
-    style: Style = "compact"
-    budget: int = 500
+    style: Style = COMPACT
+    budget: int = PROMPT_BUDGET
     # rollouts
     prompts_per_step: int = 8
     group: int = 8

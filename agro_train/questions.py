@@ -18,7 +18,7 @@ from agro_data.profiling.linking import index_schema
 from agro_data.profiling.serialise import Style, estimate_tokens
 from agro_data.protocol import MAX_TURNS
 from agro_data.publish.read import Version
-from agro_train.tasks import Source, Task, find_sources, make_task
+from agro_train.tasks import COMPACT, PROMPT_BUDGET, Source, Task, find_sources, make_task
 
 Row = Mapping[str, Any]
 
@@ -36,8 +36,8 @@ class SeenInTraining(ConfigError):
 class Reading:
     """How a model reads a schema: `budget` is in tokens as `count_tokens` counts them."""
 
-    style: Style = "compact"
-    budget: int = 500
+    style: Style = COMPACT
+    budget: int = PROMPT_BUDGET
     count_tokens: Callable[[str], int] = estimate_tokens
     turns: int = MAX_TURNS
 

@@ -2,6 +2,8 @@
 
 Generates a database of 300 tables and 4,000 columns (20 departments whose tables share most of their column names; a
 third of the tables abbreviated), builds a corpus on it, and serialises its schema for each question under a budget.
+
+With `--asked FILE --databases PATH` instead: questions that people wrote, in the compact style, for `--budgets`.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import json
 import random
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,9 @@ from agro_data.populate.writer import write_sqlite
 from agro_data.profiling.linking import index_schema
 from agro_data.profiling.profiler import profile_database
 from agro_data.profiling.serialise import BUDGET, Style, estimate_tokens, fit_schema
+from agro_data.sql.facts import sql_facts
+from agro_data.sql.parse import SqlRefused
+from agro_train.questions import questions_of_file
 from bench.tables import show
 
 STYLES: tuple[Style, ...] = ("ddl", "compact", "mschema")
@@ -68,7 +73,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tokenizer", help="a folder or Hub name for transformers; else characters are counted")
     parser.add_argument("--missed", type=int, default=0, help="print that many questions that lack a column")
+    parser.add_argument("--asked", type=Path, help="a file of questions with SQL")
+    parser.add_argument("--databases", type=Path, help="their databases")
+    parser.add_argument("--budgets", type=int, nargs="+", default=[120, 160, 200, 250, 300, 500])
     arguments = parser.parse_args()
+    if arguments.asked:
+        rows = measure_asked(arguments.asked, arguments.databases, arguments.budgets, _counter(arguments.tokenizer))
+        show(
+            f"Schema linking: {arguments.asked.name}, compact", ["budget", "questions", "with all", "mean tokens"], rows
+        )
+        return
     found = measure(
         arguments.questions, budget=arguments.budget, seed=arguments.seed, count=_counter(arguments.tokenizer)
     )
@@ -115,6 +129,29 @@ def measure(
     tables = len(profile.tables)
     columns = sum(len(table.columns) for table in profile.tables)
     return {"tables": tables, "columns": columns, "questions": len(rows), "styles": styles, "missed": missed}
+
+
+def measure_asked(
+    file: Path, databases: Path, budgets: Sequence[int], count: Callable[[str], int]
+) -> list[list[float]]:
+    """For each budget: questions whose SQL can be read, the share of them with all gold columns, tokens of a schema."""
+    with tempfile.TemporaryDirectory() as cache:
+        asked = questions_of_file(file, databases, Path(cache))
+        found: list[list[float]] = []
+        for budget in budgets:
+            whole, lengths = [], []
+            for row in asked.rows:
+                source = asked.sources[row["db_id"]]
+                try:
+                    gold = sql_facts(row["sql"], source.database.dialect, source.profile.schema)
+                except SqlRefused:
+                    continue
+                links = source.index.link(row["question"], row["evidence"])
+                text = fit_schema(source.profile, style="compact", budget=budget, links=links, count_tokens=count)
+                whole.append(set(gold.columns) <= {f"{table}.{column}" for table, column in text.columns})
+                lengths.append(count(text.text))
+            found.append([budget, len(whole), round(sum(whole) / len(whole), 4), round(sum(lengths) / len(lengths))])
+    return found
 
 
 def wide(path: Path, seed: int, tables: int = 300, columns: int = 4_000) -> Path:

@@ -24,6 +24,7 @@ from agro_train.grpo import GrpoConfig
 from agro_train.promotion import consider
 from agro_train.runs import PROMOTED, ModelRun, NoRun, find_run
 from agro_train.settings import settings_from, settings_to
+from agro_train.tasks import COMPACT, PROMPT_BUDGET
 
 GROUP = "training"
 OWNER = "team:agro"
@@ -40,8 +41,8 @@ class TrajectoriesConfig(dg.Config):
     pool: float = Field(2.0, description="How many times as many are made to choose from.")
     selection: str = Field("diverse", description="diverse, or random.")
     embedding_model: str = Field("structural", description="Of actions and thoughts: a Hub id; structural needs none.")
-    style: str = Field("compact", description="How a schema is written: compact, ddl or mschema.")
-    budget: int = Field(250, description="Tokens of a schema at most.")
+    style: str = Field(COMPACT, description="How a schema is written: compact, ddl or mschema.")
+    budget: int = Field(PROMPT_BUDGET, description="Tokens of a schema at most.")
     turns: int = Field(4, description="Turns of a trajectory at most.")
     seed: int = Field(0, description="Same seed, same trajectories.")
     settings: dict[str, Any] = Field({}, description=FURTHER.format("cold_start"))

@@ -36,8 +36,8 @@ A_PATH = click.Path(path_type=Path)
 @click.option("--decoding", type=click.Choice(["greedy", "vote", "tree"]), default="greedy", show_default=True)
 @click.option("--samples", type=click.IntRange(2), default=8, show_default=True, help="Votes of `vote` and `tree`.")
 @click.option("--limit", type=click.IntRange(1), default=None, metavar="N", help="Ask N questions, spread over all.")
-@click.option("--style", default="compact", show_default=True, help="Schema style for models not trained here.")
-@click.option("--budget", type=int, default=500, show_default=True, help="Tokens of a schema, for the same models.")
+@click.option("--style", default=None, help="Schema style for models not trained here.  [default: compact]")
+@click.option("--budget", type=int, default=None, help="Tokens of a schema, for the same models.  [default: 250]")
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answers.")
 @click.option("--dtype", default="float32", show_default=True, help="Type of the weights, as torch names it.")
 @click.option("--allow-seen", is_flag=True, help="Ask also about databases that a model was trained on.")
@@ -69,12 +69,13 @@ def predict_command(
     from agro_train.decoding import decoding_named  # noqa: PLC0415
     from agro_train.evaluate import Scored, compare, score, slug, table  # noqa: PLC0415
     from agro_train.predict import predict  # noqa: PLC0415
+    from agro_train.tasks import COMPACT, PROMPT_BUDGET  # noqa: PLC0415
 
     cache = cache_folder(RunConfig(out=settings["data"]))
     asked = _asked(corpus, questions, settings, cache)
     asked = asked.first(limit) if limit else asked
     known = all(row["sql"] for row in asked.rows)
-    reading = reading_named(settings["style"], settings["budget"])
+    reading = reading_named(settings["style"] or COMPACT, settings["budget"] or PROMPT_BUDGET)
     decoding = decoding_named(settings["decoding"], settings["samples"])
     scored: list[Scored] = []
     files: list[Path] = []
