@@ -22,7 +22,7 @@ def render_report(found: Evaluation, name: str) -> str:
             figures=found.summary,
             averages=list(_averages(found.summary)),
             groups=[(heading, found.summary[heading]) for heading in ("hardness", "databases", "constructs")],
-            classes=[one for one in (*ERROR_CLASSES, "wrong_form", "no_gold") if one in found.summary["error_classes"]],
+            classes=[one for one in ERROR_CLASSES if one in found.summary["error_classes"]],
             problems=found.problems,
             notes=found.notes,
             data=packed([verdict.as_dict() for verdict in found.verdicts]),

@@ -40,6 +40,8 @@ ERROR_CLASSES = (
     "gold_failed",  # the gold does not run: nothing can be right
     "ungradable",  # the gold is empty on every instance: nothing can be told from it
     "no_database",
+    "no_gold",  # nothing to compare with
+    "wrong_form",  # exact set match: another query than the gold, whatever its rows
 )
 _COMPARED = {"column_count": "columns", "row_count": "wrong_rows", "values": "wrong_rows", "order": "order"}
 KEPT_ROWS = 4_096  # results whose rows a `GoldResults` keeps
