@@ -100,7 +100,7 @@ class GrpoConfig:
     beta: float = 0.0
     scale: Scale = "group"
     lora: int = 0  # rank; 0 trains every weight
-    precision: str = "float32"  # or mixed, bfloat16
+    precision: str = "mixed"  # or float32, bfloat16
     gradient_checkpointing: bool = False
     use_vllm: bool = False
     vllm_memory: float = 0.3

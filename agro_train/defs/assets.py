@@ -74,7 +74,7 @@ class GrpoModelConfig(dg.Config):
     reward: str = Field("agro", description="Preset of reward terms: agro, reex, skyrl or arctic.")
     advantage: str = Field("grpo", description="Credit: grpo, gigpo, spa or pav.")
     lora: int = Field(0, description="Rank of adapters; 0 trains every weight.")
-    precision: str = Field("float32", description="float32, mixed or bfloat16.")
+    precision: str = Field("mixed", description="mixed, bfloat16 or float32.")
     use_vllm: bool = Field(False, description="Write the attempts by vLLM in the same process; needs a GPU.")
     seed: int = Field(0, description="Same seed, same steps.")
     settings: dict[str, Any] = Field({}, description=FURTHER.format("grpo"))
