@@ -150,7 +150,7 @@ def test_every_way_of_learning_runs(config: GrpoConfig, changes: dict[str, Any],
 
 
 def test_the_distance_from_the_model_before_grows(config: GrpoConfig) -> None:
-    lines = list(train(replace(config, steps=3, kl_every=1, learning_rate=1e-2)).metrics())
+    lines = list(train(replace(config, steps=3, kl_every=1, learning_rate=1e-2, precision="float32")).metrics())
     assert lines[0]["kl"] == pytest.approx(0, abs=1e-5)
     moved = next(place for place, line in enumerate(lines) if line["grad_norm"] > 0)
     assert lines[-1]["kl"] > 1e-4
@@ -183,7 +183,7 @@ def test_a_parent_gives_its_history_and_must_read_alike(config: GrpoConfig, corp
     assert child.manifest["parent"] == parent.name
     assert child.manifest["base_sha256"] == parent.manifest["base_sha256"]
     assert child.manifest["databases"] == parent.manifest["databases"]
-    with pytest.raises(SettingsError, match="budget=500, turns=4; found 'compact', 400, 4"):
+    with pytest.raises(SettingsError, match="budget=250, turns=4; found 'compact', 400, 4"):
         train(replace(config, model="first", budget=400))
     held = make_corpus(tmp_path / "held", split={"mark": "", "databases": {"school": "test"}})
     with pytest.raises(SeenInTraining, match="holds back"):
