@@ -305,8 +305,12 @@ def grade(golds: Sequence[Gold], sandbox: Sandbox) -> None:
         ordered, keys = spider_ordered(gold.sql), order_keys(gold.sql, "sqlite")
         for number, database in enumerate(gold.valid, 1):
             right = next(results)
+            if not right.ok:
+                print(f"{database.relative_path}: the gold fails where it ran before: {right.status} {right.error}")
             for prediction in gold.predictions:
                 said = next(results)
+                if not right.ok:
+                    continue
                 for mode in MODES:
                     if mode in prediction.caught:
                         continue

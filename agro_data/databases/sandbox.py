@@ -24,13 +24,14 @@ from typing import Any, Literal, NamedTuple
 import agro_data
 from agro_data.databases.opening import NO_SPACE, DatabaseError, settled, stamp, with_sides
 from agro_data.databases.types import Database, Layout, Limits, Result, Trial, TrialResult
-from agro_data.databases.worker import IDLE, OPENING, PAGE, PAGE_SIZE, RUNNING, STARTING
+from agro_data.databases.worker import IDLE, OPENING, PAGE, PAGE_SIZE, RUNNING, STARTING, show
 
 Want = Literal["digest", "rows"]
 
 BATCH = 128  # trials a message
 OPEN_SECONDS = 120.0  # to open a database (a folder of CSV files is read then), or to start a worker
 KILL_FACTOR, KILL_SLACK = 1.5, 0.2  # a worker is killed after limit x factor + slack: within twice the limit
+LOOKS = 100  # at what a worker shows, until two are the same
 FRUITLESS_STARTS = 3  # workers that may end in a row without an answer before a batch is given up
 COMMAND = "from agro_data.databases.worker import main; main()"
 
@@ -75,7 +76,14 @@ class _Worker:
     answered: int = 0  # tasks of the batch whose results have come
 
     def state(self) -> _State:
-        return _State(*PAGE.unpack_from(self.page, 0))
+        """What the worker shows. It may be writing meanwhile, so it is looked at until two looks agree."""
+        state = _State(*PAGE.unpack_from(self.page, 0))
+        for _ in range(LOOKS):
+            again = _State(*PAGE.unpack_from(self.page, 0))
+            if again == state:
+                break
+            state = again
+        return state
 
     def end(self) -> None:
         self.process.kill()
@@ -227,7 +235,7 @@ class Sandbox:
             worker.batch, worker.answered = batch, 0
             message = (keep_rows, batch.targets, batch.tasks)
             phase = STARTING if worker.state().phase == STARTING else IDLE  # counted from now, until it shows its own
-            PAGE.pack_into(worker.page, 0, monotonic(), phase, 0, 0)
+            show(worker.page, monotonic(), phase, 0, 0)
             try:
                 worker.connection.send_bytes(marshal.dumps(message))
             except (BrokenPipeError, ConnectionResetError):
@@ -238,7 +246,7 @@ class Sandbox:
         with tempfile.TemporaryFile() as file, theirs:
             file.truncate(PAGE_SIZE)
             page = mmap.mmap(file.fileno(), PAGE_SIZE)
-            PAGE.pack_into(page, 0, monotonic(), STARTING, 0, 0)
+            show(page, monotonic(), STARTING, 0, 0)
             arguments = [str(theirs.fileno()), str(file.fileno()), str(os.getpid())]
             process = subprocess.Popen(
                 [sys.executable, "-c", COMMAND, *arguments],

@@ -66,13 +66,18 @@ def _end_with(parent: int) -> None:
     os._exit(0)
 
 
+def show(page: mmap.mmap, since: float, phase: int, task: int, place: int) -> None:
+    """Write the state in one copy. `pack_into` fills with zeros first, and these would read as running since ever."""
+    page[: PAGE.size] = PAGE.pack(since, phase, task, place)
+
+
 def _serve(connection: Connection, page: mmap.mmap) -> None:
     limits = Limits(*marshal.loads(connection.recv_bytes()))
     sessions = _Sessions(limits)
     _bound_memory(limits)
     started = _resident()
     while True:
-        PAGE.pack_into(page, 0, monotonic(), IDLE, 0, 0)
+        show(page, monotonic(), IDLE, 0, 0)
         keep_rows, targets, tasks = marshal.loads(connection.recv_bytes())
         sessions.failures.clear()
         answers: list[bytes] = []
@@ -86,12 +91,12 @@ def _serve(connection: Connection, page: mmap.mmap) -> None:
             done = index == len(tasks) - 1
             full = len(answers) >= FLUSH_RESULTS or size >= FLUSH_BYTES or monotonic() - flushed > FLUSH_SECONDS
             if done or exhausted or full:
-                PAGE.pack_into(page, 0, monotonic(), SENDING, index, 0)  # the parent may take its time
+                show(page, monotonic(), SENDING, index, 0)  # the parent may take its time
                 connection.send_bytes(marshal.dumps((first, answers, done)))
                 answers, first, size, flushed = [], index + 1, 0, monotonic()
             # The rest is left to a new process, with an empty heap: engines do not give back all that a statement took.
             if exhausted or (done and _resident() - started > limits.memory // RESIDENT_SHARE):
-                PAGE.pack_into(page, 0, monotonic(), IDLE, 0, 0)
+                show(page, monotonic(), IDLE, 0, 0)
                 return
 
 
@@ -110,11 +115,11 @@ def _try(
     for place, (target, digests) in enumerate(zip(places, accepted, strict=True)):
         session = sessions.of(targets[target])
         if session is None:
-            PAGE.pack_into(page, 0, monotonic(), OPENING, index, place)
+            show(page, monotonic(), OPENING, index, place)
             session = sessions.opened(targets[target])
         if isinstance(session, str):
             return place, failed("error", session)
-        PAGE.pack_into(page, 0, monotonic(), RUNNING, index, place)
+        show(page, monotonic(), RUNNING, index, place)
         fields = run_statement(session, sql, limits, keep_rows)
         if fields[ORDERED_DIGEST if ordered else DIGEST] not in digests or fields[0] != "ok":
             return place, fields

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import signal
 import sqlite3
@@ -10,13 +11,15 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from database_files import csv_file, duckdb_file, fingerprint, found, parquet_file, sqlite_file, unchecked
 
 from agro_data.databases.digest import result_digest
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.sandbox import Sandbox, _State, _Worker
 from agro_data.databases.types import Database, Limits
+from agro_data.databases.worker import show
 
 SHARED = Path(__file__).resolve().parents[2] / "../shared/data"
 # One operation of the engine: nothing inside the process interrupts it.
@@ -315,3 +318,22 @@ def is_utf8(raw: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def test_what_a_worker_shows_is_never_read_half_written() -> None:
+    """A process writes two states in turn, as fast as it can; no third one is seen."""
+    written = {_State(1.5, 2, 7, 9), _State(2.5, 4, 8, 3)}
+    page = mmap.mmap(-1, mmap.PAGESIZE)
+    show(page, 1.5, 2, 7, 9)
+    writer = os.fork()
+    if not writer:
+        while True:
+            for state in written:
+                show(page, *state)
+    worker = _Worker(cast(Any, None), None, page)
+    try:
+        seen = {worker.state() for _ in range(50_000)}
+    finally:
+        os.kill(writer, signal.SIGKILL)
+        os.waitpid(writer, 0)
+    assert seen <= written
