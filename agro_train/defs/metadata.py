@@ -50,7 +50,7 @@ def of_run(run: ModelRun) -> dict[str, Any]:
         "from": facts.get("parent") or facts["base_model"],
         "steps": facts["steps"],
         "seconds": facts["seconds"],
-        "parameters changed": moved["share"],
+        "share of tensors changed": moved["share"],
         "largest change": moved["largest"],
         **figures(facts.get("summary") or {}),
         "plot: training": image("training", curves(run)),
