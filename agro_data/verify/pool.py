@@ -133,7 +133,7 @@ def choose(
     that of an instance already chosen; the gold's own once more with answers that are known.
     """
     chosen: list[str] = list(kept[:most])
-    left: set[int] = set().union(*kills.values()) if kills else set()
+    left: set[int] = set().union(*(kills.get(name, set()) for name in order))  # others may kill more: not to be had
     left -= set().union(*(kills.get(name, set()) for name in chosen))
     while left and len(chosen) < most:
         best = max(order, key=lambda name: (len(left & kills.get(name, set())), -order.index(name)))

@@ -46,6 +46,11 @@ def test_what_is_kept_is_chosen_first_and_the_own_before_others_with_another_ans
     assert choose(NAMES, kills, answers, most=4, own={NAMES[7], NAMES[8]}) == filled[:4]
 
 
+def test_what_only_an_instance_left_out_kills_takes_no_place() -> None:
+    answers = {name: name for name in NAMES}
+    assert choose(NAMES[:5], {NAMES[3]: {1}, NAMES[9]: {2}}, answers) == tuple(NAMES[:5])
+
+
 def test_a_kill_rate_leaves_out_what_is_proved_and_counts_the_undecided() -> None:
     fates = [Fate("limit", "", "", outcome) for outcome in ("killed", "killed", "equivalent", "undecided")]
     certificate = Certificate("SELECT 1", mutants=tuple(fates))
