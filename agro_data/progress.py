@@ -24,6 +24,20 @@ def silent(stage: str, done: int, total: int, unit: str) -> None:
     """Report nothing."""
 
 
+def counting(progress: Reporter, stage: str, total: int, unit: str) -> Callable[[int], None]:
+    """Starts a stage that has something to do; what it gives is called with each part of `total` that is done."""
+    done = 0
+
+    def add(part: int) -> None:
+        nonlocal done
+        done += part
+        progress(stage, done, total, unit)
+
+    if total:
+        progress(stage, 0, total, unit)
+    return add
+
+
 class Lines:
     """One line every `every` seconds, with rate and time left, to a function such as a logger's."""
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from agro_train.fused_head import score_only_what_is_learnt
 from agro_train.loading import LanguageModel, load_tokenizer
-from agro_train.runs import Draft, append_metrics
+from agro_train.runs import Draft, append_metrics, forget_metrics, step_of
 
 IGNORED = -100  # the label of a token that no loss is taken of
 Check = Callable[[LanguageModel], Mapping[str, float]]
@@ -75,7 +75,6 @@ def fine_tune(
     """
     import torch  # noqa: PLC0415
     from transformers import AutoModelForCausalLM, PrinterCallback  # noqa: PLC0415
-    from transformers.trainer_utils import get_last_checkpoint  # noqa: PLC0415
     from trl import SFTConfig, SFTTrainer  # noqa: PLC0415
 
     from datasets import Dataset  # noqa: PLC0415
@@ -87,10 +86,9 @@ def fine_tune(
     module = AutoModelForCausalLM.from_pretrained(base, dtype=torch.bfloat16 if half else torch.float32)
     rows = Dataset.from_dict({"input_ids": [e.ids for e in examples], "labels": [e.labels for e in examples]})
     steps = math.ceil(len(examples) * tuning.epochs / tuning.batch)
-    checkpoints = draft.path / "checkpoints"
     os.environ["TENSORBOARD_LOGGING_DIR"] = str(draft.path / "tensorboard")
     settings = SFTConfig(
-        output_dir=str(checkpoints),
+        output_dir=str(draft.checkpoints),
         num_train_epochs=tuning.epochs,
         learning_rate=tuning.learning_rate,
         lr_scheduler_type="cosine",
@@ -122,8 +120,10 @@ def fine_tune(
     )
     trainer.remove_callback(PrinterCallback)  # standard output is the caller's
     started = time.monotonic()
-    resumed = get_last_checkpoint(str(checkpoints)) if checkpoints.is_dir() else None
-    outcome = trainer.train(resume_from_checkpoint=resumed)
+    resumed = draft.last_checkpoint()
+    if trainer.is_world_process_zero():
+        forget_metrics(draft.metrics, after=step_of(resumed) if resumed else 0)
+    outcome = trainer.train(resume_from_checkpoint=str(resumed) if resumed else None)
     trainer.accelerator.wait_for_everyone()
     if not trainer.is_world_process_zero():
         return {}
@@ -140,7 +140,7 @@ def fine_tune(
         "steps": outcome.global_step,
         "tokens": {"all": sum(len(e.ids) for e in examples), "learnt": learnt, "examples": len(examples)},
         "seconds": round(time.monotonic() - started, 1),
-        "resumed_from": resumed and Path(resumed).name,
+        "resumed_from": resumed and resumed.name,
         "summary": line,
     }
 

@@ -10,7 +10,6 @@ takes the same steps as one that was not killed.
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +34,7 @@ from agro_train.questions import Questions, Reading, SeenInTraining, questions_o
 from agro_train.ranks import is_first
 from agro_train.rewards import PRESETS
 from agro_train.rollouts import Limits
-from agro_train.runs import Draft, ModelRun, begin, forget_metrics
+from agro_train.runs import Draft, ModelRun, begin, forget_metrics, step_of
 from agro_train.sampling import ModuleSampler
 from agro_train.settings import SettingsError, read_settings, settings_to, training_code_version
 from agro_train.tasks import COMPACT, PROMPT_BUDGET, Task
@@ -43,7 +42,6 @@ from agro_train.tokens import encode
 
 Report = Callable[[dict[str, Any]], object]
 
-CHECKPOINTS = "checkpoints"
 SELECTION = "prompts.json"
 PLACES = ("corpus", "databases", "models", "cache", "workers")  # settings that do not decide what is learnt
 
@@ -237,9 +235,7 @@ def _finished(draft: Draft, manifest: Callable[[], dict[str, Any]]) -> ModelRun:
     state = PartialState()
     state.wait_for_everyone()
     if state.is_main_process:
-        facts = manifest()
-        shutil.rmtree(draft.path / CHECKPOINTS)  # of use only to go on
-        draft.finish(facts)
+        draft.finish(manifest())
     state.wait_for_everyone()
     run = begin(draft.path.parents[1], draft.path.parent.name, draft.fingerprint)
     if not isinstance(run, ModelRun):
@@ -253,7 +249,7 @@ def _learn(
     """Choose prompts, train, save; gives the figures of the manifest and the questions that were trained on."""
     from accelerate import PartialState  # noqa: PLC0415
 
-    from agro_train.grpo_trainer import Log, last_checkpoint, make_trainer, save, share_of  # noqa: PLC0415
+    from agro_train.grpo_trainer import Log, make_trainer, save, share_of  # noqa: PLC0415
 
     state = PartialState()  # with several processes, says which GPU is this one's, before a model is put there
     model = load(str(base), Path(config.cache), dtype="bfloat16" if config.precision == "bfloat16" else "float32")
@@ -274,15 +270,14 @@ def _learn(
         tasks = replace(questions, rows=tuple(rows[key] for key in keys)).tasks(reading)
         return [task.graded_on(config.instances) for task in tasks]
 
-    checkpoint = last_checkpoint(draft.path / CHECKPOINTS)
+    checkpoint = draft.last_checkpoint()
     selection = _select(config, list(rows), make, player, draft, report, share_of(trainer))
     kept = replace(questions, rows=tuple(rows[key] for key in selection.kept))
     tasks = {task.example_id: task for task in make(selection.kept)}
     trainer.schedule = [tasks[key] for key in schedule(selection.kept, len(trainer.train_dataset), config.seed)]
     trainer.spares = [tasks[key] for key in selection.kept]
-    step = int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
     if state.is_main_process:
-        forget_metrics(draft.metrics, after=step)
+        forget_metrics(draft.metrics, after=step_of(checkpoint) if checkpoint else 0)
     started = time.monotonic()
     outcome = trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     save(trainer, base, draft.model)

@@ -279,7 +279,7 @@ def make_trainer(config: GrpoConfig, model: LanguageModel, player: Player, draft
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     rollouts = config.prompts_per_step * config.group
     args = GRPOConfig(
-        output_dir=str(draft.path / "checkpoints"),
+        output_dir=str(draft.checkpoints),
         seed=config.seed,
         use_cpu=not cuda,
         dataloader_pin_memory=cuda,
@@ -340,15 +340,6 @@ def save(trainer: AgenticTrainer, base: Path, folder: Path) -> None:
         whole.save_pretrained(folder)
         load_tokenizer(base).save_pretrained(folder)
         shutil.rmtree(adapter)
-
-
-def last_checkpoint(folder: Path) -> Path | None:
-    """The newest checkpoint that is whole: its state is what transformers writes last."""
-    found = sorted(
-        (path for path in folder.glob("checkpoint-*") if (path / "trainer_state.json").is_file()),
-        key=lambda path: int(path.name.rpartition("-")[2]),
-    )
-    return found[-1] if found else None
 
 
 def _lora(config: GrpoConfig) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -105,8 +106,19 @@ class Draft:
     def metrics(self) -> Path:
         return self.path / METRICS
 
+    @property
+    def checkpoints(self) -> Path:
+        """Where the trainer keeps what an interrupted run goes on from."""
+        return self.path / "checkpoints"
+
+    def last_checkpoint(self) -> Path | None:
+        """The newest checkpoint that is whole: its state is what transformers writes last."""
+        whole = [path.parent for path in self.checkpoints.glob("checkpoint-*/trainer_state.json")]
+        return max(whole, key=step_of, default=None)
+
     def finish(self, manifest: Mapping[str, Any]) -> ModelRun:
-        """Write the manifest and put the run in its place."""
+        """Write the manifest, drop the checkpoints, and put the run in its place."""
+        shutil.rmtree(self.checkpoints, ignore_errors=True)  # of use only to go on
         write_json(self.path / MANIFEST, {**manifest, "fingerprint": self.fingerprint})
         folder = self.path.parent
         number = 1 + max((int(path.name[1:5]) for path in folder.iterdir() if _RUN.match(path.name)), default=0)
@@ -123,6 +135,11 @@ def begin(root: Path, name: str, fingerprint: str) -> Draft | ModelRun:
     draft = root / name / f".draft-{fingerprint[:16]}"
     draft.mkdir(parents=True, exist_ok=True)
     return Draft(draft, fingerprint)
+
+
+def step_of(checkpoint: Path) -> int:
+    """The step that a checkpoint was written after."""
+    return int(checkpoint.name.rpartition("-")[2])
 
 
 def append_metrics(path: Path, line: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ from agro_data.evaluation.instances import Instances, files_in
 from agro_data.fingerprint import code_version, seed_of, stable_hash
 from agro_data.parallel import run_shards
 from agro_data.profiling.cache import cached_profile
-from agro_data.progress import Reporter, silent
+from agro_data.progress import Reporter, counting, silent
 from agro_data.verify.certificate import certify
 from agro_data.verify.pool import LIMITS
 from agro_data.work import write_json
@@ -49,17 +49,10 @@ def built(
     A gold for which none could be made is graded on the source alone, and named in `notes`.
     """
     tasks = [_Task(source, tuple(sorted(set(sqls))), cache, seed) for source, sqls in golds.items()]
-    done = 0
-    progress("instances", done, len(tasks), "databases")
-
-    def on_done(_: object) -> None:
-        nonlocal done
-        done += 1
-        progress("instances", done, len(tasks), "databases")
-
+    add = counting(progress, "instances", len(tasks), "databases")
     # The largest first, so that no worker is left alone with it at the end.
     ordered = sorted(tasks, key=lambda task: (-len(task.golds), task.source.db_id))
-    outcomes = run_shards(_build, ordered, min(workers, max(len(ordered), 1)), on_done)
+    outcomes = run_shards(_build, ordered, min(workers, max(len(ordered), 1)), lambda _: add(1))
     failed = tuple(
         f"{outcome.task.source.db_id}: no instances, graded on the source: {outcome.error}"
         for outcome in outcomes

@@ -130,22 +130,11 @@ def load_questions(path: Path | str) -> Loaded:
     pairs: list[Pair] = []
     problems = [item for item in items if isinstance(item, LoadProblem)]
     for row in (item for item in items if isinstance(item, Row)):
-        db_id, question = text_of(row.fields, DATABASE), text_of(row.fields, QUESTION)
-        if not db_id or not question:
-            problems.append(LoadProblem(row.place, f"no {'question' if db_id else 'database'} in this row"))
-            continue
-        pairs.append(
-            Pair(
-                row.place,
-                db_id,
-                question,
-                text_of(row.fields, SQL),
-                text_of(row.fields, EVIDENCE),
-                text_of(row.fields, SPLIT) or _split_of(place),
-                text_of(row.fields, IDENTITY),
-                _texts(row.fields, ALTERNATIVES),
-            )
-        )
+        pair = _pair(row, _split_of(place))
+        if pair.db_id and pair.question:
+            pairs.append(pair)
+        else:
+            problems.append(LoadProblem(row.place, f"no {'question' if pair.db_id else 'database'} in this row"))
     if not pairs:
         raise UnreadableInput(f"{path}: no row with {_spellings(QUESTION)} and {_spellings(DATABASE)}")
     return Loaded(tuple(pairs), tuple(problems))
@@ -206,27 +195,30 @@ def _pairs(file: Path, items: Sequence[Item]) -> tuple[list[Pair], list[LoadProb
         if isinstance(item, LoadProblem):
             problems.append(item)
             continue
-        fields = item.fields
-        sql, db_id = text_of(fields, SQL), text_of(fields, DATABASE)
-        if not sql and "line" in fields:
+        pair = _pair(item, split)
+        if not pair.sql and "line" in item.fields:
             continue  # a blank line of the official layout separates
-        if not sql or not db_id:
-            lacks = [name for name, value in (("SQL", sql), ("database", db_id)) if not value]
+        lacks = [name for name, value in (("SQL", pair.sql), ("database", pair.db_id)) if not value]
+        if lacks:
             problems.append(LoadProblem(item.place, f"no {' and no '.join(lacks)} in this row"))
-            continue
-        pairs.append(
-            Pair(
-                item.place,
-                db_id,
-                text_of(fields, QUESTION),
-                sql,
-                text_of(fields, EVIDENCE),
-                text_of(fields, SPLIT) or split,
-                text_of(fields, IDENTITY),
-                _texts(fields, ALTERNATIVES),
-            )
-        )
+        else:
+            pairs.append(pair)
     return pairs, problems
+
+
+def _pair(row: Row, split: str) -> Pair:
+    """What a row says, "" where it does not; `split` where it names none itself."""
+    fields = row.fields
+    return Pair(
+        row.place,
+        text_of(fields, DATABASE),
+        text_of(fields, QUESTION),
+        text_of(fields, SQL),
+        text_of(fields, EVIDENCE),
+        text_of(fields, SPLIT) or split,
+        text_of(fields, IDENTITY),
+        _texts(fields, ALTERNATIVES),
+    )
 
 
 def _split_of(file: Path) -> str:

@@ -21,7 +21,7 @@ from agro_data.pairs.literals import check_literals
 from agro_data.pairs.wording import check_wording
 from agro_data.parallel import run_shards
 from agro_data.profiling.cache import cached_profile
-from agro_data.progress import Reporter, silent
+from agro_data.progress import Reporter, counting, silent
 from agro_data.sql.canonical import canonical_sql
 from agro_data.stages.shards import STEPS
 from agro_data.verify.determinism import shuffled_copy
@@ -150,17 +150,10 @@ def _run(
     tasks: Sequence[_Task], numbers: dict[str, list[int]], found: _Found, workers: int, progress: Reporter
 ) -> None:
     """Check all databases and add what is found."""
-    total, done = sum(len(task.pairs) for task in tasks), 0
-    progress("verify", 0, total, "pairs")
-
-    def on_done(pairs: int) -> None:
-        nonlocal done
-        done += pairs
-        progress("verify", done, total, "pairs")
-
+    add = counting(progress, "verify", sum(len(task.pairs) for task in tasks), "pairs")
     # The largest first, so that no worker is left alone with it at the end.
     ordered = sorted(tasks, key=lambda task: (-len(task.pairs), task.database.db_id))
-    for outcome in run_shards(_check, ordered, workers, lambda outcome: on_done(len(outcome.task.pairs))):
+    for outcome in run_shards(_check, ordered, workers, lambda outcome: add(len(outcome.task.pairs))):
         database, pairs, answer = outcome.task.database, outcome.task.pairs, outcome.answer
         if answer is None:
             found.problems += [f"{pair.place}: database {database.db_id}: {outcome.error}" for pair in pairs]

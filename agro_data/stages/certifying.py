@@ -7,7 +7,6 @@ through the stages before: rows that fail here are made up for as those that fai
 
 from __future__ import annotations
 
-import json
 from math import ceil
 from pathlib import Path
 
@@ -61,7 +60,7 @@ def run_certified(context: Context, workers: int, progress: Reporter) -> Outcome
 
 def _unmade(work: Work) -> list[str]:
     files = sorted((work.root / UNMADE).glob("*.json"))
-    return [line for file in files for line in json.loads(file.read_text(encoding="utf-8"))]
+    return [line for file in files for line in work.read_json(f"{UNMADE}/{file.name}")]
 
 
 # --- batches -------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Database, Limits
 from agro_data.diversity.embeddings import Encoder, embed, load_encoder
 from agro_data.fingerprint import seed_of
-from agro_data.progress import Reporter
+from agro_data.progress import Reporter, counting
 from agro_data.records import DISTINCT
 from agro_data.stages import tally
 from agro_data.stages.candidates import candidates
@@ -390,17 +390,8 @@ def run(
     Raises `parallel.ShardsLost` once all are tried when the process of one died, and died again: what later stages
     made without it would stay, and its version would pass for the whole one.
     """
-    done = 0
-    total = sum(amount(task) for task in tasks)
-
-    def on_done(outcome: parallel.Outcome[Task, int]) -> None:
-        nonlocal done
-        done += amount(outcome.task)
-        progress(stage, done, total, unit)
-
-    if total:
-        progress(stage, 0, total, unit)
-    outcomes = parallel.run_shards(function, tasks, workers, on_done, isolate=isolate)
+    add = counting(progress, stage, sum(amount(task) for task in tasks), unit)
+    outcomes = parallel.run_shards(function, tasks, workers, lambda outcome: add(amount(outcome.task)), isolate=isolate)
     lost = [outcome for outcome in outcomes if outcome.lost]
     if lost:
         raise parallel.ShardsLost(lost)

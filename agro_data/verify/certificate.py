@@ -136,8 +136,9 @@ class _Batch:
         if not self.budget.own:  # afterwards: an instance of next to nothing alone would certify little
             sparse = self._sparse(SHARED_SPARSE)
             self._answer([(case, sparse) for case in cases])
-        self._kill([case for case in cases if case.full])
-        for case in cases:
+        answered = [case for case in cases if case.full]
+        self._kill(answered)
+        for case in answered:
             self._choose(case)
         shown = self._differences(cases)
         return {case.place: self._certificate(case, shown, min_kill_rate) for case in cases}
@@ -342,19 +343,17 @@ class _Batch:
         for number, suspect in enumerate(case.suspects):
             if suspect.killer is not None:
                 kills.setdefault(suspect.killer.name, set()).add(number)
-        nothing = [names[number] for number in case.nothing if number in names]
-        nothing = sorted(nothing, key=lambda name: -len(kills.get(name, set())))[:1]
+        nothing = sorted((names[number] for number in case.nothing), key=lambda name: -len(kills.get(name, set())))
         own = {names[number] for number in case.homes if number in names}
-        left_out = {names[number] for number in case.nothing if number in names} - set(nothing)
-        order = [name for name in digests if name not in left_out]
-        chosen = choose(order, kills, digests, kept=nothing, own=own)
+        order = [name for name in digests if name not in nothing[1:]]
+        chosen = choose(order, kills, digests, kept=nothing[:1], own=own)
         again = [s for s in case.suspects if s.killer is not None and s.killer.name not in chosen]
         for suspect in again:
             suspect.killer = None
             suspect.waiting = [(i, digests[i.name]) for i in self.files.made if i.name in chosen]
         pursue(again, self.sandbox, len(chosen))
         case.full = {n: a for n, a in case.full.items() if names[n] in chosen}
-        case.nothing = {n: a for n, a in case.nothing.items() if n in names and names[n] in chosen}
+        case.nothing = {n: a for n, a in case.nothing.items() if names[n] in chosen}
 
     def _differences(self, cases: Sequence[Case]) -> dict[int, str]:
         """For a few killed mutants of each gold, of different kinds, the first row that differs; by `id`."""

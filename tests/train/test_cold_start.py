@@ -14,7 +14,7 @@ from train.tiny import make_tiny_model
 
 from agro_train.cold_start import ColdStartConfig, train
 from agro_train.finetuning import IGNORED, Example, FineTuning, fine_tune
-from agro_train.runs import Draft, runs_of
+from agro_train.runs import Draft, read_metrics, runs_of
 
 TUNING = FineTuning(
     epochs=1.0,
@@ -79,6 +79,7 @@ def test_a_run_says_what_it_was_made_of(config: ColdStartConfig) -> None:
     assert manifest["tokens"]["learnt"] < manifest["tokens"]["all"]
     assert {"format_rate", "execution_rate", "right"} <= set(lines[-1])
     assert [line for line in run.metrics() if "learning_rate" in line]
+    assert not (run.path / "checkpoints").exists()
     assert train(config) == run  # the same settings are the same run
     assert len(runs_of(Path(config.models), "cold-start")) == 1
     assert (Path(config.trajectories) / manifest["trajectories"]).is_dir()
@@ -104,7 +105,10 @@ def test_a_killed_run_goes_on_as_if_nothing_had_been(base: Path, tmp_path: Path)
 
     with pytest.raises(Killed):
         fine_tune(base, EXAMPLES, TUNING, draft(tmp_path / "cut"), report=die)
+    (tmp_path / "cut" / "checkpoints" / "checkpoint-6").mkdir()  # killed while it was written
     learnt = fine_tune(base, EXAMPLES, TUNING, draft(tmp_path / "cut"))
+    steps = [line["step"] for line in read_metrics(tmp_path / "cut" / "metrics.jsonl") if "final" not in line]
+    assert steps == [*range(1, 9)]  # each once
     assert learnt["resumed_from"] == "checkpoint-4"
     assert weights(tmp_path / "cut" / "model") == weights(tmp_path / "whole" / "model")
 

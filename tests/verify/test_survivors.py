@@ -12,10 +12,10 @@ import pytest
 
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Database, Dialect, Limits
+from agro_data.databases.types import Database, Dialect
 from agro_data.profiling.profiler import profile_database
 from agro_data.verify.certificate import Budget, certify
-from agro_data.verify.pool import Certificate
+from agro_data.verify.pool import LIMITS, Certificate
 
 CLINIC = """
 CREATE TABLE doctor (id INTEGER PRIMARY KEY, name VARCHAR NOT NULL UNIQUE, ward VARCHAR NOT NULL, pay INTEGER NOT NULL,
@@ -28,7 +28,7 @@ WARDS = ("North", "South", "East")
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(workers=1, limits=Limits(seconds=5.0, steps=3_000_000)) as made:
+    with Sandbox(workers=1, limits=LIMITS) as made:
         yield made
 
 
