@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Literal, get_args
 
 import polars as pl
 
@@ -27,6 +27,8 @@ from agro_data.models import DEFAULT_WRITER
 from agro_data.profiling.serialise import Style, serialiser
 from agro_data.publish.read import Version, open_version
 from agro_data.verify.grade import GoldResults
+from agro_train.acting import Attempts, Teacher, act
+from agro_train.agents import open_agent
 from agro_train.finetuning import Check, Example, FineTuning, fine_tune
 from agro_train.lineage import manifest_of, start_of
 from agro_train.loading import LanguageModel, load_tokenizer, model_hash
@@ -44,9 +46,11 @@ from agro_train.tokens import encode, encode_steps
 from agro_train.trajectories import steps_of, write_trajectories
 
 Report = Callable[[Mapping[str, Any]], object]
+TeacherKind = Literal["decomposition", "model", "both"]
 MAKING = (  # settings that decide which trajectories there are, beside the corpus
     *("model", "examples", "pool", "selection", "embedding_model", "decompose", "explore", "mistake", "rehearse"),
-    *("turns", "style", "budget", "seed"),
+    *("link", "turns", "style", "budget", "seed"),
+    *("teacher", "teacher_model", "teacher_samples", "teacher_temperature", "teacher_keep", "teacher_dtype"),
 )
 
 
@@ -55,7 +59,8 @@ class ColdStartConfig:
     """Settings. `corpus` is the folder of a version, `databases` the folder its databases lie in.
 
     `pairs` (a file of questions with SQL) is learnt from instead of the corpus; or beside it, when `corpus` is given
-    too. `examples` is how many trajectories are learnt from, out of `pool` times as many that are made.
+    too. `examples` is how many trajectories are learnt from, out of `pool` times as many that are made; where the
+    teacher is a model, out of its right attempts at that many questions.
     """
 
     corpus: str = ""
@@ -75,6 +80,13 @@ class ColdStartConfig:
     explore: float = 0.1
     mistake: float = 0.05
     rehearse: float = 0.1
+    link: float = 1.0
+    teacher: TeacherKind = "decomposition"  # the examples' own steps; or model, or both
+    teacher_model: str = ""  # as `agents.open_agent` takes it; "": the model that training starts from
+    teacher_samples: int = 4
+    teacher_temperature: float = 0.7
+    teacher_keep: int = 1  # right attempts of a question, at most
+    teacher_dtype: str = "float32"
     turns: int = 4
     style: Style = COMPACT
     budget: int = PROMPT_BUDGET
@@ -91,9 +103,17 @@ class ColdStartConfig:
     save_every: int = 200
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if self.teacher not in get_args(TeacherKind):
+            raise SettingsError(f"there is no teacher {self.teacher!r}; use {', '.join(get_args(TeacherKind))}")
+
+    @property
+    def attempts(self) -> Attempts:
+        return Attempts(self.teacher_samples, self.teacher_temperature, self.teacher_keep)
+
     @property
     def habits(self) -> Habits:
-        return Habits(self.explore, self.mistake, self.rehearse, self.turns, self.decompose)
+        return Habits(self.explore, self.mistake, self.rehearse, self.turns, self.decompose, self.link)
 
 
 def main() -> None:
@@ -113,7 +133,9 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
     """
     parent, base = start_of(config.model, Path(config.models), Path(config.cache))
     corpus = open_version(Path(config.corpus)) if config.corpus else None
-    identity = [settings_to(config), corpus and corpus.fingerprint, model_hash(base), training_code_version()]
+    teacher = None if config.learn_from else teacher_of(config)
+    weights = [model_hash(base), *([teacher.agent.weights] if teacher else [])]
+    identity = [settings_to(config), corpus and corpus.fingerprint, *weights, training_code_version()]
     draft = begin(Path(config.models), config.name, stable_hash(identity))
     if isinstance(draft, ModelRun):
         return draft

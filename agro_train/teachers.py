@@ -17,19 +17,19 @@ from sqlglot import exp
 
 from agro_data.databases.opening import quoted
 from agro_data.databases.sandbox import Sandbox
-from agro_data.fingerprint import stable_hash
 from agro_data.populate.schema import stream
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.protocol import MAX_TURNS, Turn, inert, render_transcript, render_turn
+from agro_data.protocol import MAX_TURNS, Turn, inert, render_turn
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import Resolution, resolve
 from agro_data.verify.grade import GoldResults
 from agro_data.verify.mutants import mutants_of
 from agro_train.rewards import Finished
+from agro_train.schema_links import schema_links
 from agro_train.sql_env import SqlEnv, score, step
 from agro_train.tasks import Source, Task
-from agro_train.trajectories import DROPPED, TRAJECTORY
+from agro_train.trajectories import DROPPED, TRAJECTORY, drop_of, trajectory_of
 
 TEACHER = "decomposition"
 FEATURES = ("steps", "look_at_values", "check_join", "wrong_column", "wrong_query")
@@ -39,13 +39,15 @@ Expected = Literal["runs", "fails", "differs"]  # "differs": runs, and does not 
 
 @dataclass(frozen=True)
 class Habits:
-    """How often an agent works step by step, looks first, goes wrong first, and runs its answer before it gives it."""
+    """How often an agent works step by step, looks first, goes wrong first, and runs its answer before it gives it;
+    and how often it says the tables and columns of a query before it writes one."""
 
     explore: float = 0.4
     mistake: float = 0.35
     rehearse: float = 0.5
     max_turns: int = MAX_TURNS
     decompose: float = 1.0
+    link: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -78,13 +80,15 @@ def plan_trajectory(row: Mapping[str, Any], profile: DatabaseProfile, seed: int,
     if len(extra) + 2 > habits.max_turns:  # a mistake is followed by what is right, and that by the answer
         extra = []
     mistaken = any(move.lesson for move in extra)
+    linked = stream(seed, "links", row["example_id"]).random() < habits.link
     last = row["steps"][-1]["intent"] if row["steps"] else "Answer the question."
-    final = _Move("", Turn(_thought(last), "sql", row["sql"]))
+    answer = _thought(f"{last} {schema_links(names, profile)}" if linked else last)
+    final = _Move("", Turn(answer, "sql", row["sql"]))
     rehearsal = [final] if mistaken or (habits.max_turns > 1 and chance.random() < habits.rehearse) else []
     stepwise = chance.random() < habits.decompose
     room = habits.max_turns - 1 - len(extra) - len(rehearsal)
     earlier = row["steps"][:-1] if stepwise else []
-    steps = [_Move("steps", Turn(_thought(s["intent"]), "sql", s["sql"].strip())) for s in earlier]
+    steps = [_Move("steps", Turn(_step_thought(s, profile, linked), "sql", s["sql"].strip())) for s in earlier]
     before = [move for move in extra if not move.lesson]
     after = [move for move in extra if move.lesson]
     moves = [*before, *(steps[-room:] if room > 0 else []), *after, *rehearsal]
@@ -93,7 +97,7 @@ def plan_trajectory(row: Mapping[str, Any], profile: DatabaseProfile, seed: int,
         thought = f"{lesson} {move.turn.thought}".strip()
         turns.append(Turn(thought, "sql", move.turn.text))
         lesson = move.lesson
-    closing = "The result answers the question." if rehearsal else _thought(last)
+    closing = "The result answers the question." if rehearsal else answer
     turns.append(Turn(closing, "solution", row["sql"].strip()))
     found = {move.feature for move in moves}
     features = tuple(feature for feature in FEATURES if feature in found)
@@ -102,6 +106,13 @@ def plan_trajectory(row: Mapping[str, Any], profile: DatabaseProfile, seed: int,
 
 def _draw(chance: Random, moves: Sequence[_Move]) -> _Move | None:
     return moves[chance.randrange(len(moves))] if moves else None
+
+
+def _step_thought(step: Mapping[str, Any], profile: DatabaseProfile, linked: bool) -> str:
+    if not linked:
+        return _thought(step["intent"])
+    names = resolve(parse_select(step["sql"], profile.dialect), profile.dialect, profile.schema)
+    return _thought(f"{step['intent']} {schema_links(names, profile)}")
 
 
 def _thought(text: str) -> str:
@@ -200,7 +211,7 @@ def make_trajectories(
         try:
             plan = plan_trajectory(row, sources[row["db_id"]].profile, seed, habits)
         except (ValueError, SqlRefused) as error:
-            dropped.append(_drop(row, "not_writable", str(error)))
+            dropped.append(drop_of(row, "not_writable", str(error)))
             continue
         env = SqlEnv(max_turns=habits.max_turns)
         env.reset(task)
@@ -215,9 +226,9 @@ def make_trajectories(
     for (row, env, plan), shown, gold in zip(open_, finished, gold_digests, strict=True):
         reason, detail = _fault(env, plan, shown, gold)
         if reason:
-            dropped.append(_drop(row, reason, detail))
+            dropped.append(drop_of(row, reason, detail))
         else:
-            kept.append(_record(row, env, plan))
+            kept.append(trajectory_of(row, env, env.task.prompt if env.task else "", plan.features, TEACHER))
     return pl.DataFrame(kept, schema=TRAJECTORY), pl.DataFrame(dropped, schema=DROPPED)
 
 
@@ -238,33 +249,3 @@ def _fault(env: SqlEnv, plan: Plan, shown: Finished, gold: str) -> tuple[str, st
         if expected == "differs" and look.digest == gold:
             return "mistake_unseen", f"{look.sql}: gives the gold's result"
     return "", ""
-
-
-def _drop(row: Mapping[str, Any], reason: str, detail: str) -> dict[str, str]:
-    return {"example_id": row["example_id"], "db_id": row["db_id"], "reason": reason, "detail": detail}
-
-
-def _record(row: Mapping[str, Any], env: SqlEnv, plan: Plan) -> dict[str, Any]:
-    transcript = render_transcript(env.steps)
-    prompt = env.task.prompt if env.task else ""
-    classes = [*(look.error_class for look in env.looks), ""]
-    return {
-        "trajectory_id": stable_hash([row["example_id"], prompt, transcript])[:16],
-        "example_id": row["example_id"],
-        "db_id": row["db_id"],
-        "split": row["split"],
-        "hardness": row["hardness"],
-        "features": list(plan.features),
-        "turns": [
-            {
-                "thought": one.turn.thought,
-                "action": one.turn.action,
-                "text": one.turn.text,
-                "observation": one.observation,
-                "error_class": error_class,
-            }
-            for one, error_class in zip(env.steps, classes, strict=True)
-        ],
-        "prompt": prompt,
-        "transcript": transcript,
-    }
