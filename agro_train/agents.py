@@ -55,7 +55,7 @@ def open_agent(
     A run reads schemas as it was trained to, whatever `reading` says. Raises `NoRun`, `ModelMissing`,
     `SerialiserMismatch`, and `EndpointError` when the server does not answer.
     """
-    if name.startswith(("http://", "https://")):
+    if is_url(name):
         from agro_train.endpoint import open_endpoint  # noqa: PLC0415 (imports this module)
 
         return open_endpoint(name, reading)
@@ -69,6 +69,11 @@ def open_agent(
         return agent_of(own, reading, limits)
     model = replace(load(str(run.model), cache, dtype=dtype, network=network), name=run.name)
     return _of_run(run, model, limits)
+
+
+def is_url(name: str) -> bool:
+    """Whether `name` is that of a server."""
+    return name.startswith(("http://", "https://"))
 
 
 def agent_of(model: LanguageModel, reading: Reading = READING, limits: Limits = LIMITS) -> Agent:

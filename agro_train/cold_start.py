@@ -28,7 +28,7 @@ from agro_data.profiling.serialise import Style, serialiser
 from agro_data.publish.read import Version, open_version
 from agro_data.verify.grade import GoldResults
 from agro_train.acting import Attempts, Teacher, act
-from agro_train.agents import open_agent
+from agro_train.agents import is_url, open_agent
 from agro_train.finetuning import Check, Example, FineTuning, fine_tune
 from agro_train.lineage import manifest_of, start_of
 from agro_train.loading import LanguageModel, load_tokenizer, model_hash
@@ -43,7 +43,7 @@ from agro_train.sql_env import score
 from agro_train.tasks import COMPACT, PROMPT_BUDGET
 from agro_train.teachers import TEACHER, Habits, make_trajectories
 from agro_train.tokens import encode, encode_steps
-from agro_train.trajectories import steps_of, write_trajectories
+from agro_train.trajectories import DROPPED, TRAJECTORY, steps_of, write_trajectories
 
 Report = Callable[[Mapping[str, Any]], object]
 TeacherKind = Literal["decomposition", "model", "both"]
@@ -133,8 +133,7 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
     """
     parent, base = start_of(config.model, Path(config.models), Path(config.cache))
     corpus = open_version(Path(config.corpus)) if config.corpus else None
-    teacher = None if config.learn_from else teacher_of(config)
-    weights = [model_hash(base), *([teacher.agent.weights] if teacher else [])]
+    weights = [model_hash(base), teacher_hash(config)]
     identity = [settings_to(config), corpus and corpus.fingerprint, *weights, training_code_version()]
     draft = begin(Path(config.models), config.name, stable_hash(identity))
     if isinstance(draft, ModelRun):
@@ -143,7 +142,9 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
     sources = sources_of(config, corpus)
     with Sandbox(workers=2) as sandbox:
         material = (
-            read_material(config, corpus) if config.learn_from else teach(config, corpus, sources, tokenizer, sandbox)
+            read_material(config, corpus)
+            if config.learn_from
+            else teach(config, corpus, sources, tokenizer, sandbox, report if is_first() else lambda line: None)
         )
         examples = encode_rows(material.trajectories, tokenizer, config.max_length)
         if is_first():
@@ -175,9 +176,12 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
         sources=sources,
         reading=(config.style, config.budget),
         seed=config.seed,
+        also_seen=material.acting["databases"] if material.acting else (),
     )
     made = {
         "pairs": config.pairs or None,
+        "teacher": material.teacher,
+        "acting": material.acting,
         "trajectories": material.stored and f"{material.stored.parent.name}/{material.stored.name}",
         "selection": material.selection,
         "dropped": material.dropped,
@@ -187,19 +191,30 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
 
 @dataclass(frozen=True)
 class Material:
-    """`trajectories` that are learnt from and where they are stored; how they were chosen, and why others dropped."""
+    """`trajectories` that are learnt from and where they are stored; how they were chosen, and why others dropped.
+
+    `teacher` names who made them; `acting` are the facts of `acting.Teacher` where a model did.
+    """
 
     trajectories: pl.DataFrame
     stored: Path | None
     selection: dict[str, Any]
     dropped: dict[str, int]
+    teacher: str = TEACHER
+    acting: dict[str, Any] | None = None
 
 
 def teach(
-    config: ColdStartConfig, corpus: Version | None, sources: Sequence[Questions], tokenizer: Any, sandbox: Sandbox
+    config: ColdStartConfig,
+    corpus: Version | None,
+    sources: Sequence[Questions],
+    tokenizer: Any,
+    sandbox: Sandbox,
+    report: Report = lambda line: None,
 ) -> Material:
     """Make trajectories, choose among them, and store them as a version where there is a corpus to name."""
-    made, dropped, chosen = make_material(config, sources, tokenizer, sandbox)
+    teacher = open_teacher(config)
+    made, dropped, chosen = make_material(config, sources, tokenizer, sandbox, teacher, report)
     selection = {
         "kind": config.selection,
         "made": made.height,
@@ -209,7 +224,30 @@ def teach(
     }
     kept = made[chosen.rows]
     reasons = dict(dropped["reason"].value_counts().sort("reason").iter_rows())
-    return Material(kept, _store(config, corpus, kept, dropped, selection), selection, reasons)
+    by = " and ".join(
+        [*([TEACHER] if config.teacher != "model" else []), *([teacher.agent.name] if teacher is not None else [])]
+    )
+    material = Material(kept, None, selection, reasons, by, teacher.facts() if teacher is not None else None)
+    return replace(material, stored=_store(config, corpus, material, dropped))
+
+
+def open_teacher(config: ColdStartConfig) -> Teacher | None:
+    """The model whose right answers are learnt from; None where the examples' own steps are all. Raises like
+    `agents.open_agent`."""
+    if config.teacher == "decomposition":
+        return None
+    name, models, cache = config.teacher_model or config.model, Path(config.models), Path(config.cache)
+    reading = Reading(config.style, config.budget)
+    agent = open_agent(name, models, cache, reading=reading, dtype=config.teacher_dtype)
+    return Teacher.of(agent, config.attempts, config.turns)
+
+
+def teacher_hash(config: ColdStartConfig) -> str:
+    """Which weights teach, or which server; "" where no model does."""
+    name = config.teacher_model or config.model
+    if config.learn_from or config.teacher == "decomposition":
+        return ""
+    return name if is_url(name) else model_hash(start_of(name, Path(config.models), Path(config.cache))[1])
 
 
 def read_material(config: ColdStartConfig, corpus: Version | None) -> Material:
@@ -222,32 +260,82 @@ def read_material(config: ColdStartConfig, corpus: Version | None) -> Material:
     if wanted != {name: made["config"][name] for name in wanted}:
         raise SettingsError(f"{stored.path}: made with {made['config']}, but the settings say {wanted}")
     rows = stored.examples().collect()
-    return Material(rows, stored.path, stored.manifest["selection"], stored.manifest["counts"]["dropped"])
+    facts = stored.manifest
+    dropped = facts["counts"]["dropped"]
+    return Material(rows, stored.path, facts["selection"], dropped, facts["teacher"], made.get("acting"))
 
 
 def make_material(
-    config: ColdStartConfig, sources: Sequence[Questions], tokenizer: Any, sandbox: Sandbox
+    config: ColdStartConfig,
+    sources: Sequence[Questions],
+    tokenizer: Any,
+    sandbox: Sandbox,
+    teacher: Teacher | None = None,
+    report: Report = lambda line: None,
 ) -> tuple[pl.DataFrame, pl.DataFrame, Chosen]:
     """Trajectories made for real, those that were dropped, and which of the first are learnt from.
 
-    Of several sources each gives its share by rows.
+    Of several sources each gives its share by rows. Where there are two teachers, both are given the same questions.
+    Raises `SettingsError` when the model that teaches is right on none of them.
     """
     reading = _reading(config, tokenizer)
     asked = sum(len(source.rows) for source in sources)
     wanted = min(asked, round(config.examples * max(1.0, config.pool)))
-    made, dropped = [], []
-    for source in sources:
-        drawn = _drawn(source, round(wanted * len(source.rows) / asked), config.seed)
-        kept, lost = make_trajectories(
-            drawn.rows, drawn.tasks(reading), drawn.sources, sandbox, seed=config.seed, habits=config.habits
-        )
+    drawn = [_drawn(source, round(wanted * len(source.rows) / asked), config.seed) for source in sources]
+    made, dropped = [pl.DataFrame(schema=TRAJECTORY)], [pl.DataFrame(schema=DROPPED)]
+    if config.teacher != "model":
+        for one in drawn:
+            kept, lost = make_trajectories(
+                one.rows, one.tasks(reading), one.sources, sandbox, seed=config.seed, habits=config.habits
+            )
+            made.append(kept)
+            dropped.append(lost)
+    if teacher is not None:
+        kept, lost = _act(teacher, drawn, reading, sandbox, config, report)
         made.append(kept)
         dropped.append(lost)
-    candidates, lost = pl.concat(made), pl.concat(dropped)
+    candidates = pl.concat(made).unique("trajectory_id", keep="first", maintain_order=True)
+    lost = pl.concat(dropped)
     if candidates.is_empty():
         first = lost.row(0, named=True)
         raise ValueError(f"none of {wanted} trajectories is right, the first for {first['reason']}: {first['detail']}")
     return candidates, lost, select(candidates, config)
+
+
+def _act(
+    teacher: Teacher,
+    drawn: Sequence[Questions],
+    reading: Reading,
+    sandbox: Sandbox,
+    config: ColdStartConfig,
+    report: Report,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    found = [
+        act(
+            one.rows,
+            [task.prompt for task in one.tasks(reading)],
+            one.tasks(teacher.agent.reading),
+            teacher,
+            sandbox,
+            Path(config.cache),
+            seed=config.seed,
+            tell=report,
+        )
+        for one in drawn
+    ]
+    kept, lost = (pl.concat(frames) for frames in zip(*found, strict=True))
+    if kept.is_empty():
+        raise SettingsError(
+            f"{teacher.agent.name} is right on none of {sum(len(one.rows) for one in drawn)} questions, "
+            f"{teacher.attempts.samples} attempts at each ({_tally(lost)}): there is nothing to learn from it. "
+            "Let it learn from decompositions first (teacher decomposition), or name a stronger teacher_model"
+        )
+    return kept, lost
+
+
+def _tally(dropped: pl.DataFrame) -> str:
+    counted = dropped["reason"].value_counts().sort("count", "reason", descending=[True, False])
+    return ", ".join(f"{reason} {count}" for reason, count in counted.iter_rows())
 
 
 def _drawn(source: Questions, size: int, seed: int) -> Questions:
@@ -293,20 +381,26 @@ def _reading(config: ColdStartConfig, tokenizer: Any) -> Reading:
     return Reading(config.style, config.budget, lambda text: len(encode(text, tokenizer)), config.turns)
 
 
-def _store(
-    config: ColdStartConfig,
-    corpus: Version | None,
-    kept: pl.DataFrame,
-    dropped: pl.DataFrame,
-    selection: Mapping[str, Any],
-) -> Path | None:
+def _store(config: ColdStartConfig, corpus: Version | None, material: Material, dropped: pl.DataFrame) -> Path | None:
     """Write the trajectories as a version beside the corpus; those of pairs have no corpus to name."""
     if corpus is None:
         return None
     made_by = {name: value for name, value in settings_to(config).items() if name in MAKING}
-    settings = {"config": made_by, "pairs": bool(config.pairs), "serialiser": serialiser(config.style)}
-    root = Path(config.trajectories)
-    return write_trajectories(root, corpus, kept, dropped, teacher=TEACHER, settings=settings, selection=selection)
+    settings = {
+        "config": made_by,
+        "pairs": bool(config.pairs),
+        "serialiser": serialiser(config.style),
+        "acting": material.acting,
+    }
+    return write_trajectories(
+        Path(config.trajectories),
+        corpus,
+        material.trajectories,
+        dropped,
+        teacher=material.teacher,
+        settings=settings,
+        selection=material.selection,
+    )
 
 
 def _check(config: ColdStartConfig, corpus: Version | None, sandbox: Sandbox) -> Check | None:

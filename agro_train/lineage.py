@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,8 +47,12 @@ def manifest_of(
     sources: Sequence[Questions],
     reading: tuple[Style, int],
     seed: int,
+    also_seen: Iterable[Mapping[str, str]] = (),
 ) -> dict[str, Any]:
-    """What the manifest of every run says. `trained` is the folder of the new weights, `reading` style and budget."""
+    """What the manifest of every run says. `trained` is the folder of the new weights, `reading` style and budget.
+
+    `also_seen`: databases (`db_id`, `content_hash`) that a model it learns from was trained on.
+    """
     parent, base = start
     style, budget = reading
     return {
@@ -58,7 +62,7 @@ def manifest_of(
         "parent": parent.name if parent else None,
         "model_sha256": model_hash(trained),
         "corpus": corpus and {"name": corpus.corpus, "version": corpus.name, "fingerprint": corpus.fingerprint},
-        "databases": _databases_of(sources, parent),
+        "databases": _databases_of(sources, parent, also_seen),
         "serialiser": {**serialiser(style), "budget": budget},
         "protocol": PROTOCOL,
         "framing": framing_of(load_tokenizer(base)),
@@ -69,15 +73,17 @@ def manifest_of(
     }
 
 
-def _databases_of(sources: Sequence[Questions], parent: ModelRun | None) -> list[dict[str, str]]:
-    """Every database that the model has seen: those asked about in `sources`, and those of its parent."""
+def _databases_of(
+    sources: Sequence[Questions], parent: ModelRun | None, also: Iterable[Mapping[str, str]]
+) -> list[dict[str, str]]:
+    """Every database that the model has seen: those asked about in `sources`, those of its parent, and `also`."""
     seen = {
         (name, source.sources[name].database.content_hash)
         for source in sources
         for name in {row["db_id"] for row in source.rows}
     }
-    if parent is not None:
-        seen |= {(fact["db_id"], fact["content_hash"]) for fact in parent.manifest["databases"]}
+    before = [*(parent.manifest["databases"] if parent is not None else []), *also]
+    seen |= {(fact["db_id"], fact["content_hash"]) for fact in before}
     return [{"db_id": name, "content_hash": digest} for name, digest in sorted(seen)]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.publish.read import open_version
-from agro_train.cold_start import ColdStartConfig, Material, sources_of, teach
+from agro_train.cold_start import ColdStartConfig, Material, Report, sources_of, teach
 from agro_train.lineage import start_of
 from agro_train.loading import load_tokenizer
 from agro_train.settings import SettingsError, read_settings
@@ -21,20 +21,29 @@ def main() -> None:
     """Make trajectories as a settings file says, and print where they are."""
     parser = ArgumentParser(prog="python -m agro_train.teach", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--config", type=Path, required=True, help="JSON file of ColdStartConfig")
-    material = make(read_settings(ColdStartConfig, parser.parse_args().config))
-    facts = {"phase": "trajectories", "chosen": material.trajectories.height, **material.selection}
+    config = read_settings(ColdStartConfig, parser.parse_args().config)
+    material = make(config, report=lambda line: print(json.dumps(line), flush=True))
+    facts = {
+        "phase": "trajectories",
+        "teacher": material.teacher,
+        "chosen": material.trajectories.height,
+        **material.selection,
+    }
     print(json.dumps({**facts, "dropped": material.dropped}), flush=True)
     print(f"trajectories: {material.stored}", flush=True)
 
 
-def make(config: ColdStartConfig) -> Material:
-    """Make and store the trajectories of a corpus. Raises like `cold_start.train`."""
+def make(config: ColdStartConfig, report: Report = lambda line: None) -> Material:
+    """Make and store the trajectories of a corpus. `report` is told how far a model that teaches has come.
+
+    Raises like `cold_start.train`.
+    """
     if not config.corpus:
         raise SettingsError("trajectories are stored beside the corpus that they are of: give `corpus` (a version)")
     corpus = open_version(Path(config.corpus))
     _, base = start_of(config.model, Path(config.models), Path(config.cache))
     with Sandbox(workers=2) as sandbox:
-        return teach(config, corpus, sources_of(config, corpus), load_tokenizer(base), sandbox)
+        return teach(config, corpus, sources_of(config, corpus), load_tokenizer(base), sandbox, report)
 
 
 if __name__ == "__main__":

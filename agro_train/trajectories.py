@@ -9,13 +9,14 @@ from typing import Any
 import polars as pl
 
 from agro_data.fingerprint import stable_hash
-from agro_data.protocol import Step, Turn
+from agro_data.protocol import Step, Turn, render_transcript
 from agro_data.publish.parquet import write_shards
 from agro_data.publish.read import Version
 from agro_data.publish.version import library_versions, place_version, write_manifest
 from agro_data.records import Columns, conform
+from agro_train.sql_env import SqlEnv
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 TURN = pl.Struct(
     {
@@ -32,13 +33,48 @@ _COLUMNS: Columns = {
     "db_id": pl.String,
     "split": pl.String,
     "hardness": pl.String,
-    "features": pl.List(pl.String),  # of `teachers.FEATURES`
+    "teacher": pl.String,  # decomposition, or the name of a model
+    "features": pl.List(pl.String),  # of `teachers.FEATURES`, or of `acting.FEATURES`
     "turns": pl.List(TURN),
     "prompt": pl.String,
     "transcript": pl.String,  # what follows the prompt: turns and observations
 }
 TRAJECTORY = pl.Schema(_COLUMNS)
 DROPPED = pl.Schema({"example_id": pl.String, "db_id": pl.String, "reason": pl.String, "detail": pl.String})
+
+
+def trajectory_of(
+    row: Mapping[str, Any], env: SqlEnv, prompt: str, features: Sequence[str], teacher: str
+) -> dict[str, Any]:
+    """A row of `TRAJECTORY`: how a row of `records.EXAMPLE` was answered in `env`, for one who reads `prompt`."""
+    transcript = render_transcript(env.steps)
+    classes = [*(look.error_class for look in env.looks), ""]
+    return {
+        "trajectory_id": stable_hash([row["example_id"], prompt, transcript])[:16],
+        "example_id": row["example_id"],
+        "db_id": row["db_id"],
+        "split": row["split"],
+        "hardness": row["hardness"],
+        "teacher": teacher,
+        "features": list(features),
+        "turns": [
+            {
+                "thought": one.turn.thought,
+                "action": one.turn.action,
+                "text": one.turn.text,
+                "observation": one.observation,
+                "error_class": error_class,
+            }
+            for one, error_class in zip(env.steps, classes, strict=True)
+        ],
+        "prompt": prompt,
+        "transcript": transcript,
+    }
+
+
+def drop_of(row: Mapping[str, Any], reason: str, detail: str) -> dict[str, str]:
+    """A row of `DROPPED`: why an attempt at a row of `records.EXAMPLE` is not learnt from."""
+    return {"example_id": row["example_id"], "db_id": row["db_id"], "reason": reason, "detail": detail}
 
 
 def write_trajectories(
@@ -92,6 +128,7 @@ def _counts(trajectories: pl.DataFrame, dropped: pl.DataFrame) -> dict[str, Any]
     return {
         "trajectories": trajectories.height,
         "dropped": _tally(dropped["reason"]),
+        "teachers": _tally(trajectories["teacher"]),
         "splits": _tally(trajectories["split"]),
         "features": _tally(trajectories["features"].explode().drop_nulls()),
         "turns": _tally(trajectories["turns"].list.len().cast(pl.String)),
