@@ -29,7 +29,7 @@ from agro_data.evaluation.verdict import Verdict, lines
 from agro_data.progress import Bars, Reporter, silent
 from agro_data.publish.read import open_version
 from agro_data.terminal import Verb, notes, run, show_table, tell
-from agro_data.work import atomic_path, write_json
+from agro_data.work import write_json, write_text
 from agro_train.agents import IN_WORDS, open_agent, reading_named
 from agro_train.answers import Answer, answer, answer_with
 from agro_train.comparison_page import render_page
@@ -139,14 +139,14 @@ def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tu
             suite = questions.instances or (Path(config.instances) if config.instances else None)
             evaluations = score(questions, answers, suite, cache, workers=config.workers, progress=progress)
             for metric, found in evaluations.items():
-                _write(folder / f"{metric}.jsonl", lines(found.verdicts))
+                write_text(folder / f"{metric}.jsonl", lines(found.verdicts))
             scored[questions.name].append(Scored(agent.name, agent.unit, tuple(answers), evaluations))
     compared = tuple(
         Compared(one, tuple(scored[one.name]), compare(one, scored[one.name], config.seed)) for one in sets
     )
     summary = {"config": settings_to(config), "sets": [one.figures for one in compared]}
     write_json(out / "summary.json", summary)
-    _write(out / "index.html", render_page(compared, "Models side by side"))
+    write_text(out / "index.html", render_page(compared, "Models side by side"))
     return compared
 
 
@@ -268,11 +268,6 @@ def _sets(config: EvaluationConfig, cache: Path) -> list[Questions]:
 def slug(name: str) -> str:
     """A name as that of a file."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.") or "unnamed"
-
-
-def _write(path: Path, text: str) -> None:
-    with atomic_path(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
 
 
 # --- from the command line ---------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Limits as SqlLimits
 from agro_data.progress import Reporter, silent
-from agro_data.work import atomic_path, write_json
+from agro_data.work import write_json, write_text
 from agro_train.agents import Agent
 from agro_train.answers import Answer, answer_with
 from agro_train.decoding import GREEDY, Decoding
@@ -79,7 +79,7 @@ def _known(out: Path, made_by: dict[str, Any]) -> dict[str, Answer]:
     if before != made_by:
         was = f"those of {before['model']}, made with other settings" if before else "not written by this verb"
         raise ConfigError(f"{out}: holds predictions ({was}); give another --out, or remove it")
-    whole = [line for line in out.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
-    with atomic_path(out) as temporary:
-        temporary.write_text("".join(whole), encoding="utf-8")
+    # Not splitlines: an answer may hold U+2028 and its like, which are no ends of lines in JSONL.
+    *whole, _ = out.read_text(encoding="utf-8").split("\n")
+    write_text(out, "".join(f"{line}\n" for line in whole))
     return {one.example_id: one for one in map(Answer.from_dict, map(json.loads, whole))}

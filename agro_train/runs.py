@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from agro_data.work import atomic_path, write_json
+from agro_data.work import write_json, write_text
 
 PROMOTED = "promoted"
 MANIFEST = "manifest.json"
@@ -61,13 +61,13 @@ def runs_of(root: Path, name: str) -> list[ModelRun]:
 
 
 def find_run(root: Path, name: str) -> ModelRun:
-    """The run `name`: `promoted`, `<name>` for its newest, `<name>/<run>`, or a path.
+    """The run `name`: `promoted`, `<name>` for its newest, `<name>/<run>`, or a path; what lies below `root` first.
 
     Raises `NoRun`.
     """
     if name == PROMOTED:
         return _promoted(root)
-    for path in (Path(name), root / name):
+    for path in (root / name, Path(name)):
         if (path / MANIFEST).is_file():
             return ModelRun(path)
     if "/" not in name and (runs := runs_of(root, name)):
@@ -77,8 +77,7 @@ def find_run(root: Path, name: str) -> ModelRun:
 
 def promote(root: Path, run: ModelRun) -> None:
     """Make `run` what `promoted` means."""
-    with atomic_path(root / PROMOTED) as draft:
-        draft.write_text(f"{run.path.relative_to(root).as_posix()}\n", encoding="utf-8")
+    write_text(root / PROMOTED, f"{run.path.resolve().relative_to(root.resolve()).as_posix()}\n")
 
 
 def _promoted(root: Path) -> ModelRun:
@@ -151,14 +150,12 @@ def append_metrics(path: Path, line: Mapping[str, Any]) -> None:
 def forget_metrics(path: Path, after: int) -> None:
     """Leave out the lines of steps later than `after`: a run that goes on at a checkpoint takes those steps again."""
     kept = [line for line in read_metrics(path) if line.get("step", 0) <= after]
-    with atomic_path(path) as draft:
-        draft.write_text("".join(json.dumps(line, allow_nan=True) + "\n" for line in kept), encoding="utf-8")
+    write_text(path, "".join(json.dumps(line, allow_nan=True) + "\n" for line in kept))
 
 
 def read_metrics(path: Path) -> Iterator[dict[str, Any]]:
     """The lines of a metrics file; one that is half written is left out."""
     if not path.is_file():
         return
-    for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
-        if line.endswith("\n"):
-            yield json.loads(line)
+    *whole, _ = path.read_text(encoding="utf-8").split("\n")
+    yield from map(json.loads, whole)

@@ -122,7 +122,7 @@ def _json(path: Path, text: str) -> Iterator[Item]:
 def _looks_like_lines(text: str) -> bool:
     """JSON Lines under the name of JSON: its first line is a whole object."""
     try:
-        return isinstance(json.loads(text.lstrip().splitlines()[0]), dict)
+        return isinstance(json.loads(text.lstrip().partition("\n")[0]), dict)
     except ValueError:
         return False
 

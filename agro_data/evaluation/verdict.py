@@ -50,7 +50,8 @@ def lines(verdicts: Iterable[Verdict]) -> str:
 
 def read_lines(text: str) -> tuple[Verdict, ...]:
     """The verdicts that `lines` wrote."""
-    found: list[dict[str, Any]] = [json.loads(line) for line in text.splitlines()]
+    # Not splitlines: a JSON text may hold U+2028 and its like, which are no ends of lines there.
+    found: list[dict[str, Any]] = [json.loads(line) for line in text.split("\n") if line]
     listed = {"constructs", "scores"}
     values: Iterable[dict[str, Any]] = (
         {name: tuple(value) if name in listed else value for name, value in one.items()} for one in found

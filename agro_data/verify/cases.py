@@ -44,5 +44,7 @@ def charged_to(case: Case) -> Iterator[None]:
     """A fault that one gold brings out costs that gold, not its batch; the certificate says which."""
     try:
         yield
+    except OSError:
+        raise  # no room, or no right to write: nothing is wrong with the gold
     except Exception as error:
         case.fault = f"{type(error).__name__}: {error}"

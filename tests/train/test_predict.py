@@ -86,6 +86,16 @@ def test_answers_are_kept_and_not_asked_again(questions: Questions, tmp_path: Pa
     assert [row.gold for row in loaded.predictions] == [sql for _, _, sql in ROWS]
 
 
+def test_what_looks_like_the_end_of_a_line_is_none(questions: Questions, tmp_path: Path) -> None:
+    out = tmp_path / "preds.jsonl"
+    odd = "SELECT 'a\u2028b\x85c'"
+    first = predict(questions, agent(Scripted(lambda *_: turn("solution", odd))), out)
+    again = Scripted(knows)
+    assert predict(questions, agent(again), out) == first
+    assert again.calls == []
+    assert {one.predictions for one in first} == {(odd,)}
+
+
 def test_answers_of_another_model_or_decoding_are_not_gone_on_with(questions: Questions, tmp_path: Path) -> None:
     out = tmp_path / "preds.jsonl"
     predict(questions, agent(Scripted(knows), "one"), out)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agro_data.evaluation.statistics import paired
-from agro_data.evaluation.verdict import Verdict
+from agro_data.evaluation.verdict import Verdict, lines, read_lines
 from agro_train.promotion import carry_out, decide
 from agro_train.runs import NoRun, begin, find_run
 
@@ -58,6 +58,11 @@ def test_the_gain_is_antisymmetric_and_within_its_bounds(scores: list[tuple[int,
     assert there.promoted == (there.low >= 0)
     found = paired(mine, other)
     assert found["won"] - found["lost"] == pytest.approx(len(scores) * there.gain, abs=1e-4)
+
+
+def test_verdicts_are_read_as_they_were_written() -> None:
+    odd = Verdict("1", "db", "a\u2028b\x85c?", "SELECT 1", "", 1.0, constructs=("group",))
+    assert read_lines(lines([odd, *verdicts([0, 1])])) == (odd, *verdicts([0, 1]))
 
 
 def test_only_the_same_rows_are_paired() -> None:

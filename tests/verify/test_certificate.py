@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -156,6 +157,19 @@ def test_certifying_again_replaces_the_files(sandbox: Sandbox, tmp_path: Path) -
     certify(database, profile, GOLDS[:1], sandbox, tmp_path / "pool", 0, DEDICATED)
     again = certify(database, profile, GOLDS[1:2], sandbox, tmp_path / "pool", 0, DEDICATED)
     assert {f"shop/{path.name}" for path in (tmp_path / "pool").iterdir()} == set(again.instances)
+
+
+@pytest.mark.parametrize("budget", [SMALL, DEDICATED])
+def test_a_full_disk_is_no_fault_of_the_golds(
+    budget: Budget, sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "no space")
+
+    database = shop(tmp_path, "sqlite")
+    monkeypatch.setattr("agro_data.verify.making.write_instance", full)
+    with pytest.raises(OSError, match="no space"):
+        certify(database, profile_database(database), GOLDS[:1], sandbox, tmp_path / "pool", 0, budget)
 
 
 def test_golds_that_cannot_be_certified_say_why(sandbox: Sandbox, tmp_path: Path) -> None:
