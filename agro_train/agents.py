@@ -11,6 +11,7 @@ from agro_data.config import ConfigError
 from agro_data.models import ModelMissing
 from agro_data.profiling.serialise import SerialiserMismatch, Style, check_serialiser
 from agro_data.protocol import VERSION as PROTOCOL
+from agro_train.corpora import seen_by
 from agro_train.decoding import LIMITS
 from agro_train.loading import LanguageModel, load, model_hash
 from agro_train.questions import Reading
@@ -105,14 +106,13 @@ def _of_run(run: ModelRun, model: LanguageModel, limits: Limits) -> Agent:
         )
     turns = manifest["config"].get("turns", limits.turns)  # the prompt says how many there are
     agent = agent_of(model, Reading(style, budget), replace(limits, turns=turns))
-    hashes = frozenset(fact["content_hash"] for fact in manifest["databases"])
-    return replace(agent, trained_on=hashes, run=run)
+    return replace(agent, trained_on=seen_by(run), run=run)
 
 
 def trained_reading(run: ModelRun) -> tuple[Style, int]:
     """Style and budget of the schemas that a run was trained on. Raises `SerialiserMismatch`."""
     stored = dict(run.manifest["serialiser"])
-    budget = int(stored.pop("budget", run.manifest.get("budget", READING.budget)))
+    budget = int(stored.pop("budget"))
     if stored.get("name") not in get_args(Style):
         raise SerialiserMismatch(
             f"{run.name}: made with schema serialiser {stored.get('name')}, which is not known here"

@@ -156,8 +156,3 @@ def source_of(database: Database, profiles: Path) -> Source:
     """A database with its profile, kept below `profiles`, and the index of its schema."""
     profile = cached_profile(database, profiles)
     return Source(database, profile, index_schema(profile))
-
-
-def places(rows: Sequence[Row]) -> dict[str, int]:
-    """Number of each row by its id."""
-    return {row["example_id"]: number for number, row in enumerate(rows)}

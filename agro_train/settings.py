@@ -40,16 +40,22 @@ def settings_from(kind: type[Settings], given: Mapping[str, Any]) -> Settings:
 
 def read_settings(kind: type[Settings], path: Path) -> Settings:
     """The settings in a JSON file. Raises `SettingsError`, which names the file."""
-    try:
-        given = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read as JSON settings: {error}") from error
-    if not isinstance(given, dict):
-        raise SettingsError(f"{path}: expected an object of settings, found {type(given).__name__}")
+    given = read_values(path)
     try:
         return settings_from(kind, given)
     except SettingsError as error:
         raise SettingsError(f"{path}: {error}") from error
+
+
+def read_values(path: Path) -> dict[str, Any]:
+    """Values of settings by name, of a JSON file. Raises `SettingsError`, which names the file."""
+    try:
+        given = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{path} cannot be read as JSON settings: {error}") from error
+    if not isinstance(given, dict):
+        raise SettingsError(f"{path}: expected an object of settings, found {type(given).__name__}")
+    return given
 
 
 def settings_to(settings: DataclassInstance) -> dict[str, Any]:
@@ -66,7 +72,9 @@ def training_code_version() -> str:
 
 
 def _check_type(kind: str, name: str, default: Any, value: Any) -> None:
-    """A value is of its default's type; a whole number may stand for a real one."""
+    """A value is of its default's type; a whole number may stand for a real one, and several stand in a list."""
+    if isinstance(default, tuple) and not isinstance(value, (list, tuple)):
+        raise SettingsError(f"{kind}.{name}: expected a list; found {json.dumps(value)}")
     if not isinstance(default, (bool, int, float, str)):
         return
     wanted = (int, float) if isinstance(default, float) else (type(default),)

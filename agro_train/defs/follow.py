@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,13 +21,13 @@ LOOK = 0.5  # seconds between two looks at the file
 class Tail:
     """The lines added to a model's draft since this was made: of the file that was written to after that.
 
-    A draft that goes on after an interruption holds lines already; they are not told again. Finishing a run renames
-    its folder, which an open file does not mind.
+    A draft that goes on after an interruption holds lines already, the last of which the program may drop first; what
+    it keeps is not told again. Finishing a run renames its folder, which an open file does not mind.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._before = {path: path.stat().st_size for path in self._files()}
+        self._before = self._sizes()
         self._file: IO[str] | None = None
         self._rest = ""
 
@@ -46,10 +46,18 @@ class Tail:
             self._file.close()
 
     def _growing(self) -> Path | None:
-        return next((path for path in self._files() if path.stat().st_size > self._before.get(path, 0)), None)
+        sizes = self._sizes()
+        grown = next((path for path, size in sizes.items() if size > self._before.get(path, 0)), None)
+        self._before |= {path: min(size, self._before.get(path, 0)) for path, size in sizes.items()}
+        return grown
 
-    def _files(self) -> list[Path]:
-        return sorted(self.folder.glob(f".draft-*/{METRICS}"))
+    def _sizes(self) -> dict[Path, int]:
+        """Bytes of the metrics of each draft."""
+        found: dict[Path, int] = {}
+        for path in sorted(self.folder.glob(f".draft-*/{METRICS}")):
+            with suppress(FileNotFoundError):  # the run is finished, and its folder renamed, between two looks
+                found[path] = path.stat().st_size
+        return found
 
 
 @contextmanager

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from agro_data.config import ConfigError
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, Verbs, notes, say, screen, show_pairs, tell
 from agro_train.corpora import find_corpus, find_databases_of
-from agro_train.settings import settings_from
+from agro_train.settings import read_values, settings_from
 from agro_train.telling import figures, said
 
 if TYPE_CHECKING:
@@ -90,12 +88,7 @@ def grpo_command(corpus: str, databases: str, file: Path | None, as_json: bool, 
 
 def _read(file: Path | None, corpus: str, databases: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of the file with the options on top; corpus and databases are found where nobody said them."""
-    settings: dict[str, Any] = {}
-    if file is not None:
-        try:
-            settings = dict(json.loads(file.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError) as error:
-            raise ConfigError(f"{file}: cannot be read as a JSON object of settings ({error})") from error
+    settings = read_values(file) if file is not None else {}
     settings |= {name: value for name, value in given.items() if value is not None}
     if settings.get("pairs") and not (corpus or settings.get("corpus")):
         return settings | ({"databases": databases} if databases else {})

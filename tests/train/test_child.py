@@ -16,7 +16,7 @@ from train.test_guarded import NASTY, ended, started
 
 from agro_train.defs.child import how_it_ended, module_of, program
 from agro_train.defs.follow import Tail
-from agro_train.runs import append_metrics
+from agro_train.runs import append_metrics, forget_metrics
 from agro_train.telling import figures, said
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,6 +115,19 @@ def test_a_draft_that_goes_on_is_followed_from_where_it_was(tmp_path: Path) -> N
     with (tmp_path / "r0001-01234567" / "metrics.jsonl").open("a") as file:
         file.write("3}\n")
     assert tail.read() == [{"step": 3}]
+    tail.close()
+
+
+def test_lines_that_a_draft_drops_before_it_goes_on_hide_none_that_come(tmp_path: Path) -> None:
+    draft = tmp_path / ".draft-a"
+    draft.mkdir()
+    for step in range(4):
+        append_metrics(draft / "metrics.jsonl", {"step": step, "loss": 0.25})
+    tail = Tail(tmp_path)
+    forget_metrics(draft / "metrics.jsonl", after=1)
+    assert tail.read() == []
+    append_metrics(draft / "metrics.jsonl", {"step": 2})
+    assert tail.read() == [{"step": 2}]
     tail.close()
 
 

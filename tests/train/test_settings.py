@@ -36,6 +36,7 @@ def test_json_gives_the_settings_back(tmp_path: Path) -> None:
         ({"minutes": True}, "expected int"),
         ({"fan": 1}, "expected bool"),
         ({"minutes": 1.5}, "expected int"),
+        ({"racks": "12"}, "expected a list"),
     ],
 )
 def test_what_cannot_be_used_is_told(given: dict[str, object], told: str) -> None:
