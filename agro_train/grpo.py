@@ -25,6 +25,7 @@ from agro_data.publish.read import Version, open_version
 from agro_data.work import write_json
 from agro_train.advantages import Loss, Scale
 from agro_train.agents import trained_reading
+from agro_train.corpora import seen_by
 from agro_train.credit import ESTIMATORS, Estimator
 from agro_train.episodes import Player
 from agro_train.lineage import manifest_of, start_of
@@ -34,7 +35,7 @@ from agro_train.questions import Questions, Reading, SeenInTraining, questions_o
 from agro_train.ranks import is_first
 from agro_train.rewards import PRESETS
 from agro_train.rollouts import Limits
-from agro_train.runs import Draft, ModelRun, begin, forget_metrics, step_of
+from agro_train.runs import Draft, ModelRun, begin, forget_metrics, read_metrics, step_of
 from agro_train.sampling import ModuleSampler
 from agro_train.settings import SettingsError, read_settings, settings_to, training_code_version
 from agro_train.tasks import COMPACT, PROMPT_BUDGET, Task
@@ -261,8 +262,7 @@ def _learn(
         config.limits,
         config.temperature,
     )
-    log = Log(player, draft.metrics, report)
-    trainer = make_trainer(config, model, player, draft, log)
+    trainer = make_trainer(config, model, player, draft, Log(player, draft.metrics, report))
     rows = {row["example_id"]: row for row in questions.rows}
     reading = Reading(config.style, config.budget, lambda text: len(encode(text, model.tokenizer)), turns=config.turns)
 
@@ -278,16 +278,17 @@ def _learn(
     trainer.spares = [tasks[key] for key in selection.kept]
     if state.is_main_process:
         forget_metrics(draft.metrics, after=step_of(checkpoint) if checkpoint else 0)
+    before = sum(line["seconds"] for line in read_metrics(draft.metrics))
     started = time.monotonic()
     outcome = trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     save(trainer, base, draft.model)
     return {
         "steps": outcome.global_step,
         "tokens": int(trainer.state.num_input_tokens_seen),
-        "seconds": round(time.monotonic() - started, 1),
+        "seconds": round(before + time.monotonic() - started, 1),
         "resumed_from": checkpoint and checkpoint.name,
         "selection": selection.facts(),
-        "summary": log.last,
+        "summary": next(reversed(list(read_metrics(draft.metrics))), {}),
     }, kept
 
 
@@ -330,7 +331,7 @@ def _check_parent(config: GrpoConfig, parent: ModelRun, version: Version) -> Non
     if config.allow_evaluated or split["mark"] == SAME_DATABASE:
         return
     hashes = {fact["db_id"]: fact["content_hash"] for fact in version.manifest["databases"]}
-    seen = {fact["content_hash"] for fact in parent.manifest["databases"]}
+    seen = seen_by(parent)
     held = sorted(name for name, part in split["databases"].items() if part != "train" and hashes.get(name) in seen)
     if held:
         raise SeenInTraining(

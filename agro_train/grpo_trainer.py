@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -152,8 +153,9 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
             "resampled_groups": self.resampled,
             **self._distance(output),
         }
-        for name, value in facts.items():
-            self._metrics["train"][f"agro/{name}"].append(value)
+        every = gather_object([facts])  # TRL logs what the first process has: here it is the mean over all
+        for name in facts:
+            self._metrics["train"][f"agro/{name}"].append(fmean(one[name] for one in every))
         return output
 
     def _credit(self) -> Credit:
@@ -239,7 +241,6 @@ class Log(TrainerCallback):  # type: ignore[misc]
         self.player = player
         self.path = path
         self.report = report
-        self.last: dict[str, Any] = {}
         self._since = (0.0, 0.0, 0.0, 0)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -252,7 +253,7 @@ class Log(TrainerCallback):  # type: ignore[misc]
         seconds, generation, environment, tokens = (new - old for new, old in zip(self._since, before, strict=True))
         line = {name: logs[key] for key, name in _OURS.items() if logs.get(key) is not None}
         line |= {key.removeprefix("agro/"): value for key, value in logs.items() if key.startswith("agro/")}
-        self.last = {
+        line = {
             "step": state.global_step,
             "steps": state.max_steps,
             "phase": "grpo",
@@ -264,8 +265,8 @@ class Log(TrainerCallback):  # type: ignore[misc]
             "environment_share": environment / max(seconds, 1e-9),
             "tokens_per_second": tokens / max(seconds, 1e-9),
         }
-        append_metrics(self.path, self.last)
-        self.report(self.last)
+        append_metrics(self.path, line)
+        self.report(line)
 
     def _now(self, state: Any) -> tuple[float, float, float, int]:
         player = self.player

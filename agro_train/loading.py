@@ -9,12 +9,11 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agro_data.fingerprint import file_hash
+from agro_data.fingerprint import file_hash, stable_hash
 from agro_data.models import DEFAULT_WRITER, FoundModel, ModelMissing, find_model
 
 if TYPE_CHECKING:
@@ -91,13 +90,7 @@ def model_hash(folder: Path) -> str:
     if not weights:
         raise ModelMissing(f"{folder} holds no weights (*.safetensors)")
     digests = [file_hash(path) for path in weights]
-    return digests[0] if len(digests) == 1 else _hash(digests)
-
-
-def _hash(digests: Sequence[str]) -> str:
-    from agro_data.fingerprint import stable_hash  # noqa: PLC0415
-
-    return stable_hash(list(digests))
+    return digests[0] if len(digests) == 1 else stable_hash(digests)
 
 
 def _unpacked(found: FoundModel, file: Path, cache: Path) -> Path:

@@ -118,8 +118,9 @@ def select(
     for start in range(0, len(candidates), size):
         if len(found.kept) >= wanted.prompts:
             break
-        mine = candidates[start : start + size][share.rank :: share.processes]
-        tried = sorted(share.join(_try(make(mine), player, wanted)), key=lambda one: candidates.index(one.example_id))
+        some = candidates[start : start + size]
+        mine = some[share.rank :: share.processes]
+        tried = sorted(share.join(_try(make(mine), player, wanted)), key=lambda one: some.index(one.example_id))
         faults = [one.fault for one in tried if one.fault is not None]
         if faults and not wanted.drop:
             raise BadGolds(faults)

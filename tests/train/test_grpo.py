@@ -24,6 +24,7 @@ from agro_train.grpo import GrpoConfig, train
 from agro_train.loading import load
 from agro_train.prompts import BadGolds
 from agro_train.questions import SeenInTraining
+from agro_train.runs import runs_of
 from agro_train.settings import SettingsError, settings_from, settings_to
 from agro_train.tokens import encode
 
@@ -247,6 +248,29 @@ def test_a_killed_run_goes_on_as_if_nothing_had_been(
     assert resumed.manifest["resumed_from"] is not None
     assert [_lasting(line) for line in resumed.metrics()] == [_lasting(line) for line in quiet.metrics()]
     assert resumed.manifest["model_sha256"] == quiet.manifest["model_sha256"]
+
+
+@pytest.mark.slow
+def test_two_processes_learn_together(config: GrpoConfig, tmp_path: Path) -> None:
+    settings = tmp_path / "settings.json"
+    settings.write_text(json.dumps(settings_to(config)), encoding="utf-8")
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]  # as accelerate does with GPUs
+    done = subprocess.run(
+        [sys.executable, *launch, "--module", "agro_train.grpo", "--config", str(settings)],
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    (run,) = runs_of(Path(config.models), "grpo")
+    assert [line for line in done.stdout.splitlines() if line.startswith("grpo: ")] == [f"grpo: {run.path}"]
+    lines = list(run.metrics())
+    assert [line["step"] for line in lines] == [1, 2]
+    for line in lines:
+        assert line["groups"] == 2  # of each process
+        assert line["right"] * 32 == pytest.approx(round(line["right"] * 32))  # a mean over the rollouts of both
 
 
 def _lasting(line: dict[str, Any]) -> dict[str, Any]:
