@@ -23,6 +23,7 @@ from agro_train.tasks import NoTask
 from agro_train.tokens import encode
 
 READING = Reading()
+Unit = Literal["tokens", "estimated tokens"]
 IN_WORDS = (NoRun, NoTask, SerialiserMismatch, SettingsError)  # errors that speak to a person
 
 
@@ -38,7 +39,7 @@ class Agent:
     limits: Limits = LIMITS
     trained_on: frozenset[str] = frozenset()
     run: ModelRun | None = None
-    unit: Literal["tokens", "characters"] = "tokens"
+    unit: Unit = "tokens"
 
 
 def open_agent(

@@ -21,7 +21,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.fingerprint import seed_of
 from agro_data.verify.execution import execute
 from agro_train.rollouts import Limits, Rollout, advance, start
-from agro_train.sampling import Sampler
+from agro_train.sampling import Sampler, Usage
 from agro_train.tasks import Task
 
 Kind = Literal["greedy", "vote", "tree"]
@@ -170,12 +170,13 @@ def merge(branches: Sequence[Branch]) -> list[Branch]:
 def _count(
     found: Sequence[Decoded], going: Sequence[tuple[int, Branch]], before: Sequence[tuple[tuple[int, ...], int]]
 ) -> None:
-    prefixes: dict[int, set[tuple[int, ...]]] = defaultdict(set)
+    prefixes: dict[int, dict[tuple[int, ...], int]] = defaultdict(dict)
     for (place, branch), (prefix, written) in zip(going, before, strict=True):
-        prefixes[place].add(prefix)
-        found[place].written += branch.rollout.written - written
+        usage = branch.rollout.usage or Usage(len(prefix), branch.rollout.written - written)
+        prefixes[place][prefix] = usage.read
+        found[place].written += usage.written
     for place, read in prefixes.items():
-        found[place].read += sum(map(len, read))
+        found[place].read += sum(read.values())
 
 
 def _vote(found: Sequence[Decoded], sandbox: Sandbox) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from agro_data.databases.sandbox import Sandbox
 from agro_data.fingerprint import seed_of
 from agro_data.protocol import BOUNDS, MAX_TURNS, Bounds
-from agro_train.sampling import Sampler
+from agro_train.sampling import Sampler, Usage
 from agro_train.sql_env import SqlEnv, step
 from agro_train.tasks import Task
 from agro_train.tokens import Tokens, encode, encode_prompt
@@ -27,10 +27,14 @@ class Limits:
 
 @dataclass
 class Rollout:
-    """One agent's work on a task. When `roll` has returned it, its environment has ended."""
+    """One agent's work on a task. When `roll` has returned it, its environment has ended.
+
+    `usage` is what the last turn cost, where a server has counted it.
+    """
 
     env: SqlEnv
     tokens: Tokens
+    usage: Usage | None = None
 
     @property
     def written(self) -> int:
@@ -123,6 +127,7 @@ def advance(
     for one, turn, left in zip(rollouts, turns, room, strict=True):
         kept = turn.ids[: max(0, left)]
         one.tokens.wrote(kept, one.env.turns, turn.logprobs[: len(kept)])
+        one.usage = turn.usage
         texts.append(tokenizer.decode(kept, skip_special_tokens=True))
         cut.append(turn.cut or len(kept) < len(turn.ids))
     for one, seen in zip(rollouts, step([one.env for one in rollouts], texts, sandbox, cut=cut), strict=True):

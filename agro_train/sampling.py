@@ -21,12 +21,24 @@ _GREEDY = 1e-6
 
 
 @dataclass(frozen=True)
+class Usage:
+    """Tokens of one turn as a server counts them: read before it, and written."""
+
+    read: int
+    written: int
+
+
+@dataclass(frozen=True)
 class Sampled:
-    """One turn. `cut`: it ends because `max_tokens` were written, not because the turn was over."""
+    """One turn. `cut`: it ends because `max_tokens` were written, not because the turn was over.
+
+    `usage` is given where `ids` are not the model's own tokens.
+    """
 
     ids: list[int]
     logprobs: list[float]
     cut: bool
+    usage: Usage | None = None
 
 
 class Sampler(Protocol):

@@ -18,6 +18,7 @@ from agro_train.endpoint import Characters
 from agro_train.tasks import Task
 
 FOUNDED = "SELECT name FROM school WHERE founded > 1921"
+END = 1  # the token that ends a prompt
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def test_greedy_takes_one_answer(database: Database, sandbox: Sandbox) -> None:
     assert [len(call) for call in sampler.calls] == [2, 2]
     prompt, first = len("prompt 0\n"), len(turn("sql", "SELECT COUNT(*) FROM school"))
     second = len(sampler.calls[1][0])
-    assert found[0].read == prompt + second
+    assert found[0].read == (prompt + END) + (second + END)
     assert found[0].written == first + len(turn("solution", FOUNDED))
 
 
@@ -113,7 +114,7 @@ def test_a_tree_shares_prefixes_and_merges_alike_branches(database: Database, sa
     assert found.answer == FOUNDED
     assert all(leaf.rollout.env.steps[0].turn.text in looks for leaf in found.leaves)
     assert len(set(sampler.calls[1])) == 2
-    assert found.read == len(sampler.calls[0][0]) + sum(map(len, set(sampler.calls[1])))
+    assert found.read == sum(len(text) + END for text in {*sampler.calls[0], *sampler.calls[1]})
 
 
 def test_branches_do_not_write_into_each_other(database: Database, sandbox: Sandbox) -> None:

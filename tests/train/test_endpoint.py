@@ -15,7 +15,9 @@ from train.scripted import one_database
 
 from agro_train.agents import open_agent
 from agro_train.asking import ask
-from agro_train.endpoint import Characters, EndpointError, EndpointSampler
+from agro_train.endpoint import Characters, EndpointError, EndpointSampler, messages_of
+from agro_train.sampling import Usage
+from agro_train.tokens import encode, encode_prompt
 
 Handle = Callable[[str, dict[str, Any], dict[str, str]], tuple[int, Any]]
 
@@ -62,8 +64,13 @@ def completion(text: str, why: str = "stop") -> tuple[int, Any]:
     return 200, {"choices": [{"text": text, "finish_reason": why}]}
 
 
-def sample(server: Server, prompts: list[str], **settings: Any) -> list[Any]:
-    sampler = EndpointSampler(server.base, "m", pause=0.01, **settings)
+def message(text: str | None, why: str = "stop", **more: Any) -> tuple[int, Any]:
+    usage = {"prompt_tokens": 70, "completion_tokens": 5}
+    return 200, {"choices": [{"message": {"content": text, **more}, "finish_reason": why}], "usage": usage}
+
+
+def sample(server: Server, prompts: list[str], chat: bool = False, **settings: Any) -> list[Any]:
+    sampler = EndpointSampler(server.base, "m", chat, pause=0.01, **settings)
     ids = [Characters()(prompt)["input_ids"] for prompt in prompts]
     return sampler(ids, temperature=0.5, max_tokens=400, seeds=list(range(len(prompts))))
 
@@ -113,7 +120,32 @@ def test_errors_say_what_is_wrong(server: Server) -> None:
         EndpointSampler("http://127.0.0.1:9/v1", "m", tries=1).models()
 
 
-def test_a_server_answers_a_question(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_conversation_is_sent_with_its_roles() -> None:
+    prompt = "Write <think>why</think> and <sql>a look</sql>.\n\nQuestion: Which?\n"
+    ids = encode_prompt(prompt, Characters())
+    said = [{"role": "user", "content": prompt}]
+    assert messages_of(ids) == said
+    for number in range(2):
+        turn, seen = f"<think>so</think>\n<sql>SELECT {number}</sql>", f"<observation>\n{number}\n</observation>"
+        ids += encode(turn, Characters()) + encode(f"\n{seen}\n", Characters())
+        said += [{"role": "assistant", "content": turn}, {"role": "user", "content": seen}]
+        assert messages_of(ids) == said
+    assert Characters().decode(ids).startswith(prompt)
+
+
+def test_a_thought_that_the_server_took_out_is_put_back(server: Server) -> None:
+    server.handle = lambda *_: message("<sql>SELECT 1", reasoning_content="so")
+    assert Characters().decode(sample(server, ["a"], chat=True)[0].ids) == "<think>so</think>\n<sql>SELECT 1</sql>"
+    server.handle = lambda *_: message(None)
+    [nothing] = sample(server, ["a"], chat=True)
+    assert (nothing.ids, nothing.usage) == ([], Usage(70, 5))
+
+
+@pytest.mark.parametrize("chat", [True, False])
+def test_a_server_answers_a_question(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chat: bool
+) -> None:
+    """With chat or without: what it costs is what the server counts, and is estimated where it does not."""
     monkeypatch.setenv("OPENAI_API_KEY", "hush")
     keys = []
 
@@ -121,18 +153,30 @@ def test_a_server_answers_a_question(server: Server, tmp_path: Path, monkeypatch
         keys.append(headers["Authorization"])
         if path == "/v1/models":
             return 200, {"data": [{"id": "big"}]}
-        looked = "</observation>" in body["prompt"]
-        return completion(f"<think>so</think><{'solution' if looked else 'sql'}>SELECT COUNT(*) FROM school")
+        if path == "/v1/chat/completions" and not chat:
+            return 400, {"error": "default chat template is no longer allowed"}
+        text = body["messages"][-1]["content"] if chat else body["prompt"]
+        turn = f"<think>so</think><{'solution' if '</observation>' in text else 'sql'}>SELECT COUNT(*) FROM school"
+        return message(turn) if chat else completion(turn)
 
     server.handle = reply
     agent = open_agent(server.base, tmp_path, tmp_path)
-    assert (agent.name, agent.unit) == ("big", "characters")
+    assert (agent.name, agent.unit) == ("big", "tokens" if chat else "estimated tokens")
     found = ask("How many schools?", one_database(make_school(tmp_path / "school.sqlite")), agent, tmp_path)
     assert found.result is not None
     assert found.result.rows == ((6,),)
     assert len(found.steps) == 2
     assert set(keys) == {"Bearer hush"}
-    server.handle = lambda *_: (200, {"data": [{"id": "a"}, {"id": "b"}]})
+    roles = [[one["role"] for one in body.get("messages", [])] for body in server.asked[-2:]]
+    assert roles == ([["user"], ["user", "assistant", "user"]] if chat else [[], []])
+    assert found.written == 10 if chat else 20 < found.written < 60
+
+
+def test_several_models_and_refusals(server: Server, tmp_path: Path) -> None:
+    server.handle = lambda path, *_: message("x") if "chat" in path else (200, {"data": [{"id": "a"}, {"id": "b"}]})
     with pytest.raises(EndpointError, match=r"serves a, b: say which"):
         open_agent(server.base, tmp_path, tmp_path)
     assert open_agent(f"{server.base}#b", tmp_path, tmp_path).name == "b"
+    server.handle = lambda *_: (401, {"error": "no key"})
+    with pytest.raises(EndpointError, match="no key"):
+        open_agent(f"{server.base}#b", tmp_path, tmp_path)
