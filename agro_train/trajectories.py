@@ -11,7 +11,7 @@ import polars as pl
 from agro_data.fingerprint import stable_hash
 from agro_data.protocol import Step, Turn, render_transcript
 from agro_data.publish.parquet import write_shards
-from agro_data.publish.read import Version
+from agro_data.publish.read import DERIVED, Version
 from agro_data.publish.version import library_versions, place_version, write_manifest
 from agro_data.records import Columns, conform
 from agro_train.sql_env import SqlEnv
@@ -112,7 +112,7 @@ def write_trajectories(
             "corpus": name,
             "version": version,
             "fingerprint": fingerprint,
-            "of_corpus": {"name": corpus.corpus, "version": corpus.name, "fingerprint": corpus.fingerprint},
+            DERIVED: {"name": corpus.corpus, "version": corpus.name, "fingerprint": corpus.fingerprint},
             "teacher": teacher,
             "settings": dict(settings),
             "selection": dict(selection or {}),

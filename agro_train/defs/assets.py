@@ -3,7 +3,6 @@ made. What flows between them is a path. (No postponed annotations here: Dagster
 """
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from pydantic import Field
 
 from agro_data.defs.place import Place
 from agro_data.fingerprint import stable_hash
-from agro_data.publish.read import NoVersion, Version, open_version
+from agro_data.publish.read import DERIVED, Version, open_version
 from agro_data.work import write_json
 from agro_train.cold_start import ColdStartConfig
 from agro_train.corpora import contents_of, seen_by
@@ -104,14 +103,8 @@ def cold_start_trajectories(
 ) -> Result:
     """Trajectories of the newest corpus version: steps taken for real against its databases, a diverse choice."""
     corpus = training.corpus_in(place)
-    settings = _settings(config) | {
-        "corpus": str(corpus.path),
-        "databases": str(training.databases_of(corpus)),
-        "trajectories": str(place.out),
-        "models": str(training.models_root),
-        "cache": str(place.cache),
-        "model": training.model,
-    }
+    settings = _settings(config) | _places(corpus, place, training)
+    settings |= {"trajectories": str(place.out), "model": training.model}
     context.log.info(f"corpus: {corpus.corpus} {corpus.name}; model: {training.model}; {config.examples} trajectories")
     file = _write(settings_from(ColdStartConfig, settings), place)
     made = open_version(_made(run_child(context, pipes, program("agro_train.teach", "--config", str(file)))))
@@ -129,15 +122,9 @@ def cold_start_model(
 ) -> Result:
     """The model after supervised fine-tuning on the trajectories, with the loss on its own tokens only."""
     made = open_version(Path(cold_start_trajectories))
-    corpus = _corpus_named(made.manifest["of_corpus"], place, training)
-    settings = made.manifest["settings"]["config"] | _settings(config)
-    settings |= {
-        "corpus": str(corpus.path),
-        "databases": str(training.databases_of(corpus)),
-        "learn_from": str(made.path),
-        "models": str(training.models_root),
-        "cache": str(place.cache),
-    }
+    corpus = training.corpus_of(made.manifest[DERIVED], place)
+    settings = made.manifest["settings"]["config"] | _settings(config) | _places(corpus, place, training)
+    settings |= {"learn_from": str(made.path)}
     return _train(context, pipes, "agro_train.cold_start", settings_from(ColdStartConfig, settings), place, training)
 
 
@@ -152,17 +139,10 @@ def grpo_model(
 ) -> Result:
     """The model after agentic GRPO from the cold start: its own rollouts, rewarded when right on all instances."""
     start = ModelRun(Path(cold_start_model))
-    corpus = _corpus_named(start.manifest["corpus"], place, training)
+    corpus = training.corpus_of(start.manifest["corpus"], place)
     serialiser = start.manifest["serialiser"]
-    settings = _settings(config) | {
-        "corpus": str(corpus.path),
-        "databases": str(training.databases_of(corpus)),
-        "models": str(training.models_root),
-        "cache": str(place.cache),
-        "model": str(start.path),
-        "style": serialiser["name"],
-        "budget": serialiser["budget"],
-    }
+    settings = _settings(config) | _places(corpus, place, training)
+    settings |= {"model": str(start.path), "style": serialiser["name"], "budget": serialiser["budget"]}
     return _train(context, pipes, "agro_train.grpo", settings_from(GrpoConfig, settings), place, training)
 
 
@@ -177,7 +157,8 @@ def model_evaluation(
     """Models side by side on databases that none of them was trained on: metrics, intervals, cost, transcripts."""
     cold_start, grpo = (_last_made(context, training, asset) for asset in ("cold_start_model", "grpo_model"))
     newest = grpo or cold_start
-    corpus = _corpus_named(newest.manifest["corpus"], place, training) if newest else training.corpus_in(place)
+    learnt_from = newest.manifest["corpus"] if newest and not training.corpus else None
+    corpus = training.corpus_of(learnt_from, place) if learnt_from else training.corpus_in(place)
     models = config.models or _side_by_side(cold_start, grpo, corpus, training)
     common = _settings(config, "models", "questions", "questions_databases") | {
         "models": models,
@@ -268,6 +249,16 @@ def _write(config: ColdStartConfig | GrpoConfig | EvaluationConfig, place: Place
     return path
 
 
+def _places(corpus: Version, place: Place, training: Training) -> dict[str, str]:
+    """Where a training program finds a corpus, and where it keeps what it makes."""
+    return {
+        "corpus": str(corpus.path),
+        "databases": str(training.databases_of(corpus)),
+        "models": str(training.models_root),
+        "cache": str(place.cache),
+    }
+
+
 def _made(last_line: str) -> Path:
     """The path that a program prints at the end, after its name and a colon."""
     return Path(last_line.partition(": ")[2])
@@ -276,14 +267,6 @@ def _made(last_line: str) -> Path:
 def _read(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
-
-
-def _corpus_named(facts: Mapping[str, Any], place: Place, training: Training) -> Version:
-    """The corpus version that something was made of; its folder may have another name than the corpus."""
-    try:
-        return open_version(place.out / facts["name"] / facts["version"])
-    except NoVersion:
-        return training.corpus_in(place)
 
 
 def _last_made(context: dg.AssetExecutionContext, training: Training, asset: str) -> ModelRun | None:

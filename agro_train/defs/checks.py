@@ -8,9 +8,9 @@ import dagster as dg
 from agro_data.databases.sandbox import Sandbox
 from agro_data.defs.checks import result
 from agro_data.defs.place import Place
-from agro_data.publish.read import open_version
+from agro_data.publish.read import DERIVED, open_version
 from agro_data.verify.grade import GoldResults
-from agro_train.corpora import contents_of, find_corpus, seen_by
+from agro_train.corpora import contents_of, seen_by
 from agro_train.defs.training import Training
 from agro_train.questions import Reading, questions_of_version
 from agro_train.runs import ModelRun, NoRun, find_run
@@ -23,9 +23,7 @@ WINDOW = 3  # losses are compared by the mean of a third of the run, at its begi
 @dg.asset_check(asset="cold_start_trajectories", blocking=True)
 def golds_earn_the_reward(cold_start_trajectories: str, place: Place, training: Training) -> dg.AssetCheckResult:
     """A sample of the golds, played through the environment, earns the highest reward on all instances."""
-    made = open_version(Path(cold_start_trajectories))
-    facts = made.manifest["of_corpus"]
-    corpus = find_corpus(place.out, training.corpus or f"{facts['name']}/{facts['version']}")
+    corpus = training.corpus_of(open_version(Path(cold_start_trajectories)).manifest[DERIVED], place)
     questions = questions_of_version(corpus, training.databases_of(corpus), place.cache, "train").first(GOLDS)
     with Sandbox(workers=place.workers) as sandbox:
         faults = check_golds(questions.tasks(Reading()), sandbox, GoldResults())
@@ -80,9 +78,10 @@ def evaluation_is_on_unseen_databases(model_evaluation: str, place: Place, train
         except NoRun:  # a base model: trained on nothing of ours
             continue
         trained += 1
-        seen += [f"{run.name} on {db_id}" for db_id, content in asked.items() if content in seen_by(run)]
+        contents = seen_by(run)
+        seen += [f"{run.name} on {db_id}" for db_id, content in asked.items() if content in contents]
     return result(
-        not seen and trained > 0,
+        not seen,
         f"{trained} trained models on {len(asked)} databases of {corpus.corpus} {corpus.name}",
         f"; trained {', '.join(seen[:5])}" if seen else "",
         databases=len(asked),

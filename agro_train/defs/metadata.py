@@ -10,7 +10,7 @@ import dagster as dg
 from agro_data.defs.metadata import counted, image, sample, table
 from agro_data.protocol import render_transcript
 from agro_data.publish import plots
-from agro_data.publish.read import Version
+from agro_data.publish.read import DERIVED, Version
 from agro_train.promotion import Decision
 from agro_train.runs import ModelRun
 from agro_train.telling import figures
@@ -31,7 +31,7 @@ def of_trajectories(version: Version) -> dict[str, Any]:
         "dagster/row_count": rows.height,
         "dagster/uri": str(version.path),
         "version": f"{version.corpus} {version.name}",
-        "corpus": "{name} {version}".format(**version.manifest["of_corpus"]),
+        "corpus": "{name} {version}".format(**version.manifest[DERIVED]),
         "turns": counted("turns", counts["turns"]),
         "features": counted("feature", counts["features"]),
         "dropped": counted("reason", counts["dropped"]),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
 from agro_data.defs.place import Place, project_root
 from agro_data.models import DEFAULT_WRITER
-from agro_data.publish.read import NoVersion, Version
+from agro_data.publish.read import NoVersion, Version, open_version
 from agro_train.corpora import find_corpus, find_databases_of
 
 
@@ -34,6 +36,20 @@ class Training(dg.ConfigurableResource):  # type: ignore[type-arg]
             return find_corpus(place.out, self.corpus)
         except NoVersion as error:
             raise dg.Failure(description=str(error), allow_retries=False) from error
+
+    def corpus_of(self, facts: Mapping[str, Any], place: Place) -> Version:
+        """The version that something was made of, by its manifest's `facts`. Raises `dg.Failure` where it is not."""
+        try:
+            return open_version(place.out / facts["name"] / facts["version"])
+        except NoVersion:  # its folder may have another name than the corpus
+            found = self.corpus_in(place)
+        if found.fingerprint != facts["fingerprint"]:
+            raise dg.Failure(
+                description=f"{facts['name']} {facts['version']} is not below {place.out}, and what was made of it is "
+                f"not trained further on {found.corpus} {found.name}: bring it back, or begin with the trajectories",
+                allow_retries=False,
+            )
+        return found
 
     def databases_of(self, corpus: Version) -> Path:
         """The folder of its databases. Raises `dg.Failure` when it is not there."""

@@ -6,10 +6,13 @@ import json
 import os
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
+from agro_data.defs.place import Place
 from agro_data.publish.read import NoVersion, list_corpora
 from agro_train.corpora import find_corpus, find_databases_of
+from agro_train.defs.training import Training
 
 
 def make_version(root: Path, corpus: str, number: int, **manifest: object) -> Path:
@@ -45,3 +48,14 @@ def test_databases_are_where_the_corpus_was_built_or_where_one_says(tmp_path: Pa
     assert find_databases_of(version, str(tmp_path / "copy")) == tmp_path / "copy"
     with pytest.raises(NoVersion, match="gone: the databases of demo v0001-0123abcd are not there; say where"):
         find_databases_of(version, str(tmp_path / "gone"))
+
+
+def test_what_was_made_of_a_corpus_goes_on_with_no_other(tmp_path: Path) -> None:
+    made = make_version(tmp_path, "demo", 1, fingerprint="0123abcd")
+    facts = {"name": "demo", "version": made.name, "fingerprint": "0123abcd"}
+    place, training = Place(datasets=str(tmp_path)), Training()
+    assert training.corpus_of(facts, place).path == made
+    moved = made.rename(make_version(tmp_path, "shop", 1, fingerprint="4567abcd").parent / made.name.replace("1", "2"))
+    assert Training(corpus=str(moved)).corpus_of(facts, place).path == moved
+    with pytest.raises(dg.Failure, match="demo v0001-0123abcd is not below"):
+        Training(corpus="shop/v0001-0123abcd").corpus_of(facts, place)
