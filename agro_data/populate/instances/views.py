@@ -47,7 +47,7 @@ class Stretch:
             return None
         part = value[self.start - 1 : self.start - 1 + self.length]
         if self.number:
-            return int(part) if part.isdigit() else None
+            return int(part) if part.isdecimal() else None
         return part
 
     def made(self, shown: Cell, known: Iterable[Cell], rng: random.Random) -> list[Cell]:
@@ -150,7 +150,7 @@ def neighbours(view: View, shown: Cell) -> Sequence[Cell]:
         return [shown - 1, shown + 1, shown + 3]
     if not isinstance(shown, str) or not isinstance(view, Stretch):
         return []
-    if shown.isdigit():
+    if shown.isdecimal():
         return [str(int(shown) + step).zfill(len(shown)) for step in (-1, 1, 3) if int(shown) + step >= 0]
     if view.dated and view.length == 10 and (day := _day(shown)) is not None:
         return [(day + timedelta(days=step)).isoformat() for step in (-1, 1)]
