@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agro_data.models import ModelMissing
 from agro_data.profiling.serialise import Style, serialiser
 from agro_data.protocol import VERSION as PROTOCOL
 from agro_data.publish.read import Version
@@ -27,12 +28,18 @@ LIBRARIES = ("transformers", "trl", "peft", "accelerate", "vllm")
 def start_of(model: str, models: Path, cache: Path) -> tuple[ModelRun | None, Path]:
     """What training starts from: the run that `model` names, if it is one of ours, and the folder of its weights.
 
-    Raises `ModelMissing` when it is neither a run nor a model that can be found.
+    Raises `ModelMissing` when it is neither a run nor a model that can be found, or is not stored as safetensors.
     """
     try:
         run = find_run(models, model)
-    except NoRun:
-        return None, find_folder(model, cache)
+    except NoRun as missing:
+        try:
+            folder = find_folder(model, cache)
+        except ModelMissing as error:
+            raise ModelMissing(f"{error}; and {missing}") from error
+        if not any(folder.glob("*.safetensors")):  # what training changed is read from these
+            raise ModelMissing(f"{folder} holds no *.safetensors: save the model as such first") from None
+        return None, folder
     return run, run.model
 
 

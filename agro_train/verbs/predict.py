@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, notes, show_table, tell
 
 if TYPE_CHECKING:
+    from agro_train.evaluate import Scored
     from agro_train.questions import Questions
 
 A_PATH = click.Path(path_type=Path)
@@ -87,25 +89,24 @@ def predict_command(
             file = out if len(models) == 1 else out.with_name(f"{out.stem}-{slug(agent.name)}{out.suffix}")
             if file in files:
                 raise ConfigError(f"two of the models are called {agent.name}: give one of them another folder name")
-            how = {"decoding": decoding, "seed": settings["seed"], "workers": settings["workers"]}
-            answers = predict(asked, agent, file, progress=progress, **how)
-            found = score(asked, answers, asked.instances, cache, progress=progress) if known else {}
+            how = {"workers": settings["workers"], "progress": progress}
+            answers = predict(asked, agent, file, decoding=decoding, seed=settings["seed"], **how)
+            found = score(asked, answers, asked.instances, cache, **how) if known else {}
             scored.append(Scored(agent.name, agent.unit, tuple(answers), found))
             files.append(file)
     figures = compare(asked, scored, settings["seed"])
     print_json(figures) if as_json else show_table(table(figures))
     tell(figures["problems"], "yellow")
     tell([f"{file}: written" for file in files], "dim")
-    without = {one.model: sum(not answer.predictions[0] for answer in one.answers) for one in scored}
-    tell(
-        [
-            f"{name}: no prediction for {count} of {len(asked.rows)} questions"
-            for name, count in without.items()
-            if count
-        ],
-        "yellow",
-    )
-    if any(without.values()):
+    _end(scored)
+
+
+def _end(scored: Sequence[Scored]) -> None:
+    """Say who gave no prediction; ends with 1 then."""
+    without = [(one, sum(not answer.predictions[0] for answer in one.answers)) for one in scored]
+    lacking = [f"{one.model}: no prediction for {n} of {len(one.answers)} questions" for one, n in without if n]
+    tell(lacking, "yellow")
+    if lacking:
         raise SystemExit(FAILED_SOME)
 
 
