@@ -14,6 +14,7 @@ from agro_data.verify.proofs.terms import (
     conjuncts,
     rebuilt,
     terms_of,
+    totalled,
 )
 
 _RANKS = (("fn", "Rank"), ("fn", "DenseRank"), ("fn", "RowNumber"))
@@ -37,6 +38,13 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
             fired.add("not_null")
             return given
         return None
+
+    def total(term: Term) -> Term | None:
+        """As `change`; but beside the total of no rows a column is NULL, whatever is said of rows."""
+        if term[0] == "agg":
+            made: Term = rebuilt(term, change)
+            return made
+        return None if _coalesced(term) is not None else change(term)
 
     def partners(term: Term) -> Term | None:
         return _told_by_partner(term, 1, facts, fired) if term[0] == "isnull" else None
@@ -68,12 +76,13 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
                 where.append(combined("or", kept))
                 continue
         where.append(term)
+    shown = total if totalled(select) else change
     return replace(
         select,
         where=conjuncts(where),
-        outputs=tuple(rebuilt(term, change) for term in select.outputs),
-        having=conjuncts(_of_a_group(rebuilt(term, change), bool(select.group), fired) for term in select.having),
-        order=tuple(replace(key, term=rebuilt(key.term, change)) for key in select.order),
+        outputs=tuple(rebuilt(term, shown) for term in select.outputs),
+        having=conjuncts(_of_a_group(rebuilt(term, shown), bool(select.group), fired) for term in select.having),
+        order=tuple(replace(key, term=rebuilt(key.term, shown)) for key in select.order),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from agro_data.databases.opening import folded
 from agro_data.populate.schema import Schema, TableSpec
 from agro_data.profiling.profile import ForeignKey
-from agro_data.verify.proofs.terms import From, Query, Select, Term, tables_of
+from agro_data.verify.proofs.terms import From, Query, Select, Term, columns_in, tables_of, totalled
 
 
 class Closure:
@@ -47,13 +47,18 @@ class Known:
 
 
 def _affinity(declared: str) -> str:
-    """SQLite's affinity of a declared type (https://sqlite.org/datatype3.html, 3.1); numbers are one."""
+    """SQLite's affinity of a declared type (https://sqlite.org/datatype3.html, 3.1).
+
+    REAL is one of its own: it holds 1 as 1.0, which is another number under `/` and another text.
+    """
     name = declared.upper()
     if "INT" in name:
         return "number"
     if any(part in name for part in ("CHAR", "CLOB", "TEXT")):
         return "text"
-    return "none" if not name or "BLOB" in name else "number"
+    if not name or "BLOB" in name:
+        return "none"
+    return "real" if any(part in name for part in ("REAL", "FLOA", "DOUB")) else "number"
 
 
 class Facts:
@@ -84,9 +89,11 @@ class Facts:
         if source is None or source.left:
             return False
         if isinstance(source.query, Select):
-            output = source.query.outputs[source.columns.index(column[2])]
-            counts = output[0] == "agg" and output[1] == "count"
-            return counts or (output[0] == "col" and Facts(self.known, source.query).never_null(output))
+            inner = source.query
+            output = inner.outputs[source.columns.index(column[2])]
+            if output[0] == "agg":
+                return bool(output[1] == "count")
+            return output[0] == "col" and not totalled(inner) and Facts(self.known, inner).never_null(output)
         if spec is None:
             return False
         return any(folded(c.name) == column[2] and not c.nullable for c in spec.columns)
@@ -162,13 +169,17 @@ class Facts:
         if spec is None:
             return self._group(source, columns)
         if source.left:
+            partner = known is not None and known[1] == source.alias and known in columns  # others do not count
+            asked = {c for c in columns_in(source.on) if c[1] in self.sources and c[1] != source.alias}
+            if not partner and not asked <= columns:
+                return False  # whether there is a partner hangs on more than is known
             others = [term for term in source.on if equated(term) is not None]
             bound = set()
             for term in others:
                 for mine, theirs in ((term[1], term[2]), (term[2], term[1])):
                     if mine[1] == source.alias and theirs in columns and self._binds(mine, theirs):
                         bound.add(mine[2])
-            if known is not None and known[1] == source.alias and known in columns:  # only rows with a partner count
+            if partner:
                 always = {folded(c.name) for c in spec.columns if not c.nullable}
                 bound |= {c[2] for c in columns if c[1] == source.alias and (c == known or c[2] in always)}
             return any(key and {folded(name) for name in key} <= bound for key in spec.keys)

@@ -42,7 +42,13 @@ _AGGREGATES: dict[type[exp.Expr], str] = {
 }
 _UNSTABLE = (exp.Rand, exp.Randn, exp.Uuid)
 _UNSTABLE_NAMES = frozenset({"random", "randomblob", "changes", "last_insert_rowid", "total_changes", "setseed"})
-_NOISE = frozenset({"big_int", "safe", "typed", "negate"})
+_AGGREGATE_NAMES = frozenset({  # that sqlglot has no class for
+    "total", "group_concat", "string_agg", "percentile", "json_group_array", "json_group_object", "jsonb_group_array",
+    "jsonb_group_object", "arbitrary", "bitstring_agg", "count_star", "entropy", "favg", "fsum", "geomean",
+    "geometric_mean", "histogram", "histogram_exact", "kahan_sum", "mad", "mean", "product", "reservoir_quantile",
+    "sem", "sumkahan", "weighted_avg",
+})  # fmt: skip
+_NOISE = frozenset({"big_int", "safe", "typed"})
 
 
 def read(found: Resolution, dialect: Dialect) -> Query:
@@ -291,13 +297,14 @@ class _Reader:
             raise NotUnderstood("a function that gives another value each time")
         if isinstance(node, (exp.AggFunc, exp.SubqueryPredicate, exp.Star)) and not isinstance(node.parent, exp.Window):
             raise NotUnderstood(type(node).__name__)
-        if isinstance(node, exp.Anonymous) and node.name.lower() in ("total", "group_concat", "string_agg"):
+        if isinstance(node, exp.Anonymous) and node.name.lower() in _AGGREGATE_NAMES:
             raise NotUnderstood(node.name)
         values = self._values(node, scope)
         if self._caseless(node):
             values = tuple((slot, _lower(value) if slot == "expression" else value) for slot, value in values)
-        if isinstance(node, exp.Like) and node.args.get("negate"):
-            return ("not", ("fn", "Like", values))
+        if isinstance(node, (exp.Like, exp.ILike)) and node.args.get("negate"):
+            asked = tuple((slot, value) for slot, value in values if slot != "negate")
+            return ("not", ("fn", type(node).__name__, asked))
         if isinstance(node, (exp.Add, exp.Mul)):
             sides = sorted((value for _, value in values), key=repr)
             return ("fn", type(node).__name__, (("left", sides[0]), ("right", sides[1])))

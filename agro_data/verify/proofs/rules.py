@@ -76,7 +76,7 @@ class Normaliser:
     def _one_select(self, query: Combined) -> Select | None:
         """Two SELECTs of one FROM with the same outputs as one SELECT DISTINCT."""
         first = query.branches[0]
-        if len(query.branches) == 1 and isinstance(first, Select) and first.limit is None:
+        if len(query.branches) == 1 and isinstance(first, Select) and first.limit is None and first.offset is None:
             return replace(first, distinct=True)
         if len(query.branches) != 2:
             return None

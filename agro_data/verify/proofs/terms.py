@@ -220,6 +220,24 @@ def aggregated(select: Select) -> bool:
     return any(True for _ in aggregates_of(select))
 
 
+def totalled(select: Select) -> bool:
+    """Whether a SELECT makes one row of all rows, and of none: aggregates, of no window, and no GROUP BY."""
+
+    def totals(term: Any) -> bool:
+        if not isinstance(term, tuple):
+            return False
+        if term and term[0] == "agg":
+            return True
+        if term[:2] == ("fn", "Window"):
+            slots = dict(term[2])
+            over = slots.pop("this")
+            return totals(over[1:] if over[0] == "agg" else over) or totals(tuple(slots.values()))
+        return any(map(totals, term))
+
+    terms = (*select.outputs, *select.having, *(key.term for key in select.order))
+    return select.group is None and any(map(totals, terms))
+
+
 def windowed(select: Select) -> bool:
     """Whether a SELECT computes over a window."""
     terms = (*select.outputs, *(key.term for key in select.order))

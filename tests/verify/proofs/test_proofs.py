@@ -6,6 +6,7 @@ import random
 import sqlite3
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -106,6 +107,31 @@ def test_a_key_refers_on_over_another_table(null: str, rule: str | None) -> None
     assert proved_equivalent(*queries, "sqlite", read_ddl("club", CLUB.format(null=null))) == rule
 
 
+@pytest.mark.parametrize(("number", "same"), [("INTEGER", True), ("REAL", False)])
+def test_columns_of_one_kind_stand_for_each_other_if_they_hold_the_same(number: str, same: bool) -> None:
+    """REAL holds 1 as 1.0, of which half is 0.5 in SQLite, not 0."""
+    schema = read_ddl(
+        "halves",
+        f"CREATE TABLE one (id {number} PRIMARY KEY); CREATE TABLE two (id INTEGER PRIMARY KEY, one INTEGER NOT NULL);",
+    )
+    tables = (
+        replace(table, columns=tuple(replace(column, kind="integer") for column in table.columns))
+        for table in schema.tables
+    )
+    queries = (f"SELECT {key} / 2 FROM one JOIN two ON one.id = two.one" for key in ("one.id", "two.one"))
+    assert (proved_equivalent(*queries, "sqlite", replace(schema, tables=tuple(tables))) is not None) == same
+
+
+@pytest.mark.parametrize(("aggregate", "dialect"), [("jsonb_group_array", "sqlite"), ("product", "duckdb")])
+def test_an_aggregate_without_a_class_sees_how_often_a_row_comes(aggregate: str, dialect: Dialect) -> None:
+    inner = f"SELECT {aggregate}(T1.age) FROM customer AS T1"
+    queries = (
+        f"SELECT name FROM customer WHERE age IN ({inner}{join})"
+        for join in ("", " LEFT JOIN purchase AS T2 ON T1.id = T2.customer_id")
+    )
+    assert proved_equivalent(*queries, dialect, SHOP) is None
+
+
 @pytest.mark.parametrize("sql", ["SELECT", "SELECT nothing FROM customer", "SELECT random() FROM customer"])
 def test_what_is_not_understood_is_not_proved(sql: str) -> None:
     assert proved_equivalent(sql, sql, "sqlite", SHOP) is None
@@ -120,6 +146,7 @@ def test_what_is_not_understood_is_not_proved(sql: str) -> None:
         ("sqlite", "GLOB 'Fra*'", "GLOB 'fra*'", False),
         ("duckdb", "ILIKE 'Fra%'", "ILIKE 'fRA%'", True),
         ("duckdb", "LIKE 'Fra%'", "LIKE 'fra%'", False),
+        ("duckdb", "ILIKE 'fra%'", "NOT ILIKE 'fra%'", False),
     ],
 )
 def test_the_case_of_a_pattern_counts_where_the_engine_sees_it(
