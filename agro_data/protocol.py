@@ -45,6 +45,7 @@ MALFORMATIONS = (
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>think|sql|observation|solution)>")
 _LOOKS_LIKE_TAG = re.compile(r"[<＜﹤](?=[/|!?\w])")  # also special tokens of chat templates: <|im_end|>, </s>
 _ENGINES = {"sqlite": "SQLite", "duckdb": "DuckDB"}
+_QUESTION = "\n\nQuestion: "  # after the schema
 
 
 @dataclass(frozen=True)
@@ -236,8 +237,13 @@ def render_prompt(
         f"Answer the question with one {_ENGINES[dialect]} query. A turn is <think>why</think> and either "
         "<sql>a look at the data</sql>, which an <observation> answers, or, as the end, "
         f"<solution>the query</solution>. At most {max_turns} turns.\n\n"
-        f"{inert(schema).rstrip()}\n\nQuestion: {inert(question)}{hint}\n"
+        f"{inert(schema).rstrip()}{_QUESTION}{inert(question)}{hint}\n"
     )
+
+
+def before_question(prompt: str) -> str:
+    """What a prompt of `render_prompt` says before it asks: the same for all that are shown the same schema."""
+    return prompt.rpartition(_QUESTION)[0]
 
 
 # --- whole transcripts -------------------------------------------------------------------------------------------

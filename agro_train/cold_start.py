@@ -25,11 +25,12 @@ from agro_data.diversity.embeddings import load_encoder
 from agro_data.fingerprint import seed_of, stable_hash
 from agro_data.models import DEFAULT_WRITER
 from agro_data.profiling.serialise import Style, serialiser
+from agro_data.protocol import before_question
 from agro_data.publish.read import Version, open_version
 from agro_data.verify.grade import GoldResults
 from agro_train.acting import Attempts, Teacher, act
 from agro_train.agents import is_url, open_agent
-from agro_train.finetuning import Check, Example, FineTuning, fine_tune
+from agro_train.finetuning import Check, FineTuning, fine_tune
 from agro_train.lineage import manifest_of, start_of
 from agro_train.loading import LanguageModel, load_tokenizer, model_hash
 from agro_train.questions import COLUMNS, Questions, Reading, questions_of_file, questions_of_version
@@ -42,7 +43,7 @@ from agro_train.settings import SettingsError, read_settings, settings_to, train
 from agro_train.sql_env import score
 from agro_train.tasks import COMPACT, PROMPT_BUDGET
 from agro_train.teachers import TEACHER, Habits, make_trajectories
-from agro_train.tokens import encode, encode_steps
+from agro_train.tokens import Example, encode, encode_steps
 from agro_train.trajectories import DROPPED, TRAJECTORY, steps_of, write_trajectories
 
 Report = Callable[[Mapping[str, Any]], object]
@@ -96,6 +97,9 @@ class ColdStartConfig:
     micro_batch: int = 8
     max_length: int = 1_024
     packing: bool = False
+    share_prompts: bool = True  # trajectories whose prompts begin alike lie in one row, which reads that once
+    row_examples: int = 4  # at most in such a row
+    row_tokens: int = 1_024
     lora: int = 0  # rank; 0 trains every weight
     precision: str = "mixed"  # or bfloat16, float32
     check_every: int = 0  # steps between two looks at format and execution rate; 0: only at the end
@@ -156,6 +160,9 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
             micro_batch=config.micro_batch,
             max_length=config.max_length,
             packing=config.packing,
+            share_prompts=config.share_prompts,
+            row_examples=config.row_examples,
+            row_tokens=config.row_tokens,
             lora=config.lora,
             precision=config.precision,
             check_every=config.check_every,
@@ -371,7 +378,8 @@ def encode_rows(trajectories: pl.DataFrame, tokenizer: Any, max_length: int) -> 
     for row in trajectories.iter_rows(named=True):
         tokens = encode_steps(row["prompt"], steps_of(row), tokenizer)
         if len(tokens.so_far) <= max_length:
-            found.append(Example(tokens.so_far, [0] * len(tokens.prompt) + tokens.mask))
+            opening = f"{row['db_id']}\n{before_question(row['prompt'])}"
+            found.append(Example(tokens.so_far, [0] * len(tokens.prompt) + tokens.mask, opening))
     if not found:
         raise ValueError(f"no trajectory has at most {max_length} tokens; raise max_length or lower budget")
     return found

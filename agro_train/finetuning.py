@@ -3,38 +3,26 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agro_train.fused_head import score_only_what_is_learnt
 from agro_train.loading import LanguageModel, load_tokenizer
 from agro_train.runs import Draft, append_metrics, forget_metrics, step_of
+from agro_train.sft_trainer import make_trainer
+from agro_train.tokens import Example
 
-IGNORED = -100  # the label of a token that no loss is taken of
 Check = Callable[[LanguageModel], Mapping[str, float]]
-
-
-@dataclass(frozen=True)
-class Example:
-    """Tokens of one trajectory with its prompt, and 1 for each that the agent wrote."""
-
-    ids: list[int]
-    mask: list[int]
-
-    @property
-    def labels(self) -> list[int]:
-        """What is learnt at each place."""
-        return [token if own else IGNORED for token, own in zip(self.ids, self.mask, strict=True)]
 
 
 @dataclass(frozen=True)
 class FineTuning:
     """How to train. `batch` examples make a step, `micro_batch` of them go through the model together.
 
+    `share_prompts`: of these, those that begin alike lie in one row, at most `row_examples` with `row_tokens` tokens,
+    and what they share is read once. `packing`: several in one row that share nothing.
     `precision`: `mixed` keeps the weights in float32 and computes in bfloat16; `bfloat16` has half the memory, and
     loses updates that are small beside their weight.
     """
@@ -51,10 +39,15 @@ class FineTuning:
     save_every: int
     seed: int
     warmup: float = 0.05
+    share_prompts: bool = True
+    row_examples: int = 4
+    row_tokens: int = 1_024
 
     def __post_init__(self) -> None:
         if self.batch % self.micro_batch:
             raise ValueError(f"batch {self.batch} is not a multiple of micro_batch {self.micro_batch}")
+        if self.packing and self.share_prompts:
+            raise ValueError("packing and share_prompts are two ways to lay examples in rows: set one of them to false")
         if self.precision not in ("mixed", "bfloat16", "float32"):
             raise ValueError(f"precision {self.precision!r}: use mixed, bfloat16 or float32")
 
@@ -75,49 +68,17 @@ def fine_tune(
     """
     import torch  # noqa: PLC0415
     from transformers import AutoModelForCausalLM, PrinterCallback  # noqa: PLC0415
-    from trl import SFTConfig, SFTTrainer  # noqa: PLC0415
 
-    from datasets import Dataset  # noqa: PLC0415
-
-    score_only_what_is_learnt()
     tokenizer = load_tokenizer(base)
     half = tuning.precision == "bfloat16"
     torch.manual_seed(tuning.seed)
-    module = AutoModelForCausalLM.from_pretrained(base, dtype=torch.bfloat16 if half else torch.float32)
-    rows = Dataset.from_dict({"input_ids": [e.ids for e in examples], "labels": [e.labels for e in examples]})
-    steps = math.ceil(len(examples) * tuning.epochs / tuning.batch)
-    os.environ["TENSORBOARD_LOGGING_DIR"] = str(draft.path / "tensorboard")
-    settings = SFTConfig(
-        output_dir=str(draft.checkpoints),
-        num_train_epochs=tuning.epochs,
-        learning_rate=tuning.learning_rate,
-        lr_scheduler_type="cosine",
-        warmup_steps=tuning.warmup,
-        per_device_train_batch_size=tuning.micro_batch,
-        gradient_accumulation_steps=tuning.batch // tuning.micro_batch,
-        max_length=tuning.max_length,
-        packing=tuning.packing,
-        gradient_checkpointing=False,
-        train_sampling_strategy="random" if tuning.packing else "group_by_length",
-        bf16=tuning.precision == "mixed",
-        use_cpu=not torch.cuda.is_available(),
-        logging_steps=max(1, min(5, steps // 10)),  # a short run has a curve, too
-        save_strategy="steps",
-        save_steps=tuning.save_every,
-        save_total_limit=2,
-        seed=tuning.seed,
-        report_to=["tensorboard"],
-        disable_tqdm=True,
-        dataloader_pin_memory=torch.cuda.is_available(),
+    module = AutoModelForCausalLM.from_pretrained(
+        base,
+        dtype=torch.bfloat16 if half else torch.float32,
+        attn_implementation="sdpa" if tuning.share_prompts else None,  # it takes the mask of rows that share
     )
-    trainer = SFTTrainer(
-        model=module,
-        args=settings,
-        train_dataset=rows,
-        processing_class=tokenizer,
-        peft_config=_lora(tuning.lora),
-        callbacks=[_callback(draft, tuning, tokenizer, check, report)],
-    )
+    callbacks = [_callback(draft, tuning, len(examples), tokenizer, check, report)]
+    trainer = make_trainer(module, tokenizer, examples, tuning, draft.path, callbacks)
     trainer.remove_callback(PrinterCallback)  # standard output is the caller's
     started = time.monotonic()
     resumed = draft.last_checkpoint()
@@ -145,17 +106,10 @@ def fine_tune(
     }
 
 
-def _lora(rank: int) -> Any:
-    if not rank:
-        return None
-    from peft import LoraConfig  # noqa: PLC0415
-
-    return LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
-
-
 def _callback(
     draft: Draft,
     tuning: FineTuning,
+    examples: int,
     tokenizer: Any,
     check: Check | None,
     report: Callable[[Mapping[str, Any]], object],
@@ -175,6 +129,7 @@ def _callback(
                 return
             seconds = time.monotonic() - self.started
             done, total = state.global_step - self.first, state.max_steps - self.first
+            learnt_from = examples * tuning.epochs * done / state.max_steps
             line = {
                 "step": state.global_step,
                 "steps": state.max_steps,
@@ -185,6 +140,7 @@ def _callback(
                 "seconds": round(seconds, 1),
                 "seconds_left": round(seconds / max(1, done) * (total - done), 1),
                 "tokens_per_second": round(logs.get("num_tokens", 0.0) / max(seconds, 1e-9), 1),
+                "trajectories_per_second": round(learnt_from / max(seconds, 1e-9), 3),
             }
             self.write(line)
 

@@ -13,6 +13,29 @@ from typing import Any
 from agro_data.protocol import Step, render_turn, wrap_observation
 
 OUTSIDE = -1  # the turn of a token that the agent did not write
+IGNORED = -100  # the label of a token that no loss is taken of
+
+
+@dataclass(frozen=True)
+class Example:
+    """Tokens of one trajectory with its prompt, and 1 for each that the agent wrote.
+
+    Examples with the same `opening` (any text that tells it) begin alike; one without it shares with none.
+    """
+
+    ids: list[int]
+    mask: list[int]
+    opening: str = ""
+
+    @property
+    def labels(self) -> list[int]:
+        """What is learnt at each place."""
+        return [token if own else IGNORED for token, own in zip(self.ids, self.mask, strict=True)]
+
+    @property
+    def first_learnt(self) -> int:
+        """The place of the first token that is learnt, or the number of tokens."""
+        return self.mask.index(1) if 1 in self.mask else len(self.mask)
 
 
 @dataclass

@@ -16,6 +16,7 @@ from agro_data.protocol import (
     Malformed,
     Step,
     Turn,
+    before_question,
     inert,
     parse_transcript,
     parse_turn,
@@ -164,3 +165,9 @@ def test_a_prompt_holds_only_its_own_tags(schema: str, question: str, evidence: 
     plain = render_prompt("", "", "sqlite", evidence="")
     text = render_prompt(schema, question, "sqlite", evidence=evidence)
     assert [text.count(tag) for tag in TAGS] == [plain.count(tag) for tag in TAGS]
+
+
+def test_questions_shown_the_same_schema_begin_alike() -> None:
+    first, second = (render_prompt("t(a, b)", asked, "sqlite") for asked in ("Which a?", "How many?"))
+    assert before_question(first) == before_question(second)
+    assert before_question(first).endswith("t(a, b)")

@@ -52,7 +52,17 @@ def test_an_example_fits_the_job_and_the_programs(path: Path) -> None:
         ColdStartConfig,
         {**of_op(config, "cold_start_trajectories"), **of_op(config, "cold_start_model"), "model": model},
     )
-    names = ("epochs", "learning_rate", "batch", "micro_batch", "max_length", "packing", "lora", "precision")
+    names = (
+        "epochs",
+        "learning_rate",
+        "batch",
+        "micro_batch",
+        "max_length",
+        "packing",
+        "share_prompts",
+        "lora",
+        "precision",
+    )
     FineTuning(**{name: getattr(cold, name) for name in (*names, "check_every", "save_every", "seed")})
     grpo = settings_from(GrpoConfig, of_op(config, "grpo_model"))
     assert grpo.candidates >= grpo.prompts >= grpo.prompts_per_step

@@ -1,0 +1,160 @@
+"""Trajectories that begin alike, in one row: what they share is read once.
+
+Most questions about a database have the same prompt up to the question, and it is the greater part of a trajectory. A
+row holds what its trajectories share, then the tail of each. A tail sees the shared beginning and itself, and its
+positions go on from there: its logits are those it would have alone (tested, as is the gradient). Nothing is cut.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from agro_data.fingerprint import seed_of
+from agro_train.tokens import IGNORED, Example
+
+SHARED = 0  # the tail of a token that all trajectories of a row share
+NEAR = 32  # rows among which those of like length are laid side by side, so that little is padded
+Places = tuple[int, ...]  # of trajectories
+
+
+@dataclass(frozen=True)
+class Row:
+    """Tokens of several trajectories. `tails` says for each which trajectory it is of, from 1, or `SHARED`."""
+
+    ids: list[int]
+    labels: list[int]
+    positions: list[int]
+    tails: list[int]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of a row: at most so many trajectories and tokens. A single trajectory may have more tokens."""
+
+    trajectories: int
+    tokens: int
+
+
+def shared_length(examples: Sequence[Example]) -> int:
+    """How many tokens all begin with, up to one before the first that is learnt.
+
+    That one stays in its tail: the next token is scored from it, and for each trajectory that is another one.
+    """
+    if len(examples) < 2:
+        return 0
+    ids = [example.ids for example in examples]
+    first, last = min(ids), max(ids)  # what these two begin with, all that lie between them do
+    begun = next(
+        (place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first)
+    )
+    return max(0, min(begun, *(example.first_learnt - 1 for example in examples)))
+
+
+def lay_row(examples: Sequence[Example]) -> Row:
+    """One row of `examples`."""
+    shared = shared_length(examples)
+    row = Row(examples[0].ids[:shared], [IGNORED] * shared, [*range(shared)], [SHARED] * shared)
+    for number, example in enumerate(examples, start=1):
+        tail = example.ids[shared:]
+        row.ids.extend(tail)
+        row.labels.extend([IGNORED, *example.labels[shared + 1 :]])  # no tail is scored from the one before it
+        row.positions.extend(range(shared, len(example.ids)))
+        row.tails.extend([number] * len(tail))
+    return row
+
+
+def row_length(examples: Sequence[Example]) -> int:
+    """Tokens of the row of `examples`."""
+    return sum(len(example.ids) for example in examples) - (len(examples) - 1) * shared_length(examples)
+
+
+def group(examples: Sequence[Example], limits: Limits, seed: int) -> list[Places]:
+    """Which trajectories share a row: those with the same `opening`, at random. One without an opening is alone."""
+    alike: dict[str, list[int]] = defaultdict(list)
+    groups: list[Places] = []
+    for place, example in enumerate(examples):
+        if example.opening:
+            alike[example.opening].append(place)
+        else:
+            groups.append((place,))
+    for opening, places in alike.items():
+        Random(seed_of(seed, "who shares a row", opening)).shuffle(places)
+        row: list[int] = []
+        for place in places:
+            tried = [*row, place]
+            full = len(tried) > limits.trajectories
+            if row and (full or row_length([examples[one] for one in tried]) > limits.tokens):
+                groups.append(tuple(row))
+                tried = [place]
+            row = tried
+        groups.append(tuple(row))
+    return groups
+
+
+def lay_batches(examples: Sequence[Example], size: int, limits: Limits, seed: int) -> list[list[Places]]:
+    """Every example once, in batches of exactly `size` trajectories, the last one of what is left, in random order.
+
+    A group goes whole into a batch that has room for it; where none fits, the smallest is parted.
+    """
+    groups = group(examples, limits, seed)
+    Random(seed_of(seed, "rows")).shuffle(groups)
+    waiting: dict[int, list[Places]] = defaultdict(list)
+    for start in range(0, len(groups), NEAR):
+        for places in sorted(groups[start : start + NEAR], key=lambda one: row_length([examples[p] for p in one])):
+            waiting[len(places)].append(places)
+    batches: list[list[Places]] = []
+    while any(waiting.values()):
+        batch: list[Places] = []
+        room = size
+        while room and any(waiting.values()):
+            places = _next(waiting, room)
+            batch.append(places)
+            room -= len(places)
+        batches.append(batch)
+    Random(seed_of(seed, "batches")).shuffle(batches)
+    return batches
+
+
+def _next(waiting: dict[int, list[Places]], room: int) -> Places:
+    """The largest group of at most `room` trajectories, or so many of the smallest group."""
+    sizes = sorted(size for size, groups in waiting.items() if groups)
+    fits = [size for size in sizes if size <= room]
+    if fits:
+        return waiting[fits[-1]].pop()
+    parted = waiting[sizes[0]].pop()
+    waiting[sizes[0] - room].append(parted[room:])
+    return parted[:room]
+
+
+def schedule(examples: Sequence[Example], epochs: float, size: int, limits: Limits, seed: int) -> list[list[Places]]:
+    """The batches of a whole training in their order; each epoch lays its rows anew."""
+    found: list[list[Places]] = []
+    for epoch in range(math.ceil(epochs)):
+        batches = lay_batches(examples, size, limits, seed_of(seed, "epoch", epoch))
+        found += batches[: math.ceil(min(1.0, epochs - epoch) * len(batches))]
+    return found
+
+
+def collate(rows: Sequence[Row], pad: int) -> dict[str, Any]:
+    """Rows as tensors, padded at their ends: `input_ids`, `labels`, `position_ids` of (rows, length), and a boolean
+    `attention_mask` of (rows, 1, length, length), true where the token of the third sees the token of the fourth."""
+    import torch  # noqa: PLC0415
+
+    length = max(len(row.ids) for row in rows)
+
+    def padded(lists: Sequence[list[int]], value: int) -> Any:
+        return torch.tensor([one + [value] * (length - len(one)) for one in lists])
+
+    tails = padded([row.tails for row in rows], -1)
+    seen = (tails[:, None, :] == tails[:, :, None]) | (tails[:, None, :] == SHARED)
+    return {
+        "input_ids": padded([row.ids for row in rows], pad),
+        "labels": padded([row.labels for row in rows], IGNORED),
+        "position_ids": padded([row.positions for row in rows], 0),
+        "attention_mask": (seen & torch.ones(length, length, dtype=torch.bool).tril())[:, None],
+    }
