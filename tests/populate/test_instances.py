@@ -8,11 +8,13 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from sqlglot import parse_one
 
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Cell
 from agro_data.populate.instances import compose, focus_of, instance_schema, instances, random_rows, witnesses
 from agro_data.populate.instances.values import holds
+from agro_data.populate.instances.views import Stretch, view_of
 from agro_data.populate.schema import ColumnSpec, Rows, Schema
 from agro_data.populate.writer import write_duckdb, write_sqlite
 from agro_data.profiling.profile import DatabaseProfile, Kind
@@ -155,3 +157,15 @@ def test_duckdb_accepts_instances(school: DatabaseProfile, tmp_path: Path) -> No
 )
 def test_what_a_column_of_duckdb_holds(declared: str, kind: Kind, value: Cell, held: bool) -> None:
     assert holds(value, ColumnSpec("c", declared, kind)) == held
+
+
+@pytest.mark.parametrize(
+    "text", ["SUBSTR(x, '1', 4)", "SUBSTR(x, 1.5, 2)", "SUBSTR(x, -2, 2)", "SUBSTR(x, 3, -1)", "SUBSTR(x, 2)"]
+)
+def test_a_stretch_without_plain_bounds_is_no_view(text: str) -> None:
+    assert view_of(parse_one(text, read="sqlite"))[1] is None
+
+
+def test_a_letter_that_is_a_digit_and_no_number_shows_none() -> None:
+    assert Stretch(1, 1, number=True).of("²5") is None
+    assert Stretch(1, 2, number=True).of("25") == 25

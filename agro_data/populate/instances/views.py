@@ -113,9 +113,9 @@ def view_of(node: exp.Expr) -> tuple[exp.Expr, View | None]:
     if isinstance(node, exp.Date) and isinstance(node.this, exp.Column):
         return node.this, Stretch(1, 10, dated=True)
     if isinstance(node, exp.Left):
-        return _stretched(node, 1, node.expression)
-    if isinstance(node, exp.Substring) and isinstance(node.args.get("start"), exp.Literal):
-        return _stretched(node, int(node.args["start"].this), node.args.get("length"))
+        return _stretched(node, exp.Literal.number(1), node.expression)
+    if isinstance(node, exp.Substring):
+        return _stretched(node, node.args.get("start"), node.args.get("length"))
     return node, None
 
 
@@ -124,10 +124,11 @@ def _numbered(node: exp.Expr, name: str, moment: exp.Expr) -> tuple[exp.Expr, Vi
     return (_moment(moment), Stretch(*place, number=True, dated=True)) if place is not None else (node, None)
 
 
-def _stretched(node: exp.Expr, start: int, length: exp.Expr | None) -> tuple[exp.Expr, View | None]:
-    if start < 1 or not isinstance(length, exp.Literal) or not length.is_int:
+def _stretched(node: exp.Expr, start: exp.Expr | None, length: exp.Expr | None) -> tuple[exp.Expr, View | None]:
+    if start is None or length is None or not (start.is_int and length.is_int):
         return node, None
-    return _moment(node.this), Stretch(start, int(length.this))
+    first, count = int(start.to_py()), int(length.to_py())
+    return (_moment(node.this), Stretch(first, count)) if first >= 1 <= count else (node, None)
 
 
 def _moment(node: exp.Expr) -> exp.Expr:
