@@ -13,6 +13,7 @@ from agro_data.defs.place import Place
 from agro_data.fingerprint import stable_hash
 from agro_data.publish.read import DERIVED, Version, open_version
 from agro_data.work import write_json
+from agro_train.agents import trained_reading
 from agro_train.cold_start import ColdStartConfig
 from agro_train.corpora import contents_of, seen_by
 from agro_train.defs import metadata
@@ -140,9 +141,9 @@ def grpo_model(
     """The model after agentic GRPO from the cold start: its own rollouts, rewarded when right on all instances."""
     start = ModelRun(Path(cold_start_model))
     corpus = training.corpus_of(start.manifest["corpus"], place)
-    serialiser = start.manifest["serialiser"]
+    style, budget = trained_reading(start)
     settings = _settings(config) | _places(corpus, place, training)
-    settings |= {"model": str(start.path), "style": serialiser["name"], "budget": serialiser["budget"]}
+    settings |= {"model": str(start.path), "style": style, "budget": budget, "turns": start.manifest["config"]["turns"]}
     return _train(context, pipes, "agro_train.grpo", settings_from(GrpoConfig, settings), place, training)
 
 
