@@ -129,6 +129,8 @@ class _Reader:
                 raise NotUnderstood(f"a {join.method} {side} {join.kind} JOIN")
             on = conjuncts([self.term(join.args["on"], scope)]) if join.args.get("on") is not None else ()
             if side == "LEFT":
+                if {column[1] for column in columns_in(on)} & {source.alias for source in sources[number + 1 :]}:
+                    raise NotUnderstood("a LEFT JOIN whose ON names what is joined after it")
                 sources[number] = replace(sources[number], left=True, on=on)
             else:
                 where.extend(on)
