@@ -33,9 +33,10 @@ def of_trajectories(version: Version) -> dict[str, Any]:
         "version": f"{version.corpus} {version.name}",
         "corpus": "{name} {version}".format(**version.manifest[DERIVED]),
         "turns": counted("turns", counts["turns"]),
+        "teachers": counted("teacher", counts["teachers"]),
         "features": counted("feature", counts["features"]),
         "dropped": counted("reason", counts["dropped"]),
-        "sample": sample(shown, ("db_id", "hardness", "turns", "features", "transcript"), ROWS),
+        "sample": sample(shown, ("db_id", "hardness", "teacher", "turns", "features", "transcript"), ROWS),
         "one of them": dg.MetadataValue.md(f"```\n{first['prompt']}\n\n{render_transcript(steps_of(first))}\n```"),
     }
 
