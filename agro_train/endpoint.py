@@ -115,12 +115,12 @@ class EndpointSampler:
         Raises `EndpointError`.
         """
         try:
-            return self, "usage" in self._probe()
+            return self, bool(self._probe().get("usage"))
         except EndpointRefused as error:
             if error.code not in _NO_CHAT and "template" not in str(error):
                 raise
         plain = replace(self, chat=False)
-        return plain, "usage" in plain._probe()
+        return plain, bool(plain._probe().get("usage"))
 
     def _probe(self) -> dict[str, Any]:
         found = self._ask(self._path, {"model": self.model, **self._said([ord("1")]), "max_tokens": 1})
