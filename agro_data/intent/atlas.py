@@ -60,7 +60,15 @@ class Atlas:
             return None
         if len(key.ref_columns) == 1 and not is_key(parent, key.ref_columns):
             return None
+        if key.table == key.ref_table and self._elsewhere(key):
+            return None
         return Edge(child.name, key.columns, parent.name, key.ref_columns)
+
+    def _elsewhere(self, key: ForeignKey) -> bool:
+        """Whether a key into its own table is named as another table's: `actor.musical_id` of a table `musical`."""
+        named = tuple(c.lower() for c in key.columns)
+        others = (t.primary_key for t in self.tables if t.name != key.table)
+        return any(tuple(c.lower() for c in own) == named for own in others)
 
     # --- columns ---
 

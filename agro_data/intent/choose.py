@@ -95,7 +95,7 @@ def summary(frame: Frame, alias: str, column: ColumnProfile) -> Aggregate:
 
 _RATE_WORDS = """
 rate ratio percent percentage pct share age score rating rank height latitude longitude temperature index grade gpa
-speed average avg mean level position per
+speed average avg mean level position per year years
 """
 _RATES = frozenset(_RATE_WORDS.split())
 

@@ -132,8 +132,14 @@ def _can_subtract(query: Query, link: Exists, profile: DatabaseProfile) -> bool:
     table = profile.by_name.get(query.subject.table)
     if table is None or table.sampled or len(shown) != 1 or not isinstance(shown[0], Column):
         return False
-    column = table.column(shown[0].name)
-    return column.unique and column.null_share == 0
+    return _tells_apart(table, shown[0].name)
+
+
+def _tells_apart(table: TableProfile, name: str) -> bool:
+    """Whether the column is what rows are told apart by, their name or key, not what happens to differ in them all."""
+    column = table.column(name)
+    meant = (name,) in (table.label_columns, table.primary_key, *table.unique_keys) or column.role == "identifier"
+    return meant and column.unique and column.null_share == 0
 
 
 def _at_most_one(link: Exists, profile: DatabaseProfile) -> bool:
@@ -207,7 +213,7 @@ def _can_join(query: Query, profile: DatabaseProfile) -> bool:
     if table is None or table.sampled:
         return False
     names = {o.expression.name for o in query.select if isinstance(o.expression, Column)}
-    unique = any(table.column(n).unique and table.column(n).null_share == 0 for n in names)
+    unique = any(_tells_apart(table, n) for n in names)
     return unique or (bool(table.primary_key) and set(table.primary_key) <= names)
 
 

@@ -62,13 +62,13 @@ def answer(
                 f"the {kind} {words.plural(scene.phrase(column))} of the {scene.many(column.source)} of {many}"
             )
         return Content(f"the different combinations of {scene.voice.listed(segments)} for {many}")
-    if (single or definite) and scene.query.where is not None:
+    owners = [owner for owner, _ in _by_owner(scene, expressions, base)]
+    if (single or definite) and (scene.query.where is not None or len(owners) > 1):
         return Content(led(scene, expressions, base), lead=f"for the {one}" if single else f"for each of the {many}")
     if single:
         return Content(joined(scene, expressions, base, f"the {one}"))
     if definite:
         return Content(joined(scene, expressions, base, f"each of the {many}"))
-    owners = [owner for owner, _ in _by_owner(scene, expressions, base)]
     plain_columns = all(isinstance(e, Column) for e in expressions)
     if plain_columns and owners[:1] == [""] and len(owners) == 2 and _is_near(scene, base, owners[1]):
         form = voice.weigh(BESIDE)
@@ -134,11 +134,14 @@ def listed_names(voice: Voice, names: Sequence[str]) -> str:
     merged: list[str] = []
     for name in names:
         before, _, noun = name.rpartition(" ")
+        whose, _, part = before.rpartition(" ")
         last = merged[-1] if merged else ""
-        if before in _PART_OF_NAME and last.rpartition(" ")[0] in _PART_OF_NAME and last.endswith(f" {noun}"):
-            merged[-1] = f"{last.rpartition(' ')[0]} and {name}"
+        of_last, _, last_part = last.rpartition(" ")[0].rpartition(" ")
+        parts = part in _PART_OF_NAME and last_part in _PART_OF_NAME
+        if parts and whose == of_last and last.endswith(f" {noun}"):
+            merged[-1] = f"{last.rpartition(' ')[0]} and {part} {noun}"
         else:
-            merged.append(name)
+            merged.append(f"the {name}" if merged and " minus " in name else name)
     return merged[0] if len(merged) == 1 else voice.listed(merged)
 
 
@@ -170,8 +173,11 @@ def led(scene: Scene, expressions: Sequence[Expression], base: str) -> str:
     """The expressions after "for each concert,": "the title and date, and the name of its stadium"."""
     said: list[str] = []
     groups = _by_owner(scene, expressions, base)
-    for owner, names in groups:
-        said.append(f"the {listed_names(scene.voice, names)}" if not owner else _theirs(scene, base, owner, names))
+    for i, (owner, names) in enumerate(groups):
+        # "Its name", where another's name follows.
+        again = len(names) == 1 and any(names == others for _, others in groups[i + 1 :])
+        own = f"{scene.its(base) if again else 'the'} {listed_names(scene.voice, names)}"
+        said.append(own if not owner else _theirs(scene, base, owner, names))
     return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
 
 

@@ -18,6 +18,8 @@ Sort = Literal["number", "year", "date", "text", "boolean"]
 
 _BARE = {"above", "below", "over", "under", "higher than", "lower than", "greater than", "less than", "larger than",
          "smaller than", "greater than or equal to", "less than or equal to"}  # fmt: skip
+_SIZES = {"above", "higher than", "larger than", "below", "lower than", "smaller than"}
+_MORE = {">": "more than", "<": "fewer than", ">=": "at least", "<=": "at most"}
 _TIME: dict[Comparator, tuple[str, ...]] = {
     ">": ("after", "later than"),
     "<": ("before", "earlier than"),
@@ -59,28 +61,31 @@ def compared(phrase: str, sort: Sort, operator: Comparator, text: str, voice: Vo
         small = bound if bound in _BARE else f"of {bound}"
         bare = bound in _BARE and not bound.startswith("more") and voice.chance(ARTICLE_LEFT_OUT)
         have = f"{phrase if bare else a_phrase} {small} {text}"
-        counted = _counted(phrase) if count else ""
-        if counted and bound not in ("above", "higher than", "larger than", "below", "lower than", "smaller than"):
-            more = {"greater than": "more than", "less than": "fewer than"}.get(bound, bound)
-            more = {"greater than or equal to": "at least", "less than or equal to": "at most"}.get(more, more)
-            more = {"under": "fewer than", "over": "more than"}.get(more, more)
-            have = f"{more} {text} {words.singular(counted) if text == '1' else counted}"
+        many = counted(phrase) if count and "." not in text else ""
+        if many and (many == phrase or bound not in _SIZES):
+            more = _MORE[operator]
+            have = f"{more} {text} {words.singular(many) if text == '1' else many}"
+        if many == phrase:
+            # A plural stands for how many there are: no one says that issues are below six.
+            return Atom(have, f"number of {phrase} is {bound} {text}")
         full = f"{a_phrase} {small} {text}"
-        verb = (f"have {full}", f"has {full}") if have != full and not counted else ("", "")
+        verb = (f"have {full}", f"has {full}") if have != full and not many else ("", "")
         return Atom(have, f"{phrase} {is_} {bound} {text}", _older(phrase, operator, text), verb)
     if operator == "!=":
         other = voice.pick("other than", "different from") if sort == "text" else "other than"
         have = f"{a_phrase} {other} {text}" if voice.chance(0.3) else ""
         return Atom(have=have, whose=f"{phrase} {is_} not {text}")
     if operator == "=" and sort == "number":
-        counted = _counted(phrase) if count else ""
+        many = counted(phrase) if count else ""
         have = (
-            f"exactly {text} {words.singular(counted) if text == '1' else counted}"
-            if counted
+            f"exactly {text} {words.singular(many) if text == '1' else many}"
+            if many
             else voice.pick(*[f"{phrase} {text}"] * 5, f"{a_phrase} of {text}")
         )
         if phrase.rsplit(" ", 1)[-1].lower() in ("id", "number", "code"):
             have = voice.pick(*[f"{phrase} {text}"] * 4, f"the {phrase} {text}")
+        if many == phrase:
+            return Atom(have=have, whose=f"number of {phrase} is {text}")
         return Atom(have=have, whose=f"{phrase} {is_} {text}", after=f"aged {text}" if phrase == "age" else "")
     if operator == "=" and _PARTICIPIAL.fullmatch(phrase):
         return Atom(
@@ -228,7 +233,7 @@ def _older(phrase: str, operator: Comparator, text: str) -> str:
     )
 
 
-def _counted(phrase: str) -> str:
+def counted(phrase: str) -> str:
     """What a phrase counts: "number of platforms" -> "platforms"; "" for other phrases."""
     if phrase.startswith("number of ") and words.is_plural(phrase[10:]):
         return phrase[10:]
@@ -243,6 +248,8 @@ def _placed(phrase: str, text: str, voice: Voice) -> str:
         return voice.pick(f"in the {phrase} of {text}", f"in {phrase} {text}")
     if phrase in ("country", "continent", "nationality"):
         return voice.pick(f"from {text}", f"in {text}") if phrase != "nationality" else ""
+    if phrase == "headquarters":
+        return f"with headquarters in {text}"
     if phrase in ("location", "venue"):
         return voice.pick(f"in {text}", f"at {text}") if phrase == "location" else f"in {phrase} {text}"
     if phrase in CONTAINERS and phrase not in ("order", "month", "year", "grade"):

@@ -14,6 +14,9 @@ from agro_data.intent.tree import Aggregate, Arithmetic, Column, MetricCall, Tex
 TAKEN = ("total ", "average ", "mean ", "maximum ", "minimum ", "max ", "min ", "highest ", "lowest ", "sum ",
           "largest ", "smallest ", "biggest ", "greatest ", "overall ", "earliest ", "latest ", "avg ")  # fmt: skip
 
+NAMED = ("name", "title", "description", "text", "comment", "comments", "details", "email", "nickname", "abstract")
+SPELT = "number of characters in"
+
 
 def text_function(scene: Scene, expression: TextFunction, items: Sequence[str]) -> str:
     """What a text function makes of the phrases of its arguments."""
@@ -23,7 +26,9 @@ def text_function(scene: Scene, expression: TextFunction, items: Sequence[str]) 
                 if items[1].startswith("last") else f"{items[0]} and {items[1]} joined by a space"  # fmt: skip
         return f"{scene.voice.listed(items)} joined by a space"
     if expression.function == "length":
-        return scene.voice.pick(f"length of the {items[0]}", f"number of characters in the {items[0]}")
+        # The length of a country is no number of letters.
+        named = words.last_word(items[0]).lower() in NAMED
+        return f"{scene.voice.pick('length of', 'number of characters in') if named else SPELT} the {items[0]}"
     if expression.function == "prefix":
         if expression.size == 1:
             return scene.voice.pick(f"first letter of the {items[0]}", f"initial letter of the {items[0]}")

@@ -6,13 +6,9 @@ from dataclasses import dataclass
 
 from agro_data.intent.questions import words
 from agro_data.intent.questions.lists import implied
-from agro_data.intent.questions.nouns import Scene
+from agro_data.intent.questions.nouns import Scene, compounded
 from agro_data.intent.questions.phrases import subject, term
-from agro_data.intent.tree import (
-    Column,
-    DatePart,
-    Expression,
-)
+from agro_data.intent.tree import Column, Expression
 
 
 @dataclass(frozen=True)
@@ -50,10 +46,21 @@ def group_of(scene: Scene) -> Group:
         one = subject(scene, entity, False, skip=skip, drop=drop)
         many = subject(scene, entity, True, skip=skip, drop=drop)
         return Group(entity, one, many, subject(scene, base, True, skip={entity}, drop=drop), noun)
-    names = [key_term(scene, k, base) for k in keys]
+    names = [_key(scene, k, base) for k in keys]
     one = words.singular(names[0]) if len(names) == 1 else f"combination of {scene.voice.listed(names)}"
     many = words.plural(names[0]) if len(names) == 1 else f"combinations of {scene.voice.listed(names)}"
     return Group("", one, many, subject(scene, base, True, drop=drop), noun)
+
+
+def _key(scene: Scene, key: Expression, base: str) -> str:
+    """ "country"; "building description", which takes a plural better than "description of the building"."""
+    phrase = term(scene, key, base)
+    if isinstance(key, Column) and phrase.endswith(f" of the {scene.one(key.source)}"):
+        short = compounded(scene.one(key.source), scene.phrase(key))
+        table = scene.table(base)
+        taken = table is not None and any(c.phrase.lower() == short.lower() for c in table.columns)
+        return phrase if taken else short
+    return phrase
 
 
 def _above(scene: Scene, alias: str) -> set[str]:
@@ -65,16 +72,6 @@ def _above(scene: Scene, alias: str) -> set[str]:
                 reached.add(other)
                 frontier.append(other)
     return reached
-
-
-def key_term(scene: Scene, key: Expression, base: str) -> str:
-    """ "country"; "year of the order date"."""
-    if isinstance(key, DatePart):
-        column = term(scene, key.argument, base)
-        part = {"year": "year", "month": "calendar month", "day": "day of the month", "weekday": "day of the week",
-                "year_month": "year and month"}[key.part]  # fmt: skip
-        return f"{part} of the {column}"
-    return term(scene, key, base)
 
 
 def figure_first(scene: Scene) -> bool:

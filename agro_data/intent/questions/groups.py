@@ -23,7 +23,7 @@ from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.order import order_clause
 from agro_data.intent.questions.phrases import subject, term
 from agro_data.intent.questions.picked import best_group, having
-from agro_data.intent.questions.totals import figures, percentage
+from agro_data.intent.questions.totals import figures, percentage, short_figures
 from agro_data.intent.questions.vocabulary import CONTAINERS
 from agro_data.intent.tree import (
     Aggregate,
@@ -64,7 +64,7 @@ def grouped(scene: Scene) -> Content:
     if group.entity:
         said = _entity(scene, group, shown, asked, tail, left or bool(narrowed))
     else:
-        said = _category(scene, group, shown, asked, tail)
+        said = _category(scene, group, shown, asked, tail, bool(narrowed))
     if not narrowed:
         return said
     return replace(said, lead=", ".join(part for part in (f"among {narrowed}", said.lead) if part))
@@ -100,7 +100,7 @@ def _entity(
     f = _share_text(scene, asked, group) or f
     np = f"the {listed_names(voice, names)} of each {one} and {f}"
     ask = then = ""
-    if counts and group.rows == group.row_noun:
+    if counts and group.rows == group.row_noun and one == group.one:
         ask = f"how many {group.rows} {f'are {relation} each {one}' if relation else f'does each {one} have'}"
         if not relation and _holds(scene.one(group.entity)) and voice.chance(0.6):
             ask = f"how many {group.rows} are there in each {one}"
@@ -128,10 +128,11 @@ def _entity(
 
 
 def _category(
-    scene: Scene, group: Group, shown: Sequence[Expression], asked: Sequence[Expression], tail: str
+    scene: Scene, group: Group, shown: Sequence[Expression], asked: Sequence[Expression], tail: str, narrowed: bool
 ) -> Content:
     voice = scene.voice
-    f = _share_text(scene, asked, group) or figures(scene, asked, group.rows)
+    told = short_figures(scene, asked, group.row_noun) if narrowed else figures(scene, asked, group.rows)
+    f = _share_text(scene, asked, group) or told
     each = voice.weigh(EACH)
     if not shown:
         return Content(f"{f} for {each} {group.one}", tail=tail)
@@ -167,6 +168,9 @@ def _category(
     form = form if fits.get(form, True) else "for"
     if form == "different":
         return Content(f"{f} for different {group.many}", tail=tail)
+    if len(asked) > 1:
+        both = "both" if len(asked) == 2 else "all"
+        return Content(f"{f}, {both} for {each} {group.one}", tail=tail)
     if form == "in":
         asks = f"how many {group.rows} are there in {each} {group.one}"
         return Content(f"{f} in {each} {group.one}", tail=tail, ask=asks)

@@ -76,6 +76,7 @@ FEWEST: Weights = {"fewest": 50, "least number of": 25, "smallest number of": 25
 LATEST: Weights = {"most recent": 60, "latest": 40}
 DIFFERENT: Weights = {"different": 55, "distinct": 43, "unique": 2}
 BARE_NAME = 0.8  # a proper name stands without quotation marks
+BARE_NUMBER = 0.8  # so does a number that is stored as text
 QUOTE_DOUBLE = 0.7
 
 # Forms of one condition on a noun.
@@ -88,7 +89,8 @@ ARTICLE_LEFT_OUT = 0.85  # "with price above 5", not "with a price above 5"
 WITH_PATTERN = 0.3  # "with a name containing", else "whose name contains"
 WITHOUT = 0.3  # "without any orders", else "that do not have any orders"
 NONE: Weights = {"do not have any": 50, "do not have a": 8, "have no": 42}
-BUT_NOT: Weights = {"no": 60, "not any": 15, "do not have any": 25}
+NONE_OF: Weights = {"have no": 60, "do not have any": 40}
+BUT_NOT: Weights = {"no": 70, "do not have any": 30}
 SOME: Weights = {"plural": 45, "a": 15, "at least one": 30, "some": 10}
 
 AVERAGE_ALONE = 0.5  # "above the average price", else "above the average price of all products"

@@ -9,7 +9,7 @@ from agro_data.intent.questions.columns import answer
 from agro_data.intent.questions.content import Content
 from agro_data.intent.questions.habits import DIRECT_LIST, NAMING
 from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.order import extreme_word, order_clause, superlative
+from agro_data.intent.questions.order import extreme, extreme_word, order_clause, superlative
 from agro_data.intent.questions.phrases import atoms_on, parts_of, subject, term
 from agro_data.intent.questions.totals import verb_phrase
 from agro_data.intent.tree import (
@@ -32,9 +32,9 @@ def listing(scene: Scene) -> Content:
     base = scene.grain
     if query.limit is not None and query.order_by:
         return _best(scene, query, base)
-    extreme = _extreme(scene, query)
-    if extreme is not None:
-        return extreme
+    shared = _extreme(scene, query)
+    if shared is not None:
+        return shared
     one, many = subject(scene, base, False), subject(scene, base, True)
     content = answer(scene, query.select, base, one, many, query.distinct)
     tail = order_clause(scene, query.order_by, base) or content.tail
@@ -99,14 +99,13 @@ def _which_one(scene: Scene, query: Query, base: str, noun: str) -> tuple[str, s
 
 def _among(scene: Scene, key: OrderKey, base: str, k: int, drop: tuple[Predicate, ...]) -> str:
     """ "of the singers from France, the oldest one" said so that the condition cannot attach elsewhere."""
-    phrase = term(scene, key.expression, base)
-    extreme = f"the {extreme_word(scene, key.expression, key.descending)} {phrase}"
+    best = f"the {extreme(scene, key, base)}"
     many = subject(scene, base, True, drop=drop)
     noun = scene.many(base) if k > 1 else scene.one(base)
     count = f"{k} " if k > 1 else ""
     return scene.voice.pick(
-        f"{count}{noun} with {extreme} among {many}",
-        f"{count}{noun} {scene.who(base)} {'have' if k > 1 else 'has'} {extreme} of all {many}",
+        f"{count}{noun} with {best} among {many}",
+        f"{count}{noun} {scene.who(base)} {'have' if k > 1 else 'has'} {best} of all {many}",
     )
 
 
@@ -142,21 +141,21 @@ def _extreme(scene: Scene, query: Query) -> Content | None:
         return None
     base, voice = scene.grain, scene.voice
     key = OrderKey(test.left, output.function == "max")
-    extreme = f"{extreme_word(scene, test.left, key.descending)} {term(scene, test.left, base)}"
+    best = extreme(scene, key, base)
     who, many, one = scene.who(base), scene.many(base), scene.one(base)
     form = voice.index("abc")
     has = (
-        f"{who} have the {extreme}",
-        f"with the {extreme}",
-        f"that share the {extreme}",
+        f"{who} have the {best}",
+        f"with the {best}",
+        f"that share the {best}" if not best.startswith(("most ", "fewest ")) else f"with the {best}",
     )
     if len(query.select) == 1 and isinstance(query.select[0].expression, Aggregate):
-        return Content(f"the number of {many} {has[form]}", ask=f"how many {many} have the {extreme}")
+        return Content(f"the number of {many} {has[form]}", ask=f"how many {many} have the {best}")
     single = has[form].replace(f"{who} have", f"{who} has").replace("that share", "with")
     content = answer(scene, query.select, base, f"{one} {single}", f"{many} {has[form]}", query.distinct, every=True)
     # "all" with a plural asks for every one of them; where no plural is said, the tie must be.
     every = content.np.endswith(f"of all {many} {has[form]}")
-    ask = f"which {many} have the {extreme}"
+    ask = f"which {many} have the {best}"
     own = all(isinstance(o.expression, Column) and o.expression.source == base for o in query.select)
     names = voice.listed([words.plural(term(scene, o.expression, base)) for o in query.select])
     tie = "" if every else voice.pick("including ties", "including any ties")

@@ -14,6 +14,9 @@ from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TablePro
 
 _KEY_WORDS = re.compile(r"[ _](id|ids|code|number|no|key|ref|fk|identifier|num)$", re.IGNORECASE)
 
+# A preposition at the end of a name reads as the start of something else.
+_SPANS = {"date from": "start date", "date to": "end date"}
+
 
 class Scene:
     """Names for everything in scope of one query.
@@ -162,10 +165,23 @@ class Scene:
         return key_role(self.profile, child_table, columns, parent_table)
 
     def tie(self, base: str, alias: str) -> str:
-        """ "its stadium", or "the corresponding city" for what is more than one step away."""
-        if any(other == alias for other, _, _ in self.neighbours(base)):
-            return f"{self.its(base)} {self.one(alias)}"
-        return f"the corresponding {self.one(alias)}"
+        """ "its stadium", "the city of its stadium"; "the corresponding city" where no parents lead there."""
+        way = self._upwards(base, alias)
+        if not way:
+            return f"the corresponding {self.one(alias)}"
+        said = f"{self.its(base)} {self.one(way[0])}"
+        for further in way[1:]:
+            said = f"the {self.one(further)} of {said}"
+        return said
+
+    def _upwards(self, base: str, alias: str) -> list[str]:
+        """The aliases from `base` to `alias`, each a parent of the one before; [] where there is no such way."""
+        for other, _, up in self.neighbours(base):
+            if other == alias:
+                return [other]
+            if up and (rest := self._upwards(other, alias)):
+                return [other, *rest]
+        return []
 
     def role_below(self, inner: Scene, child: str, columns: tuple[str, ...], parent: str) -> str | None:
         """Role that rows of `parent` here play for rows of `child` in the subquery `inner`, where it must be said."""
@@ -182,6 +198,7 @@ class Scene:
         if profile is None:
             return words.spelled(column.name)
         phrase = _flag(profile.phrase) if profile.role == "boolean" else profile.phrase
+        phrase = _SPANS.get(phrase, phrase)
         return re.sub(r"\bID\b", "id", phrase) if self.voice.lower_id else phrase
 
     def names(self, column: Column) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agro_data.intent.questions import words
-from agro_data.intent.questions.comparing import sort_of
+from agro_data.intent.questions.comparing import counted, sort_of
 from agro_data.intent.questions.habits import LARGEST, LATEST, SMALLEST, SUPERLATIVE
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.phrases import figure, term
@@ -122,25 +122,28 @@ def superlative(scene: Scene, key: OrderKey, base: str, noun: str, k: int) -> st
     adjective = superlative_adjective(scene, key, base, phrase)
     if adjective and scene.voice.chance(0.6):
         return f"{count}{adjective} {noun}"
+    return _with(scene, f"{count}{noun}", plain, f"the {extreme(scene, key, base)}")
+
+
+def extreme(scene: Scene, key: OrderKey, base: str) -> str:
+    """ "highest age", "longest name", "most followers"."""
     if isinstance(key.expression, TextFunction):
         inner = term(scene, key.expression.arguments[0], base)
-        return _with(scene, f"{count}{noun}", plain, f"the {'longest' if key.descending else 'shortest'} {inner}")
-    counted = phrase.startswith("number of ")
-    if counted and scene.voice.chance(0.7):
-        extreme = f"the {'most' if key.descending else 'fewest'} {phrase[10:]}"
-    elif words.is_plural(phrase) and sort_key(scene, key.expression) == "number" and scene.voice.chance(0.5):
-        extreme = f"the {'most' if key.descending else 'fewest'} {phrase}" if _countable(scene, key) else \
-            f"the {extreme_word(scene, key.expression, key.descending)} {phrase}"  # fmt: skip
-    else:
-        extreme = f"the {extreme_word(scene, key.expression, key.descending)} {phrase}"
-    return _with(scene, f"{count}{noun}", plain, extreme)
+        return f"{'longest' if key.descending else 'shortest'} {inner}"
+    phrase = term(scene, key.expression, base)
+    most = "most" if key.descending else "fewest"
+    if phrase.startswith("number of ") and scene.voice.chance(0.7):
+        return f"{most} {phrase[10:]}"
+    if counted(phrase) == phrase and _countable(scene, key):
+        return f"{most} {phrase}"
+    return f"{extreme_word(scene, key.expression, key.descending)} {phrase}"
 
 
-def _with(scene: Scene, noun: str, plain: str, extreme: str) -> str:
+def _with(scene: Scene, noun: str, plain: str, best: str) -> str:
     """The superlative straight after a bare noun; after a noun with conditions it would attach to the last of them."""
     if noun.endswith(plain):
-        return f"{noun} {holding(scene, plain)} {extreme}"
-    return f"{noun}, the one with {extreme}"
+        return f"{noun} {holding(scene, plain)} {best}"
+    return f"{noun}, the one with {best}"
 
 
 def holding(scene: Scene, noun: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ from agro_data.intent.questions import words
 from agro_data.intent.questions.comparing import (
     between,
     compared,
+    counted,
     in_year,
     listed_values,
     matched,
@@ -20,7 +22,7 @@ from agro_data.intent.questions.functions import combined, function_words, metri
 from agro_data.intent.questions.habits import APPOSED, AVERAGE_ALONE, BEFORE, DIFFERENT, NONE, SOME, WITHOUT
 from agro_data.intent.questions.modifiers import Atom, both, combine, either
 from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.values import quoted, say_value
+from agro_data.intent.questions.values import quoted, say_value, say_values
 from agro_data.intent.questions.vocabulary import CONTAINERS, MAKERS, WORKS
 from agro_data.intent.tree import (
     Aggregate,
@@ -48,7 +50,7 @@ from agro_data.intent.tree import (
     Window,
     walk,
 )
-from agro_data.profiling.profile import ColumnProfile
+from agro_data.profiling.profile import ColumnProfile, TableProfile
 
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
            "November", "December")  # fmt: skip
@@ -71,8 +73,7 @@ def term(scene: Scene, expression: Expression, base: str) -> str:
     if isinstance(expression, Arithmetic):
         return combined(scene, expression, term(scene, expression.left, base), term(scene, expression.right, base))
     if isinstance(expression, DatePart):
-        part = _DATE_PARTS[expression.part]
-        return f"{part} of the {term(scene, expression.argument, base)}"
+        return _part_of_date(scene, expression, base)
     if isinstance(expression, TextFunction):
         return text_function(scene, expression, [term(scene, a, base) for a in expression.arguments])
     if isinstance(expression, Aggregate):
@@ -90,6 +91,23 @@ def term(scene: Scene, expression: Expression, base: str) -> str:
     raise TypeError(f"no words for {type(expression).__name__}")
 
 
+def _part_of_date(scene: Scene, expression: DatePart, base: str) -> str:
+    """ "year of the order date"; "order year", "year of birth", or a mere "year", where that can mean nothing else."""
+    part, column = _DATE_PARTS[expression.part], expression.argument
+    phrase = term(scene, column, base)
+    whole = f"{part} of the {phrase}"
+    table = scene.table(column.source) if isinstance(column, Column) else None
+    if table is None or not isinstance(column, Column) or not scene.same(base, column.source):
+        return whole
+    short = ""
+    if phrase == "date":
+        others = (c for c in table.columns if c.name != column.name and sort_of(c) in ("date", "year"))
+        short = part if next(others, None) is None else ""
+    elif expression.part == "year" and re.fullmatch(r"\w+ date|date of \w+|date \w+ed(?: in)?", phrase):
+        short = re.sub(r"\bdate\b", "year", phrase)
+    return short if short and all(c.phrase.lower() != short.lower() for c in table.columns) else whole
+
+
 def figure(scene: Scene, aggregate: Aggregate, rows: str = "", short: bool = False) -> str:
     """Bare noun phrase of an aggregate over `rows` ("singers from France"); `short` leaves the rows unsaid."""
     base = scene.grain
@@ -97,19 +115,29 @@ def figure(scene: Scene, aggregate: Aggregate, rows: str = "", short: bool = Fal
     if aggregate.where is not None:
         many = f"{many} {condition_text(scene, aggregate.where, base)}"
     if aggregate.function == "count":
-        counted = aggregate.argument
-        if aggregate.distinct and counted is not None:
-            kind = words.plural(term(scene, counted, base))
+        what = aggregate.argument
+        if aggregate.distinct and what is not None:
+            kind = words.plural(term(scene, what, base))
             different = scene.voice.weigh(DIFFERENT)
+            if many.startswith(kind) and many == scene.many(base):
+                return f"number of {different} {kind}"  # allergy types, of which each is one
             return f"number of {different} {kind}" + ("" if short else f" of {many}")
-        if isinstance(counted, Column) and counted.source in scene.tables and counted.source != base:
-            many = scene.many(counted.source)
+        if isinstance(what, Column) and what.source in scene.tables and what.source != base:
+            many = scene.many(what.source)
         return f"number of {many}"
     word, straight = function_words(scene, aggregate)
     assert aggregate.argument is not None, f"{aggregate.function} needs an argument"
-    inner = term(scene, aggregate.argument, base)
+    inner = (term if aggregate.function == "sum" else quantity)(scene, aggregate.argument, base)
     said = f"{word} {inner}" if straight else f"{word} of the {inner}"
     return said if short else f"{said} of {many}"
+
+
+def quantity(scene: Scene, expression: Expression, base: str) -> str:
+    """What is averaged or ranked: "price"; "number of followers", where a plural stands for how many there are."""
+    phrase = term(scene, expression, base)
+    profile = _profile(scene, expression)
+    many = profile is not None and profile.integral and counted(phrase) == phrase
+    return f"number of {phrase}" if many else phrase
 
 
 def scalar(scene: Scene, expression: Scalar) -> str:
@@ -164,7 +192,7 @@ def atom(scene: Scene, predicate: Predicate, base: str) -> Atom:
         )
     if isinstance(predicate, InList):
         profile = _profile(scene, predicate.argument)
-        texts = [say_value(v, profile, voice) for v in predicate.values]
+        texts = say_values(predicate.values, profile, voice)
         return listed_values(term(scene, predicate.argument, base), texts, predicate.negated, voice)
     if isinstance(predicate, IsNull):
         return missing(term(scene, predicate.argument, base), predicate.negated, voice)
@@ -195,7 +223,7 @@ def _same_column(scene: Scene, predicate: Or, base: str) -> Atom | None:
     phrase = term(scene, parts[0].left, base)
     profile = _profile(scene, parts[0].left)
     said = scene.voice.listed(
-        [say_value(p.right, profile, scene.voice) for p in parts if isinstance(p.right, Value)], "or"
+        say_values([p.right for p in parts if isinstance(p.right, Value)], profile, scene.voice), "or"
     )
     either_ = "either " if scene.voice.chance(0.25) and len(parts) == 2 else ""
     return Atom(have=f"{phrase} {either_}{said}", whose=f"{phrase} {words.be(phrase)} {either_}{said}")
@@ -220,7 +248,7 @@ def _comparison(scene: Scene, predicate: Comparison, base: str) -> Atom:
             return replace(made, after=name)
         return by_meaning(made, phrase, text, words.is_person(scene.one(base)), voice) if equal else made
     if isinstance(right, Scalar):
-        return _against(scene, phrase, predicate, right)
+        return _against(scene, quantity(scene, left, base), predicate, right)
     other = term(scene, right, base)
     if isinstance(right, Column) and right.source != base and right.source in scene.tables:
         other = f"{scene.phrase(right)} of {scene.its(base)} {scene.one(right.source)}"
@@ -267,6 +295,10 @@ def _existence(scene: Scene, predicate: Exists, base: str) -> Atom:
     if said_verb.endswith(" by"):
         return _by_them(inner, child, predicate.negated, said_verb.removesuffix(" by"), heavy)
     role = scene.role_below(inner, child, columns, base)
+    if role is None and _is_one(inner, child, columns, scene.table(base)):
+        no, said_one = "not " if predicate.negated else "", subject(inner, child, plural=False)
+        said_many = subject(inner, child, plural=True)
+        return Atom(verb=(f"are {no}{said_many}", f"is {no}{words.article(said_one)}"), heavy=heavy)
     if role is not None:
         n = "any" if predicate.negated else "at least one"
         many = scene.voice.pick("are not", "never appear as") if predicate.negated else "are"
@@ -284,8 +316,21 @@ def _existence(scene: Scene, predicate: Exists, base: str) -> Atom:
     some = voice.weigh(SOME)
     if some in ("plural", "some"):
         several = subject(inner, child, plural=True, nested=True)
-        return Atom(have=several if some == "plural" else f"some {several}", heavy=heavy)
-    return Atom(have=words.article(said) if some == "a" else f"at least one {said}", heavy=heavy)
+        several = several if some == "plural" else f"some {several}"
+    else:
+        several = words.article(said) if some == "a" else f"at least one {said}"
+    if " with " in several:
+        # Not "with races with time 12:00".
+        return Atom(verb=(f"have {several}", f"has {several}"), heavy=heavy)
+    return Atom(have=several, heavy=heavy)
+
+
+def _is_one(inner: Scene, child: str, columns: tuple[str, ...], parent: TableProfile | None) -> bool:
+    """Whether a row of `child` is a person of the table `parent`: "people who are not gymnasts"."""
+    table = inner.table(child)
+    if table is None or parent is None or parent.singular != "person" or len(columns) != 1:
+        return False
+    return words.is_person(table.singular) and table.column(columns[0]).unique
 
 
 def _by_them(inner: Scene, child: str, negated: bool, participle: str, heavy: bool) -> Atom:

@@ -20,6 +20,7 @@ from agro_data.intent.questions.lists import ranked
 from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.order import extreme_word, holding, order_clause
 from agro_data.intent.questions.phrases import figure, scalar, subject, term
+from agro_data.intent.questions.totals import short_figures
 from agro_data.intent.questions.values import say_value
 from agro_data.intent.tree import (
     Aggregate,
@@ -54,7 +55,7 @@ def _bound(scene: Scene, group: Group, having: Comparison) -> str:
         one = right.value == 1
         if value.distinct and value.argument is not None:
             kind = term(scene, value.argument, scene.grain)
-            kind = f"different {kind if one else words.plural(kind)}"
+            kind = kind if one else f"different {words.plural(kind)}"
             many = f"{kind} among {voice.pick('their', 'the')} {group.rows}"
         else:
             many = subject(scene, scene.grain, False, skip={group.entity}) if one else group.rows
@@ -91,7 +92,7 @@ def _groups_with(scene: Scene, group: Group, condition: str, tail: str) -> Conte
             else f"the {listed_names(voice, names)} of {many}"
         )
     if asked:
-        extra = _short_figures(scene, asked, group)
+        extra = short_figures(scene, asked, group.row_noun)
         np = f"{np}, {voice.weigh(ALONG)} {extra} {voice.pick('for each', 'of each')}"
     ask, then = _which_groups(scene, group, condition, shown, asked)
     return Content(np, tail=tail, ask=ask, then=then)
@@ -110,21 +111,10 @@ def _which_groups(
         return "", ""
     has = "has" if scene.query.limit == 1 else "have"
     names = [term(scene, e, group.entity) if group.entity else term(scene, e, scene.grain) for e in shown]
-    figures_ = [_short_figures(scene, [e], group) for e in asked]
+    figures_ = [short_figures(scene, [e], group.row_noun) for e in asked]
     told = not group.entity or (len(shown) == 1 and isinstance(shown[0], Column) and scene.names(shown[0]))
     then = "" if told and not asked else f"{scene.voice.weigh(NAMING)} the {scene.voice.listed([*names, *figures_])}."
     return f"which {group.one if has == 'has' else group.many} {has} {held}", then
-
-
-def _short_figures(scene: Scene, asked: Sequence[Expression], group: Group) -> str:
-    said = []
-    for e in asked:
-        if isinstance(e, Aggregate):
-            rows = group.row_noun if e.function == "count" and not e.distinct else ""
-            said.append(f"the {figure(scene, e, rows or None or group.row_noun, short=not rows)}")
-        else:
-            said.append(f"the {term(scene, e, scene.grain)}")
-    return scene.voice.listed(said)
 
 
 def best_group(scene: Scene) -> Content:
@@ -162,7 +152,7 @@ def best_group(scene: Scene) -> Content:
             if counted
             else voice.pick("that value", "the value itself")
         )
-        extra = told if same else _short_figures(scene, asked, group)
+        extra = told if same else short_figures(scene, asked, group.row_noun)
         np = f"{np}, {voice.weigh(ALONG)} {extra}"
     ask, then = ("", "") if asked or np.count(" most common ") else _which_groups(scene, group, condition, shown, asked)
     return Content(np, ask=ask, then=then)
@@ -219,5 +209,5 @@ def compared_groups(scene: Scene) -> Content:
     else:
         np = f"the {group.many} {condition}"
     if asked:
-        np = f"{np}, along with {_short_figures(inner, asked, group)}"
+        np = f"{np}, along with {short_figures(inner, asked, group.row_noun)}"
     return Content(np)

@@ -7,10 +7,10 @@ from agro_data.intent.questions.bands import banded, banded_column
 from agro_data.intent.questions.columns import answer, joined, led
 from agro_data.intent.questions.content import Content
 from agro_data.intent.questions.functions import TAKEN
-from agro_data.intent.questions.habits import BUT_NOT
+from agro_data.intent.questions.habits import BUT_NOT, NONE_OF
 from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.order import extreme_word, sort_key, superlative_adjective
-from agro_data.intent.questions.phrases import subject, term
+from agro_data.intent.questions.order import extreme, extreme_word, sort_key, superlative_adjective
+from agro_data.intent.questions.phrases import quantity, subject, term
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Arithmetic, Case, Column, Expression, SetOperation, Window
 from agro_data.profiling.profile import DatabaseProfile
@@ -27,6 +27,9 @@ def set_operation(operation: SetOperation, profile: DatabaseProfile, voice: Voic
     if same and len(operation.left.select) == 1 and isinstance(shown, Column):
         if shown.source == base:
             kind = words.plural(term(left, shown, base))
+            if operation.operator == "except" and rows[0] == left.many(base):
+                # Every value is one of some row: it is enough to say what it lacks.
+                return Content(f"the {_different(operation, voice)}{kind} that {voice.weigh(NONE_OF)} {rows[1]}")
             return Content(f"the {_different(operation, voice)}{kind} {_held(operation, rows, voice)}")
         names = words.plural(left.phrase(shown))
         owners = left.many(shown.source)
@@ -95,27 +98,29 @@ def best_of_each(scene: Scene) -> Content:
     base, key = scene.grain, keep.order[0]
     columns = [e for e in keep.partition if isinstance(e, Column)]
     parent = columns[0].source if columns and columns[0].source != base else ""
-    group = scene.one(parent) if parent else scene.voice.listed([term(scene, e, base) for e in keep.partition])
-    extreme = f"the {extreme_word(scene, key.expression, key.descending)} {term(scene, key.expression, base)}"
+    group = (
+        scene.one(parent)
+        if parent
+        else scene.voice.listed([words.singular(term(scene, e, base)) for e in keep.partition])
+    )
+    best = f"the {extreme(scene, key, base)}"
     rows = subject(scene, base, keep.k > 1)
     count = f"{keep.k} " if keep.k > 1 else ""
     adjective = superlative_adjective(scene, key, base, term(scene, key.expression, base))
-    noun = f"{count}{adjective} {rows}" if adjective and voice.chance(0.6) else f"{count}{rows} with {extreme}"
+    noun = f"{count}{adjective} {rows}" if adjective and voice.chance(0.6) else f"{count}{rows} with {best}"
     shown = [o.expression for o in query.select]
     heads: list[str] = []
     own: list[str] = []
     for e in shown:
         if isinstance(e, Column) and e.source == parent and parent:
             heads.append(f"{scene.its(parent)} {scene.phrase(e)}")
-        elif e in keep.partition:
-            heads.append(f"the {term(scene, e, base)}")
-        else:
+        elif e not in keep.partition:  # "for each country" names the country
             own.append(_beside_owner(scene, e, base))
     if not own:
-        return _chosen(scene, shown, base, group, parent, extreme, keep.k)
+        return _chosen(scene, shown, base, group, parent, best, keep.k)
     names = scene.voice.listed([words.plural(n) if keep.k > 1 else n for n in own])
     np = f"the {names} of the {noun}"
-    if heads and (parent or voice.chance(0.5)):
+    if heads:
         np = f"{scene.voice.listed(heads)} and {np}" if len(heads) == 1 else f"{', '.join(heads)} and {np}"
     tie = voice.pick("including ties", "including any ties", "with ties included") if keep.ties else ""
     if keep.k > 1 and keep.ties:
@@ -123,10 +128,10 @@ def best_of_each(scene: Scene) -> Content:
     return Content(np, lead=f"for {voice.pick('each', 'each', 'every')} {group}", tail=tie)
 
 
-def _chosen(scene: Scene, shown: list[Expression], base: str, group: str, parent: str, extreme: str, k: int) -> Content:
+def _chosen(scene: Scene, shown: list[Expression], base: str, group: str, parent: str, best: str, k: int) -> Content:
     """The frame for answers that say nothing of the best rows themselves, only of their groups."""
     within = f"of {scene.its(base)} {group}" if parent else f"with the same {group}"
-    placed = f"is among the {k} with {extreme}" if k > 1 else f"has {extreme} among those"
+    placed = f"is among the {k} with {best}" if k > 1 else f"has {best} among those"
     one = subject(scene, base, False)
     return Content(led(scene, shown, base), lead=f"for each {one} that {placed} {within}", tail="ties included")
 
@@ -172,12 +177,12 @@ def _beside(scene: Scene, expression: Expression, base: str, narrowed: bool) -> 
         within = _within(scene, expression, base)
         if expression.function in ("rank", "dense_rank", "row_number"):
             key = expression.order[0]
-            by = term(scene, key.expression, base)
-            extreme = extreme_word(scene, key.expression, key.descending)
-            dense = {"rank": "rank", "dense_rank": "dense rank", "row_number": "position"}[expression.function]
+            by = quantity(scene, key.expression, base)
+            first = extreme_word(scene, key.expression, key.descending)
+            place = "position" if expression.function == "row_number" else "rank"
             gaps = " (without gaps after ties)" if expression.function == "dense_rank" else ""
-            return voice.pick(f"{its} {dense} by {by}{within}, with the {extreme} ranked first{gaps}",
-                              f"{its} {dense} by {by}{within}{gaps}, the {extreme} being number 1")  # fmt: skip
+            return voice.pick(f"{its} {place} by {by}{within}, with the {first} ranked first{gaps}",
+                              f"{its} {place} by {by}{within}{gaps}, the {first} being number 1")  # fmt: skip
         assert expression.argument is not None
         value = term(scene, expression.argument, base)
         along = ""

@@ -24,6 +24,8 @@ _REST = re.compile(
     r" (?:of|with|that|who|whose|where|for|per|in|among|together|along|shared|found|to|on|at|by)\b"
     r"|, (?:and|along|together) "
 )
+# After these an order would attach to the group: "for each carrier sorted by ...".
+_GROUPED = re.compile(r" (?:each|every)(?: \S+){0,2}$| are there$")
 _NUMBERS = ("the number of ", "the total number of ")
 _ALL_VERBS = frozenset({"Show", "List", "Find", "Return", "Give", "Please list", "Please show", "Give me"})
 
@@ -77,7 +79,8 @@ def _tailed(text: str, content: Content, voice: Voice) -> str:
     if not content.tail:
         return text
     # Only an order may follow without a comma, and only where it cannot be read as part of the last of several things.
-    comma = not _ORDER.match(content.tail) or "," in content.tail + content.np or voice.chance(TAIL_COMMA)
+    several = "," in content.tail + content.np or _GROUPED.search(text) is not None
+    comma = not _ORDER.match(content.tail) or several or voice.chance(TAIL_COMMA)
     return f"{text}{',' if comma else ''} {content.tail}"
 
 

@@ -10,7 +10,7 @@ from agro_data.intent.questions.functions import function_words
 from agro_data.intent.questions.habits import COUNTED_VERB, TOTAL_NUMBER
 from agro_data.intent.questions.modifiers import Atom
 from agro_data.intent.questions.nouns import Scene
-from agro_data.intent.questions.phrases import atom, atoms_on, figure, term
+from agro_data.intent.questions.phrases import atom, atoms_on, figure, quantity, term
 from agro_data.intent.tree import (
     Aggregate,
     Expression,
@@ -49,7 +49,7 @@ def figures(scene: Scene, expressions: Sequence[Expression], many: str) -> str:
             argument = aggregates[0].argument
             assert argument is not None, "only COUNT may lack an argument"
             of = "" if words_[0][1] else "of the "
-            return f"the {scene.voice.listed([w for w, _ in words_])} {of}{term(scene, argument, base)} of {many}"
+            return f"the {scene.voice.listed([w for w, _ in words_])} {of}{quantity(scene, argument, base)} of {many}"
         if all(a.where is not None for a in aggregates):
             # Worded alike, so that their difference stands out.
             likes = [Scene(scene.query, scene.profile, scene.voice.twin(), scene.outer) for _ in aggregates]
@@ -68,6 +68,18 @@ def figures(scene: Scene, expressions: Sequence[Expression], many: str) -> str:
     )
 
 
+def short_figures(scene: Scene, expressions: Sequence[Expression], row_noun: str) -> str:
+    """Figures of rows that have been described: "the total price", "the number of orders"."""
+    said = []
+    for e in expressions:
+        if isinstance(e, Aggregate):
+            counts = e.function == "count" and not e.distinct
+            said.append(f"the {figure(scene, e, row_noun, short=not counts)}")
+        else:
+            said.append(f"the {term(scene, e, scene.grain)}")
+    return scene.voice.listed(said)
+
+
 def _further(scene: Scene, aggregate: Aggregate) -> str:
     """A later aggregate over rows that have been named."""
     if aggregate.function == "count" and not aggregate.distinct:
@@ -84,6 +96,7 @@ def _how_many(scene: Scene, count: Aggregate, many: str) -> Content:
         kinds = words.plural(term(scene, count.argument, base))
         different = voice.pick("different", "distinct")
         where = f"do {many} have" if many == scene.many(base) else f"are there among {many}"
+        where = "are there" if kinds == many else where
         ask = f"how many {different} {kinds} {where}"
         return Content(np, ask=ask)
     if scene.query.having is None and not scene.query.group_by:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import date
 
-from agro_data.intent.questions.habits import BARE_NAME, BARE_WORD
+from agro_data.intent.questions.habits import BARE_NAME, BARE_NUMBER, BARE_WORD
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Value
 from agro_data.profiling.profile import ColumnProfile
@@ -15,6 +16,7 @@ _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "Augu
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LETTER = r"[^\W\d_]"
 _PROPER = re.compile(rf"[A-Z](?:{_LETTER}|['’.-])*{_LETTER}(?: (?:[A-Z](?:{_LETTER}|['’-])*|de|la|van|von))*")
+_DIGITS = re.compile(r"-?\d{1,12}(?:\.\d{1,6})?")
 _WORD = re.compile(r"[a-z]{4,}|[A-Z]{2,6}|[A-Z]{1,4}-?\d{1,5}")
 _UNIT_NAMES = {"ms": "millisecond", "kg": "kilogram", "km": "kilomet", "$": "dollar", "mi": "mile", "s": "second",
                "min": "minute", "%": "percent", "USD": "dollar"}  # fmt: skip
@@ -50,7 +52,17 @@ def say_value(value: Value, column: ColumnProfile | None, voice: Voice) -> str:
         return _with_unit(say_number(raw), column)
     if column is not None and column.kind in ("date", "datetime", "text") and column.role == "date":
         return _say_date(raw, voice)
-    return raw if voice.chance(_bare_rate(raw)) else quoted(raw, voice)
+    return raw if voice.chance(_bare_rate(raw, column)) else quoted(raw, voice)
+
+
+def say_values(values: Sequence[Value], column: ColumnProfile | None, voice: Voice) -> list[str]:
+    """Literals that stand beside each other: in quotation marks all of them, or none."""
+    said = [say_value(value, column, voice) for value in values]
+    raws = [value.value if isinstance(value.value, str) else "" for value in values]
+    marks = [bool(raw) and text == quoted(raw, voice) for raw, text in zip(raws, said, strict=True)]
+    if not any(marks):
+        return said
+    return [quoted(raw, voice) if text == raw else text for raw, text in zip(raws, said, strict=True)]
 
 
 def quoted(text: str, voice: Voice) -> str:
@@ -61,8 +73,13 @@ def quoted(text: str, voice: Voice) -> str:
     return f"{mark}{text}{mark}"
 
 
-def _bare_rate(text: str) -> float:
-    """How often the text stands without quotation marks: names often, single words and codes less, others never."""
+def _bare_rate(text: str, column: ColumnProfile | None) -> float:
+    """How often the text stands without quotation marks: names and numbers often, single words and codes less.
+
+    A year always does; what could be read as words of the question never.
+    """
+    if _DIGITS.fullmatch(text) is not None:
+        return 1.0 if column is not None and column.role == "year" else BARE_NUMBER
     if not needs_quotes(text):
         return BARE_NAME
     return BARE_WORD if _WORD.fullmatch(text) is not None and text.lower() not in _GRAMMAR else 0.0

@@ -91,7 +91,8 @@ EVENTS = {
 
 # Plurals that are one value: never "more than 5 scores".
 NOT_COUNTED = frozenset((
-    "assets", "details", "dimensions", "earnings", "expenses", "grades", "percents", "proceeds", "profits",
-    "ratings", "sales", "scores", "wages",
+    "amounts", "assets", "costs", "details", "dimensions", "earnings", "expenses", "fees", "grades", "incomes",
+    "percents", "prices", "proceeds", "profits", "rates", "ratings", "revenues", "salaries", "sales", "scores",
+    "values", "wages",
 ))
 # fmt: on

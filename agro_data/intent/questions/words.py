@@ -32,7 +32,8 @@ def head(phrase: str) -> tuple[str, str]:
     participle has its noun, if any, at the end: "destroyed by employee" -> ("destroyed by employee", "").
     """
     found = re.search(r" (?:(?:of|in|per|for|at|on|to|from|by|with|that)(?= |$)|\()", phrase)
-    start = phrase if found is None or found.start() == 0 else phrase[: found.start()]
+    whole = found is None or found.start() == 0 or re.search(r" (?:from|to) (?:date|year|time)$", phrase) is not None
+    start = phrase if whole or found is None else phrase[: found.start()]
     if start.startswith(("date ", "dates ")) and not start.endswith((" format", " type", " code", " id", " ID")):
         start = start.split(" ", 1)[0]
     before, _, last = start.rpartition(" ")

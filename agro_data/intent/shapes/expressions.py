@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from agro_data.intent.atlas import is_number
+from agro_data.intent.atlas import is_number, sayable
 from agro_data.intent.choose import fixed, outputs
 from agro_data.intent.filters import condition, conditions
 from agro_data.intent.scene import Draft, Frame, Scene, conjunction
@@ -90,7 +90,7 @@ def _side_by_side(scene: Scene) -> Draft | None:
         return None
     frame = scene.frame(table)
     key = Column(frame.root, column.name)
-    first, second = (v for v, _ in column.common[:2])
+    first, second = [v for v, _ in column.common if sayable(v)][:2]
     counts = [
         Aggregate("count", where=Comparison("=", key, Value(v, (table.name, column.name))))
         for v in (first, second)
@@ -109,7 +109,7 @@ def _twofold(scene: Scene, table: TableProfile) -> list[ColumnProfile]:
     return [
         c
         for c in scene.atlas.categories(table.name)
-        if c.role in ("category", "boolean") and len(c.common) >= 2 and c.distinct <= 8
+        if c.role in ("category", "boolean") and c.distinct <= 8 and sum(sayable(v) for v, _ in c.common) >= 2
     ]
 
 
@@ -121,6 +121,7 @@ _OPPOSITES = (
 )  # fmt: skip
 _PAIRED = 40  # columns of a wide table that are compared pair by pair at a time
 _MONEY = {"price", "cost", "fee", "amount", "salary", "budget", "revenue", "income", "rate"}
+_PLACES = frozenset(("lat", "latitude", "lon", "lng", "long", "longitude"))
 _NUMBERS = {"quantity", "qty", "units", "hours", "nights", "days", "stock"}
 
 
@@ -131,7 +132,7 @@ def _words(column: ColumnProfile) -> list[str]:
 def _pairs(scene: Scene, table: TableProfile) -> list[tuple[str, ColumnProfile, ColumnProfile]]:
     """(operator, left, right) of columns that people combine: price * quantity, high - low, same units."""
     found: list[tuple[str, ColumnProfile, ColumnProfile]] = []
-    columns = scene.atlas.measures(table.name)
+    columns = [c for c in scene.atlas.measures(table.name) if _PLACES.isdisjoint(_words(c))]
     years = [c for c in scene.atlas.columns(table.name) if c.role == "year" and is_number(c)]
     numbers = [*columns, *years]
     if len(numbers) > _PAIRED:

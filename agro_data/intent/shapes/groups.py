@@ -136,7 +136,8 @@ def figure(scene: Scene, group: Grouping, steady: bool = False) -> Aggregate:
         key = scene.atlas.key(group.table.name) or tuple(b for j in frame.joins for _, b in j.columns)
         return Aggregate("count", Column(group.rows, key[0]))
     if not steady and scene.chance(0.08):
-        several = [c for c in scene.atlas.categories(group.table.name) if Column(group.rows, c.name) not in used]
+        kinds = scene.atlas.categories(group.table.name)
+        several = [c for c in kinds if c.role != "boolean" and Column(group.rows, c.name) not in used]
         if several:
             return Aggregate("count", Column(group.rows, scene.pick(several).name), distinct=True)
     return Aggregate("count")

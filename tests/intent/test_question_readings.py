@@ -1,0 +1,252 @@
+"""Faults that readers of drawn questions found: what is said now, and what is not."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from agro_data.intent.atlas import Atlas
+from agro_data.intent.questions import STYLES, render_question, words
+from agro_data.intent.questions.values import quoted, say_values
+from agro_data.intent.questions.voice import Voice
+from agro_data.intent.renderings import renderings
+from agro_data.intent.tree import (
+    Aggregate,
+    Column,
+    Comparator,
+    Comparison,
+    DatePart,
+    Exists,
+    Expression,
+    InList,
+    Intent,
+    Join,
+    Keep,
+    OrderKey,
+    Output,
+    Predicate,
+    Query,
+    Scalar,
+    SetOperation,
+    Source,
+    TextFunction,
+    Value,
+    Window,
+)
+from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
+
+
+def column(name: str, kind: str, role: str, phrase: str, **more: object) -> ColumnProfile:
+    return ColumnProfile(name, kind, kind, role, phrase, **more)  # type: ignore[arg-type]
+
+
+def table(name: str, *columns: ColumnProfile, label: str = "name") -> TableProfile:
+    key = column("id", "integer", "identifier", "id", unique=True)
+    many = {"person": "people", "country": "countries"}.get(name, f"{name}s")
+    return TableProfile(name, 40, (key, *columns), name, many, primary_key=("id",), label_columns=(label,))
+
+
+COUNTRY = table("country", column("name", "text", "text", "name", unique=True))
+ARTIST = table(
+    "artist",
+    column("name", "text", "text", "name", unique=True),
+    column("country_id", "integer", "identifier", "country id"),
+    column("followers", "integer", "measure", "followers", integral=True, unique=True),
+    column("languages", "text", "category", "languages"),
+    column("room", "text", "category", "room"),
+    column("motto", "text", "text", "motto", unique=True),
+    column("started", "integer", "year", "date from"),
+)
+SONG = table(
+    "song",
+    column("title", "text", "text", "title"),
+    column("artist_id", "integer", "identifier", "artist id"),
+    column("released_on", "date", "date", "release date", date_format="iso"),
+    column("price", "real", "measure", "price"),
+    label="title",
+)
+PERSON = table("person", column("name", "text", "text", "name"))
+DANCER = table(
+    "dancer", column("person_id", "integer", "identifier", "person id", unique=True), label="person_id"
+)  # each is a person
+KEYS = (
+    ForeignKey("artist", ("country_id",), "country", ("id",)),
+    ForeignKey("song", ("artist_id",), "artist", ("id",)),
+    ForeignKey("dancer", ("person_id",), "person", ("id",)),
+)
+PROFILE = DatabaseProfile("music", "sqlite", "0" * 64, (COUNTRY, ARTIST, SONG, PERSON, DANCER), KEYS)
+COUNT = Aggregate("count")
+ARTISTS, SONGS = Source("a", "artist"), Source("s", "song")
+NAME, FOLLOWERS, LANGUAGES, ROOM = (Column("a", n) for n in ("name", "followers", "languages", "room"))
+RELEASED, PRICE, TITLE = (Column("s", n) for n in ("released_on", "price", "title"))
+
+
+def out(*expressions: Expression) -> tuple[Output, ...]:
+    return tuple(Output(e) for e in expressions)
+
+
+def said(query: Query | SetOperation, profile: DatabaseProfile = PROFILE) -> list[str]:
+    """The question in every style, eight wordings of each."""
+    intent = Intent("music", "list", query, 7)
+    return [render_question(intent, profile, style, seed).text for style in STYLES for seed in range(8)]
+
+
+def artists(where: Predicate | None = None) -> Query:
+    return Query((ARTISTS,), out(NAME), where=where)
+
+
+@pytest.mark.parametrize("operator", [">", "<", "="])
+def test_a_plural_that_counts_is_a_number(operator: Comparator) -> None:
+    for text in said(artists(Comparison(operator, FOLLOWERS, Value(500, ("artist", "followers"))))):
+        assert re.search(r"(more than|fewer than|exactly) 500 followers|number of followers is", text), text
+        assert not re.search(r"followers (are|above|over|below|under|\w+er than)", text), text
+
+
+def test_an_average_of_a_plural_is_of_its_number() -> None:
+    average = Scalar(Query((Source("b", "artist"),), out(Aggregate("avg", Column("b", "followers")))))
+    for text in said(artists(Comparison(">", FOLLOWERS, average))):
+        assert re.search(r"(average|mean) number of followers", text), text
+
+
+def test_the_most_of_a_plural() -> None:
+    query = Query((ARTISTS,), out(NAME), order_by=(OrderKey(FOLLOWERS, False),), limit=1)
+    assert all("the fewest followers" in text for text in said(query))
+
+
+def test_values_of_one_list_are_marked_alike() -> None:
+    for seed in range(40):
+        voice = Voice("formal", seed)
+        texts = say_values([Value("Rome"), Value("the hills"), Value("Oslo")], None, voice)
+        assert texts == [quoted(text, voice) for text in ("Rome", "the hills", "Oslo")]
+    query = artists(InList(LANGUAGES, (Value("Greek"), Value("old Norse"))))
+    assert all(re.search(r"""(["'])Greek\1 or \1old Norse\1""", text) for text in said(query))
+
+
+def test_a_year_stored_as_text_is_bare() -> None:
+    year = column("year", "text", "year", "year")
+    assert all(say_values([Value("2017")], year, Voice("formal", seed)) == ["2017"] for seed in range(20))
+
+
+def test_the_year_of_a_release_date_is_its_release_year() -> None:
+    part = DatePart("year", RELEASED)
+    texts = said(Query((SONGS,), out(part, COUNT), group_by=(part,)))
+    assert all("release year" in text and "of the release date" not in text for text in texts)
+
+
+def test_a_year_of_its_own_keeps_the_two_apart() -> None:
+    own = replace(SONG, columns=(*SONG.columns, column("year", "integer", "year", "release year")))
+    profile = replace(PROFILE, tables=(COUNTRY, ARTIST, own))
+    part = DatePart("year", RELEASED)
+    texts = said(Query((SONGS,), out(part, COUNT), group_by=(part,)), profile)
+    assert all("of the release date" in text for text in texts)
+
+
+def test_two_figures_of_each_group_are_both_of_it() -> None:
+    query = Query((ARTISTS,), out(Aggregate("max", FOLLOWERS), ROOM, COUNT), group_by=(ROOM,))
+    assert all(re.search(r"both for (each|every) room", text) for text in said(query))
+
+
+def test_the_length_of_a_text_is_that_of_a_name_alone() -> None:
+    def lengths(key: Column) -> list[str]:
+        return said(Query((ARTISTS,), (Output(NAME), Output(TextFunction("length", (key,)), "length"))))
+
+    assert all("number of characters in the room" in text for text in lengths(ROOM))
+    assert any("length of the name" in text for text in lengths(NAME))
+
+
+def test_what_is_two_steps_away_is_reached_by_the_way_between() -> None:
+    joins = (Join("s", "a", (("artist_id", "id"),)), Join("a", "c", (("country_id", "id"),)))
+    sources = (SONGS, ARTISTS, Source("c", "country"))
+    query = Query(sources, out(TITLE, Column("c", "name")), joins, where=Comparison(">", PRICE, Value(3)))
+    texts = said(query)
+    assert not any("corresponding country" in text for text in texts)
+    assert any("country of its artist" in text for text in texts)
+
+
+def test_the_best_of_each_group_names_the_group_once_and_in_the_singular() -> None:
+    keep = Keep((LANGUAGES,), (OrderKey(FOLLOWERS, True),), 2, ties=True)
+    for text in said(Query((ARTISTS,), out(LANGUAGES, NAME), keep=keep)):
+        assert len(re.findall("language", text)) == 1, text
+        assert re.search(r"(each|every) language\b", text), text
+
+
+def test_no_rank_is_dense() -> None:
+    rank = Window("dense_rank", None, (), (OrderKey(FOLLOWERS, True),))
+    for text in said(Query((ARTISTS,), (Output(NAME), Output(rank, "ranking")))):
+        assert "dense" not in text
+        assert "without gaps after ties" in text
+        assert "by number of followers" in text
+
+
+def test_what_lacks_something_need_not_be_said_to_have_anything() -> None:
+    few = Comparison("<", FOLLOWERS, Value(9))
+    left = Query((ARTISTS,), out(ROOM))
+    for text in said(SetOperation("except", left, replace(left, where=few))):
+        assert re.search(r"rooms that (have no|do not have any) artists", text), text
+
+
+def test_people_are_dancers_and_do_not_have_them() -> None:
+    body = Query((Source("d", "dancer"),), out(Value(1)))
+    link = ((Column("p", "id"), Column("d", "person_id")),)
+    for negated in (True, False):
+        query = Query((Source("p", "person"),), out(Column("p", "name")), where=Exists(body, link, negated))
+        wanted = r"who are not dancers|people are not dancers" if negated else r"who are dancers|people are dancers"
+        assert all(re.search(wanted, text) for text in said(query))
+
+
+def test_parts_of_a_persons_name_are_said_once() -> None:
+    from agro_data.intent.questions.columns import listed_names
+
+    names = ["student first name", "student last name", "age"]
+    assert listed_names(Voice("formal", 1), names).startswith("student first and last name")
+
+
+@pytest.mark.parametrize(
+    ("one", "many"),
+    [("active from date", "active from dates"), ("date from", "dates from"), ("trip to Rome", "trips to Rome")],
+)
+def test_a_preposition_before_a_date_belongs_to_it(one: str, many: str) -> None:
+    assert words.plural(one) == many
+
+
+def test_a_name_that_ends_in_a_preposition_is_said_as_a_noun() -> None:
+    query = Query((ARTISTS,), out(NAME, Column("a", "started")))
+    assert all("start date" in text and "date from" not in text for text in said(query))
+
+
+def test_columns_that_happen_to_differ_tell_no_rows_apart() -> None:
+    body = Query((SONGS,), out(Value(1)))
+    none = Exists(body, ((Column("a", "id"), Column("s", "artist_id")),), True)
+    assert "set_difference" in renderings(artists(none), PROFILE)
+    for shown in (FOLLOWERS, Column("a", "motto")):
+        query = Query((ARTISTS,), out(shown), where=none)
+        assert not {"set_difference", "join"} & set(renderings(query, PROFILE))
+
+
+def test_a_key_into_its_own_table_that_is_named_as_another_tables_is_not_followed() -> None:
+    musical = TableProfile(
+        "musical", 9, (column("musical_id", "integer", "identifier", "id", unique=True, distinct=9),), "musical",
+        "musicals", primary_key=("musical_id",),
+    )  # fmt: skip
+    actor = TableProfile(
+        "actor",
+        9,
+        (
+            column("actor_id", "integer", "identifier", "id", unique=True, distinct=9),
+            column("musical_id", "integer", "identifier", "musical id", distinct=5),
+            column("understudy_id", "integer", "identifier", "understudy id", distinct=5),
+        ),
+        "actor",
+        "actors",
+        primary_key=("actor_id",),
+    )
+    keys = tuple(ForeignKey("actor", (name,), "actor", ("actor_id",)) for name in ("musical_id", "understudy_id"))
+    atlas = Atlas(DatabaseProfile("stage", "sqlite", "0" * 64, (musical, actor), keys))
+    assert [edge.child_columns for edge in atlas.edges] == [("understudy_id",)]
+
+
+def test_an_order_after_each_group_stands_apart() -> None:
+    query = Query((ARTISTS,), out(ROOM, COUNT), group_by=(ROOM,), order_by=(OrderKey(COUNT, True), OrderKey(ROOM)))
+    assert not any(re.search(r"(each|every)( room)? (sorted|ordered|in)", text) for text in said(query))
