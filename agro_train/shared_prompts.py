@@ -18,7 +18,7 @@ from agro_data.fingerprint import seed_of
 from agro_train.tokens import IGNORED, Example
 
 SHARED = 0  # the tail of a token that all trajectories of a row share
-NEAR = 32  # rows among which those of like length are laid side by side, so that little is padded
+NEAR = 64  # groups among which those of like length are laid side by side, so that little is padded
 Places = tuple[int, ...]  # of trajectories
 
 
@@ -104,9 +104,12 @@ def lay_batches(examples: Sequence[Example], size: int, limits: Limits, seed: in
     groups = group(examples, limits, seed)
     Random(seed_of(seed, "rows")).shuffle(groups)
     waiting: dict[int, list[Places]] = defaultdict(list)
-    for start in range(0, len(groups), NEAR):
-        for places in sorted(groups[start : start + NEAR], key=lambda one: row_length([examples[p] for p in one])):
-            waiting[len(places)].append(places)
+    for places in groups:
+        waiting[len(places)].append(places)
+    for alike in waiting.values():
+        lengths = {places: row_length([examples[place] for place in places]) for places in alike}
+        near = [sorted(alike[start : start + NEAR], key=lengths.__getitem__) for start in range(0, len(alike), NEAR)]
+        alike[:] = [places for some in near for places in some]
     batches: list[list[Places]] = []
     while any(waiting.values()):
         batch: list[Places] = []
