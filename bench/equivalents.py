@@ -6,7 +6,8 @@ python -m bench.equivalents <out>/<corpus>/<version> --databases ../shared/data/
 Gold and mutant must agree on every instance: random ones of the database, and ones directed at the pair. Where they
 differ only because the gold's own answer is open to chance there (a tie, as `verify.ties` finds it), the pair is
 counted apart. The pairs drawn, spread over rules and databases, are printed for a person to judge, each with what the
-schema promises of the columns it names. `--only-draw` runs nothing.
+schema promises of the columns it names. `--only-draw` runs nothing. `--recorded` draws from what the certificates of
+a corpus version call equivalent, and says which of these the proofs of today no longer do.
 """
 
 from __future__ import annotations
@@ -66,15 +67,20 @@ def main() -> None:
     parser.add_argument("--databases", type=Path, required=True)
     parser.add_argument("--draw", type=int, default=300)
     parser.add_argument("--only-draw", action="store_true", help="print the pairs, run nothing")
+    parser.add_argument("--recorded", action="store_true", help="what a corpus version's certificates call equivalent")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--golds", type=int, default=0, help="only so many golds, drawn by the seed (0: all)")
     arguments = parser.parse_args()
-    golds = golds_of(arguments.questions)
-    if arguments.golds:
-        golds = sorted(Random(arguments.seed).sample(golds, min(arguments.golds, len(golds))))
-    figures, pairs = measure(golds, arguments.databases, arguments.seed, run=not arguments.only_draw)
+    if arguments.recorded:
+        figures, pairs = recorded(arguments.questions, arguments.databases, arguments.draw, arguments.seed)
+    else:
+        golds = golds_of(arguments.questions)
+        if arguments.golds:
+            golds = sorted(Random(arguments.seed).sample(golds, min(arguments.golds, len(golds))))
+        figures, pairs = measure(golds, arguments.databases, arguments.seed, run=not arguments.only_draw)
+        pairs = drawn(pairs, arguments.draw, arguments.seed)
     print(json.dumps(figures, indent=1))
-    for number, pair in enumerate(drawn(pairs, arguments.draw, arguments.seed), 1):
+    for number, pair in enumerate(pairs, 1):
         print(f"\n{number}. {pair.db_id} [{pair.rule}] {pair.mutant.kind}: {pair.mutant.what}")
         print(f"   gold:   {' '.join(pair.gold.split())}\n   mutant: {pair.mutant.sql}\n   schema: {pair.promised}")
 
@@ -86,6 +92,36 @@ def golds_of(source: Path) -> list[tuple[str, str]]:
         return sorted(set(frame.iter_rows()))
     asked = json.loads(source.read_text(encoding="utf-8"))
     return sorted({(str(row["db_id"]), str(row.get("query") or row["sql"])) for row in asked})
+
+
+def recorded(version: Path, databases: Path, most: int, seed: int) -> tuple[dict[str, Any], list[Pair]]:
+    """Figures, and pairs drawn, of the mutants that a corpus version records as equivalent; they are made again."""
+    rows = pl.read_parquet(version / "data" / "*.parquet", columns=["example_id", "db_id", "sql"])
+    certified = pl.read_parquet(version / "instances" / "mutants.parquet").filter(pl.col("outcome") == "equivalent")
+    joined = certified.join(rows.rename({"sql": "gold"}), on="example_id").sort("db_id", "gold", "kind", "what")
+    pairs = [
+        Pair(row["db_id"], row["gold"], Mutant(row["kind"], row["what"], ""), row["by"], "")
+        for row in joined.iter_rows(named=True)
+    ]
+    found = {database.db_id: database for database in find_databases(databases).databases}
+    schemas: dict[str, tuple[DatabaseProfile, Schema]] = {}
+    read, refuted = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for pair in drawn(pairs, most, seed):
+            if pair.db_id not in schemas:
+                profile = cached_profile(found[pair.db_id], Path(folder))
+                schemas[pair.db_id] = profile, instance_schema(profile)
+            profile, schema = schemas[pair.db_id]
+            gold = resolve(parse_select(pair.gold, profile.dialect), profile.dialect, profile.schema)
+            made = mutants_of(gold, profile.dialect, profile.schema)
+            same = [mutant for mutant in made if (mutant.kind, mutant.what) == (pair.mutant.kind, pair.mutant.what)]
+            for mutant in same[:1]:  # none: made by an earlier state of the code
+                other = resolve(parse_select(mutant.sql, profile.dialect), profile.dialect, profile.schema)
+                read.append(replace(pair, mutant=mutant, promised=promised(gold, other, schema)))
+                if proved_equivalent(pair.gold, mutant.sql, profile.dialect, schema) is None:
+                    refuted.append(mutant.sql)
+    rules = Counter(pair.rule for pair in pairs)
+    return {"recorded": len(pairs), "rules": dict(rules.most_common()), "no_longer_proved": refuted}, read
 
 
 def drawn(pairs: list[Pair], most: int, seed: int) -> list[Pair]:
