@@ -1,0 +1,147 @@
+"""What may be written next in a turn, where a restriction on its SQL holds: text in, yes or no out.
+
+Tokens of a model end anywhere, so that the last word of a text may go on. `Writing` keeps the query up to that word as
+it was read (`naming`), and asks of each further piece whether it leaves something that can still be finished.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from agro_train.naming import Names, Reading
+
+_OPENED = re.compile(r"<(sql|solution)>")
+_TOKEN = re.compile(
+    r"""
+    (?P<space>\s+)
+  | (?P<string>'(?:[^']|'')*'(?!'))
+  | (?P<quoted>"(?:[^"]|"")*"(?!")|`[^`]*`)
+  | (?P<bracketed>\[[^\]]*\])
+  | (?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)
+  | (?P<word>[^\W\d][\w$]*)
+  | (?P<sign><=|>=|<>|!=|==|\|\||<<|>>|::|->>|->|[-+*/%&|<>=~.,;:(){}\[\]])
+    """,
+    re.VERBOSE,
+)
+_ENDED = frozenset(".,;()*+%~{}")  # signs that nothing can be added to
+_BEGUN = re.compile(r"[<>=!|:-]>?|\d+(?:\.\d*)?[eE][+-]?")  # the beginning of a sign or of a number
+
+
+class Restriction(Protocol):
+    """What one turn may say. `active`: whether it holds where the turn stands; elsewhere it need not be asked."""
+
+    @property
+    def active(self) -> bool: ...
+
+    def allows(self, piece: str) -> bool:
+        """Whether the turn may go on with `piece`."""
+        ...
+
+    def go_on(self, text: str) -> None:
+        """The turn's text is now `text`, which begins as it did before."""
+        ...
+
+
+@dataclass(frozen=True)
+class Written:
+    """SQL so far: what is read of it, and the text behind that, which may go on."""
+
+    reading: Reading
+    tail: str = ""
+    closing: str = ""  # the tag that ends the query
+    ended: bool = False
+
+    def then(self, piece: str) -> Written | None:
+        """The SQL with `piece` behind it; None where that cannot become a query with names of the schema."""
+        if self.ended:
+            return self
+        reading, text, place = self.reading, self.tail + piece, 0
+        sqlite = reading.names.dialect == "sqlite"
+        for kind, token, end in _tokens(text, sqlite):
+            if token.startswith("<") and (text[place:] + "/").startswith("</"):
+                break
+            if end == len(text) and kind != "space" and token not in _ENDED:
+                break
+            if token in ("--", "/*") or text.startswith(("--", "/*"), place):
+                return None
+            if kind != "space":
+                if kind == "number" and text[end : end + 1].isidentifier():
+                    return None
+                reading = reading.copy() if reading is self.reading else reading
+                if not reading.take(kind, token):
+                    return None
+            place = end
+        rest = text[place:]
+        return self._going_on(reading, rest) if rest else replace(self, reading=reading, tail="")
+
+    def _going_on(self, reading: Reading, rest: str) -> Written | None:
+        """With `rest` as the text that is not read yet: one token at most, or the beginning of one."""
+        ends = f"</{self.closing}>"
+        if rest.startswith(ends):
+            return replace(self, reading=reading, tail=rest, ended=True) if reading.complete() else None
+        if ends.startswith(rest) and len(rest) > 1:
+            return replace(self, reading=reading, tail=rest) if reading.complete() else None
+        return replace(self, reading=reading, tail=rest) if self._may_stand(reading, rest) else None
+
+    def _may_stand(self, reading: Reading, rest: str) -> bool:
+        if rest == "<" and reading.complete():
+            return True
+        quotes = '"`[' if reading.names.dialect == "sqlite" else '"`'
+        if rest[0] == "'":
+            return f"</{self.closing}>" not in rest and reading.copy().take("string", "''")
+        whole = _TOKEN.fullmatch(rest)
+        if rest[0] in quotes and (whole is None or len(rest) == 1):
+            return f"</{self.closing}>" not in rest and reading.may_begin("quoted", rest)
+        if rest[0] in quotes:
+            return reading.copy().take("quoted", rest)
+        if whole is None:
+            return _BEGUN.fullmatch(rest) is not None
+        if whole.lastgroup == "word":
+            return reading.may_begin("word", rest)
+        kind = str(whole.lastgroup)
+        return reading.copy().take(kind, rest) or rest in ("-", "/", ":", "|")
+
+
+def _tokens(text: str, brackets: bool) -> Iterator[tuple[str, str, int]]:
+    """Tokens from the beginning, as kind, text and end; it stops where none begins that is whole."""
+    place = 0
+    while place < len(text) and (found := _TOKEN.match(text, place)):
+        kind = str(found.lastgroup)
+        if kind == "bracketed" and not brackets:
+            found, kind = _TOKEN.match(text[: place + 1], place) or found, "sign"
+        if kind == "sign" and found[0] == "[" and brackets:  # not closed yet
+            return
+        yield ("quoted" if kind == "bracketed" else kind), found[0], found.end()
+        place = found.end()
+
+
+@dataclass
+class NamesOnly:
+    """A turn whose SQL names what a schema has, and nothing else."""
+
+    names: Names
+    text: str = ""
+    sql: Written | None = None
+
+    @property
+    def active(self) -> bool:
+        """Also where the next piece may open the action and begin its SQL at once."""
+        return self.sql is not None and not self.sql.ended
+
+    def allows(self, piece: str) -> bool:
+        return self.sql is None or self.sql.then(piece) is not None
+
+    def go_on(self, text: str) -> None:
+        if self.sql is not None and text.startswith(self.text):
+            self.sql = self.sql.then(text[len(self.text) :]) or self._free()
+        elif opened := _OPENED.search(text):
+            began = Written(Reading(self.names), closing=opened[1])
+            self.sql = began.then(text[opened.end() :]) or self._free()
+        self.text = text
+
+    def _free(self) -> Written:
+        """Behind what should not have been written nothing is held to anything."""
+        return Written(Reading(self.names), ended=True)
