@@ -1,0 +1,182 @@
+"""A model as the teacher: of what it did, that is learnt from which came out right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from train.scripted import Scripted, agent, turn
+from train.test_endpoint import Server, message
+from train.test_training_job import make_split_corpus
+from train.tiny import make_tiny_model
+
+from agro_data.config import ConfigError
+from agro_data.databases.sandbox import Sandbox
+from agro_data.publish.read import Version
+from agro_train.acting import Attempts, Teacher, act
+from agro_train.cold_start import ColdStartConfig, train
+from agro_train.questions import Questions, Reading, questions_of_version
+from agro_train.settings import SettingsError
+from agro_train.teach import make
+from agro_train.trajectories import steps_of
+
+Acted = Callable[..., tuple[pl.DataFrame, pl.DataFrame, Scripted]]
+
+NAMES = "SELECT name FROM school"
+ASKED = re.compile(r"What is the (\w+) of each (\w+)\?")
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox(workers=1) as one:
+        yield one
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Version:
+    return make_split_corpus(tmp_path)
+
+
+@pytest.fixture
+def config(tmp_path: Path, corpus: Version) -> ColdStartConfig:
+    return ColdStartConfig(
+        corpus=str(corpus.path),
+        databases=str(tmp_path / "databases"),
+        trajectories=str(tmp_path),
+        models=str(tmp_path / "models"),
+        cache=str(tmp_path / "cache"),
+        model=str(make_tiny_model(tmp_path / "tiny")),
+        examples=9,
+        pool=1.0,
+        embedding_model="structural",
+        batch=1,
+        micro_batch=1,
+        max_length=2_000,
+        check_questions=0,
+        precision="float32",
+        teacher="model",
+    )
+
+
+@pytest.fixture
+def acted(tmp_path: Path, corpus: Version, sandbox: Sandbox) -> Acted:
+    """What comes of the question for the names of the schools, when a script answers it."""
+    rows = questions_of_version(corpus, tmp_path / "databases", tmp_path / "cache", "train", columns=COLUMNS)
+    asked = replace(rows, rows=tuple(row for row in rows.rows if row["sql"] == NAMES))
+
+    def run(say: Callable[[str, int, int], str], **settings: Any) -> tuple[pl.DataFrame, pl.DataFrame, Scripted]:
+        sampler = Scripted(say)
+        teacher = Teacher.of(agent(sampler), Attempts(**settings), turns=3)
+        return *play(asked, teacher, sandbox, tmp_path / "cache"), sampler
+
+    return run
+
+
+COLUMNS = (
+    *("example_id", "db_id", "question", "evidence", "sql", "hardness"),
+    *("order_matters", "alternatives", "instances", "split"),
+)
+
+
+def play(asked: Questions, teacher: Teacher, sandbox: Sandbox, cache: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+    prompts = [task.prompt for task in asked.tasks(Reading(turns=3))]
+    return act(asked.rows, prompts, asked.tasks(teacher.agent.reading), teacher, sandbox, cache)
+
+
+def recovering(text: str, wrong: str = "SELECT nom FROM school") -> str:
+    return turn("solution", NAMES) if "<observation>\n" in text else turn("sql", wrong, "I look.")
+
+
+def test_what_is_right_is_kept_as_it_happened(acted: Acted) -> None:
+    kept, dropped, _ = acted(lambda text, *_: recovering(text), samples=1)
+    assert dropped.is_empty()
+    [row] = kept.to_dicts()
+    assert (row["teacher"], row["features"]) == ("scripted", ["looked", "recovered"])
+    assert [one["error_class"] for one in row["turns"]] == ["schema", ""]
+    first, last = steps_of(row)
+    assert "no such column: nom" in str(first.observation)
+    assert "2 turns left" in str(first.observation)
+    assert (last.turn.text, last.observation) == (NAMES, None)
+    assert "At most 3 turns" in row["prompt"]
+
+
+def test_every_other_attempt_is_dropped_with_its_class(acted: Acted) -> None:
+    said = [
+        turn("solution", "SELECT city FROM school"),
+        turn("solution", "SELECT name FROM school WHERE founded > 1900"),  # right on the database alone
+        turn("solution", "SELECT nom FROM school"),
+        "I do not know.",
+        turn("sql", NAMES),
+        turn("solution", NAMES),
+        turn("solution", NAMES, "another thought"),
+        turn("solution", "SELECT school.name FROM school"),
+    ]
+
+    def say(text: str, number: int, seed: int) -> str:
+        return turn("sql", NAMES) if "<observation>\n" in text else said[number]
+
+    kept, dropped, _ = acted(say, samples=8)
+    assert kept["features"].to_list() == [[]]
+    wrong = ["not_right", "not_right", "failed", "malformed", "truncated"]
+    assert dropped["reason"].to_list() == [*wrong, "alike", "further"]
+    assert dropped["detail"][3].startswith("malformed (no_tag)")
+    assert "other.sqlite" in dropped["detail"][1] or dropped["detail"][1]
+    both, dropped, _ = acted(say, samples=8, keep=2)
+    assert both.height == 2
+    assert dropped["reason"].to_list() == [*wrong, "alike"]
+
+
+def test_a_program_that_was_ended_goes_on(acted: Acted) -> None:
+    kept, dropped, sampler = acted(lambda text, *_: recovering(text))
+    again, others, idle = acted(lambda text, *_: recovering(text))
+    assert sampler.calls
+    assert not idle.calls
+    assert again.equals(kept)
+    assert others.equals(dropped)
+    assert acted(lambda text, *_: recovering(text), temperature=0.5)[2].calls  # other attempts
+
+
+def test_an_answer_that_was_run_before_is_no_look(acted: Acted) -> None:
+    kept, _, _ = acted(lambda text, *_: recovering(text, NAMES), samples=1)
+    assert kept["features"].to_list() == [["rehearsed"]]
+
+
+def test_attempts_that_cannot_be() -> None:
+    with pytest.raises(ConfigError, match="all the same"):
+        Attempts(samples=2, temperature=0.0)
+    with pytest.raises(ConfigError, match="cannot be kept"):
+        Attempts(samples=2, keep=3)
+    with pytest.raises(SettingsError, match="no teacher 'models'"):
+        ColdStartConfig(teacher="models")  # type: ignore[arg-type]
+
+
+def test_a_model_that_is_right_on_nothing(config: ColdStartConfig) -> None:
+    with pytest.raises(SettingsError, match=r"tiny is right on none of 9 questions, 4 attempts at each \(\w+ \d+"):
+        train(config)
+
+
+def test_a_server_teaches_beside_the_decompositions(config: ColdStartConfig, tmp_path: Path) -> None:
+    server = Server()
+
+    def reply(path: str, body: dict[str, Any], headers: dict[str, str]) -> tuple[int, Any]:
+        asked = ASKED.search(body["messages"][0]["content"])
+        return message(turn("solution", f"SELECT {asked[1]} FROM {asked[2]}", "It is asked for.") if asked else "x")
+
+    server.handle = reply
+    try:
+        both = replace(config, teacher="both", teacher_model=f"{server.base}#big", examples=18)
+        made = make(both)
+    finally:
+        server.server.shutdown()
+        server.server.server_close()
+    assert made.teacher == "decomposition and big"
+    assert made.trajectories["teacher"].value_counts().sort("teacher").rows() == [("big", 9), ("decomposition", 9)]
+    assert made.stored is not None
+    learnt = train(replace(both, learn_from=str(made.stored)))
+    assert learnt.manifest["acting"]["model"] == "big"
+    assert learnt.manifest["tokens"]["examples"] == 18
