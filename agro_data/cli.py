@@ -9,26 +9,28 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from polars.exceptions import PolarsError
 
 from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import find_databases
 from agro_data.progress import Bars
 from agro_data.publish.explain import explain
-from agro_data.publish.read import NoVersion, Version, latest, list_corpora, list_versions, open_version
+from agro_data.publish.read import open_version
 from agro_data.publish.report import render_report
-from agro_data.shown import count_of_rows, end, print_json, show_build, show_estimate, show_row, show_version
+from agro_data.shown import count_of_rows, end, print_json, show_build, show_estimate, show_row
 from agro_data.terminal import FAILED_SOME, Setting, Verb, Verbs, notes, run, say, screen, show_table, tell
+from agro_data.verbs.choosing import chosen_version, whole
+from agro_data.verbs.doctor import doctor_command
 from agro_data.verbs.evaluate import evaluate_command
+from agro_data.verbs.export import export_command
 from agro_data.verbs.verify import verify_command
+from agro_data.verbs.versions import versions_group
 from agro_data.work import write_text
 
 __all__ = ["data", "run"]
@@ -200,40 +202,7 @@ def databases_command(path: Path, draft: bool, values: str, as_json: bool) -> No
         raise SystemExit(FAILED_SOME)
 
 
-@data.command(name="versions", cls=Verb)
-@click.argument("out", type=A_PATH, default=Path("datasets"))
-@click.option("--name", default=None, help="Only this corpus.")
-@click.option(
-    "--show", default=None, metavar="VERSION", help="'latest' or a name: its place, three rows, counts and funnel."
-)
-@as_json
-def versions_command(out: Path, name: str | None, show: str | None, as_json: bool) -> None:
-    """List the corpus versions under a folder, or show one.
-
-    \b
-    Examples:
-      agro versions datasets
-      agro versions datasets --show latest
-    """
-    if show:
-        version = _latest(out, name) if show == "latest" else _named(out, name, show)
-        with _whole(version):
-            print_json(version.manifest) if as_json else show_version(version)
-        return
-    listing: list[dict[str, Any]] = []
-    problems: list[str] = []
-    for corpus in _corpora(out, name):
-        newest = latest(out, corpus)
-        for path in list_versions(out, corpus):
-            try:
-                listing.append(_listed(open_version(path), newest))
-            except (NoVersion, KeyError, TypeError, AttributeError) as error:
-                reason = str(error) if isinstance(error, NoVersion) else f"{path}: manifest.json lacks {error}"
-                problems.append(reason)
-    print_json(listing) if as_json else show_table(listing)
-    tell(problems, "yellow")
-    if problems:
-        raise SystemExit(FAILED_SOME)
+data.add_command(versions_group)
 
 
 @data.command(name="explain", cls=Verb)
@@ -249,8 +218,8 @@ def explain_command(example_id: str, version_path: Path | None, out: Path, name:
     Example:
       agro explain 3f2a9c0d
     """
-    version = open_version(version_path) if version_path else _latest(out, name)
-    with _whole(version):
+    version = open_version(version_path) if version_path else chosen_version(None, out, name)
+    with whole(version):
         text = explain(version, example_id, width=min(screen.width, 100) if screen.is_terminal else 100)
     click.echo(json.dumps({"example_id": example_id, "explanation": text}) if as_json else text)
 
@@ -268,8 +237,8 @@ def report_command(version_path: Path | None, out: Path, name: str | None, html:
     Example:
       agro report --html report.html
     """
-    version = open_version(version_path) if version_path else _latest(out, name)
-    with _whole(version):
+    version = open_version(version_path) if version_path else chosen_version(None, out, name)
+    with whole(version):
         page = render_report(version)
     write_text(html, page)
     print_json({"report": str(html)}) if as_json else say(f"{html}: report of {version.path.name}")
@@ -277,6 +246,8 @@ def report_command(version_path: Path | None, out: Path, name: str | None, html:
 
 data.add_command(verify_command)
 data.add_command(evaluate_command)
+data.add_command(export_command)
+data.add_command(doctor_command)
 
 
 def _preview(config: BuildConfig, count: int, as_json: bool) -> None:
@@ -320,51 +291,3 @@ def _ids(given: Sequence[str]) -> tuple[str, ...]:
     for item in given:
         ids += Path(item[1:]).read_text(encoding="utf-8").split() if item.startswith("@") else [item]
     return tuple(ids)
-
-
-def _corpora(root: Path, name: str | None) -> list[str]:
-    found = list_corpora(root)
-    if name is not None and name not in found:
-        there = f"; there are {', '.join(found)}" if found else ""
-        raise ConfigError(f"{root}: no corpus {name} here{there}; `agro build` makes one")
-    if not found:
-        raise ConfigError(f"{root}: no corpus here; `agro build` makes one")
-    return found if name is None else [name]
-
-
-def _latest(root: Path, name: str | None) -> Version:
-    """The newest version of the corpora under `root`."""
-    newest = [latest(root, corpus) for corpus in _corpora(root, name)]
-    return open_version(max(newest, key=lambda path: path.stat().st_mtime))
-
-
-def _named(root: Path, name: str | None, version: str) -> Version:
-    for corpus in _corpora(root, name):
-        if (root / corpus / version / "manifest.json").exists():
-            return open_version(root / corpus / version)
-    raise ConfigError(f"{root}: no version {version}; `agro versions {root}` lists them")
-
-
-@contextmanager
-def _whole(version: Version) -> Iterator[None]:
-    """A version whose files cannot be read as they were written is said to be damaged, and where."""
-    try:
-        yield
-    except (PolarsError, KeyError, TypeError, OSError) as error:
-        files = version.manifest.get("files")
-        damage = version.verify_hashes() if isinstance(files, dict) else [f"manifest.json lacks {error}"]
-        if not damage:
-            raise
-        raise NoVersion(f"{version.path}: damaged: {'; '.join(damage)}. Copy it anew, or build it again") from error
-
-
-def _listed(version: Version, newest: Path) -> dict[str, Any]:
-    counts = version.manifest["counts"]
-    return {
-        "corpus": version.path.parent.name,
-        "version": version.path.name,
-        "examples": counts["examples"],
-        "databases": counts["databases"],
-        "megabytes": round(sum(file["bytes"] for file in version.manifest["files"].values()) / 1e6, 1),
-        "latest": "yes" if version.path == newest else "",
-    }

@@ -28,6 +28,7 @@ ORDER: list[set[str]] = [
     {"stages"},
     {"pipeline"},
     {"estimate"},
+    {"doctor"},
     {"pairs"},
     {"terminal", "shown"},
     {"verbs"},

@@ -1,0 +1,59 @@
+"""Which version a verb means: a folder, a name, or the newest; and damage said as damage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from polars.exceptions import PolarsError
+
+from agro_data.config import ConfigError
+from agro_data.publish.read import NoVersion, Version, latest, list_corpora, open_version
+
+LATEST = "latest"
+
+
+def chosen_version(said: str | None, root: Path, name: str | None = None) -> Version:
+    """The version that `said` names: a version's or a corpus' folder, a version's name below `root`, or `latest`.
+
+    None means `latest`: the newest of the corpora below `root`, or of corpus `name`. Raises `NoVersion` for a folder
+    that is no version and `ConfigError` when nothing has that name.
+    """
+    if said is None or said == LATEST:
+        return _newest(root, name)
+    if Path(said).is_dir():
+        return open_version(Path(said))
+    for corpus in corpora(root, name):
+        if (root / corpus / said / "manifest.json").exists():
+            return open_version(root / corpus / said)
+    raise ConfigError(f"{root}: no version {said}; `agro versions {root}` lists them")
+
+
+def corpora(root: Path, name: str | None) -> list[str]:
+    """The corpora below `root`, or the one that is named. Raises `ConfigError` when it is not there."""
+    found = list_corpora(root)
+    if name is not None and name not in found:
+        there = f"; there are {', '.join(found)}" if found else ""
+        raise ConfigError(f"{root}: no corpus {name} here{there}; `agro build` makes one")
+    if not found:
+        raise ConfigError(f"{root}: no corpus here; `agro build` makes one")
+    return found if name is None else [name]
+
+
+@contextmanager
+def whole(version: Version) -> Iterator[None]:
+    """A version whose files cannot be read as they were written is said to be damaged, and where."""
+    try:
+        yield
+    except (PolarsError, KeyError, TypeError, OSError) as error:
+        files = version.manifest.get("files")
+        damage = version.verify_hashes() if isinstance(files, dict) else [f"manifest.json lacks {error}"]
+        if not damage:
+            raise
+        raise NoVersion(f"{version.path}: damaged: {'; '.join(damage)}. Copy it anew, or build it again") from error
+
+
+def _newest(root: Path, name: str | None) -> Version:
+    newest = [latest(root, corpus) for corpus in corpora(root, name)]
+    return open_version(max(newest, key=lambda path: path.stat().st_mtime))
