@@ -40,7 +40,7 @@ LIBRARIES = (
     "faker",
 )
 EMBEDDING_LIBRARIES = ("torch", "transformers", "sentence-transformers")
-SOURCE_SUFFIXES = {".py", ".sql", ".yml", ".json", ".txt", ".j2", ".html"}
+SOURCE_SUFFIXES = {".py", ".sql", ".yml", ".json", ".txt", ".j2", ".html", ".md"}
 
 
 def stable_hash(value: Any) -> str:

@@ -1,0 +1,282 @@
+"""Any OpenAI-compatible server (`vllm serve`, llama.cpp, Ollama, hosted ones) as a backend.
+
+Requests are under way together, up to `at_once`; answers come as they are finished. Where many requests in a row have
+come to nothing, the server is taken to be gone, and the rest are failed without being sent.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agro_data.config import ConfigError
+from agro_data.llm.connection import PATIENCE, Connection, NoAnswer, Patience
+from agro_data.llm.pace import Pace
+from agro_data.llm.rendering import as_text
+from agro_data.llm.types import Completion, Failure, Message, Request, Usage, failed
+
+Structured = Literal["json_schema", "json_object", "none"]  # how far a server holds a reply to a schema
+CHARACTERS_A_TOKEN = 4  # for estimates where a server counts nothing
+GONE = 24  # requests in a row that came to nothing, after all their tries
+_NO_CHAT = (404, 405, 501)
+_PROBE = '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}'
+
+
+class EndpointError(ConfigError):
+    """The server does not answer, or not as an OpenAI-compatible one does."""
+
+
+class Malformed(ValueError):
+    """A reply that is not what the API says."""
+
+
+@dataclass
+class Endpoint:
+    """`model` behind a server. `revision` is which weights it serves, as far as its user knows: the API does not tell.
+
+    `chat`: it is sent messages, else their text. `extra` is merged into every request (say
+    `{"chat_template_kwargs": {"enable_thinking": False}}`).
+    """
+
+    connection: Connection
+    model: str
+    revision: str = ""
+    chat: bool = True
+    structured: Structured = "json_schema"
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def identity(self) -> Mapping[str, str]:
+        """What decides its answers: not where it listens."""
+        return {
+            "model": self.model,
+            "revision": self.revision,
+            "asked": "chat" if self.chat else "text",
+            "structured": self.structured,
+            "extra": json.dumps(dict(self.extra), sort_keys=True),
+        }
+
+    def complete(self, requests: Sequence[Request]) -> Generator[tuple[int, Completion], None, None]:
+        """Each place in `requests` with its completion, in the order in which they are finished."""
+        waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+        finished: queue.SimpleQueue[tuple[int, Completion | BaseException]] = queue.SimpleQueue()
+        for place in range(len(requests)):
+            waiting.put(place)
+        over, watch = threading.Event(), _Watch()
+
+        def work() -> None:
+            while not over.is_set():
+                try:
+                    place = waiting.get_nowait()
+                except queue.Empty:
+                    return
+                try:
+                    finished.put((place, watch.seen(watch.gone() or self._one(requests[place]))))
+                except BaseException as error:  # a fault of ours: the caller raises it
+                    finished.put((place, error))
+
+        for _ in range(min(self.connection.at_once, len(requests))):
+            threading.Thread(target=work, daemon=True).start()
+        try:
+            for _ in requests:
+                place, found = finished.get()
+                if isinstance(found, BaseException):
+                    raise found
+                yield place, found
+        finally:
+            over.set()
+
+    def close(self) -> None:
+        """Close the connection; requests that are under way are given up."""
+        self.connection.close()
+
+    def body_of(self, request: Request) -> dict[str, Any]:
+        """What is sent."""
+        sampling = request.sampling
+        body: dict[str, Any] = {
+            "model": self.model,
+            "max_tokens": sampling.max_tokens,
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "seed": request.seed,
+        }
+        if self.chat:
+            body["messages"] = [{"role": one.role, "content": one.content} for one in request.messages]
+        else:
+            body["prompt"] = as_text(request.messages)
+        if sampling.stop:
+            body["stop"] = list(sampling.stop)
+        if sampling.logprobs:
+            body["logprobs"] = True if self.chat else 1
+        if request.schema is not None and self.structured == "json_object":
+            body["response_format"] = {"type": "json_object"}
+        elif request.schema is not None and self.structured == "json_schema":
+            form = {"name": "reply", "schema": json.loads(request.schema), "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
+        return body | dict(self.extra)
+
+    def _one(self, request: Request) -> Completion:
+        body, tokens = self.body_of(request), _estimate(request.characters) + request.sampling.max_tokens
+        path = "chat/completions" if self.chat else "completions"
+        tries = 0
+        try:
+            while True:
+                found, sent = self.connection.ask(path, body, tokens=tokens)
+                tries += sent
+                try:
+                    return read_completion(found, request, chat=self.chat, tries=tries)
+                except Malformed as error:
+                    if tries >= self.connection.patience.tries:
+                        return failed("malformed", f"{self.connection.base}/{path}: {error}", tries)
+        except NoAnswer as error:
+            return failed(error.kind, error.detail, tries + error.tries)
+
+
+class _Watch:
+    """Counts requests in a row that came to nothing: a refusal is an answer of a server that is there."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._row = 0
+        self._last: Failure | None = None
+
+    def seen(self, completion: Completion) -> Completion:
+        with self._lock:
+            failure = completion.failure
+            lost = failure is not None and failure.kind != "refused"
+            self._row = self._row + 1 if lost else 0
+            self._last = failure if lost and completion.tries else self._last
+        return completion
+
+    def gone(self) -> Completion | None:
+        with self._lock:
+            if self._row < GONE or self._last is None:
+                return None
+            said = f"not sent: {GONE} requests before it came to nothing, the last with: {self._last.detail}"
+            return failed("unreachable", said, 0)
+
+
+def open_endpoint(
+    url: str,
+    *,
+    revision: str = "",
+    at_once: int = 32,
+    patience: Patience = PATIENCE,
+    pace: Pace | None = None,
+    extra: Mapping[str, Any] | None = None,
+) -> Endpoint:
+    """The endpoint of `URL#MODEL`, or of `URL` where the server serves one model. The URL ends as the API does, in /v1.
+
+    Asks the server a word or two, to find out whether it has chat and holds replies to a schema. Raises
+    `EndpointError`.
+    """
+    base, _, model = url.partition("#")
+    connection = Connection(base.rstrip("/"), at_once, patience, pace or Pace())
+    try:
+        return _probed(Endpoint(connection, model or only_model(connection), revision, extra=extra or {}))
+    except NoAnswer as error:
+        connection.close()
+        raise EndpointError(
+            f"{error.detail} ({error.tries} tries); is the server running, and the address right?"
+        ) from error
+
+
+def only_model(connection: Connection) -> str:
+    """The model of a server that has one. Raises `NoAnswer`, and `EndpointError` where it has several."""
+    served = models_of(connection)
+    if len(served) != 1:
+        base = connection.base
+        raise EndpointError(f"{base} serves {', '.join(served) or 'no model'}: say which with {base}#MODEL")
+    return served[0]
+
+
+def models_of(connection: Connection) -> list[str]:
+    """What a server serves. Raises `NoAnswer`, and `EndpointError` for a reply that is no list of models."""
+    found, _ = connection.ask("models")
+    try:
+        return [str(one["id"]) for one in found["data"]]
+    except (KeyError, TypeError) as error:
+        raise EndpointError(f"{connection.base}/models: expected a list of models, got {_short(found)}") from error
+
+
+def read_completion(found: Any, request: Request, *, chat: bool = True, tries: int = 1) -> Completion:
+    """The completion in a reply of the API. Raises `Malformed`."""
+    try:
+        choice = found["choices"][0]
+        text = written(choice["message"]) if chat else str(choice["text"])
+        cut = choice.get("finish_reason") == "length"
+        return Completion(text, cut, usage_of(found, request.characters, text), _logprobs(choice), tries=tries)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise Malformed(f"expected a completion, got {_short(found)}") from error
+
+
+def written(message: Mapping[str, Any]) -> str:
+    """The text of a chat reply. Some servers take a thought out of it, tags and all: it is put back."""
+    content = str(message["content"] or "")
+    thought = message.get("reasoning_content") or message.get("reasoning")
+    return f"<think>{thought}</think>\n{content}" if thought and "<think>" not in content else content
+
+
+def usage_of(found: Mapping[str, Any], asked: int, text: str) -> Usage:
+    """What a reply says that it took; estimated from characters where it says nothing."""
+    counted = found.get("usage") or {}
+    read, wrote = counted.get("prompt_tokens"), counted.get("completion_tokens")
+    if read is None or wrote is None:
+        return Usage(_estimate(asked), _estimate(len(text)), estimated=True)
+    return Usage(int(read), int(wrote))
+
+
+def _probed(endpoint: Endpoint) -> Endpoint:
+    """`endpoint` as its server can be asked. Raises `NoAnswer`, and `EndpointError` for what is no completion."""
+    word = Request((Message("user", "Reply with the word yes."),))
+    try:
+        _try(endpoint, word)
+    except NoAnswer as error:
+        if error.code not in _NO_CHAT and "template" not in error.detail:
+            raise
+        endpoint.chat = False
+        _try(endpoint, word)
+    form = Request(word.messages, schema=_PROBE)
+    orders: tuple[Structured, ...] = ("json_schema", "json_object", "none")
+    for structured in orders:
+        endpoint.structured = structured
+        try:
+            _try(endpoint, form)
+            break
+        except NoAnswer as error:
+            if error.kind not in ("refused", "server_error"):
+                raise
+    return endpoint
+
+
+def _try(endpoint: Endpoint, request: Request) -> None:
+    body = endpoint.body_of(request) | {"max_tokens": 1}
+    found, _ = endpoint.connection.ask("chat/completions" if endpoint.chat else "completions", body)
+    try:
+        read_completion(found, request, chat=endpoint.chat)
+    except Malformed as error:
+        raise EndpointError(f"{endpoint.connection.base}: {error}") from error
+
+
+def _logprobs(choice: Mapping[str, Any]) -> tuple[tuple[str, float], ...] | None:
+    offered = choice.get("logprobs")
+    if not offered:
+        return None
+    if offered.get("content") is not None:
+        return tuple((str(one["token"]), float(one["logprob"])) for one in offered["content"])
+    if offered.get("tokens") is None:
+        return None
+    pairs = zip(offered["tokens"], offered["token_logprobs"], strict=True)
+    return tuple((str(token), float(value)) for token, value in pairs if value is not None)
+
+
+def _estimate(characters: int) -> int:
+    return -(-characters // CHARACTERS_A_TOKEN)
+
+
+def _short(found: object) -> str:
+    return json.dumps(found)[:200]

@@ -1,0 +1,52 @@
+"""The prompt that has a question answered with a query, by a model that sees the schema and nothing else."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from agro_data.llm.prompts.prompt import Prompt, Unparsed, fenced, without_thought
+
+LONGEST = 20_000  # characters of a query
+_STARTS = re.compile(r"^\s*(?:SELECT|WITH|\(\s*SELECT|VALUES)\b", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """`schema` is text of `profiling.serialise`, shown in full or cut to what the question needs."""
+
+    schema: str
+    question: str
+    evidence: str = ""
+    dialect: str = "SQLite"
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A query as it was written, without the semicolon at its end. It has passed no gate."""
+
+    sql: str
+
+
+def parse_solution(text: str) -> Solution | Unparsed:
+    """The query of a reply: its last block, or, without one, what stands from a line that begins a query to the end of
+    that paragraph. Never raises.
+
+    Classes: `empty`, `no_sql`, `too_long`.
+    """
+    bare = without_thought(text)
+    if not bare:
+        return Unparsed("empty", "the reply is empty")
+    block = fenced(bare)
+    if block is None and (start := _STARTS.search(bare)) is not None:
+        block = re.split(r"\n\s*\n|```", bare[start.start() :].strip(), maxsplit=1)[0]
+    sql = (block or "").strip().rstrip(";").rstrip()
+    if not _STARTS.match(sql) or sql.upper() == "SELECT ...":
+        return Unparsed("no_sql", f"expected a query in a block, got {bare[-100:]!r}")
+    if len(sql) > LONGEST:
+        return Unparsed("too_long", f"the query has {len(sql)} characters, of which {LONGEST} are read")
+    return Solution(sql)
+
+
+SOLVE = Prompt(Path(__file__).with_name("solve.md"), Problem, parse_solution)

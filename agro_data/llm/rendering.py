@@ -1,0 +1,43 @@
+"""A conversation as the tokens that a model on this machine reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jinja2 import TemplateError
+
+from agro_data.llm.types import Message
+
+
+def as_text(messages: Sequence[Message]) -> str:
+    """A conversation for a model without chat: the contents below each other."""
+    return "\n\n".join(message.content for message in messages) + "\n"
+
+
+def prompt_ids(messages: Sequence[Message], tokenizer: Any, template: Mapping[str, Any] | None = None) -> list[int]:
+    """The tokens of a prompt, by the tokenizer's chat template where it has one; `template` is given to it.
+
+    A template that has no system's role is given the system's words at the head of the user's.
+    """
+    if not tokenizer.chat_template:
+        return list(tokenizer(as_text(messages))["input_ids"])
+    try:
+        text = _chat(messages, tokenizer, template or {})
+    except TemplateError:
+        text = _chat(without_system(messages), tokenizer, template or {})
+    return list(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+def without_system(messages: Sequence[Message]) -> list[Message]:
+    """The same conversation without the system's role."""
+    said = [message.content for message in messages if message.role == "system"]
+    rest = [message for message in messages if message.role != "system"]
+    if not said or not rest:
+        return [Message("user", one.content) for one in messages]
+    return [Message(rest[0].role, "\n\n".join([*said, rest[0].content])), *rest[1:]]
+
+
+def _chat(messages: Sequence[Message], tokenizer: Any, template: Mapping[str, Any]) -> str:
+    said = [{"role": message.role, "content": message.content} for message in messages]
+    return str(tokenizer.apply_chat_template(said, add_generation_prompt=True, tokenize=False, **template))

@@ -1,0 +1,215 @@
+"""Asking a server on this machine that fails in every way servers fail."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from agro_data.llm.client import Client
+from agro_data.llm.connection import Connection, NoAnswer, Patience, _seconds
+from agro_data.llm.endpoint import GONE, Endpoint, EndpointError, open_endpoint, read_completion
+from agro_data.llm.pace import Pace
+from agro_data.llm.scripted_server import FAULTS, PASSING, Fault, Faults, ScriptedServer
+from agro_data.llm.types import Completion, Message, Request, Sampling
+
+QUICK = Patience(tries=4, pause=0.01, longest=1.0, timeout=0.5, connect=2.0)
+
+
+def requests(count: int, **settings: Any) -> list[Request]:
+    return [Request((Message("user", f"question {number}"),), **settings) for number in range(count)]
+
+
+def reply(body: Mapping[str, Any]) -> str:
+    said = body["messages"][-1]["content"] if "messages" in body else body["prompt"]
+    return f"{said.strip()} answered with seed {body['seed']}"
+
+
+def endpoint(server: ScriptedServer, patience: Patience = QUICK, **settings: Any) -> Endpoint:
+    return Endpoint(Connection(server.base, 16, patience), "m", **settings)
+
+
+def test_with_a_third_of_all_tries_failing_the_rest_is_as_without_faults(tmp_path: Path) -> None:
+    asked = requests(150)
+    with ScriptedServer(reply) as well, Client(endpoint(well)) as client:
+        expected = client.generate(asked)
+    assert all(one.ok for one in expected)
+    with ScriptedServer(reply, Faults(0.3, PASSING, silence=0.8)) as ill:
+        with Client(endpoint(ill), tmp_path) as client:
+            found = client.generate(asked)
+            spent = client.spent["llm"]
+        tries = ill.asked
+        with Client(endpoint(ill, Patience(8, 0.01, 1.0, 0.5)), tmp_path) as client:
+            again = client.generate(asked)
+    assert [one.text for one in found if one.ok] == [e.text for e, f in zip(expected, found, strict=True) if f.ok]
+    lost = [one.failure for one in found if not one.ok]
+    assert len(lost) < 8
+    assert all(one is not None and one.detail for one in lost)
+    assert (spent.failed, spent.sent) == (len(lost), tries)
+    assert tries > 150
+    assert [one.text for one in again] == [one.text for one in expected]
+    assert sum(not one.cached for one in again) == len(lost)
+
+
+def test_nonsense_and_nothing_are_answers_for_a_parser_to_refuse() -> None:
+    with ScriptedServer(reply, Faults(0.3, ("nonsense", "empty"))) as server, Client(endpoint(server)) as client:
+        found = client.generate(requests(60))
+    texts = {one.text for one in found if "answered" not in one.text}
+    assert texts == {"", "lorem ipsum {[ dolor"}
+    assert all(one.ok for one in found)
+
+
+KINDS = {
+    "timeout": "timeout",
+    "busy": "busy",
+    "broken": "server_error",
+    "dropped": "unreachable",
+    "truncated": "malformed",
+    "garbled": "malformed",
+}
+
+
+@pytest.mark.parametrize("fault", PASSING)
+def test_what_never_gets_well_is_a_failure_with_its_reason(fault: Fault) -> None:
+    with ScriptedServer(reply, Faults(1.0, (fault,), silence=0.4)) as server:
+        patience = Patience(2, 0.01, 1.0, 0.2)
+        with Client(endpoint(server, patience)) as client:
+            [found] = client.generate(requests(1))
+        assert found.failure is not None
+        assert (found.failure.kind, found.tries, server.asked) == (KINDS[fault], 2, 2)
+        assert server.base in found.failure.detail
+    assert set(KINDS) | {"nonsense", "empty"} == set(FAULTS)
+
+
+def test_a_busy_server_is_left_alone_for_as_long_as_it_says() -> None:
+    with ScriptedServer(reply, Faults(1.0, ("busy",), after=1)) as server:
+        started = monotonic()
+        with Client(endpoint(server, Patience(2, 0.01, 5.0, 2.0))) as client:
+            [found] = client.generate(requests(1))
+        assert (found.failure and found.failure.kind, server.asked) == ("busy", 2)
+        assert monotonic() - started > 0.9
+    with ScriptedServer(reply, Faults(1.0, ("busy",), after=3600)) as server, Client(endpoint(server)) as client:
+        assert client.generate(requests(1))[0].tries == 1
+
+
+def test_a_server_that_is_gone_is_not_asked_for_ever() -> None:
+    with ScriptedServer(reply) as server:
+        base = server.base
+    connection = Connection(base, 4, Patience(2, 0.001, 0.01, 0.5))
+    found = Client(Endpoint(connection, "m")).generate(requests(200))
+    assert {one.failure.kind for one in found if one.failure} == {"unreachable"}
+    assert len([one for one in found if not one.ok]) == 200
+    sent = sum(one.tries for one in found)
+    assert 2 * GONE <= sent <= 2 * (GONE + 8)
+    assert found[-1].failure is not None
+    assert "not sent" in found[-1].failure.detail
+
+
+def test_answers_are_kept_as_they_come_even_when_the_caller_fails(tmp_path: Path) -> None:
+    def stop(stage: str, done: int, total: int, unit: str) -> None:
+        if done == 20:
+            raise KeyboardInterrupt
+
+    with ScriptedServer(reply) as server:
+        with Client(endpoint(server), tmp_path) as client, pytest.raises(KeyboardInterrupt):
+            client.generate(requests(100), progress=stop)
+        with Client(endpoint(server), tmp_path) as client:
+            found = client.generate(requests(100))
+    assert sum(one.cached for one in found) == 20
+    assert all(one.ok for one in found)
+
+
+@pytest.mark.parametrize("chat", [True, False])
+def test_what_is_sent(chat: bool) -> None:
+    seen: list[Mapping[str, Any]] = []
+
+    def look(body: Mapping[str, Any]) -> str:
+        seen.append(body)
+        return "a b"
+
+    sampling = Sampling(0.2, 0.9, 33, ("END",), 4, logprobs=True)
+    one = Request((Message("system", "s"), Message("user", "u")), sampling, '{"type": "object"}', sample=2)
+    with ScriptedServer(look) as server, Client(endpoint(server, chat=chat, extra={"top_k": 5})) as client:
+        [found] = client.generate([one])
+    body = dict(seen[0])
+    assert body.pop("messages" if chat else "prompt") == (
+        [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}] if chat else "s\n\nu\n"
+    )
+    assert body.pop("response_format")["json_schema"]["schema"] == {"type": "object"}
+    assert body.pop("logprobs") in (True, 1)
+    assert body == {
+        **{"model": "m", "max_tokens": 33, "temperature": 0.2, "top_p": 0.9, "seed": one.seed},
+        **{"stop": ["END"], "top_k": 5},
+    }
+    assert found.logprobs == (("a", -0.5), ("b", -0.5))
+    assert (found.usage.read, found.usage.written, found.usage.estimated) == (2, 2, False)
+
+
+def test_a_thought_is_put_back_and_tokens_are_estimated_where_none_are_counted() -> None:
+    choice = {"message": {"content": "x", "reasoning_content": "so"}, "finish_reason": "length"}
+    found = read_completion({"choices": [choice], "usage": {}}, requests(1)[0])
+    assert (found.text, found.cut, found.usage.estimated) == ("<think>so</think>\nx", True, True)
+
+
+def test_opening_finds_out_what_the_server_can() -> None:
+    with ScriptedServer(reply, models=("a", "b")) as server:
+        with pytest.raises(EndpointError, match="serves a, b: say which"):
+            open_endpoint(server.base)
+        opened = open_endpoint(f"{server.base}#b", revision="1")
+        assert (opened.model, opened.chat, opened.structured) == ("b", True, "json_schema")
+        assert "127.0.0.1" not in str(opened.identity)
+    with pytest.raises(EndpointError, match="is the server running"):
+        open_endpoint(f"{server.base}#b", patience=Patience(1, 0.0, 0.0, 0.5))
+
+
+def test_the_pace_is_kept() -> None:
+    pace = Pace(requests_per_minute=60, tokens_per_minute=600)
+    assert [pace.delay(5, now=100.0) for _ in range(3)] == [0.0, 1.0, 2.0]
+    assert [pace.delay(20, now=103.0), pace.delay(1, now=103.0)] == [0.0, 2.0]
+    pace.hold(10.0, now=104.0)
+    assert pace.delay(1, now=105.0) == 9.0
+    with pytest.raises(ValueError, match="requests_per_minute is 0"):
+        Pace(requests_per_minute=0)
+
+
+def test_retry_after_is_seconds_or_a_date() -> None:
+    now = datetime(2026, 11, 21, 12, tzinfo=UTC)
+    assert _seconds("7") == 7.0
+    assert _seconds("Sat, 21 Nov 2026 12:00:30 GMT", now) == 30.0
+    assert _seconds("Sat, 21 Nov 2026 11:00:00 GMT", now) == 0.0
+    assert _seconds("soon") is None
+    assert _seconds(None) is None
+
+
+def test_a_key_is_sent_and_never_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "hush")
+    with ScriptedServer(reply, Faults(1.0, ("broken",))) as server:
+        with pytest.raises(NoAnswer) as error:
+            Connection(server.base, 1, Patience(1)).ask("chat/completions", {"messages": []})
+        assert "hush" not in str(error.value)
+
+
+def test_text_that_cannot_be_sent_costs_only_its_row() -> None:
+    asked = [Request((Message("user", "caf\udce9"),)), *requests(1)]
+    with ScriptedServer(reply) as server, Client(endpoint(server)) as client:
+        bad, good = client.generate(asked)
+    assert (bad.failure and bad.failure.kind, good.ok) == ("refused", True)
+
+
+def test_closing_ends_the_waiting() -> None:
+    with ScriptedServer(reply, Faults(1.0, ("busy",), after=30)) as server:
+        one = endpoint(server, Patience(3, 0.01, 60.0, 1.0))
+        found: list[Completion] = []
+        thread = threading.Thread(target=lambda: found.extend(Client(one).generate(requests(1))))
+        thread.start()
+        while not server.asked:
+            threading.Event().wait(0.01)
+        one.close()
+        thread.join(timeout=10)
+        assert not thread.is_alive()
+        assert not found[0].ok

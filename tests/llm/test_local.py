@@ -1,0 +1,82 @@
+"""A model in this process: a tiny random one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from train.tiny import make_tiny_model
+
+from agro_data.llm.client import Client
+from agro_data.llm.local import LocalModel, open_local
+from agro_data.llm.rendering import prompt_ids, without_system
+from agro_data.llm.types import Message, Request, Sampling
+from agro_data.models import ModelMissing
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> LocalModel:
+    pytest.importorskip("torch")
+    return open_local(str(make_tiny_model(tmp_path_factory.mktemp("tiny"))), batch=3, network=False)
+
+
+def asked(number: int, **sampling: object) -> Request:
+    return Request((Message("user", f"Which {'city ' * number}is it?"),), Sampling(max_tokens=12, **sampling))  # type: ignore[arg-type]
+
+
+def test_a_request_is_answered_alike_in_any_company(model: LocalModel) -> None:
+    requests = [replace(asked(number, temperature=1.0), sample=number) for number in range(8)]
+    together = Client(model).generate(requests)
+    alone = [Client(model).generate([request])[0] for request in requests]
+    assert [one.text for one in together] == [one.text for one in alone]
+    assert len({one.text for one in together}) > 1
+    again = Client(model).generate(asked(3, temperature=1.0).samples(4))
+    assert len({one.text for one in again}) > 1
+
+
+def test_greedy_takes_the_likeliest_and_a_small_share_does_too(model: LocalModel) -> None:
+    greedy, narrow = Client(model).generate(
+        [asked(2, temperature=0.0, logprobs=True), asked(2, temperature=1.0, top_p=1e-6, logprobs=True)]
+    )
+    assert greedy.text == narrow.text
+    assert greedy.logprobs is not None
+    assert len(greedy.logprobs) == greedy.usage.written
+    assert narrow.logprobs is not None
+    assert [value for _, value in narrow.logprobs] == pytest.approx([value for _, value in greedy.logprobs], abs=1e-4)
+    assert all(value <= 0.0 for _, value in greedy.logprobs)
+
+
+def test_a_stop_ends_a_reply_and_is_no_part_of_it(model: LocalModel) -> None:
+    [whole] = Client(model).generate([asked(1, temperature=0.0)])
+    stop = whole.text[len(whole.text) // 2 :][:3]
+    [stopped, other] = Client(model).generate([asked(n, temperature=0.0, stop=(stop,)) for n in (1, 5)])
+    assert stopped.text == whole.text[: whole.text.index(stop)]
+    assert (whole.cut, stopped.cut) == (True, False)
+    assert stop not in other.text
+
+
+def test_what_is_too_long_costs_only_its_row(model: LocalModel) -> None:
+    long, short = Client(model).generate([asked(9_000), asked(1)])
+    assert long.failure is not None
+    assert (long.failure.kind, short.ok) == ("refused", True)
+    assert model.identity["revision"] != ""
+
+
+def test_a_template_without_a_systems_role_is_given_its_words(model: LocalModel) -> None:
+    messages = (Message("system", "Be brief."), Message("user", "Who?"))
+    refusing = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}"
+    before = model.tokenizer.chat_template
+    model.tokenizer.chat_template = refusing + before
+    try:
+        text = model.tokenizer.decode(prompt_ids(messages, model.tokenizer))
+    finally:
+        model.tokenizer.chat_template = before
+    assert text == "<|user|>Be brief.\n\nWho?<|end|><|assistant|>"
+    assert without_system([Message("system", "a")]) == [Message("user", "a")]
+
+
+def test_a_model_that_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(ModelMissing, match="cannot be loaded"):
+        open_local(str(tmp_path), network=False)
