@@ -21,7 +21,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.fingerprint import seed_of
 from agro_data.verify.execution import execute
 from agro_train.rollouts import Limits, Rollout, advance, start
-from agro_train.sampling import Sampler, Usage
+from agro_train.sampling import RestrictedSampler, Sampler, Usage
 from agro_train.tasks import Task
 
 Kind = Literal["greedy", "vote", "tree"]
@@ -30,12 +30,16 @@ LIMITS = Limits()
 
 @dataclass(frozen=True)
 class Decoding:
-    """`samples`: votes, and the most leaves of a tree. `width`: continuations of a tree's branch at each turn."""
+    """`samples`: votes, and the most leaves of a tree. `width`: continuations of a tree's branch at each turn.
+
+    `names`: SQL may name only tables and columns of the schema (`naming`).
+    """
 
     kind: Kind = "greedy"
     samples: int = 1
     temperature: float = 0.0
     width: int = 2
+    names: bool = False
 
     def __post_init__(self) -> None:
         if self.samples < 1 or self.width < 1:
@@ -54,11 +58,14 @@ class Decoding:
 GREEDY = Decoding()
 
 
-def decoding_named(kind: str, samples: int = 8, temperature: float = 0.7, width: int = 2) -> Decoding:
+def decoding_named(
+    kind: str, samples: int = 8, temperature: float = 0.7, width: int = 2, names: bool = False
+) -> Decoding:
     """A decoding by its name, with those settings that apply to it. Raises `ConfigError` for one that is not known."""
     if kind not in get_args(Kind):
         raise ConfigError(f"there is no decoding {kind!r}; use {', '.join(get_args(Kind))}")
-    return GREEDY if kind == "greedy" else Decoding(cast(Kind, kind), samples, temperature, width)
+    found = GREEDY if kind == "greedy" else Decoding(cast(Kind, kind), samples, temperature, width)
+    return replace(found, names=names)
 
 
 @dataclass
@@ -99,7 +106,14 @@ def decode(
     limits: Limits = LIMITS,
     seed: int = 0,
 ) -> list[Decoded]:
-    """Work on all tasks together, turn by turn; one `Decoded` for each, in order. A task's seed is its example's."""
+    """Work on all tasks together, turn by turn; one `Decoded` for each, in order. A task's seed is its example's.
+
+    Raises `ConfigError` when names are asked for that the sampler cannot be held to: those of a server, or of vLLM.
+    """
+    if decoding.names and not isinstance(sampler, RestrictedSampler):
+        raise ConfigError(
+            "only a model that runs here in transformers can be held to the names of the schema: use --any-names"
+        )
     began = perf_counter()
     found = [Decoded(task) for task in tasks]
     live = {place: [Branch(start(task, tokenizer, limits), decoding.samples)] for place, task in enumerate(tasks)}
@@ -117,6 +131,7 @@ def decode(
             seeds=[seed_of(seed, tasks[place].example_id, turn, *branch.path) for place, branch in going],
             temperature=decoding.temperature,
             limits=limits,
+            names=decoding.names,
         )
         _count(found, going, before)
         live = {}

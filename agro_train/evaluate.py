@@ -42,6 +42,7 @@ from agro_train.tasks import COMPACT, PROMPT_BUDGET
 
 __all__ = ["Answer", "EvaluationConfig", "answer", "answer_with", "evaluate_models"]
 
+HELD = ", their SQL held to the names of the schema"
 ON_A_CORPUS = ("strict", "strict-ts", "spider-ex", "bird-ex")
 ON_A_FILE = ("strict", "spider-ex", "bird-ex")
 # Of a statement that a model wrote. Steps stop the same statements everywhere, after about ten seconds.
@@ -69,6 +70,7 @@ class EvaluationConfig:
     samples: int = 8
     temperature: float = 0.7
     width: int = 2
+    names: bool = False  # SQL may name only what the schema has: another way to decode
     limit: int = 0
     seed: int = 0
     workers: int = 1
@@ -87,7 +89,7 @@ class EvaluationConfig:
 
     @property
     def decoded(self) -> Decoding:
-        return decoding_named(self.decoding, self.samples, self.temperature, self.width)
+        return decoding_named(self.decoding, self.samples, self.temperature, self.width, self.names)
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tu
     )
     summary = {"config": settings_to(config), "sets": [one.figures for one in compared]}
     write_json(out / "summary.json", summary)
-    write_text(out / "index.html", render_page(compared, "Models side by side"))
+    write_text(out / "index.html", render_page(compared, f"Models side by side{HELD if config.names else ''}"))
     return compared
 
 
@@ -285,6 +287,7 @@ def slug(name: str) -> str:
 @click.option("--cache", help="Profiles and unpacked models.  [default: .agro-cache]")
 @click.option("--decoding", type=click.Choice(get_args(Kind)), help="How answers are taken.  [default: greedy]")
 @click.option("--samples", type=int, help="Votes of `vote` and `tree`.  [default: 8]")
+@click.option("--names/--any-names", default=None, help="SQL may name only what the schema has.  [default: any]")
 @click.option("--limit", type=int, help="Most questions of each set.  [default: all]")
 @click.option("--seed", type=int, help="Of samples and intervals.  [default: 0]")
 @click.option("--dtype", help="Type of the weights.  [default: float32]")
@@ -304,6 +307,8 @@ def main(config_file: Path | None, **given: Any) -> None:
         compared = evaluate_models(config, progress)
     for one in compared:
         show_table(table(one.figures))
+    if config.names:
+        tell([f"Models side by side{HELD}"], "dim")
     tell([f"{config.out}: written"], "dim")
 
 

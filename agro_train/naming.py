@@ -53,6 +53,7 @@ _CLAUSES = ("select", "from", "on", "where", "group", "having", "window", "quali
 # Words that end what FROM lists, and so wait until every name has found its table.
 _ENDING = frozenset({"where", "group", "having", "order", "limit", "qualify", "window"}) | _SET
 _RESERVED = _BEFORE | _INFIX | _JOINING | _ENDING | _words("select from on using as with values offset by")
+_PLAIN = re.compile(r"[^\W\d][\w$]*")
 _TYPED = frozenset({"date", "time", "timestamp", "interval"})  # DATE '2020-01-31'
 _TABLE_FUNCTIONS = _words("json_each json_tree generate_series range unnest")
 _SPECIAL = frozenset({"rowid", "oid", "_rowid_"})
@@ -626,10 +627,10 @@ class Reading:
             return True
         if top.want == "column":
             found = self.qualified_by(top.qualifier)
-            return any(columns is None or _begins(name, columns) for columns in found) or _begins(name, _SPECIAL)
+            return any(columns is None or _begins(name, columns, quote) for columns in found) or _begins(name, _SPECIAL)
         if top.want == "source":
             words = {*self.names.tables, *(cte for cte, _ in self._ctes())}
-            return _begins(name, words) or (not quote and _begins(name, _TABLE_FUNCTIONS | {"lateral"}))
+            return _begins(name, words, quote) or (not quote and _begins(name, _TABLE_FUNCTIONS | {"lateral"}))
         if top.want == "operand":
             return self._operand_begins(name, quote)
         return top.want == "after" and top.clause == "select" and top.alias_may_follow
@@ -647,18 +648,20 @@ class Reading:
             return True
         if not quote and _begins(name, self.names.functions):
             return True
-        if any(columns is None or _begins(name, columns) for columns in self._columns()) or _begins(name, _SPECIAL):
+        if any(columns is None or _begins(name, columns, quote) for columns in self._columns()) or _begins(
+            name, _SPECIAL
+        ):
             return True
         open_select = False
         for level in self._queries():
-            if _begins(name, (alias for alias, _ in (*level.sources, *level.past))):
+            if _begins(name, (alias for alias, _ in (*level.sources, *level.past)), quote):
                 return True
             open_select |= level.clause == "select" and not level.closed
         if not open_select:
             return False
-        if COMPUTED.fullmatch(name) or _begins(name, _STEMS) or _begins(name, self.names.tables):
+        if COMPUTED.fullmatch(name) or _begins(name, _STEMS) or _begins(name, self.names.tables, quote):
             return True
-        return _begins(name, (cte for cte, _ in self._ctes())) or (
+        return _begins(name, (cte for cte, _ in self._ctes()), quote) or (
             ALIAS.fullmatch(name) is not None and bool(self.qualified_by(name))
         )
 
@@ -670,8 +673,9 @@ def _has(columns: Columns, name: str) -> bool:
     return columns is None or name in columns
 
 
-def _begins(name: str, words: Iterable[str]) -> bool:
-    return any(word.startswith(name) for word in words)
+def _begins(name: str, words: Iterable[str], quote: str = "") -> bool:
+    """Whether `name` begins one of `words`; without quotes, one that can be written so."""
+    return any(word.startswith(name) and (quote or _PLAIN.fullmatch(word)) for word in words)
 
 
 def _outputs(level: _Level) -> Columns:

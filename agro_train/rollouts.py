@@ -9,10 +9,12 @@ from typing import Any
 from agro_data.databases.sandbox import Sandbox
 from agro_data.fingerprint import seed_of
 from agro_data.protocol import BOUNDS, MAX_TURNS, Bounds
-from agro_train.sampling import Sampler, Usage
+from agro_train.naming import Names
+from agro_train.sampling import RestrictedSampler, Sampler, Usage
 from agro_train.sql_env import SqlEnv, step
 from agro_train.tasks import Task
 from agro_train.tokens import Tokens, encode, encode_prompt
+from agro_train.writing import NamesOnly
 
 
 @dataclass(frozen=True)
@@ -114,15 +116,23 @@ def advance(
     seeds: Sequence[int],
     temperature: float,
     limits: Limits = Limits(),
+    names: bool = False,
 ) -> None:
-    """One turn of each of `rollouts`, none of which has ended: written, taken and, where it asks, answered."""
+    """One turn of each of `rollouts`, none of which has ended: written, taken and, where it asks, answered.
+
+    `names`: their SQL may name only what the schema has. The log-probabilities are then not the policy's. Raises
+    `TypeError` when the sampler cannot be held to that.
+    """
     room = [limits.rollout - len(one.tokens.ids) for one in rollouts]
-    turns = sampler(
-        [one.tokens.so_far for one in rollouts],
-        temperature=temperature,
-        max_tokens=max(1, min(limits.turn, max(room, default=1))),
-        seeds=seeds,
-    )
+    prefixes = [one.tokens.so_far for one in rollouts]
+    most = max(1, min(limits.turn, max(room, default=1)))
+    if names:
+        if not isinstance(sampler, RestrictedSampler):
+            raise TypeError(f"{type(sampler).__name__} cannot be held to the names of a schema")
+        held = [NamesOnly(_names(one)) for one in rollouts]
+        turns = sampler.within(held, prefixes, temperature=temperature, max_tokens=most, seeds=seeds)
+    else:
+        turns = sampler(prefixes, temperature=temperature, max_tokens=most, seeds=seeds)
     texts, cut = [], []
     for one, turn, left in zip(rollouts, turns, room, strict=True):
         kept = turn.ids[: max(0, left)]
@@ -133,3 +143,10 @@ def advance(
     for one, seen in zip(rollouts, step([one.env for one in rollouts], texts, sandbox, cut=cut), strict=True):
         if seen is not None:
             one.tokens.saw(encode(seen, tokenizer))
+
+
+def _names(rollout: Rollout) -> Names:
+    task = rollout.env.task
+    if task is None:
+        raise RuntimeError("a rollout has a task when it is under way: reset its environment first")
+    return Names.of(task.schema, task.database.dialect)

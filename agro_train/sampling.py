@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from agro_data.protocol import STOPS
+from agro_train.writing import Restriction
 
 if TYPE_CHECKING:
     import torch
 
 _TAIL = 12  # tokens in which the end of a closing tag lies
 _GREEDY = 1e-6
+_TOP = 64  # tokens that a restriction is asked about first, and all that are drawn from under one
+_MASS = 0.999  # of the probability, which fewer tokens usually have
 
 
 @dataclass(frozen=True)
@@ -52,11 +56,31 @@ class Sampler(Protocol):
     ) -> list[Sampled]: ...
 
 
+@runtime_checkable
+class RestrictedSampler(Sampler, Protocol):
+    """A sampler that can also keep each turn to what a restriction of its own allows.
+
+    Log-probabilities are then of the restricted distribution, not of the policy: nothing to learn from.
+    """
+
+    def within(
+        self,
+        restrictions: Sequence[Restriction],
+        prefixes: Sequence[Sequence[int]],
+        *,
+        temperature: float,
+        max_tokens: int,
+        seeds: Sequence[int],
+    ) -> list[Sampled]: ...
+
+
 @dataclass
 class ModuleSampler:
     """Samples from a torch module. Prefixes that are alike are read once: the rollouts of a group share a prompt.
 
-    `batch` is how many turns are written together; `written` and `read` count tokens, for cost.
+    `batch` is how many turns are written together; `written` and `read` count tokens, for cost. Of restrictions:
+    `turned` tokens were taken instead of one that was not allowed, `dead_ends` where nothing was allowed; asking took
+    `checking` seconds.
     """
 
     module: Any
@@ -64,9 +88,36 @@ class ModuleSampler:
     batch: int = 64
     read: int = field(default=0, init=False)
     written: int = field(default=0, init=False)
+    turned: int = field(default=0, init=False)
+    dead_ends: int = field(default=0, init=False)
+    checking: float = field(default=0.0, init=False)
+    _pieces: dict[int, str] = field(default_factory=dict, init=False, repr=False)
+    _anchor: list[int] = field(default_factory=list, init=False, repr=False)
+    _special: frozenset[int] = field(default=frozenset(), init=False, repr=False)
 
     def __call__(
         self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int]
+    ) -> list[Sampled]:
+        return self._sample(None, prefixes, temperature, max_tokens, seeds)
+
+    def within(
+        self,
+        restrictions: Sequence[Restriction],
+        prefixes: Sequence[Sequence[int]],
+        *,
+        temperature: float,
+        max_tokens: int,
+        seeds: Sequence[int],
+    ) -> list[Sampled]:
+        return self._sample(restrictions, prefixes, temperature, max_tokens, seeds)
+
+    def _sample(
+        self,
+        restrictions: Sequence[Restriction] | None,
+        prefixes: Sequence[Sequence[int]],
+        temperature: float,
+        max_tokens: int,
+        seeds: Sequence[int],
     ) -> list[Sampled]:
         import torch  # noqa: PLC0415
 
@@ -78,8 +129,9 @@ class ModuleSampler:
             with torch.inference_mode():
                 for start in range(0, len(order), self.batch):
                     places = order[start : start + self.batch]
+                    held = None if restrictions is None else [restrictions[p] for p in places]
                     rows = self._write(
-                        [prefixes[p] for p in places], temperature, max_tokens, [seeds[p] for p in places]
+                        [prefixes[p] for p in places], temperature, max_tokens, [seeds[p] for p in places], held
                     )
                     found |= dict(zip(places, rows, strict=True))
         finally:
@@ -87,7 +139,12 @@ class ModuleSampler:
         return [found[place] for place in range(len(prefixes))]
 
     def _write(
-        self, prefixes: Sequence[Sequence[int]], temperature: float, max_tokens: int, seeds: Sequence[int]
+        self,
+        prefixes: Sequence[Sequence[int]],
+        temperature: float,
+        max_tokens: int,
+        seeds: Sequence[int],
+        restrictions: Sequence[Restriction] | None,
     ) -> list[Sampled]:
         import torch  # noqa: PLC0415
 
@@ -100,6 +157,13 @@ class ModuleSampler:
         active = list(range(len(prefixes)))
         for written in range(max_tokens):
             drawn, scores = _draw(logits, temperature, [chances[row] for row in active])
+            if restrictions is not None:
+                for place, row in enumerate(active):
+                    if restrictions[row].active:
+                        drawn[place], scores[place] = self._held(
+                            restrictions[row], logits[place], temperature, chances[row], drawn[place], scores[place]
+                        )
+                    restrictions[row].go_on(self.tokenizer.decode([*ids[row], drawn[place]]))
             going: list[int] = []
             for place, row in enumerate(active):
                 token = drawn[place]
@@ -143,6 +207,65 @@ class ModuleSampler:
         out.past_key_values.batch_select_indices(take)
         return out.logits[take, -1], out.past_key_values, mask[take]
 
+    def _held(
+        self,
+        restriction: Restriction,
+        logits: torch.Tensor,
+        temperature: float,
+        chance: torch.Generator,
+        drawn: int,
+        score: float,
+    ) -> tuple[int, float]:
+        """A token that `restriction` allows, and its log-probability among those.
+
+        Greedy: the likeliest, and its log-probability among all. Else one of the likeliest, at most `_TOP`, that have
+        `_MASS` of the probability. Where nothing is allowed, `drawn` as it was.
+        """
+        import torch  # noqa: PLC0415
+
+        began = perf_counter()
+        try:
+            greedy = temperature < _GREEDY
+            if greedy and self._allows(restriction, drawn):
+                return drawn, score
+            logprobs = torch.log_softmax(logits.float() / (1.0 if greedy else temperature), dim=-1)
+            top = logprobs.topk(min(_TOP, len(logprobs)))
+            likely = list(zip(top.indices.tolist(), top.values.tolist(), strict=True))
+            if not greedy:
+                before = (top.values.exp().cumsum(0) - top.values.exp()).tolist()
+                near = [pair for pair, mass in zip(likely, before, strict=True) if mass < _MASS]
+                allowed = [pair for pair in near if self._allows(restriction, pair[0])]
+                if allowed:
+                    token, logprob = _among(allowed, chance)
+                    self.turned += token != drawn
+                    return token, logprob
+            found = next((pair for pair in likely if self._allows(restriction, pair[0])), None)
+            if found is None:
+                rest = logprobs.argsort(descending=True)[_TOP:].tolist()
+                found = next(
+                    ((token, float(logprobs[token])) for token in rest if self._allows(restriction, token)), None
+                )
+            if found is None:
+                self.dead_ends += 1
+                return drawn, score
+            self.turned += found[0] != drawn
+            return found[0], found[1] if greedy else 0.0  # the only token that may be drawn
+        finally:
+            self.checking += perf_counter() - began
+
+    def _allows(self, restriction: Restriction, token: int) -> bool:
+        """Whether a token's text may follow. Special tokens end no SQL, and may not."""
+        if not self._anchor:
+            self._anchor = self.tokenizer("a", add_special_tokens=False)["input_ids"]
+            self._special = frozenset(self.tokenizer.all_special_ids)
+        if token in self._special:
+            return False
+        piece = self._pieces.get(token)
+        if piece is None:  # behind another token, because some tokenizers drop a space that begins a text
+            before = self.tokenizer.decode(self._anchor)
+            piece = self._pieces[token] = self.tokenizer.decode([*self._anchor, token])[len(before) :]
+        return piece != "" and restriction.allows(piece)
+
     def _over(self, ids: Sequence[int]) -> bool:
         if ids[-1] == self.tokenizer.eos_token_id:
             return True
@@ -166,6 +289,16 @@ def _draw(
         drawn = torch.searchsorted(mass, level.to(mass.device) * mass[:, -1:]).squeeze(1).clamp(max=mass.shape[1] - 1)
     scores = logprobs.gather(1, drawn.unsqueeze(1)).squeeze(1)
     return drawn.tolist(), scores.tolist()
+
+
+def _among(likely: Sequence[tuple[int, float]], chance: torch.Generator) -> tuple[int, float]:
+    """One of (token, log-probability) by what they have together, and its share of that as a logarithm."""
+    import torch  # noqa: PLC0415
+
+    scores = torch.log_softmax(torch.tensor([score for _, score in likely], dtype=torch.float64), dim=0)
+    level = torch.rand(1, generator=chance, dtype=torch.float64)
+    place = min(int(torch.searchsorted(scores.exp().cumsum(0), level)), len(likely) - 1)
+    return likely[place][0], float(scores[place])
 
 
 @dataclass

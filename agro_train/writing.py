@@ -27,7 +27,8 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _ENDED = frozenset(".,;()*+%~{}")  # signs that nothing can be added to
-_BEGUN = re.compile(r"[<>=!|:-]>?|\d+(?:\.\d*)?[eE][+-]?")  # the beginning of a sign or of a number
+_WHOLE = {"!": "!=", "|": "||", ":": "::"}  # signs that are the beginning of one only
+_EXPONENT = re.compile(r"(\d+(?:\.\d*)?)[eE][+-]?")
 
 
 class Restriction(Protocol):
@@ -97,12 +98,13 @@ class Written:
             return f"</{self.closing}>" not in rest and reading.may_begin("quoted", rest)
         if rest[0] in quotes:
             return reading.copy().take("quoted", rest)
+        if rest in _WHOLE:
+            return reading.copy().take("sign", _WHOLE[rest])
         if whole is None:
-            return _BEGUN.fullmatch(rest) is not None
+            return (number := _EXPONENT.fullmatch(rest)) is not None and reading.copy().take("number", number[1])
         if whole.lastgroup == "word":
             return reading.may_begin("word", rest)
-        kind = str(whole.lastgroup)
-        return reading.copy().take(kind, rest) or rest in ("-", "/", ":", "|")
+        return reading.copy().take(str(whole.lastgroup), rest)
 
 
 def _tokens(text: str, brackets: bool) -> Iterator[tuple[str, str, int]]:

@@ -93,6 +93,7 @@ class ModelEvaluationConfig(dg.Config):
     )
     questions_databases: str = Field("", description="The databases that those files are about.")
     decoding: str = Field("greedy", description="greedy, vote or tree.")
+    names: bool = Field(False, description="SQL may name only tables and columns of the schema.")
     seed: int = Field(0, description="Of samples and intervals.")
     settings: dict[str, Any] = Field({}, description=FURTHER.format("evaluate"))
 

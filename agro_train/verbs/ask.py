@@ -25,6 +25,7 @@ SHOWN_ROWS = 20
 @click.option("--evidence", default=None, help="What one must know that the question does not say.")
 @click.option("--decoding", type=click.Choice(["greedy", "vote", "tree"]), default="greedy", show_default=True)
 @click.option("--samples", type=click.IntRange(2), default=8, show_default=True, help="Votes of `vote` and `tree`.")
+@click.option("--names/--any-names", default=False, show_default=True, help="SQL may name only what the schema has.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer.")
 @click.option("--models", "models_root", type=A_PATH, default=Path("models"), show_default=True, help="Trained runs.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON on standard output.")
@@ -35,6 +36,7 @@ def ask_command(
     evidence: str | None,
     decoding: str,
     samples: int,
+    names: bool,
     seed: int,
     models_root: Path,
     as_json: bool,
@@ -55,7 +57,8 @@ def ask_command(
     found = find_database(database)
     cache = cache_folder(RunConfig())
     agent = open_agent(model, models_root, cache)
-    reply = ask(question, found, agent, cache, evidence=evidence, decoding=decoding_named(decoding, samples), seed=seed)
+    how = decoding_named(decoding, samples, names=names)
+    reply = ask(question, found, agent, cache, evidence=evidence, decoding=how, seed=seed)
     print_json(reply.as_dict()) if as_json else _show(reply)
     if reply.result is None:
         tell([f"{reply.model} gave no answer: {reply.ending}"], "yellow")

@@ -37,6 +37,7 @@ A_PATH = click.Path(path_type=Path)
 @click.option("--out", type=A_PATH, required=True, metavar="FILE", help="Predictions as JSONL; gone on with if there.")
 @click.option("--decoding", type=click.Choice(["greedy", "vote", "tree"]), default="greedy", show_default=True)
 @click.option("--samples", type=click.IntRange(2), default=8, show_default=True, help="Votes of `vote` and `tree`.")
+@click.option("--names/--any-names", default=False, show_default=True, help="SQL may name only what the schema has.")
 @click.option("--limit", type=click.IntRange(1), default=None, metavar="N", help="Ask N questions, spread over all.")
 @click.option("--style", default=None, help="Schema style for models not trained here.  [default: compact]")
 @click.option("--budget", type=int, default=None, help="Tokens of a schema, for the same models.  [default: 250]")
@@ -78,7 +79,7 @@ def predict_command(
     asked = asked.first(limit) if limit else asked
     known = all(row["sql"] for row in asked.rows)
     reading = reading_named(settings["style"] or COMPACT, settings["budget"] or PROMPT_BUDGET)
-    decoding = decoding_named(settings["decoding"], settings["samples"])
+    decoding = decoding_named(settings["decoding"], settings["samples"], names=settings["names"])
     scored: list[Scored] = []
     files: list[Path] = []
     with Bars(notes) as progress:

@@ -1,0 +1,141 @@
+"""SQL that names what the schema has can be written piece by piece, and SQL that names anything else cannot."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from train.tiny import make_tiny_model
+
+from agro_train.loading import load
+from agro_train.naming import Names, Reading
+from agro_train.sampling import ModuleSampler
+from agro_train.writing import NamesOnly, Written
+
+SCHEMA = {
+    "singer": {"Singer_ID": "int", "Name": "text", "Age": "int", "Song_Name": "text"},
+    "concert": {"concert_ID": "int", "Theme": "text", "Year": "text", "Stadium_ID": "int"},
+    "cars_data": {"Id": "int", "Weight": "int", "free meals (%)": "int"},
+}
+NAMES = Names.of(SCHEMA, "sqlite")
+WRITABLE = [
+    "SELECT count(*) FROM singer",
+    "SELECT T1.Name, T2.theme FROM singer AS T1 JOIN concert AS T2 ON T1.Singer_ID = T2.Concert_ID WHERE T2.Year > 3",
+    "SELECT Name, Theme FROM singer JOIN concert ON Singer_ID = concert_ID",
+    "SELECT Name FROM singer WHERE Name NOT IN (SELECT Theme FROM concert WHERE concert_ID = Singer_ID)",
+    "SELECT s.Name FROM singer AS s WHERE NOT EXISTS (SELECT 1 FROM concert AS c WHERE c.concert_ID = s.Singer_ID)",
+    "SELECT Name, COUNT(*) AS many FROM singer GROUP BY Name HAVING many > 1 ORDER BY many DESC LIMIT 3",
+    "WITH old AS (SELECT Name, Age AS years FROM singer) SELECT Name FROM old WHERE years > 3",
+    "SELECT Name FROM (SELECT Name, RANK() OVER (ORDER BY Age) AS rnk FROM singer) AS r WHERE rnk < 2",
+    "SELECT Name FROM singer UNION SELECT Theme FROM concert ORDER BY Name",
+    "SELECT CASE WHEN Age < 3 THEN 'it''s' ELSE \"b\" END AS band, CAST(Age AS REAL) FROM singer",
+    'SELECT "free meals (%)", [free meals (%)], `Id` FROM cars_data',
+    "SELECT Weight FROM cars_data WHERE Weight BETWEEN 1 AND 2 AND Id <> -1 OR Id IS NOT NULL;",
+    "SELECT (SELECT max(Age) FROM singer) - (SELECT min(Age) FROM singer)",
+]
+UNWRITABLE = [
+    "SELECT count(*) FROM cars",
+    "SELECT Package_Choice FROM singer",
+    "SELECT Name FROM singer WHERE Year > 2013",
+    "SELECT Name, Theme FROM singer",
+    "SELECT T1.Theme FROM singer AS T1 JOIN concert AS T2 ON T1.Singer_ID = T2.concert_ID",
+    "SELECT T2.Name FROM singer AS T1",
+    "SELECT T1.Name FROM singer AS T1 JOIN concert AS T2 ON T1.Weight = T2.Year",
+    "SELECT median_of(Age) FROM singer",
+    "SELECT Name FROM singer WHERE Age = (SELECT max(Weight) FROM singer)",
+    "SELECT `Nom` FROM singer",
+    "SELECT count(*) FROM singer -- all",
+    "SELECT (SELECT count(*) FROM singer",
+    "SELECT Song Name FROM singer",
+    "SELECT !",
+    "SELECT Name FROM singer WHERE | 3",
+    "SELECT Name FROM (SELECT Age FROM singer) AS s",
+]
+
+
+def write(sql: str, cuts: list[int] | None = None, names: Names = NAMES) -> bool:
+    text = f"{sql}</solution>"
+    places = sorted({0, len(text), *(cuts if cuts is not None else range(len(text)))})
+    written: Written | None = Written(Reading(names), closing="solution")
+    for start, end in pairwise(places):
+        written = written.then(text[start:end]) if written is not None else None
+    return written is not None and written.ended
+
+
+@pytest.mark.parametrize("sql", WRITABLE)
+def test_queries_of_the_schema_can_be_written_letter_by_letter(sql: str) -> None:
+    assert write(sql)
+    assert write(sql.upper().replace('"B"', "'b'"))
+
+
+@pytest.mark.parametrize("sql", UNWRITABLE)
+def test_other_names_cannot(sql: str) -> None:
+    assert not write(sql)
+    assert not write(sql, [])
+
+
+@given(st.sampled_from(WRITABLE + UNWRITABLE), st.lists(st.integers(0, 60), max_size=8))
+def test_where_the_pieces_end_decides_nothing(sql: str, cuts: list[int]) -> None:
+    assert write(sql, [cut for cut in cuts if cut < len(sql)]) == (sql in WRITABLE)
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_read(text: str) -> None:
+    turn = NamesOnly(NAMES)
+    turn.go_on("<think>so</think>\n<sql>SELECT ")
+    assert turn.active
+    assert turn.allows(text) in (True, False)
+    turn.go_on(f"<think>so</think>\n<sql>SELECT {text}")
+
+
+def test_only_sql_is_held(tmp_path: Path) -> None:
+    turn = NamesOnly(NAMES)
+    turn.go_on("<think>cars are few")
+    assert not turn.active
+    turn.go_on("<think>cars are few</think>\n<sql>SELECT count(*) FROM ")
+    assert turn.active
+    assert not turn.allows("cars ")
+    assert turn.allows("cars_")
+    turn.go_on("<think>cars are few</think>\n<sql>SELECT count(*) FROM singer</sql>")
+    assert not turn.active
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_a_random_model_writes_only_names_of_the_schema(tmp_path: Path, temperature: float) -> None:
+    model = load(str(make_tiny_model(tmp_path / "tiny")), Path("unused"))
+    sampler = ModuleSampler(model.network, model.tokenizer)
+    turns = [NamesOnly(NAMES) for _ in range(3)]
+    for one in turns:
+        one.go_on("<sql>")  # the tag was the prefix's: what is sampled stands behind it
+
+    class Behind:
+        """A turn whose first tag stands in the prefix."""
+
+        def __init__(self, inner: NamesOnly) -> None:
+            self.inner = inner
+
+        @property
+        def active(self) -> bool:
+            return self.inner.active
+
+        def allows(self, piece: str) -> bool:
+            return self.inner.allows(piece)
+
+        def go_on(self, text: str) -> None:
+            self.inner.go_on("<sql>" + text)
+
+    prefixes = [[5, 6, 7], [5, 6, 7], [8, 9]]
+    held = [Behind(one) for one in turns]
+    sampled = sampler.within(held, prefixes, temperature=temperature, max_tokens=25, seeds=[1, 2, 3])
+    free = sampler(prefixes, temperature=temperature, max_tokens=25, seeds=[1, 2, 3])
+    assert [one.ids for one in sampled] != [one.ids for one in free]
+    assert sampler.dead_ends == 0
+    assert sampler.turned > 0
+    for turn in sampled:
+        text = model.tokenizer.decode(turn.ids)
+        written = Written(Reading(NAMES), closing="sql").then(text)
+        assert written is not None, text
+        assert all(score <= 1e-6 for score in turn.logprobs)
