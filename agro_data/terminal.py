@@ -24,6 +24,7 @@ from agro_data.databases.opening import DatabaseError, first_line
 from agro_data.diversity.excluded import UnreadableExclusion
 from agro_data.models import ModelMissing
 from agro_data.parallel import DISK_FULL, ShardsLost
+from agro_data.publish.hub import NotPublished
 from agro_data.publish.read import NoVersion
 from agro_data.publish.storage import Locked
 from agro_data.publish.version import NotWritten
@@ -31,7 +32,7 @@ from agro_data.publish.version import NotWritten
 FAILED_SOME = 1
 CANNOT_START = 2
 INTERRUPTED = 130
-IN_WORDS = (ConfigError, NoVersion, NotWritten, Locked, DatabaseError, UnreadableExclusion, ModelMissing)
+IN_WORDS = (ConfigError, NoVersion, NotWritten, NotPublished, Locked, DatabaseError, UnreadableExclusion, ModelMissing)
 WIDEST = 100_000  # characters of a line that is piped
 TRACEBACK = "AGRO_TRACEBACK"  # set it to see where an unexpected error came from
 
