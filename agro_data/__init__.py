@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from agro_data.config import BuildConfig, ConfigError, RunConfig
     from agro_data.evaluation.evaluate import Evaluation, evaluate
     from agro_data.evaluation.load import load_pairs, load_predictions
+    from agro_data.exports.export import Exported, export
     from agro_data.pairs.verify import Verified, verify_pairs
     from agro_data.pipeline import Build, build
     from agro_data.publish.read import Version, open_version
@@ -20,11 +21,13 @@ _HOMES = {
     "BuildConfig": "agro_data.config",
     "ConfigError": "agro_data.config",
     "Evaluation": "agro_data.evaluation.evaluate",
+    "Exported": "agro_data.exports.export",
     "RunConfig": "agro_data.config",
     "Verified": "agro_data.pairs.verify",
     "Version": "agro_data.publish.read",
     "build": "agro_data.pipeline",
     "evaluate": "agro_data.evaluation.evaluate",
+    "export": "agro_data.exports.export",
     "load_pairs": "agro_data.evaluation.load",
     "load_predictions": "agro_data.evaluation.load",
     "open_version": "agro_data.publish.read",
@@ -35,11 +38,13 @@ __all__ = [
     "BuildConfig",
     "ConfigError",
     "Evaluation",
+    "Exported",
     "RunConfig",
     "Verified",
     "Version",
     "build",
     "evaluate",
+    "export",
     "load_pairs",
     "load_predictions",
     "open_version",

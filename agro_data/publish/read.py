@@ -67,6 +67,13 @@ class Version:
             return pl.DataFrame(schema=dict(MUTANT.to_schema()))
         return pl.scan_parquet(path).filter(pl.col("example_id") == example_id).drop("example_id").collect()
 
+    def all_mutants(self) -> pl.DataFrame:
+        """What became of each mutant of all examples: `example_id` and the columns of `records.MUTANT`."""
+        path = self.path / "instances" / "mutants.parquet"
+        if not path.is_file():
+            return pl.DataFrame(schema={"example_id": pl.String, **dict(MUTANT.to_schema())})
+        return pl.read_parquet(path)
+
     def example(self, example_id: str) -> dict[str, Any]:
         """The one row with this id, or with this beginning of an id if only one row has it.
 

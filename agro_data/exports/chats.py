@@ -1,0 +1,62 @@
+"""Conversations: TRL's supervised fine-tuning, and OpenAI's fine-tuning files."""
+
+from __future__ import annotations
+
+import json
+
+from agro_data.exports.material import ExportError, Form, Material, answers, messages
+from agro_data.profiling.serialise import estimate_tokens
+
+FEWEST = 10  # examples of a training file that OpenAI takes
+LONGEST = 65_536  # tokens of an example that its smaller chat models learn from; longer ones are cut there unasked
+LARGEST = 512 * 2**20  # bytes of a file that it takes
+
+
+def sft(material: Material) -> Form:
+    """`data/<split>.parquet` with conversational `prompt` and `completion`, as TRL's SFTTrainer reads them.
+
+    The loss of such rows is on the completion alone. The other columns tell rows apart and are left aside by TRL.
+    """
+    columns = ["example_id", "db_id", "question", "sql", "hardness"]
+    files = {
+        f"data/{split}.parquet": rows.with_columns(answers(rows)).select(
+            messages("prompt", "user", "prompt"), messages("answer", "assistant", "completion"), *columns
+        )
+        for split, rows in material.splits().items()
+    }
+    return Form(files)
+
+
+def openai(material: Material) -> Form:
+    """`train.jsonl`, `validation.jsonl` and `test.jsonl`: one `{"messages": [...]}` a line.
+
+    Rows of more than `LONGEST` tokens (as `estimate_tokens` counts, a third of the characters) are left out. Raises
+    `ExportError` when fewer than `FEWEST` rows are left to train on, or a file is larger than `LARGEST`.
+    """
+    files: dict[str, str] = {}
+    left_out: list[str] = []
+    for split, rows in material.splits().items():
+        lines = []
+        for row in rows.with_columns(answers(rows)).iter_rows(named=True):
+            tokens = estimate_tokens(row["prompt"] + row["answer"])
+            if tokens > LONGEST:
+                left_out.append(f"{split} {row['example_id']}: about {tokens:,} tokens, at most {LONGEST:,} are read")
+                continue
+            said = [{"role": "user", "content": row["prompt"]}, {"role": "assistant", "content": row["answer"]}]
+            lines.append(json.dumps({"messages": said}, ensure_ascii=False) + "\n")
+        _check(split, lines)
+        files[f"{split}.jsonl"] = "".join(lines)
+    return Form(files, tuple(left_out))
+
+
+def _check(split: str, lines: list[str]) -> None:
+    if split == "train" and len(lines) < FEWEST:
+        raise ExportError(
+            f"{len(lines)} examples to train on; OpenAI's fine-tuning takes at least {FEWEST}: build more"
+        )
+    size = sum(len(line.encode()) for line in lines)
+    if size > LARGEST:
+        raise ExportError(
+            f"{split}.jsonl would be {size / 2**20:,.0f} MiB; OpenAI takes {LARGEST / 2**20:,.0f}. "
+            "Give a smaller --budget"
+        )

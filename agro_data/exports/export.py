@@ -1,0 +1,121 @@
+"""`agro export`: a version in a form that another program reads, written whole or not at all."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import polars as pl
+
+from agro_data.config import RunConfig, cache_folder
+from agro_data.databases.sandbox import Sandbox
+from agro_data.exports import benchmarks, chats, environment, reinforcement
+from agro_data.exports.material import Content, ExportError, Form, Material, gather
+from agro_data.exports.preference import preference
+from agro_data.profiling.serialise import BUDGET, STYLE, Style
+from agro_data.publish.parquet import write_parquet
+from agro_data.publish.read import Version, open_version
+from agro_data.publish.storage import sync_folder, sync_tree
+
+WORKERS = 2
+
+
+def _preference(material: Material) -> Form:
+    with Sandbox(WORKERS) as sandbox:
+        return preference(material, sandbox)
+
+
+FORMS: Mapping[str, Callable[[Material], Form]] = {
+    "sft": chats.sft,
+    "grpo": reinforcement.grpo,
+    "preference": _preference,
+    "openai": chats.openai,
+    "spider": benchmarks.spider,
+    "bird": benchmarks.bird,
+    "verl": reinforcement.verl,
+    "verifiers": environment.verifiers,
+}
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written: the folder, how many rows of each split, what was left out, and what is worth knowing."""
+
+    path: Path
+    form: str
+    rows: dict[str, int]
+    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def export(
+    version: Version | Path | str,
+    form: str,
+    out: Path | str,
+    *,
+    databases: Path | str | None = None,
+    style: Style = STYLE,
+    budget: int = BUDGET,
+    run: RunConfig | None = None,
+) -> Exported:
+    """Write a corpus version in `form` (one of `FORMS`) to the new folder `out`.
+
+    `databases` is where the version's databases lie; None: where they lay when it was built. Schemas in prompts are
+    written in `style` in at most `budget` tokens. The same version and settings give the same bytes.
+
+    Raises `ExportError` when `out` is there already, the form is unknown, or the version cannot be given in it, and
+    `NoVersion` when there is no version.
+    """
+    if form not in FORMS:
+        raise ExportError(f"there is no form {form!r}; use one of {', '.join(FORMS)}")
+    opened = version if isinstance(version, Version) else open_version(Path(version))
+    target = Path(out).expanduser()
+    if target.exists():
+        raise ExportError(
+            f"{target}: is there already; an export goes to a folder of its own, give another or remove it"
+        )
+    place = Path(databases or opened.manifest["config"]["databases"]).expanduser()
+    material = gather(opened, place, cache_folder(run or RunConfig()) / "profiles", style=style, budget=budget)
+    made = FORMS[form](material)
+    write_files(target, made.files)
+    rows = {split: part.height for split, part in material.splits().items()}
+    return Exported(target, form, rows, made.left_out, made.notes)
+
+
+def write_files(target: Path, files: Mapping[str, Content]) -> None:
+    """Make the folder `target` appear with all `files`, or not at all."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f".{target.name}.part")
+    shutil.rmtree(draft, ignore_errors=True)
+    try:
+        for name, content in sorted(files.items()):
+            inner = PurePosixPath(name)
+            if inner.is_absolute() or ".." in inner.parts:
+                raise ExportError(f"{name!r} is no path inside an export")
+            path = draft / inner
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write(path, content)
+        sync_tree(draft)
+        draft.rename(target)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    sync_folder(target.parent)
+
+
+def _write(path: Path, content: Content) -> None:
+    if isinstance(content, str):
+        path.write_text(content, encoding="utf-8")
+    elif isinstance(content, pl.DataFrame):
+        write_parquet(content, path)
+    elif content.is_dir():
+        shutil.copytree(content, path)
+    else:
+        log = content.with_name(f"{content.name}-wal")
+        if log.is_file() and log.stat().st_size:
+            raise ExportError(
+                f"{content}: {log.name} holds changes of its own; close its writer or run a checkpoint first"
+            )
+        shutil.copyfile(content, path)

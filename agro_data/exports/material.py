@@ -1,0 +1,141 @@
+"""What every form of export starts from: the rows of a version, each with its prompt, and the databases behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from agro_data.config import ConfigError
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.types import Database
+from agro_data.profiling.cache import cached_profile
+from agro_data.profiling.linking import index_schema
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.serialise import BUDGET, STYLE, Style, check_serialiser, fit_schema, serialiser
+from agro_data.protocol import Turn, inert, render_prompt, render_turn
+from agro_data.publish.read import Version
+from agro_data.publish.summary import SPLITS
+
+Content = str | pl.DataFrame | Path  # a text, a frame (written as Parquet), a file or folder that is copied
+MESSAGE = pl.Struct({"role": pl.String, "content": pl.String})
+
+
+class ExportError(ConfigError):
+    """A version that cannot be given in the form asked for, in words for the person who asked."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A database of the version, as it lies on this machine, and its profile."""
+
+    database: Database
+    profile: DatabaseProfile
+
+
+@dataclass(frozen=True)
+class Material:
+    """`rows` are those of `records.EXAMPLE` with `prompt` and `position`, sorted by identity; `mutants` those of
+    `publish.version.MUTANTS`; `instances` is the version's folder of that name.
+
+    `private`: the version was made from surrogates, so that nothing of a source may be given on.
+    """
+
+    corpus: str
+    version: str
+    rows: pl.DataFrame
+    mutants: pl.DataFrame
+    sources: Mapping[str, Source]
+    instances: Path
+    private: bool = False
+
+    def splits(self) -> dict[str, pl.DataFrame]:
+        """The rows of each split that has any, in the order train, validation, test."""
+        parts = {split: self.rows.filter(pl.col("split") == split) for split in SPLITS}
+        return {split: part for split, part in parts.items() if part.height}
+
+
+@dataclass(frozen=True)
+class Form:
+    """Files of an export by their relative paths; rows that were left out with their reasons; what is worth knowing."""
+
+    files: Mapping[str, Content]
+    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def gather(
+    version: Version, databases: Path, profiles: Path, *, style: Style = STYLE, budget: int = BUDGET
+) -> Material:
+    """The material of a version whose databases lie below `databases`; profiles are kept in `profiles`.
+
+    A prompt is what `protocol.render_prompt` says of a row: with `style` and `budget` its schema is written as
+    `profiling.serialise` writes it for the question. Raises `ExportError` when a database is not there as it was.
+    """
+    where = f"{version.corpus} {version.name}"
+    stored = version.manifest.get("schema_serialiser", serialiser())
+    check_serialiser(stored, stored["name"], where=where)
+    rows = version.examples().sort("example_id").collect()
+    facts = {fact["db_id"]: fact for fact in version.manifest["databases"]}
+    private = any(fact.get("values") == "synthetic" for fact in facts.values())
+    found = _found(where, databases, facts, rows["db_id"].unique().sort().to_list())
+    sources = {
+        db_id: Source(database, cached_profile(database, profiles, values=not private))
+        for db_id, database in found.items()
+    }
+    rows = rows.with_columns(pl.Series("prompt", _prompts(rows, sources, style, budget), dtype=pl.String))
+    rows = rows.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).over("split").alias("position"))
+    return Material(
+        version.corpus, version.name, rows, version.all_mutants(), sources, version.path / "instances", private
+    )
+
+
+def messages(column: str, role: str, name: str) -> pl.Expr:
+    """The text of `column` as a conversation of one message, in a column `name`."""
+    return pl.concat_list(pl.struct(pl.lit(role).alias("role"), pl.col(column).alias("content"))).alias(name)
+
+
+def answers(rows: pl.DataFrame) -> pl.Series:
+    """The turn that answers each row: its decomposition as the thought, its SQL as the solution."""
+    said = [
+        answer([step["intent"] for step in row["steps"] or []], row["sql"])
+        for row in rows.select("steps", "sql").iter_rows(named=True)
+    ]
+    return pl.Series("answer", said, dtype=pl.String)
+
+
+def answer(steps: list[str], sql: str) -> str:
+    """A turn of the protocol that gives `sql` as the solution, thinking `steps`."""
+    thought = inert("; then ".join(" ".join(step.split()) for step in steps)).strip() or "One query answers it."
+    return render_turn(Turn(thought, "solution", sql.strip()))
+
+
+def _found(where: str, databases: Path, facts: Mapping[str, Any], names: list[str]) -> dict[str, Database]:
+    if not databases.exists():
+        raise ExportError(f"{databases}: the databases of {where} are not there; say where they are (--databases PATH)")
+    by_hash = {database.content_hash: database for database in find_databases(databases).databases}
+    missing = [name for name in names if facts[name]["content_hash"] not in by_hash]
+    if missing:
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        raise ExportError(
+            f"{databases}: database {', '.join(missing[:3])}{more} as it was when {where} was made is not here; give "
+            "the folder that the corpus was built from, unchanged (--databases PATH)"
+        )
+    return {name: by_hash[facts[name]["content_hash"]] for name in names}
+
+
+def _prompts(rows: pl.DataFrame, sources: Mapping[str, Source], style: Style, budget: int) -> list[str]:
+    indexes = {db_id: index_schema(source.profile) for db_id, source in sources.items()}
+    prompts = []
+    for row in rows.select("db_id", "question", "evidence").iter_rows(named=True):
+        source = sources[row["db_id"]]
+        links = indexes[row["db_id"]].link(row["question"], row["evidence"])
+        try:
+            schema = fit_schema(source.profile, style=style, budget=budget, links=links)
+        except ValueError as error:
+            raise ExportError(f"{error} (--budget TOKENS)") from error
+        prompts.append(render_prompt(schema.text, row["question"], source.database.dialect, evidence=row["evidence"]))
+    return prompts

@@ -1,0 +1,56 @@
+"""`agro export`: a corpus version in the form that another program reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from agro_data.shown import print_json
+from agro_data.terminal import FAILED_SOME, Verb, say, tell
+
+A_PATH = click.Path(path_type=Path)
+FORMS = ("sft", "grpo", "preference", "openai", "spider", "bird", "verl", "verifiers")
+SHOWN = 20  # rows left out that are listed
+
+
+@click.command(name="export", cls=Verb)
+@click.argument("version", type=A_PATH)
+@click.option("--format", "form", type=click.Choice(FORMS), required=True, help="Who reads it.")
+@click.option("--out", type=A_PATH, required=True, help="A folder that is not there yet.")
+@click.option(
+    "--databases", type=A_PATH, default=None, help="Where the databases lie.  [default: as when it was built]"
+)
+@click.option("--style", type=click.Choice(["ddl", "compact", "mschema"]), default="mschema", show_default=True,
+              help="How a prompt writes the schema.")  # fmt: skip
+@click.option("--budget", type=click.IntRange(1), default=4_000, show_default=True, help="Tokens of a schema, at most.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
+def export_command(
+    version: Path, form: str, out: Path, databases: Path | None, style: str, budget: int, as_json: bool
+) -> None:
+    """Give a corpus version to another program: TRL, OpenAI, Spider's or BIRD's scripts, verl, verifiers.
+
+    VERSION is a version's folder, or a corpus' folder for its latest. Splits are kept. Ends with 1 when rows do not
+    fit the form; they are listed.
+
+    \b
+    Examples:
+      agro export datasets/corpus --format sft --out sft
+      agro export datasets/corpus --format spider --out spider --databases databases
+    """
+    from agro_data.exports.export import export  # noqa: PLC0415 (profiling takes a second to load)
+
+    done = export(version, form, out, databases=databases, style=style, budget=budget)  # type: ignore[arg-type]
+    if as_json:
+        print_json(
+            {"path": str(done.path), "format": done.form, "rows": done.rows}
+            | {"left_out": list(done.left_out), "notes": list(done.notes)}
+        )
+    else:
+        counted = ", ".join(f"{count:,} {split}" for split, count in done.rows.items())
+        say(f"{done.path}: {counted} rows as {done.form}")
+    tell(done.notes, "dim")
+    tell(done.left_out[:SHOWN], "yellow")
+    if done.left_out:
+        tell([f"{len(done.left_out):,} rows are left out"], "yellow")
+        raise SystemExit(FAILED_SOME)

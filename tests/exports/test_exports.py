@@ -1,0 +1,122 @@
+"""Each form of export, read by the program that it is for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from exports.making_exports import exported
+
+import agro_data
+from agro_data.evaluation.load import load_pairs
+from agro_data.exports.export import FORMS
+from agro_data.exports.grading import Grader
+from agro_data.exports.material import ExportError
+from agro_data.publish.read import Version
+from agro_data.verbs.export import FORMS as NAMED
+
+
+def test_the_verb_offers_every_form() -> None:
+    assert set(NAMED) == set(FORMS)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_bytes_are_the_same_and_name_no_place(form: str, corpus: Version, tmp_path: Path) -> None:
+    first, second = exported(corpus, form, tmp_path / "a"), exported(corpus, form, tmp_path / "b")
+    files = sorted(path.relative_to(first) for path in first.rglob("*") if path.is_file())
+    assert files == sorted(path.relative_to(second) for path in second.rglob("*") if path.is_file())
+    for name in files:
+        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+        text = str(pl.read_parquet(first / name).to_dicts()) if name.suffix == ".parquet" else ""
+        if name.suffix not in (".parquet", ".sqlite"):
+            text = (first / name).read_text(encoding="utf-8")
+        assert str(corpus.path.parents[2]) not in text
+
+
+def test_openai_takes_the_files(corpus: Version, tmp_path: Path) -> None:
+    folder = exported(corpus, "openai", tmp_path)
+    splits = corpus.manifest["counts"]["splits"]
+    for split, count in splits.items():
+        lines = (folder / f"{split}.jsonl").read_text(encoding="utf-8").splitlines()
+        assert len(lines) == count
+        for line in lines:
+            example = json.loads(line)
+            assert set(example) == {"messages"}
+            assert [set(message) for message in example["messages"]] == [{"role", "content"}] * 2
+            assert [message["role"] for message in example["messages"]] == ["user", "assistant"]
+            assert all(isinstance(message["content"], str) and message["content"] for message in example["messages"])
+
+
+def test_spider_and_bird_are_read_back(corpus: Version, tmp_path: Path) -> None:
+    wanted = sorted(corpus.examples().select("sql").collect()["sql"])
+    spider, bird = exported(corpus, "spider", tmp_path), exported(corpus, "bird", tmp_path)
+    assert sorted(pair.sql for pair in load_pairs(spider).pairs) == wanted
+    parts = [load_pairs(folder).pairs for folder in sorted(bird.iterdir())]
+    assert sorted(pair.sql for pairs in parts for pair in pairs) == wanted
+    golds = [line.split("\t") for line in (spider / "train_gold.sql").read_text(encoding="utf-8").splitlines()]
+    asked = json.loads((spider / "train_spider.json").read_text(encoding="utf-8"))
+    assert golds == [[row["query"], row["db_id"]] for row in asked]
+    (entry,) = json.loads((spider / "tables.json").read_text(encoding="utf-8"))
+    named = [entry["column_names_original"][place][1] for place in entry["primary_keys"]]
+    assert sorted(named) == ["lesson_id", "school_id", "teacher_id"]
+    found = agro_data.evaluate(spider / "train_gold.sql", spider / "database", gold=spider / "train_spider.json")
+    assert all(verdict.score == 1.0 for verdict in found.verdicts)
+
+
+def test_the_grader_of_an_export_tells_right_from_wrong(corpus: Version, tmp_path: Path) -> None:
+    folder = exported(corpus, "grpo", tmp_path)
+    rows = pl.read_parquet(folder / "data" / "train.parquet").to_dicts()
+    grader = Grader(folder)
+    try:
+        assert {grade.score for grade in grader.grades([row["sql"] for row in rows], rows)} == {1.0}
+        assert grader.score("<think>so</think><solution>SELECT 1</solution>", rows[0]) == 0.0
+        columns: dict[str, Any] = {name: [row[name] for row in rows[:2]] for name in rows[0]}
+        said = [[{"role": "assistant", "content": row["sql"]}] for row in rows[:2]]
+        assert grader.reward(said, trainer_state=None, **columns) == [1.0, 1.0]
+    finally:
+        grader.close()
+
+
+def test_preferred_is_right_and_the_other_is_not(corpus: Version, tmp_path: Path) -> None:
+    pairs = pl.read_parquet(sorted((exported(corpus, "preference", tmp_path) / "data").glob("*.parquet")))
+    rows = pl.read_parquet(exported(corpus, "grpo", tmp_path) / "data" / "*.parquet")
+    held = pairs.select("example_id", "chosen", "rejected", "witness").join(rows, on="example_id").to_dicts()
+    grader = Grader(tmp_path / "grpo")
+    try:
+        right = grader.grades([row["chosen"][-1]["content"] for row in held], held)
+        wrong = grader.grades([row["rejected"][-1]["content"] for row in held], held)
+    finally:
+        grader.close()
+    assert {grade.score for grade in right} == {1.0}
+    assert {grade.score for grade in wrong} == {0.0}
+    assert all(row["witness"] for row in held)
+
+
+def test_verl_fields_and_its_reward(corpus: Version, tmp_path: Path) -> None:
+    folder = exported(corpus, "verl", tmp_path)
+    row = pl.read_parquet(folder / "train.parquet").row(0, named=True)
+    assert set(row) == {"data_source", "prompt", "ability", "reward_model", "extra_info"}
+    assert row["reward_model"]["style"] == "rule"
+    scope: dict[str, Any] = {"__file__": str(folder / "reward.py")}
+    exec((folder / "reward.py").read_text(encoding="utf-8"), scope)
+    gold = row["reward_model"]["ground_truth"]
+    try:
+        assert scope["compute_score"](row["data_source"], gold, gold, row["extra_info"]) == 1.0
+        assert scope["compute_score"](row["data_source"], "SELECT 1", gold, row["extra_info"]) == 0.0
+    finally:
+        scope["GRADER"].close()
+
+
+def test_what_cannot_be_written_is_said(corpus: Version, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    with pytest.raises(ExportError, match="is there already"):
+        agro_data.export(corpus, "sft", tmp_path / "there")
+    with pytest.raises(ExportError, match="use one of sft"):
+        agro_data.export(corpus, "csv", tmp_path / "other")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ExportError, match="unchanged"):
+        agro_data.export(corpus, "sft", tmp_path / "other", databases=tmp_path / "empty")
+    assert [path.name for path in tmp_path.iterdir() if "other" in path.name] == []
