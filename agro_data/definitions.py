@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from agro_data.defs.assets import ASSETS
+from agro_data.defs.assets import ASSETS, published_corpus
 from agro_data.defs.checks import CHECKS
 from agro_data.defs.jobs import JOBS
 from agro_data.defs.place import Place
@@ -13,7 +13,7 @@ from agro_data.defs.place import Place
 def definitions() -> dg.Definitions:
     """Assets, checks, the job and the place they work in."""
     return dg.Definitions(
-        assets=ASSETS,
+        assets=[*ASSETS, published_corpus],  # the last one by its own job alone
         asset_checks=CHECKS,
         jobs=JOBS,
         resources={"place": Place()},

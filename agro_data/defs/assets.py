@@ -15,7 +15,10 @@ from agro_data.defs.place import Place
 from agro_data.pipeline import open_work, prepare, run_stage, write_corpus
 from agro_data.populate.samples import build_samples
 from agro_data.progress import Lines
+from agro_data.publish.hub import NotPublished
+from agro_data.publish.publishing import publish_version
 from agro_data.publish.read import open_version
+from agro_data.publish.release import Declaration
 from agro_data.publish.report import render_report
 from agro_data.work import write_text
 
@@ -135,6 +138,46 @@ def corpus_report(corpus: str, place: Place) -> Result:
     page = place.reports / f"{version.path.parent.name}-{version.path.name}.html"
     write_text(page, render_report(version))
     return dg.MaterializeResult(value=str(page), metadata={"report": dg.MetadataValue.path(str(page))})
+
+
+class PublicationConfig(dg.Config):
+    """What only a person can say. Nothing is published without a repository and licences."""
+
+    version: str = Field("", description="A version's folder. Empty: the one that the corpus asset made last.")
+    repo_id: str = Field("", description="ORG/NAME on the Hugging Face Hub; private when it is created.")
+    license: str = Field("", description="Licence of the rows, such as cc-by-sa-4.0.")
+    source_licenses: dict[str, str] = Field(
+        {}, description="Licence of each source database by its id; '*' stands for all others."
+    )
+    share: list[str] = Field([], description="Databases whose instances may be published; '*' for all.")
+    personal_data: str = Field("refuse", description="Where some is found: refuse, drop or keep.")
+    databases: str = Field("", description="The source databases. Empty: where the build found them.")
+    public: bool = Field(False, description="A repository that is created is public.")
+    dry_run: bool = Field(False, description="Check, make and show all; send nothing.")
+
+
+@dg.asset(group_name="publishing", owners=[OWNER], kinds={"huggingface"})
+def published_corpus(context: dg.AssetExecutionContext, config: PublicationConfig, corpus: str) -> dg.MaterializeResult:  # type: ignore[type-arg]
+    """The version on the Hugging Face Hub: one commit and a tag. The token is read from HF_TOKEN."""
+    declared = Declaration(
+        license=config.license.lower(),
+        source_licenses=config.source_licenses,
+        share=frozenset(config.share),
+        personal_data=config.personal_data,  # type: ignore[arg-type]
+    )
+    version = open_version(Path(config.version or corpus))
+    try:
+        made = publish_version(
+            version,
+            config.repo_id,
+            declared,
+            databases=Path(config.databases) if config.databases else None,
+            private=not config.public,
+            dry_run=config.dry_run,
+        )
+    except (ConfigError, NotPublished) as error:
+        raise dg.Failure(description=str(error), allow_retries=False) from error
+    return dg.MaterializeResult(metadata=metadata.of_publication(made))
 
 
 ASSETS = [

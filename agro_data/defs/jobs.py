@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from agro_data.defs.assets import ASSETS
+from agro_data.defs.assets import ASSETS, published_corpus
 
 build_corpus = dg.define_asset_job(
     "build_corpus",
@@ -15,4 +15,12 @@ build_corpus = dg.define_asset_job(
     config={"loggers": {"console": {"config": {"log_level": "INFO"}}}},
 )
 
-JOBS = [build_corpus]
+publish_corpus = dg.define_asset_job(
+    "publish_corpus",
+    selection=dg.AssetSelection.assets(published_corpus),
+    description="The newest corpus version on the Hugging Face Hub; builds nothing.",
+    executor_def=dg.in_process_executor,
+    config={"loggers": {"console": {"config": {"log_level": "INFO"}}}},
+)
+
+JOBS = [build_corpus, publish_corpus]

@@ -19,6 +19,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.publish import plots
 from agro_data.publish.card import COLUMNS
 from agro_data.publish.layout import flatten, sample_indices
+from agro_data.publish.publishing import Publication
 from agro_data.publish.read import Version
 from agro_data.publish.summary import funnel_stages
 from agro_data.records import EXAMPLE
@@ -111,6 +112,23 @@ def of_version(version: Version, context: Context) -> dict[str, Any]:
         "plot: diversity map": image("diversity map", diversity_map(context)),
         "sample": sample(examples, ("db_id", "split", "hardness", "question", "sql"), ROWS),
         "all counts": dg.MetadataValue.json(counts),
+    }
+
+
+def of_publication(made: Publication) -> dict[str, Any]:
+    """Where a version was published, the checks before, and its card."""
+    files = made.manifest["files"]
+    where = (
+        {"hub": dg.MetadataValue.url(made.published.url)} if made.published else {"hub": "dry run: nothing was sent"}
+    )
+    return {
+        **where,
+        "dagster/row_count": made.manifest["counts"]["examples"],
+        "version": made.manifest["version"],
+        "files": len(files),
+        "megabytes": round(sum(file["bytes"] for file in files.values()) / 1e6, 1),
+        "checks": table([{"check": one["name"], "found": one["says"]} for one in made.manifest["checks"]]),
+        "card": dg.MetadataValue.md(made.card.split("---", 2)[-1]),
     }
 
 

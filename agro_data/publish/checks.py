@@ -1,0 +1,135 @@
+"""What must hold before a version is published: each check looks at what is stored, not at what a build said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from agro_data.databases.types import Database
+from agro_data.diversity.splits import leaks
+from agro_data.publish.read import Version
+from agro_data.records import EXAMPLE
+from agro_data.verify.replay import replay, replay_instances
+
+REPLAYED = 200
+NAMED = 3  # offenders that a check names
+
+
+@dataclass(frozen=True)
+class Check:
+    """`says` is what was found, in words; `offenders` are named in it."""
+
+    name: str
+    passed: bool
+    says: str
+
+
+def check_version(version: Version, databases: Sequence[Database]) -> list[Check]:
+    """All checks of `version`; `databases` are its sources (`sources_of`), on which stored SQL runs again.
+
+    When its files are damaged only that is said: the other checks read them.
+    """
+    whole = files_are_whole(version)
+    if not whole.passed:
+        return [whole]
+    examples = version.examples().collect()
+    return [
+        whole,
+        columns_are_the_contracts(version),
+        questions_are_unambiguous(examples),
+        splits_do_not_leak(examples, str(version.manifest.get("split", {}).get("method", "skeleton"))),
+        mutants_are_told_apart(version, examples),
+        certificates_hold(version, examples),
+        digests_replay(version, examples, databases),
+    ]
+
+
+def files_are_whole(version: Version) -> Check:
+    """Files have the hashes of the manifest."""
+    changed = version.verify_hashes()
+    return _check("files_are_whole", changed, f"{len(version.manifest['files']):,} files, {len(changed):,} changed")
+
+
+def columns_are_the_contracts(version: Version) -> Check:
+    """Every column of an example is there with its type."""
+    schema = version.examples().collect_schema()
+    wrong = [name for name, kind in EXAMPLE.items() if schema.get(name) != kind]
+    return _check("columns_are_the_contracts", wrong, f"{len(EXAMPLE)} columns, {len(wrong)} of another type")
+
+
+def questions_are_unambiguous(examples: pl.DataFrame) -> Check:
+    """No two SQL of a database share a question with the same evidence."""
+    keys = ("db_id", "question", "evidence")
+    shared = examples.group_by(keys, maintain_order=True).agg(pl.col("sql").n_unique()).filter(pl.col("sql") > 1)
+    found = shared["question"].to_list()
+    return _check("questions_are_unambiguous", found, f"{examples.height:,} questions, {len(found):,} with two SQL")
+
+
+def splits_do_not_leak(examples: pl.DataFrame, method: str) -> Check:
+    """No database stands in two splits, or, where the split is by skeleton, no skeleton, question or literals."""
+    if method == "database":
+        places = examples.group_by("db_id", maintain_order=True).agg(pl.col("split").n_unique())
+        found = places.filter(pl.col("split") > 1)["db_id"].to_list()
+    else:
+        found = [f"{kind} {key!r}" for kind, key, _ in leaks(examples).rows()]
+    return _check("splits_do_not_leak", found, f"split by {method}, {len(found):,} leaks")
+
+
+def mutants_are_told_apart(version: Version, examples: pl.DataFrame) -> Check:
+    """Every example has the kill rate that the build asked for; without certificates there is nothing to hold."""
+    config = version.manifest["config"]
+    if not config.get("certify", True):
+        return Check("mutants_are_told_apart", True, "no certificates were asked for (certify is off)")
+    least = float(config.get("min_kill_rate", 0.0))
+    to_kill = pl.col("mutants_total") - pl.col("mutants_equivalent")
+    weak = examples.filter((to_kill > 0) & (pl.col("mutants_killed") < least * to_kill - 1e-9))["example_id"].to_list()
+    return _check("mutants_are_told_apart", weak, f"{len(weak):,} of {examples.height:,} examples below {least:.0%}")
+
+
+def certificates_hold(version: Version, examples: pl.DataFrame) -> Check:
+    """A sample of stored SQL gives, on each instance it names, the digest of the index."""
+    columns = ("example_id", "db_id", "dialect", "sql", "order_matters", "instances")
+    sample = examples.select(columns).sample(min(REPLAYED, examples.height), seed=0)
+    golds = sample.join(version.instances().drop("db_id").collect(), on="example_id", how="inner")
+    named = int(sample["instances"].list.len().sum())
+    differing = replay_instances(golds, version.path / "instances") if golds.height else []
+    if golds.height != named:
+        differing = [*differing, f"an index with {golds.height:,} of {named:,} files"]
+    return _check("certificates_hold", differing, f"{named:,} answers on instances of {sample.height:,} examples")
+
+
+def digests_replay(version: Version, examples: pl.DataFrame, databases: Sequence[Database]) -> Check:
+    """A sample of stored SQL gives its stored digest when run on its source again."""
+    name = "digests_replay"
+    if version.manifest["config"].get("values") == "synthetic":
+        return Check(name, True, "the sources are surrogates, which no version keeps: see certificates_hold")
+    sample = examples.sample(min(REPLAYED, examples.height), seed=0)
+    absent = sorted(set(sample["db_id"]) - {database.db_id for database in databases})
+    if absent:
+        return Check(
+            name,
+            False,
+            f"{len(absent):,} source databases are not at hand with the content of the build, such as {absent[0]}: "
+            "say where they are with --databases",
+        )
+    differing = replay(sample, databases)
+    return _check(name, differing, f"{sample.height:,} stored SQL run again, {len(differing):,} gave another digest")
+
+
+def sources_of(version: Version, folder: Path | None) -> list[Database]:
+    """The databases of `version` below `folder`, told by content; those that are not there are left out."""
+    from agro_data.databases.catalog import find_databases  # noqa: PLC0415 (opens files; not for those who only check)
+
+    if folder is None or not folder.exists():
+        return []
+    wanted = {entry["db_id"]: entry["content_hash"] for entry in version.manifest["databases"]}
+    found = find_databases(folder).databases
+    return [database for database in found if wanted.get(database.db_id) == database.content_hash]
+
+
+def _check(name: str, offenders: Sequence[object], says: str) -> Check:
+    named = f"; for instance {', '.join(map(str, offenders[:NAMED]))}" if offenders else ""
+    return Check(name, not offenders, f"{says}{named}")

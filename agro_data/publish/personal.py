@@ -1,0 +1,176 @@
+"""Personal data in what is about to be published: numbers and addresses that lead to a person, wherever they stand.
+
+Phone numbers are found by `phonenumbers` (Google's libphonenumber: formats and number plans of every country), account,
+card and social security numbers by `python-stdnum` (lengths and check digits), mail addresses by their form. Both
+libraries work offline and give the same answer everywhere. Names of people are not looked for: that needs a model, and
+names are what half of all databases are about; the card says so.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+MAIL = re.compile(r"[\w.%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}\b")
+RESERVED = re.compile(r"@(?:.*\.)?(?:example(?:\.(?:com|net|org))?|test|invalid|localhost)$", re.IGNORECASE)  # RFC 2606
+IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
+CARD = re.compile(r"\b[2-6]\d{3}(?:([ -]?)\d{4})(?:\1\d{4})(?:\1\d{1,7})\b")
+SSN = re.compile(r"\b\d{3}-\d{2}-\d{4}\b")
+PHONE = re.compile(r"(?:\+|\b00|\()?\d[\d ().\-/]{5,}\d")  # cheap: what has no such run holds no phone number
+PHONE_SIGN = re.compile(r"[+()]|\d[ .\-/]\d")  # bare digits are ids and amounts more often than phone numbers
+REGIONS = ("US", "GB", "DE", "FR", "IN", "BR")  # whose national forms are known without a country code
+DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}")
+KINDS = {
+    "email": "mail address",
+    "phone": "phone number",
+    "iban": "bank account (IBAN)",
+    "card": "payment card",
+    "ssn": "US social security number",
+}
+TEXT_FILES = (".md", ".json", ".html")
+PACKED = re.compile(r"H4sI[A-Za-z0-9+/]{16,}={0,2}")  # gzip in base64, which pages carry rows in (`pages.packed`)
+PIECE = 500  # rows of a table that are held at once
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something in `text[start:end]` of the kind `kind` (a key of `KINDS`)."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def find(text: str) -> list[Finding]:
+    """What of `KINDS` stands in `text`, in order; no part of it counts twice."""
+    found: list[Finding] = []
+    for finding in _all(text):
+        if not any(finding.start < other.end and other.start < finding.end for other in found):
+            found.append(finding)
+    return sorted(found, key=lambda one: (one.start, one.end))
+
+
+def _all(text: str) -> Iterator[Finding]:
+    if "@" in text:
+        yield from (Finding("email", m.start(), m.end()) for m in MAIL.finditer(text) if not RESERVED.search(m.group()))
+    if not any(character.isdigit() for character in text):
+        return
+    from stdnum import iban, luhn  # noqa: PLC0415 (only for who publishes)
+    from stdnum.us import ssn  # noqa: PLC0415
+
+    yield from (Finding("iban", m.start(), m.end()) for m in IBAN.finditer(text) if iban.is_valid(m.group()))
+    yield from (
+        Finding("card", m.start(), m.end())
+        for m in CARD.finditer(text)
+        if luhn.is_valid(re.sub(r"[ -]", "", m.group())) and 13 <= len(re.sub(r"[ -]", "", m.group())) <= 19
+    )
+    yield from (Finding("ssn", m.start(), m.end()) for m in SSN.finditer(text) if ssn.is_valid(m.group()))
+    yield from _phones(text)
+
+
+def _phones(text: str) -> Iterator[Finding]:
+    """Numbers that a number plan knows as valid and that are written as phone numbers are."""
+    if not any(PHONE_SIGN.search(run.group()) for run in PHONE.finditer(text)):
+        return
+    from phonenumbers import Leniency, PhoneNumberMatcher  # noqa: PLC0415
+
+    seen: set[tuple[int, int]] = set()
+    for region in REGIONS:
+        for match in PhoneNumberMatcher(text, region, leniency=Leniency.VALID):
+            written = match.raw_string
+            if (match.start, match.end) in seen or not PHONE_SIGN.search(written) or DATE.search(written):
+                continue
+            seen.add((match.start, match.end))
+            yield Finding("phone", match.start, match.end)
+
+
+def kinds_in(texts: Iterable[str]) -> Counter[str]:
+    """How many findings of each kind are in `texts`."""
+    return Counter(finding.kind for text in texts for finding in find(text))
+
+
+def personal_rows(frame: pl.DataFrame) -> pl.Series:
+    """For each row of `frame` whether any of its texts, nested ones included, holds personal data (Boolean)."""
+    known: dict[str, bool] = {}
+
+    def holds(text: str) -> bool:
+        if text not in known:
+            known[text] = bool(find(text))
+        return known[text]
+
+    return pl.Series("personal", [any(map(holds, _texts(row))) for row in frame.iter_rows()], dtype=pl.Boolean)
+
+
+def scan_files(folder: Path, names: Iterable[str]) -> dict[str, dict[str, int]]:
+    """Findings in the files `names` of `folder`, by file and kind; files without any are left out.
+
+    Reads Parquet, SQLite, DuckDB and text. Raises `ValueError` for a file of which it cannot tell what it holds:
+    what is not looked at is not published.
+    """
+    found = {name: dict(sorted(kinds_in(_contents(folder / name)).items())) for name in names}
+    return {name: kinds for name, kinds in found.items() if kinds}
+
+
+def _contents(path: Path) -> Iterator[str]:
+    """Every different text of a file."""
+    if path.suffix in TEXT_FILES:
+        text = path.read_text(encoding="utf-8")
+        yield PACKED.sub("", text)
+        for blob in PACKED.findall(text):
+            yield gzip.decompress(base64.b64decode(blob)).decode("utf-8")
+    elif path.suffix == ".parquet":
+        yield from dict.fromkeys(text for row in pl.read_parquet(path).iter_rows() for text in _texts(row))
+    elif path.suffix == ".sqlite":
+        yield from _sqlite(path)
+    elif path.suffix == ".duckdb":
+        yield from _duckdb(path)
+    else:
+        raise ValueError(f"{path}: cannot be looked through for personal data, so it is not published")
+
+
+def _sqlite(path: Path) -> Iterator[str]:
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
+        for (table,) in tables:
+            quoted = '"' + table.replace('"', '""') + '"'
+            yield from _distinct(connection.execute(f"SELECT * FROM {quoted}"))
+
+
+def _duckdb(path: Path) -> Iterator[str]:
+    import duckdb  # noqa: PLC0415
+
+    with duckdb.connect(str(path), read_only=True) as connection:
+        tables = connection.execute(
+            "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal ORDER BY 1, 2"
+        ).fetchall()
+        for name in tables:
+            quoted = ".".join('"' + part.replace('"', '""') + '"' for part in name)
+            yield from _distinct(connection.execute(f"SELECT * FROM {quoted}"))
+
+
+def _distinct(cursor: object) -> Iterator[str]:
+    """The texts of a cursor's rows, each once a piece."""
+    while rows := cursor.fetchmany(PIECE):  # type: ignore[attr-defined]
+        yield from dict.fromkeys(text for row in rows for text in _texts(row))
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, bytes):
+        yield value.decode("utf-8", "replace")
+    elif isinstance(value, dict):
+        yield from _texts(tuple(value.values()))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _texts(part)

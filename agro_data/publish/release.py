@@ -1,0 +1,248 @@
+"""The folder that is published: a version's rows in the form the Hub shows, without what may not leave the house.
+
+The version itself never changes. A release is made from it and from what a person declares: the licence of the rows,
+the licence of every source database, whose instances may be shared, and what is done with personal data. The same
+version and declaration give the same bytes, so that an interrupted publication is continued by making it again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from typing import Any, Literal
+
+import polars as pl
+
+from agro_data.config import ConfigError
+from agro_data.databases.types import Database
+from agro_data.fingerprint import file_hash
+from agro_data.publish.checks import Check
+from agro_data.publish.hub_card import PLOTS, render_hub_card
+from agro_data.publish.parquet import write_parquet
+from agro_data.publish.personal import personal_rows, scan_files
+from agro_data.publish.read import Version
+from agro_data.publish.report import render_report
+from agro_data.publish.schema import schema_texts
+from agro_data.publish.summary import SPLITS, summarise
+from agro_data.records import EXAMPLE
+
+PersonalData = Literal["refuse", "drop", "keep"]
+
+LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]{1,63}")
+EVERY = "*"  # stands for all databases in a declaration
+SMALL = ("question", "sql", "schema", "db_id", "hardness", "evidence", "example_id")
+SHARD = 10_000  # rows of one file
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What only a person can say. `source_licenses` maps a `db_id` (or `EVERY`) to a licence, `share` names the
+    databases whose instances, which hold values of the source, may be published.
+
+    A licence is written as the Hub's: `apache-2.0`, `cc-by-sa-4.0`, or `other`.
+    """
+
+    license: str = ""
+    source_licenses: Mapping[str, str] = field(default_factory=dict)
+    share: frozenset[str] = frozenset()
+    personal_data: PersonalData = "refuse"
+
+    def licenses_of(self, db_ids: Sequence[str]) -> dict[str, str]:
+        """The licence of each source. Raises `ConfigError` for anything that is not declared, or names nothing."""
+        if not self.license:
+            raise ConfigError("no licence: say under which one the rows are published, such as --license cc-by-sa-4.0")
+        for license_ in (self.license, *self.source_licenses.values()):
+            if not LICENSE.fullmatch(license_):
+                raise ConfigError(f"licence {license_!r}: write it as the Hub does, such as apache-2.0 or cc-by-sa-4.0")
+        unknown = sorted((set(self.source_licenses) | self.share) - set(db_ids) - {EVERY})
+        if unknown:
+            raise ConfigError(f"{unknown[0]}: there is no such database in this version ({len(unknown)} such names)")
+        found = {db_id: self.source_licenses.get(db_id, self.source_licenses.get(EVERY, "")) for db_id in db_ids}
+        silent = [db_id for db_id, license_ in found.items() if not license_]
+        if silent:
+            raise ConfigError(
+                f"no licence is declared for {len(silent):,} of {len(db_ids):,} source databases, such as {silent[0]}: "
+                f"--source-license {silent[0]}=LICENSE, or --source-license LICENSE where all have the same"
+            )
+        return found
+
+    def shares(self, db_id: str) -> bool:
+        """Whether the instances of this database may be published."""
+        return db_id in self.share or EVERY in self.share
+
+
+def make_release(
+    version: Version,
+    folder: Path,
+    declared: Declaration,
+    checks: Sequence[Check],
+    databases: Sequence[Database] = (),
+) -> dict[str, Any]:
+    """Fill the empty folder `folder` with what is published of `version`; return the manifest that it holds.
+
+    `databases` are the sources, as far as they are at hand: their schemas are published beside the questions.
+    Raises `ConfigError` when something was not declared, a check did not pass, or personal data is found and
+    `declared.personal_data` is `refuse`.
+    """
+    failed = [check for check in checks if not check.passed]
+    if failed or not checks:
+        reasons = "; ".join(f"{check.name}: {check.says}" for check in failed) or "no check was made"
+        raise ConfigError(f"{version.name}: only a version whose checks all passed is published. {reasons}")
+    sources = [str(entry["db_id"]) for entry in version.manifest["databases"]]
+    licenses = declared.licenses_of(sources)
+    examples = version.examples().sort("example_id").collect()
+    rejected = version.rejected().collect()
+    dropped = {"examples": 0, "rejected": 0, "instances": 0}
+    if declared.personal_data == "drop":
+        examples, dropped["examples"] = _without(examples)
+        rejected, dropped["rejected"] = _without(rejected)
+        if examples.is_empty():
+            raise ConfigError(f"{version.name}: every example holds personal data; nothing is left to publish")
+    _write_rows(folder, examples, rejected, schema_texts(version, databases))
+    dropped["instances"] = _copy_instances(version, folder, declared, examples)
+    manifest = _manifest(version, declared, licenses, checks, examples, rejected)
+    shown = _Shown(version.path, manifest, examples)
+    (folder / "report.html").write_text(render_report(shown), encoding="utf-8")
+    found = scan_files(folder, sorted(_names(folder)))
+    manifest["personal_data"] = {"policy": declared.personal_data, "found": found, "dropped": dropped}
+    if found and declared.personal_data != "keep":
+        raise ConfigError(_personal(version, found, declared.personal_data))
+    (folder / "README.md").write_text(render_hub_card(manifest, examples, _draw(shown, folder)), encoding="utf-8")
+    manifest["files"] = {
+        name: {"bytes": (folder / name).stat().st_size, "sha256": file_hash(folder / name)}
+        for name in sorted(_names(folder))
+    }
+    text = json.dumps(manifest, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    (folder / "manifest.json").write_text(text, encoding="utf-8")
+    late = scan_files(folder, ["README.md", "manifest.json"])
+    if late and declared.personal_data != "keep":
+        raise ConfigError(_personal(version, late, declared.personal_data))
+    return manifest
+
+
+@dataclass(frozen=True)
+class _Shown(Version):
+    """The version as far as it is published, for the report."""
+
+    published: dict[str, Any]
+    rows: pl.DataFrame
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        return self.published
+
+    def examples(self, split: str | None = None) -> pl.LazyFrame:
+        return self.rows.lazy() if split is None else self.rows.lazy().filter(pl.col("split") == split)
+
+
+def _without(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """The rows without personal data, and how many had some."""
+    kept = frame.filter(~personal_rows(frame))
+    return kept, frame.height - kept.height
+
+
+def _write_rows(folder: Path, examples: pl.DataFrame, rejected: pl.DataFrame, schemas: Mapping[str, str]) -> None:
+    """`data/`: what most people train with; `certificate/`: the whole rows; `rejected/`: what was dropped and why."""
+    schema = pl.col("db_id").replace_strict(schemas, default=None, return_dtype=pl.String).alias("schema")
+    for split in SPLITS:
+        rows = examples.filter(pl.col("split") == split)
+        if rows.height:  # `load_dataset` cannot build a split without rows
+            _write(rows.with_columns(schema).select(SMALL), folder / "data", split)
+            _write(rows.select(list(EXAMPLE)), folder / "certificate", split)
+    _write(rejected, folder / "rejected", "rejected")
+
+
+def _write(frame: pl.DataFrame, folder: Path, stem: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    total = max(1, -(-frame.height // SHARD))
+    for number in range(total):
+        write_parquet(frame.slice(number * SHARD, SHARD), folder / f"{stem}-{number:05d}-of-{total:05d}.parquet")
+
+
+def _copy_instances(version: Version, folder: Path, declared: Declaration, examples: pl.DataFrame) -> int:
+    """Copy the instances that may be shared, with their index and mutants; return how many personal data kept back."""
+    target = folder / "instances"
+    target.mkdir()
+    index = version.instances().collect().join(examples.select("example_id"), on="example_id", how="semi")
+    shared = sorted({str(file) for db_id, file in index.select("db_id", "file").iter_rows() if declared.shares(db_id)})
+    for name in shared:
+        (target / name).parent.mkdir(exist_ok=True)
+        shutil.copyfile(version.path / "instances" / name, target / name)
+    kept_back: set[str] = set()
+    if declared.personal_data == "drop":
+        kept_back = set(scan_files(target, shared))
+        for name in kept_back:
+            (target / name).unlink()
+    kept = index.filter(pl.col("file").is_in(sorted(set(shared) - kept_back)))
+    write_parquet(kept.sort(kept.columns), target / "index.parquet")
+    mutants = pl.read_parquet(version.path / "instances" / "mutants.parquet")
+    of_shown = mutants.join(examples.select("example_id"), on="example_id", how="semi", maintain_order="left")
+    if declared.personal_data == "drop":
+        of_shown, _ = _without(of_shown)
+    write_parquet(of_shown, target / "mutants.parquet")
+    return len(kept_back)
+
+
+def _manifest(
+    version: Version,
+    declared: Declaration,
+    licenses: Mapping[str, str],
+    checks: Sequence[Check],
+    examples: pl.DataFrame,
+    rejected: pl.DataFrame,
+) -> dict[str, Any]:
+    """The version's manifest as it is published: with what was declared, without places on the machine of the build."""
+    given = dict(version.manifest)
+    config = dict(given["config"])
+    config["databases"] = PurePath(str(config.get("databases", ""))).name
+    for key in ("exclude", "query_log"):
+        named = config.get(key) or []
+        config[key] = [PurePath(one).name for one in named] if isinstance(named, list | tuple) else PurePath(named).name
+    sources = [
+        entry | {"license": licenses[entry["db_id"]], "shareable": declared.shares(entry["db_id"])}
+        for entry in given["databases"]
+    ]
+    return given | {
+        "config": config,
+        "databases": sources,
+        "problems": [],  # they name files of the machine
+        "license": declared.license,
+        "checks": [{"name": check.name, "passed": check.passed, "says": check.says} for check in checks],
+        "counts": given["counts"] | summarise(examples, rejected),
+        "built": {"files": len(given["files"]), "examples": given["counts"]["examples"]},
+    }
+
+
+def _draw(shown: Version, folder: Path) -> dict[str, str]:
+    """Draw the plots of the card; return their paths by title. They show counts and names, no row."""
+    from agro_data.publish import plots  # noqa: PLC0415 (loads matplotlib)
+
+    (folder / PLOTS).mkdir()
+    paths: dict[str, str] = {}
+    for name, png in plots.of_version(shown).items():
+        path = f"{PLOTS}/{name}.png"
+        (folder / path).write_bytes(png)
+        paths[name.replace("_", " ").capitalize()] = path
+    return paths
+
+
+def _names(folder: Path) -> list[str]:
+    return [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+
+
+def _personal(version: Version, found: Mapping[str, Mapping[str, int]], policy: PersonalData) -> str:
+    totals: dict[str, int] = {}
+    for kinds in found.values():
+        for kind, count in kinds.items():
+            totals[kind] = totals.get(kind, 0) + count
+    said = ", ".join(f"{count:,} {kind}" for kind, count in sorted(totals.items()))
+    remedy = (
+        "Look at them; then --personal-data drop leaves out the rows and instances that hold some, keep publishes them"
+        if policy == "refuse"
+        else "It stands in what is no row; build again without its source"
+    )
+    return f"{version.name}: personal data in {len(found):,} files ({said}), first in {next(iter(found))}. {remedy}"

@@ -1,0 +1,191 @@
+"""A built version, published: what is on the Hub, what is not, and what `datasets` reads there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import huggingface_hub.constants
+import polars as pl
+import publish_samples as samples
+import pytest
+import yaml
+from hub_server import TOKEN, Hub, running
+from hypothesis import given
+from hypothesis import strategies as st
+from making import make_school
+from test_hub import NAME, load_from
+
+from agro_data import build
+from agro_data.config import BuildConfig, ConfigError, RunConfig
+from agro_data.publish.checks import Check, check_version, sources_of
+from agro_data.publish.personal import find, personal_rows
+from agro_data.publish.publishing import publish_version
+from agro_data.publish.read import Version, open_version
+from agro_data.publish.release import EVERY, Declaration, make_release
+from agro_data.publish.retention import published
+from agro_data.publish.version import write_version
+
+LICENSED = Declaration(license="cc-by-4.0", source_licenses={EVERY: "cc0-1.0"}, share=frozenset({EVERY}))
+PASSED = [Check("all", True, "made for a test")]
+
+
+@pytest.fixture(scope="module")
+def school(tmp_path_factory: pytest.TempPathFactory) -> Version:
+    place = tmp_path_factory.mktemp("school")
+    make_school(place / "school.sqlite")
+    config = BuildConfig(databases=str(place / "school.sqlite"), name="school", size=30, embedding_model="structural")
+    return build(config=config, run=RunConfig(out=place / "out", cache=place / "cache", workers=1)).version
+
+
+def written(root: Path, questions: str = "") -> Version:
+    """A version of made-up rows, one of which may say something personal."""
+    examples = samples.examples(30)
+    if questions:
+        examples = examples.with_columns(
+            question=pl.when(pl.col("seed") == 3).then(pl.lit(questions)).otherwise(pl.col("question"))
+        )
+    path = write_version(
+        root,
+        "shop",
+        fingerprint="a" * 64,
+        examples=examples,
+        rejected=samples.rejected(7),
+        manifest=samples.manifest(),
+    )
+    return open_version(path)
+
+
+def test_a_version_is_checked_published_and_read_back(
+    school: Version, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_DISABLE_XET", True)
+    with running(Hub()) as hub:
+        environment = {"HF_TOKEN": TOKEN, "HF_ENDPOINT": hub.url}
+        made = publish_version(school, NAME, LICENSED, environment=environment)
+        assert made.published is not None
+        assert made.published.new
+        assert not publish_version(school, NAME, LICENSED, environment=environment).published.new  # type: ignore[union-attr]
+        told = load_from(hub, school.name, tmp_path)
+    assert told["columns"] == ["question", "sql", "schema", "db_id", "hardness", "evidence", "example_id"]
+    assert told["rows"] == {k: v for k, v in school.manifest["counts"]["splits"].items() if v}
+    assert set(school.examples().collect_schema()) == set(told["certificate"])  # type: ignore[call-overload]
+    assert 'CREATE TABLE "lesson"' in told["row"]["schema"]  # type: ignore[index]
+    assert published(school.path.parent.parent, "school") == [school.name]
+    assert all(check["passed"] for check in made.manifest["checks"])
+
+
+def test_the_card_says_what_the_manifest_says(school: Version, tmp_path: Path) -> None:
+    manifest = make_release(school, tmp_path, LICENSED, PASSED)
+    card = (tmp_path / "README.md").read_text()
+    head = yaml.safe_load(card.split("---")[1])
+    assert head["license"] == "cc-by-4.0"
+    assert [one["config_name"] for one in head["configs"]] == ["default", "certificate"]
+    assert head["configs"][0]["default"] is True
+    assert f"{manifest['counts']['mutants']['killed']:,} are told apart" in card
+    assert "`cc0-1.0`" in card
+    assert school.fingerprint in card
+    assert "agro build --config manifest.json" in card
+    assert str(school.manifest["config"]["databases"]) not in card + json.dumps(manifest)  # a place of this machine
+    assert "{{" not in card
+    for path in (tmp_path / "plots").iterdir():
+        assert f"plots/{path.name}" in card
+
+
+def test_the_same_declaration_gives_the_same_bytes(school: Version, tmp_path: Path) -> None:
+    manifests: list[dict[str, Any]] = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        manifests.append(make_release(school, tmp_path / name, LICENSED, PASSED))
+    assert manifests[0] == manifests[1]
+
+
+@pytest.mark.parametrize(
+    ("declared", "says"),
+    [
+        (Declaration(source_licenses={EVERY: "mit"}), "no licence"),
+        (Declaration(license="mit"), "no licence is declared for 1 of 1 source databases"),
+        (Declaration(license="MIT licence", source_licenses={EVERY: "mit"}), "write it as the Hub does"),
+        (Declaration(license="mit", source_licenses={EVERY: "mit", "scool": "mit"}), "scool"),
+    ],
+)
+def test_what_is_not_declared_is_asked_for(school: Version, declared: Declaration, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        publish_version(school, NAME, declared, environment={"HF_TOKEN": TOKEN}, dry_run=True)
+
+
+def test_instances_leave_the_house_only_where_that_was_said(school: Version, tmp_path: Path) -> None:
+    silent = Declaration(license="mit", source_licenses={EVERY: "mit"})
+    make_release(school, tmp_path, silent, PASSED)
+    assert not list((tmp_path / "instances").rglob("*.sqlite"))
+    assert pl.read_parquet(tmp_path / "instances" / "index.parquet").is_empty()
+    assert "grading is limited" in (tmp_path / "README.md").read_text()
+
+
+def test_a_version_that_fails_a_check_is_not_published(school: Version, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"digests_replay.*--databases"):
+        publish_version(school, NAME, LICENSED, databases=tmp_path, dry_run=True)
+    assert [check.name for check in check_version(school, sources_of(school, None)) if not check.passed] == [
+        "digests_replay"
+    ]
+    version = written(tmp_path)
+    file = next((version.path / "data").iterdir())
+    file.chmod(0o644)
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    (whole,) = check_version(version, [])
+    assert not whole.passed
+
+
+def test_a_dry_run_needs_no_token_and_sends_nothing(school: Version) -> None:
+    with running(Hub()) as hub:
+        made = publish_version(school, NAME, LICENSED, dry_run=True, environment={"HF_ENDPOINT": hub.url})
+        assert not hub.requests
+    assert made.published is None
+    assert made.card.startswith("---\n")
+
+
+def test_personal_data_is_refused_dropped_or_said(tmp_path: Path) -> None:
+    version = written(tmp_path / "v", "Which singer has the mail address ann.lee@gmail.com?")
+    declared = {"license": "mit", "source_licenses": {EVERY: "mit"}}
+    for policy in ("refuse", "drop", "keep"):
+        (tmp_path / policy).mkdir()
+    with pytest.raises(ConfigError, match=r"1 email|email"):
+        make_release(version, tmp_path / "refuse", Declaration(**declared), PASSED)  # type: ignore[arg-type]
+    dropped = make_release(version, tmp_path / "drop", Declaration(**declared, personal_data="drop"), PASSED)  # type: ignore[arg-type]
+    assert dropped["counts"]["examples"] == 29
+    assert dropped["personal_data"]["found"] == {}
+    kept = make_release(version, tmp_path / "keep", Declaration(**declared, personal_data="keep"), PASSED)  # type: ignore[arg-type]
+    assert "report.html" in kept["personal_data"]["found"]
+    assert "| mail address |" in (tmp_path / "keep" / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("write to ann.lee@gmail.com", ["email"]),
+        ("write to ann@example.com", []),
+        ("call +49 30 901820 today", ["phone"]),
+        ("call (650) 253-0000", ["phone"]),
+        ("account DE89 3704 0044 0532 0130 00", ["iban"]),
+        ("card 4111 1111 1111 1111", ["card"]),
+        ("card 4111 1111 1111 1112", []),
+        ("number 536-90-4399", ["ssn"]),
+        ("born on 2024-01-13, paid 1234567.89", []),
+        ("SELECT COUNT(*) FROM t WHERE year BETWEEN 1990 AND 2010", []),
+        ("id 6502530000", []),
+    ],
+)
+def test_what_leads_to_a_person_is_found(text: str, kinds: list[str]) -> None:
+    assert [finding.kind for finding in find(text)] == kinds
+
+
+@given(st.text(), st.text())
+def test_a_mail_address_is_found_in_any_text(before: str, after: str) -> None:
+    text = f"{before} ann.lee@gmail.com {after}"
+    assert any(text[one.start : one.end].endswith("ann.lee@gmail.com") for one in find(text))
+
+
+def test_nested_texts_are_looked_at() -> None:
+    frame = pl.DataFrame({"steps": [[{"sql": "x = 'ann.lee@gmail.com'"}], [{"sql": "x = 1"}]]})
+    assert personal_rows(frame).to_list() == [True, False]
