@@ -29,6 +29,7 @@ from agro_data.verbs.choosing import chosen_version, whole
 from agro_data.verbs.doctor import doctor_command
 from agro_data.verbs.evaluate import evaluate_command
 from agro_data.verbs.export import export_command
+from agro_data.verbs.publish import publish_command
 from agro_data.verbs.verify import verify_command
 from agro_data.verbs.versions import versions_group
 from agro_data.work import write_text
@@ -246,6 +247,7 @@ def report_command(version_path: Path | None, out: Path, name: str | None, html:
 
 data.add_command(verify_command)
 data.add_command(evaluate_command)
+data.add_command(publish_command)
 data.add_command(export_command)
 data.add_command(doctor_command)
 
