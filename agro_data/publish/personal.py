@@ -23,7 +23,7 @@ import polars as pl
 MAIL = re.compile(r"[\w.%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}\b")
 RESERVED = re.compile(r"@(?:.*\.)?(?:example(?:\.(?:com|net|org))?|test|invalid|localhost)$", re.IGNORECASE)  # RFC 2606
 IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
-CARD = re.compile(r"\b[2-6]\d{3}(?:([ -]?)\d{4})(?:\1\d{4})(?:\1\d{1,7})\b")
+CARD = re.compile(r"(?<![\w.])[2-6]\d{3}(?:([ -]?)\d{4})(?:\1\d{4})(?:\1\d{1,7})\b(?!\.\d)")  # no part of a decimal
 SSN = re.compile(r"\b\d{3}-\d{2}-\d{4}\b")
 PHONE = re.compile(r"(?:\+|\b00|\()?\d[\d ().\-/]{5,}\d")  # cheap: what has no such run holds no phone number
 PHONE_SIGN = re.compile(r"[+()]|\d[ .\-/]\d")  # bare digits are ids and amounts more often than phone numbers

@@ -174,6 +174,7 @@ def test_personal_data_is_refused_dropped_or_said(tmp_path: Path) -> None:
         ("born on 2024-01-13, paid 1234567.89", []),
         ("SELECT COUNT(*) FROM t WHERE year BETWEEN 1990 AND 2010", []),
         ("id 6502530000", []),
+        ("a mean of 0.4111111111111111", []),
     ],
 )
 def test_what_leads_to_a_person_is_found(text: str, kinds: list[str]) -> None:
