@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from agro_data.evaluation.evaluate import Evaluation, evaluate
     from agro_data.evaluation.load import load_pairs, load_predictions
     from agro_data.exports.export import Exported, export
+    from agro_data.pairs.audit import Audit, audit_pairs
     from agro_data.pairs.verify import Verified, verify_pairs
     from agro_data.pipeline import Build, build
     from agro_data.publish.read import Version, open_version
 
 _HOMES = {
+    "Audit": "agro_data.pairs.audit",
     "Build": "agro_data.pipeline",
     "BuildConfig": "agro_data.config",
     "ConfigError": "agro_data.config",
@@ -25,6 +27,7 @@ _HOMES = {
     "RunConfig": "agro_data.config",
     "Verified": "agro_data.pairs.verify",
     "Version": "agro_data.publish.read",
+    "audit_pairs": "agro_data.pairs.audit",
     "build": "agro_data.pipeline",
     "evaluate": "agro_data.evaluation.evaluate",
     "export": "agro_data.exports.export",
@@ -34,6 +37,7 @@ _HOMES = {
     "verify_pairs": "agro_data.pairs.verify",
 }
 __all__ = [
+    "Audit",
     "Build",
     "BuildConfig",
     "ConfigError",
@@ -42,6 +46,7 @@ __all__ = [
     "RunConfig",
     "Verified",
     "Version",
+    "audit_pairs",
     "build",
     "evaluate",
     "export",

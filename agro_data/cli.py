@@ -27,6 +27,7 @@ from agro_data.shown import count_of_rows, end, print_json, show_build, show_est
 from agro_data.terminal import FAILED_SOME, Setting, Verb, Verbs, notes, run, say, screen, show_table, tell
 from agro_data.verbs.choosing import chosen_version, whole
 from agro_data.verbs.doctor import doctor_command
+from agro_data.verbs.audit import audit_command
 from agro_data.verbs.evaluate import evaluate_command
 from agro_data.verbs.export import export_command
 from agro_data.verbs.publish import publish_command
@@ -246,6 +247,7 @@ def report_command(version_path: Path | None, out: Path, name: str | None, html:
 
 
 data.add_command(verify_command)
+data.add_command(audit_command)
 data.add_command(evaluate_command)
 data.add_command(publish_command)
 data.add_command(export_command)

@@ -16,7 +16,7 @@ from typing import Any
 from agro_data.evaluation.rows import BIRD_MARK, LINES, SUFFIXES, Item, LoadProblem, Row, UnreadableInput, read_rows
 
 __all__ = ["LoadProblem", "Loaded", "LoadedPredictions", "Pair", "Prediction", "UnreadableInput"]
-__all__ += ["load_pairs", "load_predictions", "load_questions", "text_of"]
+__all__ += ["field_of", "files_of", "load_pairs", "load_predictions", "load_questions", "text_of"]
 
 QUESTION = (
     *("question", "utterance", "nl", "nl_question", "natural_language_question", "final_utterance"),
@@ -96,7 +96,7 @@ def load_pairs(path: Path | str) -> Loaded:
     place = Path(path).expanduser()
     if not place.exists():
         raise UnreadableInput(f"{path}: no such file or folder")
-    files, notes = ([place], []) if place.is_file() else _files_of(place)
+    files, notes = files_of(place)
     pairs: list[Pair] = []
     problems: list[LoadProblem] = []
     for file in files:
@@ -169,7 +169,10 @@ def load_predictions(path: Path | str, gold: Path | str | None = None) -> Loaded
 # --- pairs -------------------------------------------------------------------------------------------------------
 
 
-def _files_of(folder: Path) -> tuple[list[Path], list[str]]:
+def files_of(folder: Path) -> tuple[list[Path], list[str]]:
+    """The files of a folder in which pairs are looked for, and which were passed over; a file is its own only one."""
+    if folder.is_file():
+        return [folder], []
     data = folder / "data"
     if any(data.glob("*.parquet")):
         return sorted(data.glob("*.parquet")), []
@@ -353,13 +356,18 @@ def _has(fields: Mapping[str, Any], names: Iterable[str]) -> bool:
 
 def text_of(fields: Mapping[str, Any], names: Sequence[str]) -> str:
     """The first field of these names that holds text or a number. Spider has parse trees under `sql`: no text."""
-    folded = _folded(fields)
+    field = field_of(fields, names)
+    return str(fields[field]).strip() if field else ""
+
+
+def field_of(fields: Mapping[str, Any], names: Sequence[str]) -> str:
+    """The field, as it is written there, from which `text_of` reads; "" if there is none."""
+    spelt = {name.lower(): name for name in reversed(list(fields))}
     for name in names:
-        value = folded.get(name)
-        if isinstance(value, str) and value.strip():
-            return value.strip()
-        if isinstance(value, int) and not isinstance(value, bool):
-            return str(value)
+        value = fields[spelt[name]] if name in spelt else None
+        number = isinstance(value, int) and not isinstance(value, bool)
+        if number or (isinstance(value, str) and value.strip()):
+            return spelt[name]
     return ""
 
 

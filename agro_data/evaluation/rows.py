@@ -111,6 +111,11 @@ def _json(path: Path, text: str) -> Iterator[Item]:
             yield from _json_lines(path, text)
             return
         raise UnreadableInput(f"{path}: not JSON: {error}") from error
+    yield from json_rows(path, content)
+
+
+def json_rows(path: Path, content: Any) -> Iterator[Item]:
+    """Rows of a JSON value. The fields of a row that is an object there are that very object."""
     if isinstance(content, dict):
         content = _list_in(content)
     if not isinstance(content, list):

@@ -5,18 +5,21 @@ does each of its parts matter on this data?
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Result
 from agro_data.pairs.finding import Finding, capital
+from agro_data.pairs.mending import linked, renamed, settled
 from agro_data.populate.instances import instance_schema
 from agro_data.populate.schema import Schema as Keys
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.scope import Resolution, leftmost
+from agro_data.sql.parse import SqlRefused, parse_select
+from agro_data.sql.scope import Resolution, Schema, leftmost, resolve
 from agro_data.verify.check import Verdict, verify_statements
 from agro_data.verify.difference import first_difference
 from agro_data.verify.execution import execute, failure
@@ -75,15 +78,30 @@ def examine(
     for sql, verdict in verdicts.items():
         if verdict.names is not None:
             names[sql] = verdict.names
-        found[sql] = list(_findings(verdict, results[sql], names.get(sql)))
+        told = _findings(verdict, results[sql], names.get(sql))
+        found[sql] = [_with_repair(one, sql, names.get(sql), schema, database.dialect) for one in told]
+    keys = instance_schema(profile)
     for sql, resolved in names.items():
         apart = unlinked(resolved)
-        found[sql] += [apart] if apart is not None else []
-    for sql, more in _idle_parts(database, names, results, instance_schema(profile), sandbox).items():
+        found[sql] += [] if apart is None else [replace(apart, mended=linked(resolved, keys, database.dialect))]
+    for sql, more in _idle_parts(database, names, results, keys, sandbox).items():
         found[sql] += more
     _add_witnesses(database, shuffled, found, sandbox)
     found = {sql: list({(one.kind, one.says): one for one in findings}.values()) for sql, findings in found.items()}
     return found, {sql: result for sql, result in results.items() if result.ok}, names
+
+
+def _with_repair(finding: Finding, sql: str, names: Resolution | None, schema: Schema, dialect: Dialect) -> Finding:
+    """The finding with the statement as it should be, where ties or misspelt names are the fault."""
+    if finding.kind in ("tie_at_limit", "tie_in_order") and names is not None:
+        return replace(finding, mended=settled(names, dialect))
+    if finding.kind == "unknown_name":
+        try:
+            found = resolve(parse_select(sql, dialect), dialect, schema)
+        except SqlRefused:
+            return finding
+        return replace(finding, mended=renamed(found, schema, dialect))
+    return finding
 
 
 def _results(database: Database, verdicts: Mapping[str, Verdict], sandbox: Sandbox) -> dict[str, Result]:
@@ -154,7 +172,8 @@ def _idle_parts(
             else:
                 says = f"The answer on this data is the same without {variant.name}."
             name = f"useless_{kind}" if rule else f"untested_{kind}"
-            found.setdefault(sql, []).append(Finding(name, says, variant.sql))
+            mended = variant.sql if rule else ""
+            found.setdefault(sql, []).append(Finding(name, says, variant.sql, mended))
     return found
 
 

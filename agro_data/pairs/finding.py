@@ -26,11 +26,15 @@ class Kind:
 
 @dataclass(frozen=True)
 class Finding:
-    """One fault of one pair. `says` is a sentence with the evidence; `witness` is what shows it (rows, SQL), or ""."""
+    """One fault of one pair. `says` is a sentence with the evidence; `witness` is what shows it (rows, SQL), or "".
+
+    `mended` is the SQL without the fault where that follows (`pairs.mending`), else "".
+    """
 
     kind: str
     says: str
     witness: str = ""
+    mended: str = ""
 
 
 @dataclass(frozen=True)

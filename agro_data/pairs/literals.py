@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from sqlglot import exp
@@ -12,6 +13,7 @@ from agro_data.databases.opening import quoted
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Cell, Database, Dialect
 from agro_data.pairs.finding import Finding
+from agro_data.pairs.mending import respelt
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.scope import Binding, Resolution
 from agro_data.verify.execution import execute
@@ -39,12 +41,15 @@ class Use:
         return f"SELECT DISTINCT {quoted(self.column)} FROM {quoted(self.table)} LIMIT {LOOKED_AT}"
 
 
-def uses_of(found: Resolution, dialect: Dialect) -> list[Use]:
-    """Every literal that stands against a column of a table, each once, in the order of the SQL."""
-    return list(dict.fromkeys(_uses(found, dialect)))
+def uses_of(found: Resolution, dialect: Dialect) -> dict[Use, list[exp.Expr]]:
+    """Every literal that stands against a column of a table, in the order of the SQL, with the nodes that it is."""
+    uses: dict[Use, list[exp.Expr]] = defaultdict(list)
+    for use, literal in _uses(found, dialect):
+        uses[use].append(literal)
+    return uses
 
 
-def _uses(found: Resolution, dialect: Dialect) -> Iterator[Use]:
+def _uses(found: Resolution, dialect: Dialect) -> Iterator[tuple[Use, exp.Expr]]:
     for node in found.tree.find_all(exp.EQ, exp.NEQ, exp.In, exp.Like, exp.ILike):
         sides = [(node.this, value) for value in node.expressions] if isinstance(node, exp.In) else []
         if not isinstance(node, exp.In):
@@ -61,7 +66,7 @@ def _uses(found: Resolution, dialect: Dialect) -> Iterator[Use]:
             word = "ILIKE" if isinstance(node, exp.ILike) else "LIKE" if isinstance(node, exp.Like) else "="
             condition = f"{quoted(name)} {word} {right}"
             value_text = literal.name if literal.is_string else right
-            yield Use(owner.source.table, name, value_text, literal.is_string, condition)
+            yield Use(owner.source.table, name, value_text, literal.is_string, condition), value
 
 
 def value_of(node: exp.Expr, found: Resolution) -> exp.Expr | None:
@@ -80,29 +85,36 @@ def check_literals(database: Database, names: Mapping[str, Resolution], sandbox:
     there = dict(zip(every, execute([(database, use.probe) for use in every], sandbox), strict=True))
     absent = [use for use in every if there[use].ok and there[use].row_count == 0]
     columns = execute([(database, use.values) for use in absent], sandbox, "rows")
-    findings = {
-        use: _finding(use, [row[0] for row in result.rows])
-        for use, result in zip(absent, columns, strict=True)
-        if result.ok
-    }
-    return {sql: [findings[use] for use in some if use in findings] for sql, some in uses.items()}
+    findings: dict[str, list[Finding]] = {sql: [] for sql in names}
+    values = {use: [row[0] for row in result.rows] for use, result in zip(absent, columns, strict=True) if result.ok}
+    for sql, some in uses.items():
+        for use, literals in some.items():
+            if use in values:
+                finding, instead = _finding(use, values[use])
+                mended = respelt(names[sql], literals, instead, database.dialect) if instead else ""
+                findings[sql].append(replace(finding, mended=mended))
+    return findings
 
 
-def _finding(use: Use, values: Sequence[Cell]) -> Finding:
+def _finding(use: Use, values: Sequence[Cell]) -> tuple[Finding, str]:
+    """What to say of an absent value, and the one value of the column that is meant; "" where that is not sure."""
     where = f"{use.table}.{use.column}"
     value = repr(use.value) if use.text else use.value
     texts = [value for value in values if isinstance(value, str)]
     pattern = " LIKE " in use.condition
     if pattern and use.value.strip("%_"):
-        return Finding("literal_absent", f"No value of {where} is like {value}.", use.probe)
+        return Finding("literal_absent", f"No value of {where} is like {value}.", use.probe), ""
     same = [value for value in texts if _plain(value) == _plain(use.value)]
     if use.text and same:
         says = f"No row has {where} = {value}; the data have {same[0]!r}."
-        return Finding("literal_other_case", says, use.probe)
+        return Finding("literal_other_case", says, use.probe), same[0] if len(same) == 1 else ""
     near = _nearest(use.value, texts) if use.text else ""
     if near:
-        return Finding("literal_misspelt", f"No row has {where} = {value}; the data have {near!r}.", use.probe)
-    return Finding("literal_absent", f"No row has {where} = {value}.", use.probe)
+        says = f"No row has {where} = {value}; the data have {near!r}."
+        others = [text for text in texts if text != near]
+        sure = len(values) < LOOKED_AT and not _nearest(use.value, others)
+        return Finding("literal_misspelt", says, use.probe), near if sure else ""
+    return Finding("literal_absent", f"No row has {where} = {value}.", use.probe), ""
 
 
 def _plain(text: str) -> str:

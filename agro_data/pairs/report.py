@@ -3,15 +3,58 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from agro_data.pages import packed, templates
+from agro_data.pairs.audit import Audit, Mended
 from agro_data.pairs.finding import KINDS, Checked, Finding, Severity
 from agro_data.pairs.verify import Verified
 
+DID = {
+    "unknown_name": "written as the schema does",
+    "tie_at_limit": "rows that compare equal are settled by what comes out: one of the answers that were open",
+    "tie_in_order": "rows that compare equal are settled by what comes out: one of the orders that were open",
+    "unlinked_join": "joined along the one foreign key between the tables",
+    "useless_predicate": "the condition is taken out",
+    "useless_join": "the join is taken out",
+    "useless_distinct": "DISTINCT is taken out",
+    "literal_other_case": "written as the data do",
+    "literal_misspelt": "written as the data do",
+    "order_reversed": "turned, as the question says",
+    "extreme_reversed": "turned, as the question says",
+}
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+
+
+def audit_lines(audit: Audit) -> Iterator[dict[str, Any]]:
+    """Every pair as a line of the audit: its verdict, and `repair`: the new SQL, what each step mended and what it did,
+    the findings that are left, and the certificate; None where nothing was mended.
+    """
+    for number, one in enumerate(audit.verified.checked):
+        yield {**verdict(one), "repair": _repair(audit.mended.get(number))}
+
+
+def _repair(mended: Mended | None) -> dict[str, Any] | None:
+    if mended is None:
+        return None
+    after = verdict(mended.checked)
+    steps = [{"kind": one.finding.kind, "did": DID[one.finding.kind], "sql": one.sql} for one in mended.repairs]
+    return {"sql": mended.sql, "steps": steps, "left": after["findings"], "certificate": after["certificate"]}
+
+
+def audit_summary(audit: Audit) -> dict[str, Any]:
+    """Figures of the audit: those of the verdicts, pairs that were mended by class, and repairs that did not hold."""
+    mended: Counter[str] = Counter()
+    for one in audit.mended.values():
+        mended.update({repair.finding.kind for repair in one.repairs})
+    return {
+        **summary(audit.verified),
+        "mended": len(audit.mended),
+        "mended_by_class": {kind: mended[kind] for kind in KINDS if mended[kind]},
+        "refused": list(audit.refused),
+    }
 
 
 def verdict(checked: Checked) -> dict[str, Any]:
@@ -37,6 +80,7 @@ def _as_dict(finding: Finding) -> dict[str, Any]:
         "certain": kind.certain,
         "says": finding.says,
         "witness": finding.witness,
+        "mended": finding.mended,
         "remedy": kind.remedy,
     }
 
@@ -88,9 +132,17 @@ def _classes(verified: Verified) -> Iterator[dict[str, Any]]:
         }
 
 
-def render_report(verified: Verified, title: str) -> str:
-    """The page as HTML text: classes with counts, and every pair that has a finding, to be filtered and searched."""
-    rows = [verdict(one) for one in verified.checked if one.findings]
+def render_report(verified: Verified, title: str, mended: Mapping[int, Mended] | None = None) -> str:
+    """The page as HTML text: classes with counts, and every pair that has a finding, to be filtered and searched.
+
+    `mended` are repairs by the number of the pair.
+    """
+    repairs = mended or {}
+    rows = [
+        {**verdict(one), "repair": _repair(repairs.get(number))}
+        for number, one in enumerate(verified.checked)
+        if one.findings
+    ]
     databases = Counter(one.pair.db_id for one in verified.checked if one.grave)
     return (
         templates("agro_data.pairs")

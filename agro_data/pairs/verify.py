@@ -179,7 +179,7 @@ def _check(task: _Task) -> _Answer:
         (
             *found[pair.sql],
             *(
-                check_wording(pair.question, pair.evidence, pair.sql, names[pair.sql], profile)
+                check_wording(pair.question, pair.evidence, pair.sql, names[pair.sql], profile, database.dialect)
                 if pair.sql in names
                 else ()
             ),

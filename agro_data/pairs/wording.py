@@ -8,7 +8,9 @@ from difflib import SequenceMatcher
 
 from sqlglot import exp
 
+from agro_data.databases.types import Dialect
 from agro_data.pairs.finding import Finding
+from agro_data.pairs.mending import turned
 from agro_data.pairs.said import Said, SqlValues, numbers_in, plain, quoted_values, values_in, words_of
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.constructs import is_aggregate
@@ -42,7 +44,9 @@ _ASCENDING = re.compile(r"\b(?:ascending|increasing)\b", re.IGNORECASE)
 _DESCENDING = re.compile(r"\b(?:descending|decreasing)\b", re.IGNORECASE)
 
 
-def check_wording(question: str, evidence: str, sql: str, found: Resolution, profile: DatabaseProfile) -> list[Finding]:
+def check_wording(
+    question: str, evidence: str, sql: str, found: Resolution, profile: DatabaseProfile, dialect: Dialect
+) -> list[Finding]:
     """Findings of one pair; `found` is its resolved SQL. A pair without a question has none."""
     if not question.strip():
         return []
@@ -51,7 +55,7 @@ def check_wording(question: str, evidence: str, sql: str, found: Resolution, pro
         *_numbers(question, evidence, values),
         *_texts(question, evidence, values),
         *_limits(question, evidence, values),
-        *_direction(question, found),
+        *_direction(question, found, dialect),
         *_aggregates(question, sql, found, profile),
     ]
 
@@ -208,7 +212,7 @@ def _limits(question: str, evidence: str, sql: SqlValues) -> Iterator[Finding]:
 # --- order and extremes ------------------------------------------------------------------------------------------
 
 
-def _direction(question: str, found: Resolution) -> Iterator[Finding]:
+def _direction(question: str, found: Resolution, dialect: Dialect) -> Iterator[Finding]:
     order = found.tree.args.get("order")
     keys = order.expressions if order is not None else ()
     falling = [bool(key.args.get("desc")) for key in keys]
@@ -217,9 +221,11 @@ def _direction(question: str, found: Resolution) -> Iterator[Finding]:
     up, down = _ASCENDING.search(question), _DESCENDING.search(question)
     if found.tree.args.get("limit") is None:
         if up and not down and falling[0]:
-            yield Finding("order_reversed", f"The question says {up[0]!r}, the SQL sorts DESC.")
+            says = f"The question says {up[0]!r}, the SQL sorts DESC."
+            yield Finding("order_reversed", says, mended=turned(found, dialect))
         elif down and not up and not falling[0]:
-            yield Finding("order_reversed", f"The question says {down[0]!r}, the SQL sorts ascending.")
+            says = f"The question says {down[0]!r}, the SQL sorts ascending."
+            yield Finding("order_reversed", says, mended=turned(found, dialect))
         return
     if len(keys) > 1 or any(found.tree.find(kind) for kind in (exp.Min, exp.Max, exp.SetOperation)):
         return
@@ -227,9 +233,11 @@ def _direction(question: str, found: Resolution) -> Iterator[Finding]:
         return
     most, least = _SURE_MOST.search(question), _SURE_LEAST.search(question)
     if most and not _LEAST.search(question) and not falling[0]:
-        yield Finding("extreme_reversed", f"The question says {most[0]!r}, the SQL takes the first in ascending order.")
+        says = f"The question says {most[0]!r}, the SQL takes the first in ascending order."
+        yield Finding("extreme_reversed", says, mended=turned(found, dialect))
     elif least and not _MOST.search(question) and falling[0]:
-        yield Finding("extreme_reversed", f"The question says {least[0]!r}, the SQL takes the first in DESC order.")
+        says = f"The question says {least[0]!r}, the SQL takes the first in DESC order."
+        yield Finding("extreme_reversed", says, mended=turned(found, dialect))
 
 
 def _is_rank(key: exp.Expr) -> bool:

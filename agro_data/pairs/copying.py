@@ -1,0 +1,149 @@
+"""A corrected copy of a file of pairs, in the layout in which it was given.
+
+A row that is changed keeps what it said before in a field of its own, `<field>_original`. Files of lines have no
+fields: beside their copy lies the file as it was.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from agro_data.config import ConfigError
+from agro_data.evaluation.load import SQL, field_of, files_of
+from agro_data.evaluation.rows import LINES, Row, decoded, json_rows, read_rows
+from agro_data.work import atomic_path, write_text
+
+ORIGINAL = "_original"
+PARSED = ("query_toks", "query_toks_no_value", "sql")  # what Spider's files also say of the SQL: untrue once it changes
+
+
+def corrected_copy(source: Path, folder: Path, changed: Mapping[str, str]) -> list[Path]:
+    """Copies in `folder` of the file (or each file of the folder) `source` that has a changed row; gives their paths.
+
+    `changed` is new SQL by the place of a row, as `evaluation.rows.read_rows` names it. The source is never written:
+    raises `ConfigError` when `folder` holds it.
+    """
+    written: list[Path] = []
+    for file in files_of(source)[0]:
+        target = folder / file.name
+        if target.exists() and target.samefile(file):
+            raise ConfigError(f"{folder}: holds {file.name} itself, which is never changed; give another folder")
+        places = {item.place: item for item in read_rows(file) if isinstance(item, Row)}
+        mine = {place: sql for place, sql in changed.items() if place in places}
+        if mine:
+            written += _copy(file, target, mine)
+    return written
+
+
+def _copy(file: Path, target: Path, changed: Mapping[str, str]) -> list[Path]:
+    suffix = file.suffix.lower()
+    if suffix == ".parquet":
+        _copy_parquet(file, target, changed)
+        return [target]
+    text = decoded(file.read_bytes())
+    if suffix in (".csv", ".tsv"):
+        write_text(target, _separated(file, text, changed))
+    elif suffix in LINES:
+        kept = target.with_name(f"{target.stem}{ORIGINAL}{target.suffix}")
+        write_text(target, _lines(file, text, changed))
+        with atomic_path(kept) as temporary:
+            shutil.copyfile(file, temporary)
+        return [target, kept]
+    elif suffix == ".json" and _is_json(text):
+        write_text(target, _json(file, text, changed))
+    else:
+        write_text(target, _json_lines(file, text, changed))
+    return [target]
+
+
+def with_sql(fields: Mapping[str, Any], sql: str) -> dict[str, Any]:
+    """A row with new SQL, and the old beside it; what was derived from the old SQL goes there too."""
+    field = field_of(fields, SQL)
+    row: dict[str, Any] = {}
+    for name, value in fields.items():
+        if name == field:
+            row |= {name: sql, f"{name}{ORIGINAL}": value}
+        elif name.lower() in PARSED and not isinstance(value, str):
+            row[f"{name}{ORIGINAL}"] = value
+        else:
+            row[name] = value
+    return row
+
+
+# --- layouts -----------------------------------------------------------------------------------------------------
+
+
+def _is_json(text: str) -> bool:
+    """Whether the text is one JSON value: files called .json may hold JSON Lines."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _json(file: Path, text: str, changed: Mapping[str, str]) -> str:
+    content = json.loads(text)
+    for item in json_rows(file, content):
+        if isinstance(item, Row) and item.place in changed:
+            mended = with_sql(item.fields, changed[item.place])
+            item.fields.clear()
+            item.fields.update(mended)
+    return json.dumps(content, indent=2 if "\n" in text.strip() else None, ensure_ascii=False) + "\n"
+
+
+def _json_lines(file: Path, text: str, changed: Mapping[str, str]) -> str:
+    """Lines that are not changed stay as they are, to the byte."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        sql = changed.get(f"{file.name}, line {number}")
+        if sql is not None:
+            lines[number - 1] = json.dumps(with_sql(json.loads(line), sql), ensure_ascii=False)
+    return "\n".join(lines)
+
+
+def _separated(file: Path, text: str, changed: Mapping[str, str]) -> str:
+    """Rows get one cell more, empty where nothing changed. Rows that cannot be read are left out, and listed."""
+    rows = list(read_rows(file))
+    names = next(list(row.fields) for row in rows if isinstance(row, Row))
+    field = next(field_of(row.fields, SQL) for row in rows if isinstance(row, Row) and row.place in changed)
+    delimiter = "\t" if file.suffix.lower() == ".tsv" else max(",;\t", key=text.partition("\n")[0].count)
+    held = io.StringIO()
+    writer = csv.writer(held, delimiter=delimiter, lineterminator="\n")
+    writer.writerow([*names, f"{field}{ORIGINAL}"])
+    for row in rows:
+        if isinstance(row, Row):
+            old = row.fields[field] if row.place in changed else ""
+            new = {**row.fields, field: changed.get(row.place, row.fields[field])}
+            writer.writerow([*new.values(), old])
+    return held.getvalue()
+
+
+def _copy_parquet(file: Path, target: Path, changed: Mapping[str, str]) -> None:
+    rows = [row for row in read_rows(file) if isinstance(row, Row)]
+    field = next(field_of(row.fields, SQL) for row in rows if row.place in changed)
+    kept = [row.fields[field] if row.place in changed else None for row in rows]
+    frame = pl.read_parquet(file).with_columns(
+        pl.Series(field, [changed.get(row.place, row.fields[field]) for row in rows], dtype=pl.String),
+        pl.Series(f"{field}{ORIGINAL}", kept, dtype=pl.String),
+    )
+    with atomic_path(target) as temporary:
+        frame.write_parquet(temporary)
+
+
+def _lines(file: Path, text: str, changed: Mapping[str, str]) -> str:
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        sql = changed.get(f"{file.name}, line {number}")
+        if sql is not None:
+            _, tab, database = line.rpartition("\t")
+            lines[number - 1] = f"{' '.join(sql.split())}{tab}{database if tab else ''}"
+    return "\n".join(lines)

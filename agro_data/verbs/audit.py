@@ -1,0 +1,111 @@
+"""`agro audit`: pairs that others made, checked, and mended where that follows, in a copy of their file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agro_data.config import ConfigError
+from agro_data.evaluation.load import files_of, load_pairs
+from agro_data.pairs.finding import KINDS
+from agro_data.progress import Bars
+from agro_data.shown import print_json
+from agro_data.terminal import FAILED_SOME, Verb, notes, say, screen, show_table, tell
+from agro_data.work import write_text
+
+A_PATH = click.Path(path_type=Path)
+
+
+@click.command(name="audit", cls=Verb)
+@click.argument("pairs", type=A_PATH)
+@click.option("--databases", type=A_PATH, required=True, help="The databases that the pairs are about.")
+@click.option("--out", type=A_PATH, required=True, metavar="DIR", help="Where report and corrected copy are written.")
+@click.option(
+    "--leave",
+    multiple=True,
+    type=click.Choice(sorted(KINDS)),
+    metavar="CLASS",
+    help="Report only. Repeatable.",
+)
+@click.option("--certify/--no-certify", default=True, show_default=True, help="Instances for every repaired SQL.")
+@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes that check.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
+def audit_command(
+    pairs: Path, databases: Path, out: Path, leave: tuple[str, ...], certify: bool, workers: int, as_json: bool
+) -> None:
+    """Check questions with SQL, and mend what can be mended for sure.
+
+    Finds what `agro verify` finds. Where the right SQL follows from the data, the schema or a proof, it is run and
+    checked in the same way. DIR gets report.jsonl (a line a pair), report.html, and a copy of PAIRS in which the mended
+    rows keep their old SQL beside the new. PAIRS itself is never changed. No model is used. Ends with 1 when a row
+    could not be checked, or a pair that has an error could not be mended.
+
+    \b
+    Examples:
+      agro audit train.json --databases database --out audited
+      agro audit pairs.csv --databases my.sqlite --out audited --leave tie_in_order --leave tie_at_limit
+    """
+    from agro_data.pairs.audit import audit_pairs  # noqa: PLC0415 (half a second)
+    from agro_data.pairs.copying import corrected_copy  # noqa: PLC0415
+    from agro_data.pairs.report import audit_lines, audit_summary, render_report  # noqa: PLC0415
+
+    loaded = load_pairs(pairs)
+    _check_out(out, pairs)
+    with Bars(notes) as progress:
+        audit = audit_pairs(
+            loaded,
+            databases,
+            instances=out / "instances" if certify else None,
+            leave=leave,
+            workers=workers,
+            progress=progress,
+        )
+    report, page = out / "report.jsonl", out / "report.html"
+    write_text(report, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in audit_lines(audit)))
+    write_text(page, render_report(audit.verified, f"Audit of {pairs.name}", audit.mended))
+    written = [report, page, *corrected_copy(pairs, out, audit.changed)]
+    figures = audit_summary(audit)
+    print_json(figures) if as_json else _show(figures)
+    tell(audit.verified.notes, "dim")
+    tell(audit.verified.problems, "yellow")
+    tell([f"{file}: written" for file in written], "dim")
+    final = (audit.mended[n].checked if n in audit.mended else one for n, one in enumerate(audit.verified.checked))
+    errors = sum(any(KINDS[finding.kind].severity == "error" for finding in one.findings) for one in final)
+    if errors:
+        tell([f"{errors:,} pairs cannot be used as they are (severity error), and no repair follows"], "yellow")
+    if errors or audit.verified.problems:
+        raise SystemExit(FAILED_SOME)
+
+
+def _check_out(out: Path, pairs: Path) -> None:
+    """The copy has the name of the file that it corrects: it may not lie in the same folder."""
+    for file in files_of(pairs)[0]:
+        if (out / file.name).exists() and (out / file.name).samefile(file):
+            raise ConfigError(
+                f"{out}: holds {file.name} itself, which is never changed; give another folder with --out"
+            )
+
+
+def _show(figures: dict[str, Any]) -> None:
+    mended = figures["mended_by_class"]
+    show_table(
+        [
+            {
+                "pairs": one["pairs"],
+                "mended": mended.get(one["kind"], ""),
+                "severity": one["severity"] + ("" if one["certain"] else ", possible"),
+                "class": one["kind"],
+                "what": one["title"],
+                "first": one["example"].split(": ", 1)[0],
+            }
+            for one in figures["classes"]
+        ]
+    )
+    screen.print()
+    say(
+        f"{figures['sound']:.1%} of {figures['pairs']:,} pairs are sound; {figures['mended']:,} were mended and "
+        f"checked again, {len(figures['refused']):,} repairs did not hold."
+    )

@@ -1,0 +1,80 @@
+"""Copies in every layout: the changed row keeps its old SQL, the others stay, the source is never touched."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from agro_data.config import ConfigError
+from agro_data.evaluation.load import load_pairs
+from agro_data.pairs.copying import corrected_copy
+
+OLD, OTHER, NEW = "SELECT nane FROM stall", "SELECT count(*) FROM stall", "SELECT name FROM stall"
+ROWS = [
+    {"db_id": "market", "question": "Wie viele Stände?", "query": OTHER},
+    {"db_id": "market", "question": "Names?", "query": OLD},
+]
+
+
+def write(file: Path) -> Path:
+    if file.suffix == ".json":
+        file.write_text(json.dumps(ROWS, indent=1, ensure_ascii=False), encoding="utf-8")
+    elif file.suffix == ".jsonl":
+        file.write_text("".join(json.dumps(row) + "\n\n" for row in ROWS), encoding="utf-8")
+    elif file.suffix in (".csv", ".tsv"):
+        pl.DataFrame(ROWS).write_csv(file, separator="\t" if file.suffix == ".tsv" else ",")
+    elif file.suffix == ".parquet":
+        pl.DataFrame(ROWS).write_parquet(file)
+    else:
+        file.write_text("".join(f"{row['query']}\tmarket\n" for row in ROWS), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl", "csv", "tsv", "parquet", "sql"])
+def test_a_copy_has_the_new_sql_and_the_old_beside_it(tmp_path: Path, suffix: str) -> None:
+    source = write(tmp_path / f"pairs.{suffix}")
+    before = source.read_bytes()
+    pairs = load_pairs(source).pairs
+    written = corrected_copy(source, tmp_path / "out", {pairs[1].place: NEW})
+    assert source.read_bytes() == before
+    copy = load_pairs(written[0]).pairs
+    assert [pair.sql for pair in copy] == [OTHER, NEW]
+    assert [(pair.place, pair.db_id, pair.question) for pair in copy] == [
+        (pair.place, pair.db_id, pair.question) for pair in pairs
+    ]
+    beside = (written[1] if suffix == "sql" else written[0]).read_bytes()
+    assert suffix == "parquet" or OLD.encode() in beside
+    if suffix == "parquet":
+        assert pl.read_parquet(written[0])["query_original"].to_list() == [None, OLD]
+    if suffix == "jsonl":
+        assert written[0].read_text(encoding="utf-8").split("\n")[0] == json.dumps(ROWS[0])
+
+
+def test_what_spider_derives_from_the_old_sql_does_not_stand_beside_the_new(tmp_path: Path) -> None:
+    row = ROWS[1] | {"query_toks": ["SELECT"], "sql": {"select": []}}
+    (tmp_path / "train.json").write_text(json.dumps([row]), encoding="utf-8")
+    (copy,) = corrected_copy(tmp_path, tmp_path / "out", {"train.json, row 1": NEW})
+    assert json.loads(copy.read_text(encoding="utf-8")) == [
+        {
+            "db_id": "market",
+            "question": "Names?",
+            "query": NEW,
+            "query_original": OLD,
+            "query_toks_original": ["SELECT"],
+            "sql_original": {"select": []},
+        }
+    ]
+
+
+def test_the_source_is_refused_as_target(tmp_path: Path) -> None:
+    source = write(tmp_path / "pairs.json")
+    with pytest.raises(ConfigError, match=r"holds pairs\.json itself"):
+        corrected_copy(source, tmp_path, {"pairs.json, row 2": NEW})
+    assert json.loads(source.read_text(encoding="utf-8")) == ROWS
+
+
+def test_nothing_changed_nothing_written(tmp_path: Path) -> None:
+    assert corrected_copy(write(tmp_path / "pairs.json"), tmp_path / "out", {}) == []
