@@ -22,7 +22,7 @@ from agro_data.llm.types import Completion, Failure, Message, Request, Usage, fa
 Structured = Literal["json_schema", "json_object", "none"]  # how far a server holds a reply to a schema
 CHARACTERS_A_TOKEN = 4  # for estimates where a server counts nothing
 GONE = 24  # requests in a row that came to nothing, after all their tries
-_NO_CHAT = (404, 405, 501)
+NO_CHAT = (404, 405, 501)  # what a server answers that has only plain completions
 _PROBE = '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}'
 
 
@@ -128,7 +128,7 @@ class Endpoint:
                 found, sent = self.connection.ask(path, body, tokens=tokens)
                 tries += sent
                 try:
-                    return read_completion(found, request, chat=self.chat, tries=tries)
+                    return read_completion(found, request.characters, chat=self.chat, tries=tries)
                 except Malformed as error:
                     if tries >= self.connection.patience.tries:
                         return failed("malformed", f"{self.connection.base}/{path}: {error}", tries)
@@ -179,14 +179,19 @@ def open_endpoint(
     try:
         return _probed(Endpoint(connection, model or only_model(connection), revision, extra=extra or {}))
     except NoAnswer as error:
-        connection.close()
-        raise EndpointError(
-            f"{error.detail} ({error.tries} tries); is the server running, and the address right?"
-        ) from error
+        raise in_words(error) from error
+
+
+def in_words(error: NoAnswer) -> EndpointError:
+    """What a person is told when a server cannot be used at all."""
+    if error.kind == "refused":
+        return EndpointError(f"the server refuses: {error.detail}")
+    tries = "1 try" if error.tries == 1 else f"{error.tries} tries"
+    return EndpointError(f"no answer after {tries}: {error.detail}; is the server running, and the address right?")
 
 
 def only_model(connection: Connection) -> str:
-    """The model of a server that has one. Raises `NoAnswer`, and `EndpointError` where it has several."""
+    """The model of a server that has one. Raises `EndpointError`, also where it has several."""
     served = models_of(connection)
     if len(served) != 1:
         base = connection.base
@@ -195,21 +200,24 @@ def only_model(connection: Connection) -> str:
 
 
 def models_of(connection: Connection) -> list[str]:
-    """What a server serves. Raises `NoAnswer`, and `EndpointError` for a reply that is no list of models."""
-    found, _ = connection.ask("models")
+    """What a server serves. Raises `EndpointError`."""
+    try:
+        found, _ = connection.ask("models")
+    except NoAnswer as error:
+        raise in_words(error) from error
     try:
         return [str(one["id"]) for one in found["data"]]
     except (KeyError, TypeError) as error:
         raise EndpointError(f"{connection.base}/models: expected a list of models, got {_short(found)}") from error
 
 
-def read_completion(found: Any, request: Request, *, chat: bool = True, tries: int = 1) -> Completion:
-    """The completion in a reply of the API. Raises `Malformed`."""
+def read_completion(found: Any, asked: int, *, chat: bool = True, tries: int = 1) -> Completion:
+    """The completion in a reply of the API to so many characters. Raises `Malformed`."""
     try:
         choice = found["choices"][0]
         text = written(choice["message"]) if chat else str(choice["text"])
         cut = choice.get("finish_reason") == "length"
-        return Completion(text, cut, usage_of(found, request.characters, text), _logprobs(choice), tries=tries)
+        return Completion(text, cut, usage_of(found, asked, text), _logprobs(choice), tries=tries)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise Malformed(f"expected a completion, got {_short(found)}") from error
 
@@ -236,7 +244,7 @@ def _probed(endpoint: Endpoint) -> Endpoint:
     try:
         _try(endpoint, word)
     except NoAnswer as error:
-        if error.code not in _NO_CHAT and "template" not in error.detail:
+        if error.code not in NO_CHAT and "template" not in error.detail:
             raise
         endpoint.chat = False
         _try(endpoint, word)
@@ -257,7 +265,7 @@ def _try(endpoint: Endpoint, request: Request) -> None:
     body = endpoint.body_of(request) | {"max_tokens": 1}
     found, _ = endpoint.connection.ask("chat/completions" if endpoint.chat else "completions", body)
     try:
-        read_completion(found, request, chat=endpoint.chat)
+        read_completion(found, request.characters, chat=endpoint.chat)
     except Malformed as error:
         raise EndpointError(f"{endpoint.connection.base}: {error}") from error
 

@@ -13,9 +13,11 @@ import pytest
 from making import make_school
 from train.scripted import one_database
 
+from agro_data.llm.connection import Connection, Patience
+from agro_data.llm.endpoint import EndpointError
 from agro_train.agents import open_agent
 from agro_train.asking import ask
-from agro_train.endpoint import Characters, EndpointError, EndpointSampler, messages_of
+from agro_train.endpoint import Characters, EndpointSampler, messages_of
 from agro_train.sampling import Usage
 from agro_train.tokens import encode, encode_prompt
 
@@ -70,7 +72,8 @@ def message(text: str | None, why: str = "stop", **more: Any) -> tuple[int, Any]
 
 
 def sample(server: Server, prompts: list[str], chat: bool = False, **settings: Any) -> list[Any]:
-    sampler = EndpointSampler(server.base, "m", chat, pause=0.01, **settings)
+    connection = Connection(server.base, 8, Patience(**{"tries": 4, "pause": 0.01, **settings}))
+    sampler = EndpointSampler(connection, "m", chat)
     ids = [Characters()(prompt)["input_ids"] for prompt in prompts]
     return sampler(ids, temperature=0.5, max_tokens=400, seeds=list(range(len(prompts))))
 
@@ -111,13 +114,13 @@ def test_a_busy_server_is_asked_again_and_a_refusal_is_not(server: Server) -> No
 
 def test_errors_say_what_is_wrong(server: Server) -> None:
     server.handle = lambda *_: (500, {"error": "broken"})
-    with pytest.raises(EndpointError, match=r"after 2 tries .*broken"):
+    with pytest.raises(EndpointError, match=r"after 2 tries.*broken"):
         sample(server, ["a"], tries=2)
     server.handle = lambda *_: (200, {"hello": 1})
     with pytest.raises(EndpointError, match="expected a completion"):
         sample(server, ["a"])
-    with pytest.raises(EndpointError, match="does not answer"):
-        EndpointSampler("http://127.0.0.1:9/v1", "m", tries=1).models()
+    with pytest.raises(EndpointError, match="no answer after 1 try"):
+        EndpointSampler(Connection("http://127.0.0.1:9/v1", 1, Patience(1)), "m").probed()
 
 
 def test_a_conversation_is_sent_with_its_roles() -> None:

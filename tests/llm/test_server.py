@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
@@ -15,10 +17,14 @@ from agro_data.llm.client import Client
 from agro_data.llm.connection import Connection, NoAnswer, Patience, _seconds
 from agro_data.llm.endpoint import GONE, Endpoint, EndpointError, open_endpoint, read_completion
 from agro_data.llm.pace import Pace
+from agro_data.llm.prompts.prompt import Unparsed, ask
+from agro_data.llm.prompts.write_question import WRITE_QUESTION, QuestionWanted
 from agro_data.llm.scripted_server import FAULTS, PASSING, Fault, Faults, ScriptedServer
 from agro_data.llm.types import Completion, Message, Request, Sampling
 
-QUICK = Patience(tries=4, pause=0.01, longest=1.0, timeout=0.5, connect=2.0)
+PATIENT = Patience(tries=4, pause=0.01, longest=1.0, timeout=60.0, connect=60.0)
+QUICK = replace(PATIENT, timeout=2.0)  # where a server stays silent on purpose
+SILENCE = 4.0
 
 
 def requests(count: int, **settings: Any) -> list[Request]:
@@ -30,7 +36,7 @@ def reply(body: Mapping[str, Any]) -> str:
     return f"{said.strip()} answered with seed {body['seed']}"
 
 
-def endpoint(server: ScriptedServer, patience: Patience = QUICK, **settings: Any) -> Endpoint:
+def endpoint(server: ScriptedServer, patience: Patience = PATIENT, **settings: Any) -> Endpoint:
     return Endpoint(Connection(server.base, 16, patience), "m", **settings)
 
 
@@ -39,12 +45,12 @@ def test_with_a_third_of_all_tries_failing_the_rest_is_as_without_faults(tmp_pat
     with ScriptedServer(reply) as well, Client(endpoint(well)) as client:
         expected = client.generate(asked)
     assert all(one.ok for one in expected)
-    with ScriptedServer(reply, Faults(0.3, PASSING, silence=0.8)) as ill:
-        with Client(endpoint(ill), tmp_path) as client:
+    with ScriptedServer(reply, Faults(0.3, PASSING, silence=SILENCE)) as ill:
+        with Client(endpoint(ill, QUICK), tmp_path) as client:
             found = client.generate(asked)
             spent = client.spent["llm"]
         tries = ill.asked
-        with Client(endpoint(ill, Patience(8, 0.01, 1.0, 0.5)), tmp_path) as client:
+        with Client(endpoint(ill, replace(QUICK, tries=12)), tmp_path) as client:
             again = client.generate(asked)
     assert [one.text for one in found if one.ok] == [e.text for e, f in zip(expected, found, strict=True) if f.ok]
     lost = [one.failure for one in found if not one.ok]
@@ -64,6 +70,24 @@ def test_nonsense_and_nothing_are_answers_for_a_parser_to_refuse() -> None:
     assert all(one.ok for one in found)
 
 
+def test_questions_written_under_faults_of_every_kind_are_those_written_without_or_listed() -> None:
+    def write(body: Mapping[str, Any]) -> str:
+        asked = body["messages"][-1]["content"].splitlines()[4]
+        return json.dumps({"question": f"What is answered by {asked}?", "evidence": None})
+
+    wanted = [QuestionWanted("t(a)", f"SELECT {number}", "a number", "formal") for number in range(80)]
+    with ScriptedServer(write) as well, Client(endpoint(well)) as client:
+        expected = ask(client, WRITE_QUESTION, wanted)
+    faults = Faults(0.3, silence=SILENCE, lasting=True)
+    with ScriptedServer(write, faults) as ill, Client(endpoint(ill, replace(QUICK, tries=2))) as client:
+        found = ask(client, WRITE_QUESTION, wanted)
+    assert [one.place for one in found] == list(range(80))
+    assert all(f.answer == e.answer for e, f in zip(expected, found, strict=True) if f.ok)
+    listed = {one.answer.kind for one in found if isinstance(one.answer, Unparsed)}
+    assert listed == {"timeout", "busy", "server_error", "unreachable", "malformed", "no_json", "empty"}
+    assert 40 < sum(one.ok for one in found) < 70
+
+
 KINDS = {
     "timeout": "timeout",
     "busy": "busy",
@@ -76,8 +100,8 @@ KINDS = {
 
 @pytest.mark.parametrize("fault", PASSING)
 def test_what_never_gets_well_is_a_failure_with_its_reason(fault: Fault) -> None:
-    with ScriptedServer(reply, Faults(1.0, (fault,), silence=0.4)) as server:
-        patience = Patience(2, 0.01, 1.0, 0.2)
+    with ScriptedServer(reply, Faults(1.0, (fault,), silence=SILENCE)) as server:
+        patience = replace(QUICK, tries=2)
         with Client(endpoint(server, patience)) as client:
             [found] = client.generate(requests(1))
         assert found.failure is not None
@@ -89,7 +113,7 @@ def test_what_never_gets_well_is_a_failure_with_its_reason(fault: Fault) -> None
 def test_a_busy_server_is_left_alone_for_as_long_as_it_says() -> None:
     with ScriptedServer(reply, Faults(1.0, ("busy",), after=1)) as server:
         started = monotonic()
-        with Client(endpoint(server, Patience(2, 0.01, 5.0, 2.0))) as client:
+        with Client(endpoint(server, replace(PATIENT, tries=2, longest=5.0))) as client:
             [found] = client.generate(requests(1))
         assert (found.failure and found.failure.kind, server.asked) == ("busy", 2)
         assert monotonic() - started > 0.9
@@ -152,7 +176,7 @@ def test_what_is_sent(chat: bool) -> None:
 
 def test_a_thought_is_put_back_and_tokens_are_estimated_where_none_are_counted() -> None:
     choice = {"message": {"content": "x", "reasoning_content": "so"}, "finish_reason": "length"}
-    found = read_completion({"choices": [choice], "usage": {}}, requests(1)[0])
+    found = read_completion({"choices": [choice], "usage": {}}, 40)
     assert (found.text, found.cut, found.usage.estimated) == ("<think>so</think>\nx", True, True)
 
 
@@ -203,7 +227,7 @@ def test_text_that_cannot_be_sent_costs_only_its_row() -> None:
 
 def test_closing_ends_the_waiting() -> None:
     with ScriptedServer(reply, Faults(1.0, ("busy",), after=30)) as server:
-        one = endpoint(server, Patience(3, 0.01, 60.0, 1.0))
+        one = endpoint(server, replace(PATIENT, longest=60.0))
         found: list[Completion] = []
         thread = threading.Thread(target=lambda: found.extend(Client(one).generate(requests(1))))
         thread.start()
