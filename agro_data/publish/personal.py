@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import json
 import re
 import sqlite3
 from collections import Counter
@@ -36,7 +37,7 @@ KINDS = {
     "card": "payment card",
     "ssn": "US social security number",
 }
-TEXT_FILES = (".md", ".json", ".html")
+TEXT_FILES = (".md", ".html")
 PACKED = re.compile(r"H4sI[A-Za-z0-9+/]{16,}={0,2}")  # gzip in base64, which pages carry rows in (`pages.packed`)
 PIECE = 500  # rows of a table that are held at once
 
@@ -121,12 +122,14 @@ def scan_files(folder: Path, names: Iterable[str]) -> dict[str, dict[str, int]]:
 
 
 def _contents(path: Path) -> Iterator[str]:
-    """Every different text of a file."""
-    if path.suffix in TEXT_FILES:
+    """The texts of a file. What is stored as a number is none: seeds and ids would pass for account numbers."""
+    if path.suffix == ".json":
+        yield from _texts(json.loads(path.read_text(encoding="utf-8")))
+    elif path.suffix in TEXT_FILES:
         text = path.read_text(encoding="utf-8")
         yield PACKED.sub("", text)
         for blob in PACKED.findall(text):
-            yield gzip.decompress(base64.b64decode(blob)).decode("utf-8")
+            yield from _texts(json.loads(gzip.decompress(base64.b64decode(blob))))
     elif path.suffix == ".parquet":
         yield from dict.fromkeys(text for row in pl.read_parquet(path).iter_rows() for text in _texts(row))
     elif path.suffix == ".sqlite":
