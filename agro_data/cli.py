@@ -25,9 +25,9 @@ from agro_data.publish.read import open_version
 from agro_data.publish.report import render_report
 from agro_data.shown import count_of_rows, end, print_json, show_build, show_estimate, show_row
 from agro_data.terminal import FAILED_SOME, Setting, Verb, Verbs, notes, run, say, screen, show_table, tell
+from agro_data.verbs.audit import audit_command
 from agro_data.verbs.choosing import chosen_version, whole
 from agro_data.verbs.doctor import doctor_command
-from agro_data.verbs.audit import audit_command
 from agro_data.verbs.evaluate import evaluate_command
 from agro_data.verbs.export import export_command
 from agro_data.verbs.publish import publish_command
@@ -227,23 +227,30 @@ def explain_command(example_id: str, version_path: Path | None, out: Path, name:
 
 
 @data.command(name="report", cls=Verb)
-@click.argument("version_path", type=A_PATH, required=False)
+@click.argument("version", required=False)
+@click.option("--compare", default=None, metavar="VERSION", help="Also what distinguishes it from this one, before it.")
 @click.option("--html", type=A_PATH, default=Path("report.html"), show_default=True, help="The page to write.")
 @out_folder
 @corpus_name
 @as_json
-def report_command(version_path: Path | None, out: Path, name: str | None, html: Path, as_json: bool) -> None:
+def report_command(
+    version: str | None, compare: str | None, out: Path, name: str | None, html: Path, as_json: bool
+) -> None:
     """Write one HTML page about a version; it works offline.
 
+    A version is a folder, a version's name below --out, or 'latest'.
+
     \b
-    Example:
+    Examples:
       agro report --html report.html
+      agro report latest --compare v0001-1a2b3c4d
     """
-    version = open_version(version_path) if version_path else chosen_version(None, out, name)
-    with whole(version):
-        page = render_report(version)
+    shown = chosen_version(version, out, name)
+    before = chosen_version(compare, out, name) if compare else None
+    with whole(before or shown), whole(shown):
+        page = render_report(shown, before=before)
     write_text(html, page)
-    print_json({"report": str(html)}) if as_json else say(f"{html}: report of {version.path.name}")
+    print_json({"report": str(html)}) if as_json else say(f"{html}: report of {shown.path.name}")
 
 
 data.add_command(verify_command)

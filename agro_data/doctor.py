@@ -206,7 +206,7 @@ def writable(what: str, folder: Path) -> Finding:
     except OSError as error:
         mend = f"chmod u+w {place}, or name another folder" if isinstance(error, PermissionError) else ""
         return Finding(what, "missing", f"{place} cannot be written: {error.strerror}", mend)
-    return Finding(what, "ok", f"{folder} can be written" if place == folder else f"{folder} can be made")
+    return Finding(what, "ok", f"{folder} can be written" if folder.is_dir() else f"{folder} can be made")
 
 
 def newest_corpus(out: Path) -> Finding:
@@ -220,7 +220,7 @@ def newest_corpus(out: Path) -> Finding:
         examples = open_version(path).manifest["counts"]["examples"]
     except (NoVersion, KeyError) as error:
         return Finding("corpus", "missing", f"{path} is damaged: {error}", "agro build, or copy it anew")
-    return Finding("corpus", "ok", f"{path}: {examples:,} examples; {len(names)} corpora below {out}")
+    return Finding("corpus", "ok", f"{path}: {examples:,} examples; corpora below {out}: {len(names)}")
 
 
 def promoted_model(models: Path) -> Finding:

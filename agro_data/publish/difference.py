@@ -24,7 +24,7 @@ import polars as pl
 
 from agro_data.publish.read import Version
 from agro_data.publish.summary import COMPLEXITY, HARDNESS, SPLITS, schema_coverage
-from agro_data.records import EXAMPLE
+from agro_data.records import EXAMPLE, Columns
 
 KINDS = ("same", "changed", "data", "reworded", "rewritten", "added", "removed")
 KEYS = {
@@ -35,9 +35,14 @@ KEYS = {
 SCALES = {"split": SPLITS, "hardness": HARDNESS, "complexity": COMPLEXITY}
 LABELS = ("split", "hardness", "complexity", "constructs", "style", "db_id", "generator", "dialect")
 COMPARED = tuple(name for name in EXAMPLE if name != "example_id")
-ROW = pl.Schema(
-    {"kind": pl.String, "db_id": pl.String, "before": pl.String, "after": pl.String, "columns": pl.List(pl.String)}
-)
+_ROW: Columns = {
+    "kind": pl.String,
+    "db_id": pl.String,
+    "before": pl.String,
+    "after": pl.String,
+    "columns": pl.List(pl.String),
+}
+ROW = pl.Schema(_ROW)
 
 
 @dataclass(frozen=True)

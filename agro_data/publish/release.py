@@ -105,7 +105,7 @@ def make_release(
     _write_rows(folder, examples, rejected, schema_texts(version, databases))
     dropped["instances"] = _copy_instances(version, folder, declared, examples)
     manifest = _manifest(version, declared, licenses, checks, examples, rejected)
-    shown = _Shown(version.path, manifest, examples)
+    shown = _Shown(version.path, manifest, examples, pl.read_parquet(folder / "instances" / "mutants.parquet"))
     (folder / "report.html").write_text(render_report(shown), encoding="utf-8")
     found = scan_files(folder, sorted(_names(folder)))
     manifest["personal_data"] = {"policy": declared.personal_data, "found": found, "dropped": dropped}
@@ -130,6 +130,7 @@ class _Shown(Version):
 
     published: dict[str, Any]
     rows: pl.DataFrame
+    fates: pl.DataFrame
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -137,6 +138,9 @@ class _Shown(Version):
 
     def examples(self, split: str | None = None) -> pl.LazyFrame:
         return self.rows.lazy() if split is None else self.rows.lazy().filter(pl.col("split") == split)
+
+    def all_mutants(self) -> pl.DataFrame:
+        return self.fates
 
 
 def _without(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:

@@ -19,7 +19,7 @@ import pytest
 
 from agro_data.publish.read import Version, open_version
 from agro_data.publish.report import render_report
-from agro_data.publish.version import write_version
+from agro_data.publish.version import MUTANTS, Instances, write_version
 
 HOSTILE = "</script><img src=x onerror=alert(1)> & 'naïve' 名前"
 
@@ -29,6 +29,17 @@ def version(tmp_path_factory: pytest.TempPathFactory) -> Version:
     frame = samples.examples(600).with_columns(
         question=pl.when(pl.col("seed") == 0).then(pl.lit(HOSTILE)).otherwise(pl.col("question"))
     )
+    survivor = pl.col("seed") == 1
+    frame = frame.with_columns(
+        mutants_total=pl.when(survivor).then(2).otherwise(0),
+        mutants_killed=pl.when(survivor).then(1).otherwise(0),
+        mutants_undecided=pl.when(survivor).then(1).otherwise(0),
+    )
+    example_id = frame.filter(survivor)["example_id"][0]
+    fates = [
+        (example_id, "comparison", "age > 3 -> age >= 3", "killed", "db_1/00.sqlite", "SELECT 1", "row 1: got (3)"),
+        (example_id, "column", HOSTILE, "undecided", None, None, None),
+    ]
     path = write_version(
         tmp_path_factory.mktemp("out"),
         "shop",
@@ -36,6 +47,7 @@ def version(tmp_path_factory: pytest.TempPathFactory) -> Version:
         examples=frame,
         rejected=samples.rejected(12),
         manifest=samples.manifest(),
+        instances=Instances(mutants=pl.DataFrame(fates, schema=MUTANTS, orient="row")),
     )
     return open_version(path)
 
@@ -104,6 +116,25 @@ setTimeout(async () => {
   $("next").onclick();
   seen.page = $("page").textContent;
   seen.pins = pins.length;
+  $("clear").onclick();
+  $("f-certificate").value = index.labels.certificate.indexOf("a mutant survives"); apply();
+  seen.survivors = $("found").textContent;
+  await document.querySelector("#rows button").onclick();
+  seen.mutants = [...document.querySelectorAll(".mutants tr")].map(line => line.textContent);
+  $("clear").onclick();
+  document.querySelector("[data-columns]").click();
+  document.querySelector("tr.columns button").click();
+  seen.column = [$("column").textContent, $("found").textContent];
+  const map = $("map").getBoundingClientRect();
+  $("map").onmousemove({clientX: map.left + pins[0].x, clientY: map.top + pins[0].y});
+  seen.tip = $("tip").style.display + ": " + $("tip").textContent;
+  if ($("comparison")) {
+    seen.differ = $("kind-found").textContent;
+    $("kind").value = [...$("kind").options].find(o => o.text.startsWith("removed")).value; $("kind").onchange();
+    const rows = $("kind-rows");
+    seen.removed = [$("kind-found").textContent, rows.querySelector(".minus").textContent];
+    seen.injected += rows.querySelectorAll("img").length;
+  }
   const box = document.createElement("pre"); box.id = "seen"; box.textContent = JSON.stringify(seen);
   document.body.append(box);
 }, 1500);
@@ -111,15 +142,16 @@ setTimeout(async () => {
 """
 
 
-def test_a_browser_can_list_search_filter_and_open(page: str, tmp_path: Path) -> None:
+def looked_at(page: str, folder: Path) -> dict[str, Any]:
+    """What `PROBE` saw when a browser had opened the page."""
     browser = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
     if browser is None:
         pytest.skip("no Chromium on this machine")
-    file = tmp_path / "report.html"
+    file = folder / "report.html"
     file.write_text(page.replace("</body>", PROBE + "</body>"), encoding="utf-8")
     ended = subprocess.run(
         [
-            *(browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"),
+            *(browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"),
             *("--virtual-time-budget=6000", "--dump-dom", file.as_uri()),
         ],
         capture_output=True,
@@ -129,7 +161,12 @@ def test_a_browser_can_list_search_filter_and_open(page: str, tmp_path: Path) ->
     )
     body = re.search(r'<pre id="seen">(.*?)</pre>', ended.stdout, re.DOTALL)
     assert body is not None, ended.stderr[-2000:]
-    seen = json.loads(html.unescape(body[1]))
+    seen: dict[str, Any] = json.loads(html.unescape(body[1]))
+    return seen
+
+
+def test_a_browser_can_list_search_filter_and_open(page: str, tmp_path: Path) -> None:
+    seen = looked_at(page, tmp_path)
     assert (seen["listed"], seen["found"]) == (25, "600 examples of 600")
     assert (seen["hostile"], seen["injected"]) == (HOSTILE, 0)
     assert "Executed" in seen["detail"]
@@ -137,3 +174,38 @@ def test_a_browser_can_list_search_filter_and_open(page: str, tmp_path: Path) ->
     assert seen["hard"] == "150 examples of 600"
     assert seen["page"] == "page 2 of 6"
     assert seen["pins"] == 600
+    assert seen["survivors"] == "1 example of 600"
+    assert [line.split(" (")[0] for line in seen["mutants"]] == [
+        f"{HOSTILE}columnsurvives ",
+        "age > 3 -> age >= 3its SQLSELECT 1comparisontold apart by db_1/00.sqliterow 1: got",
+    ]
+    assert seen["column"][0].startswith("uses db_0: ")
+    assert re.fullmatch(r"[1-9]\d* examples of 600", seen["column"][1])
+    assert seen["tip"].startswith("block: ")
+    assert "differ" not in seen
+
+
+def test_two_versions_are_compared_in_the_browser(version: Version, tmp_path: Path) -> None:
+    older = samples.examples(580).with_columns(
+        example_id=pl.when(pl.col("seed") == 3).then(pl.lit("f" * 16)).otherwise("example_id"),
+        question=pl.when(pl.col("seed") == 3).then(pl.lit(HOSTILE + " before")).otherwise("question"),
+        sql=pl.when(pl.col("seed") == 3).then(pl.lit(HOSTILE)).otherwise("sql"),
+    )
+    before = open_version(
+        write_version(
+            tmp_path / "old",
+            "shop",
+            fingerprint="d" * 64,
+            examples=older,
+            rejected=samples.rejected(12),
+            manifest=samples.manifest(),
+        )
+    )
+    compared = render_report(version, before=before)
+    assert "Against shop v0001-dddddddd" in compared
+    assert not re.search(r"(src|href)\s*=|https?://", compared)
+    seen = looked_at(compared, tmp_path)
+    assert seen["found"] == "600 examples of 600"
+    assert seen["removed"][0].startswith("1 row of ")
+    assert seen["removed"][1] == f"− {HOSTILE} before{HOSTILE}"
+    assert seen["injected"] == 0
