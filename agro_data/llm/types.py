@@ -42,6 +42,8 @@ class Sampling:
             raise ValueError(f"temperature is {self.temperature}: 0 takes the likeliest token, more is more random")
         if not 0.0 < self.top_p <= 1.0:
             raise ValueError(f"top_p is {self.top_p}: a share of probability is above 0 and at most 1")
+        if "" in self.stop:
+            raise ValueError("a stop is an empty text, which every reply begins with: leave it out")
         if self.max_tokens < 1:
             raise ValueError(f"max_tokens is {self.max_tokens}: a reply has at least 1 token")
 
