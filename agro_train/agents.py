@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -13,6 +13,7 @@ from agro_data.profiling.serialise import SerialiserMismatch, Style, check_seria
 from agro_data.protocol import VERSION as PROTOCOL
 from agro_train.corpora import seen_by
 from agro_train.decoding import LIMITS
+from agro_train.engine import EngineSampler, load_engine
 from agro_train.loading import LanguageModel, load, model_hash
 from agro_train.questions import Reading
 from agro_train.rollouts import Limits
@@ -24,6 +25,8 @@ from agro_train.tokens import encode
 
 READING = Reading()
 Unit = Literal["tokens", "estimated tokens"]
+Engine = Literal["transformers", "vllm"]
+_LOADERS: Mapping[Engine, Callable[..., LanguageModel]] = {"transformers": load, "vllm": load_engine}
 IN_WORDS = (NoRun, NoTask, SerialiserMismatch, SettingsError)  # errors that speak to a person
 
 
@@ -40,6 +43,12 @@ class Agent:
     trained_on: frozenset[str] = frozenset()
     run: ModelRun | None = None
     unit: Unit = "tokens"
+    engine: Engine = "transformers"
+
+    def close(self) -> None:
+        """Give back what it holds beside this process's memory: an engine."""
+        if isinstance(self.sampler, EngineSampler):
+            self.sampler.close()
 
 
 def open_agent(
@@ -50,12 +59,14 @@ def open_agent(
     reading: Reading = READING,
     limits: Limits = LIMITS,
     dtype: str = "float32",
+    engine: Engine = "transformers",
     network: bool = True,
 ) -> Agent:
     """The agent of a name: `promoted`, a run below `models` or its path, a folder, a Hub id, or a server's URL.
 
-    A run reads schemas as it was trained to, whatever `reading` says. Raises `NoRun`, `ModelMissing`,
-    `SerialiserMismatch`, and `EndpointError` when the server does not answer.
+    A run reads schemas as it was trained to, whatever `reading` says. `engine` generates, unless it is a server. Raises
+    `NoRun`, `ModelMissing`, `SerialiserMismatch`, `ConfigError` where the engine is not installed, and `EndpointError`
+    when the server does not answer.
     """
     if is_url(name):
         from agro_train.endpoint import open_endpoint  # noqa: PLC0415 (imports this module)
@@ -66,11 +77,11 @@ def open_agent(
     except NoRun as missing:
         if name == PROMOTED:
             raise
-        model = _load(name, cache, dtype, network, missing)
+        model = _load(name, cache, dtype, engine, network, missing)
         own = replace(model, name=model.path.name) if Path(name).is_dir() else model
-        return agent_of(own, reading, limits)
-    model = replace(load(str(run.model), cache, dtype=dtype, network=network), name=run.name)
-    return _of_run(run, model, limits)
+        return agent_of(own, reading, limits, engine)
+    model = replace(_LOADERS[engine](str(run.model), cache, dtype=dtype, network=network), name=run.name)
+    return _of_run(run, model, limits, engine)
 
 
 def is_url(name: str) -> bool:
@@ -78,11 +89,13 @@ def is_url(name: str) -> bool:
     return name.startswith(("http://", "https://"))
 
 
-def agent_of(model: LanguageModel, reading: Reading = READING, limits: Limits = LIMITS) -> Agent:
-    """The agent of a loaded model. Schemas are counted by its own tokenizer."""
+def agent_of(
+    model: LanguageModel, reading: Reading = READING, limits: Limits = LIMITS, engine: Engine = "transformers"
+) -> Agent:
+    """The agent of a model that `engine` has loaded. Schemas are counted by its own tokenizer."""
     own = replace(reading, count_tokens=_counter(model.tokenizer), turns=limits.turns)
-    sampler = ModuleSampler(model.network, model.tokenizer)
-    return Agent(model.name, sampler, model.tokenizer, own, model_hash(model.path), limits)
+    sampler = (EngineSampler if engine == "vllm" else ModuleSampler)(model.network, model.tokenizer)
+    return Agent(model.name, sampler, model.tokenizer, own, model_hash(model.path), limits, engine=engine)
 
 
 def reading_named(style: str, budget: int) -> Reading:
@@ -92,7 +105,7 @@ def reading_named(style: str, budget: int) -> Reading:
     return Reading(cast(Style, style), budget)
 
 
-def _of_run(run: ModelRun, model: LanguageModel, limits: Limits) -> Agent:
+def _of_run(run: ModelRun, model: LanguageModel, limits: Limits, engine: Engine) -> Agent:
     manifest = run.manifest
     style, budget = trained_reading(run)
     if model.framing != manifest.get("framing", model.framing):
@@ -106,7 +119,7 @@ def _of_run(run: ModelRun, model: LanguageModel, limits: Limits) -> Agent:
             "written as it was trained. Use the version of agro-sql that made it, or train it again"
         )
     turns = manifest["config"].get("turns", limits.turns)  # the prompt says how many there are
-    agent = agent_of(model, Reading(style, budget), replace(limits, turns=turns))
+    agent = agent_of(model, Reading(style, budget), replace(limits, turns=turns), engine)
     return replace(agent, trained_on=seen_by(run), run=run)
 
 
@@ -123,9 +136,9 @@ def trained_reading(run: ModelRun) -> tuple[Style, int]:
     return style, budget
 
 
-def _load(name: str, cache: Path, dtype: str, network: bool, missing: NoRun) -> LanguageModel:
+def _load(name: str, cache: Path, dtype: str, engine: Engine, network: bool, missing: NoRun) -> LanguageModel:
     try:
-        return load(name, cache, dtype=dtype, network=network)
+        return _LOADERS[engine](name, cache, dtype=dtype, network=network)
     except ModelMissing as error:
         raise ModelMissing(f"{error}; and {missing}") from error
 

@@ -30,7 +30,7 @@ from agro_data.progress import Bars, Reporter, silent
 from agro_data.publish.read import open_version
 from agro_data.terminal import Verb, notes, run, show_table, tell
 from agro_data.work import write_json, write_text
-from agro_train.agents import IN_WORDS, open_agent, reading_named
+from agro_train.agents import IN_WORDS, Engine, open_agent, reading_named
 from agro_train.answers import Answer, answer, answer_with
 from agro_train.comparison_page import render_page
 from agro_train.decoding import Decoding, Kind, decoding_named
@@ -74,6 +74,7 @@ class EvaluationConfig:
     limit: int = 0
     seed: int = 0
     workers: int = 1
+    engine: Engine = "transformers"
     dtype: str = "float32"
     style: str = COMPACT
     budget: int = PROMPT_BUDGET
@@ -86,6 +87,8 @@ class EvaluationConfig:
             raise ConfigError("say what to ask: --corpus VERSION, or --questions FILE, or both")
         if not self.databases:
             raise ConfigError("say where the databases are: --databases PATH")
+        if self.engine not in get_args(Engine):
+            raise ConfigError(f"there is no engine {self.engine!r}; use {', '.join(get_args(Engine))}")
 
     @property
     def decoded(self) -> Decoding:
@@ -124,7 +127,9 @@ def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tu
     scored: dict[str, list[Scored]] = {one.name: [] for one in sets}
     reading = reading_named(config.style, config.budget)
     for name in config.models:  # one model in memory at a time
-        agent = open_agent(name, Path(config.models_root), cache, reading=reading, dtype=config.dtype)
+        agent = open_agent(
+            name, Path(config.models_root), cache, reading=reading, dtype=config.dtype, engine=config.engine
+        )
         for questions in sets:
             if not config.allow_seen:
                 questions.refuse_seen(agent.trained_on, agent.name)
@@ -143,6 +148,7 @@ def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tu
             for metric, found in evaluations.items():
                 write_text(folder / f"{metric}.jsonl", lines(found.verdicts))
             scored[questions.name].append(Scored(agent.name, agent.unit, tuple(answers), evaluations))
+        agent.close()
     compared = tuple(
         Compared(one, tuple(scored[one.name]), compare(one, scored[one.name], config.seed)) for one in sets
     )
@@ -290,6 +296,7 @@ def slug(name: str) -> str:
 @click.option("--names/--any-names", default=None, help="SQL may name only what the schema has.  [default: any]")
 @click.option("--limit", type=int, help="Most questions of each set.  [default: all]")
 @click.option("--seed", type=int, help="Of samples and intervals.  [default: 0]")
+@click.option("--engine", type=click.Choice(get_args(Engine)), help="What generates.  [default: transformers]")
 @click.option("--dtype", help="Type of the weights.  [default: float32]")
 @click.option("--allow-seen/--refuse-seen", default=None, help="Whether databases of the training may be asked about.")
 def main(config_file: Path | None, **given: Any) -> None:

@@ -26,6 +26,7 @@ from trl.trainer.utils import add_fused_lm_head
 from agro_data.fingerprint import seed_of
 from agro_train.advantages import informative
 from agro_train.credit import Credit, of_progress, of_rollouts, of_states, token_advantages
+from agro_train.engine import EngineSampler
 from agro_train.episodes import Episode, Player, measures
 from agro_train.fused_head import score_only_what_is_learnt
 from agro_train.loading import LanguageModel, load_tokenizer
@@ -33,7 +34,7 @@ from agro_train.progress import ProgressHead, last_states
 from agro_train.prompts import Share
 from agro_train.provers import Provers, of_provers
 from agro_train.runs import Draft, append_metrics
-from agro_train.sampling import EngineSampler, ModuleSampler, Sampler
+from agro_train.sampling import ModuleSampler, Sampler
 from agro_train.tasks import Task
 from datasets import Dataset
 

@@ -61,7 +61,8 @@ def _identity(agent: Agent, decoding: Decoding, seed: int) -> dict[str, Any]:
     """What decides an answer, as a file of predictions remembers it."""
     reading = {"style": agent.reading.style, "budget": agent.reading.budget}
     settings = {"decoding": asdict(decoding), "limits": asdict(agent.limits), "reading": reading, "seed": seed}
-    return {"model": agent.name, "weights": agent.weights, **settings}
+    engine = {} if agent.engine == "transformers" else {"engine": agent.engine}  # as files have it from before
+    return {"model": agent.name, "weights": agent.weights, **engine, **settings}
 
 
 def _side(out: Path) -> Path:

@@ -1,8 +1,8 @@
 """Turns from a model: many prefixes at once, each up to the tag that ends a turn.
 
-Two samplers with one signature: transformers' own module, as it stands in the trainer, and vLLM's engine. Both return
-the tokens as sampled, so that nothing is tokenised again, with the log-probability of each under the distribution it
-was drawn from.
+Samplers have one signature: here transformers' own module, as it stands in the trainer; vLLM's engine in `engine.py`.
+They return the tokens as sampled, so that nothing is tokenised again, with the log-probability of each under the
+distribution it was drawn from.
 """
 
 from __future__ import annotations
@@ -299,42 +299,3 @@ def _among(likely: Sequence[tuple[int, float]], chance: torch.Generator) -> tupl
     level = torch.rand(1, generator=chance, dtype=torch.float64)
     place = min(int(torch.searchsorted(scores.exp().cumsum(0), level)), len(likely) - 1)
     return likely[place][0], float(scores[place])
-
-
-@dataclass
-class EngineSampler:
-    """Samples from a vLLM engine (`vllm.LLM`), which batches and shares prefixes itself."""
-
-    engine: Any
-    tokenizer: Any
-    read: int = field(default=0, init=False)
-    written: int = field(default=0, init=False)
-
-    def __call__(
-        self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int]
-    ) -> list[Sampled]:
-        from vllm import SamplingParams  # noqa: PLC0415
-
-        asked = [
-            SamplingParams(
-                temperature=temperature,
-                max_tokens=max_tokens,
-                seed=seed % 2**31,
-                stop=list(STOPS),
-                include_stop_str_in_output=True,
-                logprobs=0,
-            )
-            for seed in seeds
-        ]
-        prompts = [{"prompt_token_ids": list(prefix)} for prefix in prefixes]
-        answers = self.engine.generate(prompts, asked, use_tqdm=False)
-        turns = [_from_engine(answer.outputs[0]) for answer in answers]
-        self.read += sum(map(len, prefixes))
-        self.written += sum(len(turn.ids) for turn in turns)
-        return turns
-
-
-def _from_engine(output: Any) -> Sampled:
-    ids = list(output.token_ids)
-    logprobs = [at[token].logprob for token, at in zip(ids, output.logprobs, strict=True)]
-    return Sampled(ids, logprobs, output.finish_reason == "length")

@@ -43,6 +43,7 @@ A_PATH = click.Path(path_type=Path)
 @click.option("--budget", type=int, default=None, help="Tokens of a schema, for the same models.  [default: 250]")
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answers.")
 @click.option("--dtype", default="float32", show_default=True, help="Type of the weights, as torch names it.")
+@click.option("--engine", type=click.Choice(["transformers", "vllm"]), default="transformers", show_default=True)
 @click.option("--allow-seen", is_flag=True, help="Ask also about databases that a model was trained on.")
 @click.option("--models", "models_root", type=A_PATH, default=Path("models"), show_default=True, help="Trained runs.")
 @click.option("--data", type=A_PATH, default=Path("datasets"), show_default=True, help="The folder of the corpora.")
@@ -84,7 +85,8 @@ def predict_command(
     files: list[Path] = []
     with Bars(notes) as progress:
         for name in models:
-            agent = open_agent(name, settings["models_root"], cache, reading=reading, dtype=settings["dtype"])
+            loaded = {"dtype": settings["dtype"], "engine": settings["engine"]}
+            agent = open_agent(name, settings["models_root"], cache, reading=reading, **loaded)
             if not settings["allow_seen"]:
                 asked.refuse_seen(agent.trained_on, agent.name)
             file = out if len(models) == 1 else out.with_name(f"{out.stem}-{slug(agent.name)}{out.suffix}")
@@ -92,6 +94,7 @@ def predict_command(
                 raise ConfigError(f"two of the models are called {agent.name}: give one of them another folder name")
             how = {"workers": settings["workers"], "progress": progress}
             answers = predict(asked, agent, file, decoding=decoding, seed=settings["seed"], **how)
+            agent.close()
             found = score(asked, answers, asked.instances, cache, **how) if known else {}
             scored.append(Scored(agent.name, agent.unit, tuple(answers), found))
             files.append(file)

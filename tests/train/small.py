@@ -102,11 +102,13 @@ def _row(number: int, question: str, sql: str) -> dict[str, Any]:
     }
 
 
-def make_writer(folder: Path, prompts: Sequence[str], texts: Sequence[str] = TURNS, steps: int = 60) -> Path:
+def make_writer(
+    folder: Path, prompts: Sequence[str], texts: Sequence[str] = TURNS, steps: int = 60, head: int | None = None
+) -> Path:
     """The tiny model, taught for a moment to write one of `texts`: some of its turns are well formed, others not."""
     import torch
 
-    model = load(str(make_tiny_model(folder)), folder)
+    model = load(str(make_tiny_model(folder, head=head)), folder)
     rows = [
         (encode_prompt(prompt, model.tokenizer), encode(text, model.tokenizer))
         for prompt, text in zip(itertools.cycle(prompts), texts, strict=False)

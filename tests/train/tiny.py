@@ -13,8 +13,8 @@ TEXTS = (
 CHAT = "{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] }}<|end|>{% endfor %}<|assistant|>"
 
 
-def make_tiny_model(folder: Path, seed: int = 0, vocabulary: int = 400) -> Path:
-    """Save a random Llama of two layers with its tokenizer in `folder`."""
+def make_tiny_model(folder: Path, seed: int = 0, vocabulary: int = 400, head: int | None = None) -> Path:
+    """Save a random Llama of two layers with its tokenizer in `folder`; its heads are `head` wide, or 8."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -37,6 +37,7 @@ def make_tiny_model(folder: Path, seed: int = 0, vocabulary: int = 400) -> Path:
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,
+        head_dim=head,
         max_position_embeddings=4096,
         tie_word_embeddings=True,
         bos_token_id=None,

@@ -1,0 +1,100 @@
+"""vLLM's engine: started on a model's folder, and turns sampled from it.
+
+In TRL's trainer the engine is TRL's own and lives in the process, so that weights can be put into it. Elsewhere it is
+started here, in a child process that ends when the sampler is closed or this process ends. Imports vllm when called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from agro_data.config import ConfigError
+from agro_data.protocol import STOPS
+from agro_train.loading import LanguageModel, find_folder, load_tokenizer
+from agro_train.sampling import Sampled
+
+CONTEXT = 8_192  # tokens of prompt and rollout that memory is kept for; a model's own limit may be less
+CPU_CACHE = 2 << 30  # bytes of keys and values without a GPU, where vLLM would take most of the memory
+
+
+@dataclass
+class EngineSampler:
+    """Samples from a vLLM engine (`vllm.LLM`), which batches and shares prefixes itself.
+
+    The engine must give log-probabilities of the distribution that is drawn from (`processed_logprobs`), as TRL's and
+    `load_engine`'s do. `read` counts tokens that were computed: those of a prefix that the engine still had are not.
+    """
+
+    engine: Any
+    tokenizer: Any
+    read: int = field(default=0, init=False)
+    written: int = field(default=0, init=False)
+
+    def __call__(
+        self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int]
+    ) -> list[Sampled]:
+        from vllm import SamplingParams  # noqa: PLC0415
+
+        asked = [
+            SamplingParams(
+                temperature=temperature,
+                max_tokens=max_tokens,
+                seed=seed % 2**31,
+                stop=list(STOPS),
+                include_stop_str_in_output=True,
+                # Turns end where `ModuleSampler` ends them, not also at what generation_config.json names.
+                ignore_eos=True,
+                stop_token_ids=[self.tokenizer.eos_token_id],
+                logprobs=0,
+            )
+            for seed in seeds
+        ]
+        prompts = [{"prompt_token_ids": list(prefix)} for prefix in prefixes]
+        answers = self.engine.generate(prompts, asked, use_tqdm=False)
+        turns = [_turn(answer.outputs[0]) for answer in answers]
+        self.read += sum(len(answer.prompt_token_ids) - (answer.num_cached_tokens or 0) for answer in answers)
+        self.written += sum(len(turn.ids) for turn in turns)
+        return turns
+
+    def close(self) -> None:
+        """End the engine and give its memory back: another one may then be started."""
+        self.engine.llm_engine.engine_core.shutdown()
+
+
+def _turn(output: Any) -> Sampled:
+    ids = list(output.token_ids)
+    logprobs = [at[token].logprob for token, at in zip(ids, output.logprobs, strict=True)]
+    return Sampled(ids, logprobs, output.finish_reason == "length")
+
+
+def load_engine(
+    name: str, cache: Path, *, dtype: str = "float32", memory: float = 0.9, network: bool = True
+) -> LanguageModel:
+    """The model `name` (see `loading.find_folder`) in an engine of its own, as a `LanguageModel` whose network that is.
+
+    `memory`: share of the GPU's memory. Raises `ConfigError` where vLLM is not installed, and `ModelMissing`.
+    """
+    if find_spec("vllm") is None:
+        raise ConfigError("vLLM is not installed here: docs/reference.md says how, or use --engine transformers")
+    import torch  # noqa: PLC0415
+    from transformers import AutoConfig  # noqa: PLC0415
+    from vllm import LLM  # noqa: PLC0415
+
+    path = find_folder(name, cache, network=network)
+    own = getattr(AutoConfig.from_pretrained(path), "max_position_embeddings", None) or CONTEXT
+    cuda = torch.cuda.is_available()
+    engine = LLM(
+        model=str(path),
+        dtype=dtype,
+        max_model_len=min(own, CONTEXT),
+        gpu_memory_utilization=memory,
+        kv_cache_memory_bytes=None if cuda else CPU_CACHE,
+        enforce_eager=not cuda,  # compiling takes longer than it saves where there is no GPU
+        logprobs_mode="processed_logprobs",
+        disable_log_stats=True,
+    )
+    return LanguageModel(name, path, engine, load_tokenizer(path))
