@@ -94,7 +94,7 @@ class ColdStartConfig:
     epochs: float = 1.0
     learning_rate: float = 2e-4
     batch: int = 8
-    micro_batch: int = 8
+    micro_batch: int = 4  # 8 of 1,000 tokens take SmolLM2-135M's process to 19 GiB
     max_length: int = 1_024
     packing: bool = False
     share_prompts: bool = True  # trajectories whose prompts begin alike lie in one row, which reads that once
