@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from itertools import pairwise
 from pathlib import Path
 
@@ -139,3 +141,40 @@ def test_a_random_model_writes_only_names_of_the_schema(tmp_path: Path, temperat
         written = Written(Reading(NAMES), closing="sql").then(text)
         assert written is not None, text
         assert all(score <= 1e-6 for score in turn.logprobs)
+
+
+def schema_of(file: Path) -> dict[str, dict[str, str]]:
+    with sqlite3.connect(f"file:{file}?immutable=1", uri=True) as connection:
+        tables = [
+            name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
+        ]
+        return {
+            table: {row[1]: row[2] for row in connection.execute(f'PRAGMA table_info("{table}")')} for table in tables
+        }
+
+
+@pytest.mark.parametrize("file", ["dev", pytest.param("train", marks=pytest.mark.slow)])
+def test_what_people_wrote_can_be_written(shared_data: Path, file: str) -> None:
+    questions = json.loads((shared_data / "spider" / f"{file}.json").read_text(encoding="utf-8"))
+    by_database: dict[str, set[str]] = {}
+    for row in questions:
+        by_database.setdefault(row["db_id"], set()).add(row["query"])
+    refused, tried = [], 0
+    for name, golds in by_database.items():
+        database = shared_data / "spider" / "database" / name / f"{name}.sqlite"
+        names = Names.of(schema_of(database), "sqlite")
+        with sqlite3.connect(f"file:{database}?immutable=1", uri=True) as connection:
+            for gold in golds:
+                try:
+                    connection.execute(f"EXPLAIN {gold}")
+                except sqlite3.Error:
+                    continue
+                tried += 1
+                written: Written | None = Written(Reading(names), closing="solution")
+                text = f"{gold}</solution>"
+                for start in range(0, len(text), 3):
+                    written = written and written.then(text[start : start + 3])
+                if written is None or not written.ended:
+                    refused.append((name, gold))
+    assert tried > 200
+    assert refused == []
