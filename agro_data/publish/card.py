@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
+from agro_data.publish.markdown import TEMPLATES
 from agro_data.publish.summary import SPLITS, funnel_stages
 from agro_data.records import EXAMPLE
 
@@ -55,7 +54,7 @@ def render_card(manifest: dict[str, Any]) -> str:
     """
     counts = manifest["counts"]
     methods = counts["alignment_methods"]
-    return _TEMPLATES.get_template("card.md.j2").render(
+    return TEMPLATES.get_template("card.md.j2").render(
         m=manifest,
         counts=counts,
         splits=[split for split in SPLITS if counts["splits"].get(split)],
@@ -76,22 +75,3 @@ def _type_name(kind: Any) -> str:
     if text.startswith("List(Struct"):
         return "list of struct"
     return "list of string" if text.startswith("List") else names[text]
-
-
-def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "–"
-
-
-def _cell(text: object) -> str:
-    return str(text).replace("|", "\\|").replace("\n", " ")
-
-
-_TEMPLATES = Environment(
-    loader=PackageLoader("agro_data.publish"),
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    autoescape=False,
-    keep_trailing_newline=True,
-)
-_TEMPLATES.filters |= {"percent": _percent, "cell": _cell, "number": lambda value: f"{value:,}"}

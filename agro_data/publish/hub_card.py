@@ -12,9 +12,9 @@ from typing import Any
 
 import polars as pl
 import yaml
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from agro_data.publish.card import SIZES
+from agro_data.publish.markdown import TEMPLATES
 from agro_data.publish.personal import KINDS
 from agro_data.publish.summary import SPLITS, funnel_stages, schema_coverage
 
@@ -31,7 +31,7 @@ def render_hub_card(manifest: Mapping[str, Any], examples: pl.DataFrame, plots: 
     counts = manifest["counts"]
     splits = [split for split in SPLITS if counts["splits"].get(split)]
     funnel = funnel_stages(dict(manifest))
-    return _TEMPLATES.get_template("hub_card.md.j2").render(
+    return TEMPLATES.get_template("hub_card.md.j2").render(
         head=yaml.safe_dump(_head(manifest, splits), sort_keys=False, allow_unicode=True).strip(),
         m=manifest,
         counts=counts,
@@ -82,22 +82,3 @@ def _personal(report: Mapping[str, Any]) -> list[tuple[str, int, int]]:
         totals.update(kinds)
         files.update(list(kinds))
     return [(kind, totals[kind], files[kind]) for kind in KINDS]
-
-
-def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "–"
-
-
-def _cell(text: object) -> str:
-    return str(text).replace("|", "\\|").replace("\n", " ")
-
-
-_TEMPLATES = Environment(
-    loader=PackageLoader("agro_data.publish"),
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    autoescape=False,
-    keep_trailing_newline=True,
-)
-_TEMPLATES.filters |= {"percent": _percent, "cell": _cell, "number": lambda value: f"{value:,}"}
