@@ -28,6 +28,7 @@ _TOKEN = re.compile(
 )
 _ENDED = frozenset(".,;()*+%~{}")  # signs that nothing can be added to
 _WHOLE = {"!": "!=", "|": "||", ":": "::"}  # signs that are the beginning of one only
+_ROUND = range(12, 81)  # characters of what may not follow itself twice
 _EXPONENT = re.compile(r"(\d+(?:\.\d*)?)[eE][+-]?")
 
 
@@ -120,9 +121,16 @@ def _tokens(text: str, brackets: bool) -> Iterator[tuple[str, str, int]]:
         place = found.end()
 
 
+def in_circles(text: str) -> bool:
+    """Whether a text ends with the same 12 to 80 characters three times: a model that is kept from a name it wants
+    may go round until the turn is cut (`OR a.id = b.id OR a.id = b.id OR ...`). No query of a person does."""
+    tail = text[-3 * _ROUND.stop :]
+    return any(tail.endswith(tail[-size:] * 3) for size in _ROUND if 3 * size <= len(tail))
+
+
 @dataclass
 class NamesOnly:
-    """A turn whose SQL names what a schema has, and nothing else."""
+    """A turn whose SQL names what a schema has, and nothing else, and does not go round in circles."""
 
     names: Names
     text: str = ""
@@ -134,7 +142,7 @@ class NamesOnly:
         return self.sql is not None and not self.sql.ended
 
     def allows(self, piece: str) -> bool:
-        return self.sql is None or self.sql.then(piece) is not None
+        return self.sql is None or (self.sql.then(piece) is not None and not in_circles(self.text + piece))
 
     def go_on(self, text: str) -> None:
         if self.sql is not None and text.startswith(self.text):
