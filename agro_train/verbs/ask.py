@@ -25,7 +25,11 @@ SHOWN_ROWS = 20
 @click.option("--evidence", default=None, help="What one must know that the question does not say.")
 @click.option("--decoding", type=click.Choice(["greedy", "vote", "tree"]), default="greedy", show_default=True)
 @click.option("--samples", type=click.IntRange(2), default=8, show_default=True, help="Votes of `vote` and `tree`.")
-@click.option("--names/--any-names", default=False, show_default=True, help="SQL may name only what the schema has.")
+@click.option(
+    "--names/--any-names",
+    default=None,
+    help="SQL may name only what the schema has.  [default: names, with a model that runs here]",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer.")
 @click.option("--models", "models_root", type=A_PATH, default=Path("models"), show_default=True, help="Trained runs.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON on standard output.")
@@ -36,7 +40,7 @@ def ask_command(
     evidence: str | None,
     decoding: str,
     samples: int,
-    names: bool,
+    names: bool | None,
     seed: int,
     models_root: Path,
     as_json: bool,
@@ -53,10 +57,13 @@ def ask_command(
     from agro_train.agents import open_agent  # noqa: PLC0415 (so that --help is quick)
     from agro_train.asking import ask, find_database  # noqa: PLC0415
     from agro_train.decoding import decoding_named  # noqa: PLC0415
+    from agro_train.sampling import RestrictedSampler  # noqa: PLC0415
 
     found = find_database(database)
     cache = cache_folder(RunConfig())
     agent = open_agent(model, models_root, cache)
+    if names is None:
+        names = isinstance(agent.sampler, RestrictedSampler)
     how = decoding_named(decoding, samples, names=names)
     reply = ask(question, found, agent, cache, evidence=evidence, decoding=how, seed=seed)
     print_json(reply.as_dict()) if as_json else _show(reply)
