@@ -36,7 +36,9 @@ class Ground:
     def state(self) -> object:
         """All that could be changed: working folder, source and temporary folder below it, home, shared memory."""
         home = Path.home()
-        outside = [home / ".duckdb", *sorted(home.glob("*.duckdb")), *sorted(Path("/dev/shm").glob("*ed*"))]
+        memory = Path("/dev/shm")  # where others have files, too: only what the statements name there
+        written = [path for name in ("attached", "written", "exported") for path in sorted(memory.glob(f"{name}*"))]
+        outside = [home / ".duckdb", *sorted(home.glob("*.duckdb")), *written]
         return fingerprint(self.folder), [(str(path), path.exists()) for path in outside]
 
 
