@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from agro_data.protocol import STOPS
-from agro_train.writing import Restriction
+from agro_train.naming.writing import Restriction
 
 if TYPE_CHECKING:
     import torch

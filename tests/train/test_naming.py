@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from train.tiny import make_tiny_model
 
 from agro_train.loading import load
-from agro_train.naming import Names, Reading
+from agro_train.naming.reading import Reading
+from agro_train.naming.scopes import Names, Scopes
+from agro_train.naming.writing import NamesOnly, Written
 from agro_train.sampling import ModuleSampler
-from agro_train.writing import NamesOnly, Written, in_circles
 
 SCHEMA = {
     "singer": {"Singer_ID": "int", "Name": "text", "Age": "int", "Song_Name": "text"},
@@ -61,7 +62,7 @@ UNWRITABLE = [
 def write(sql: str, cuts: list[int] | None = None, names: Names = NAMES) -> bool:
     text = f"{sql}</solution>"
     places = sorted({0, len(text), *(cuts if cuts is not None else range(len(text)))})
-    written: Written | None = Written(Reading(names), closing="solution")
+    written: Written | None = Written(Reading(Scopes(names)), closing="solution")
     for start, end in pairwise(places):
         written = written.then(text[start:end]) if written is not None else None
     return written is not None and written.ended
@@ -138,29 +139,9 @@ def test_a_random_model_writes_only_names_of_the_schema(tmp_path: Path, temperat
     assert sampler.turned > 0
     for turn in sampled:
         text = model.tokenizer.decode(turn.ids)
-        written = Written(Reading(NAMES), closing="sql").then(text)
+        written = Written(Reading(Scopes(NAMES)), closing="sql").then(text)
         assert written is not None, text
         assert all(score <= 1e-6 for score in turn.logprobs)
-
-
-@given(st.text(max_size=40), st.text(min_size=12, max_size=80))
-def test_what_stands_there_three_times_goes_round(before: str, again: str) -> None:
-    assert in_circles(before + again * 3)
-    assert not in_circles("SELECT Name FROM singer WHERE Age > 3 OR Age > 4 OR Age > 5 OR Age > 6")
-
-
-def test_a_turn_does_not_go_round() -> None:
-    held = NamesOnly(NAMES)
-    text = "<sql>SELECT Name FROM singer WHERE Age > 3 OR Age > 33 OR Age > 3"
-    held.go_on(text)
-    assert held.allows("5")
-    for _ in range(2):
-        text += " OR Singer_ID = Age"
-        held.go_on(text)
-    assert held.allows(" OR Singer_ID =")
-    held.go_on(f"{text} OR Singer_ID =")
-    assert not held.allows(" Age")
-    assert held.allows(" 3")
 
 
 def schema_of(file: Path) -> dict[str, dict[str, str]]:
@@ -190,11 +171,10 @@ def test_what_people_wrote_can_be_written(shared_data: Path, file: str) -> None:
                 except sqlite3.Error:
                     continue
                 tried += 1
-                written: Written | None = Written(Reading(names), closing="solution")
+                written: Written | None = Written(Reading(Scopes(names)), closing="solution")
                 text = f"{gold}</solution>"
                 for start in range(0, len(text), 3):
                     written = written and written.then(text[start : start + 3])
-                    assert not in_circles(text[: start + 3])
                 if written is None or not written.ended:
                     refused.append((name, gold))
     assert tried > 200

@@ -1,7 +1,7 @@
 """What may be written next in a turn, where a restriction on its SQL holds: text in, yes or no out.
 
-Tokens of a model end anywhere, so that the last word of a text may go on. `Writing` keeps the query up to that word as
-it was read (`naming`), and asks of each further piece whether it leaves something that can still be finished.
+Tokens of a model end anywhere, so that the last word of a text may go on. `Written` keeps the query up to that word as
+it was read (`reading`), and asks of each further piece whether it leaves something that can still be finished.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from agro_train.naming import Names, Reading
+from agro_train.naming.beginnings import may_begin
+from agro_train.naming.reading import Reading
+from agro_train.naming.scopes import Names, Scopes
 
 _OPENED = re.compile(r"<(sql|solution)>")
 _TOKEN = re.compile(
@@ -28,7 +30,6 @@ _TOKEN = re.compile(
 )
 _ENDED = frozenset(".,;()*+%~{}")  # signs that nothing can be added to
 _WHOLE = {"!": "!=", "|": "||", ":": "::"}  # signs that are the beginning of one only
-_ROUND = range(12, 81)  # characters of what may not follow itself twice
 _EXPONENT = re.compile(r"(\d+(?:\.\d*)?)[eE][+-]?")
 
 
@@ -61,7 +62,7 @@ class Written:
         if self.ended:
             return self
         reading, text, place = self.reading, self.tail + piece, 0
-        sqlite = reading.names.dialect == "sqlite"
+        sqlite = reading.scopes.names.dialect == "sqlite"
         for kind, token, end in _tokens(text, sqlite):
             if token.startswith("<") and (text[place:] + "/").startswith("</"):
                 break
@@ -91,12 +92,12 @@ class Written:
     def _may_stand(self, reading: Reading, rest: str) -> bool:
         if rest == "<" and reading.complete():
             return True
-        quotes = '"`[' if reading.names.dialect == "sqlite" else '"`'
+        quotes = '"`[' if reading.scopes.names.dialect == "sqlite" else '"`'
         if rest[0] == "'":
             return f"</{self.closing}>" not in rest and reading.copy().take("string", "''")
         whole = _TOKEN.fullmatch(rest)
         if rest[0] in quotes and (whole is None or len(rest) == 1):
-            return f"</{self.closing}>" not in rest and reading.may_begin("quoted", rest)
+            return f"</{self.closing}>" not in rest and may_begin(reading, "quoted", rest)
         if rest[0] in quotes:
             return reading.copy().take("quoted", rest)
         if rest in _WHOLE:
@@ -104,7 +105,7 @@ class Written:
         if whole is None:
             return (number := _EXPONENT.fullmatch(rest)) is not None and reading.copy().take("number", number[1])
         if whole.lastgroup == "word":
-            return reading.may_begin("word", rest)
+            return may_begin(reading, "word", rest)
         return reading.copy().take(str(whole.lastgroup), rest)
 
 
@@ -121,16 +122,9 @@ def _tokens(text: str, brackets: bool) -> Iterator[tuple[str, str, int]]:
         place = found.end()
 
 
-def in_circles(text: str) -> bool:
-    """Whether a text ends with the same 12 to 80 characters three times: a model that is kept from a name it wants
-    may go round until the turn is cut (`OR a.id = b.id OR a.id = b.id OR ...`). No query of a person does."""
-    tail = text[-3 * _ROUND.stop :]
-    return any(tail.endswith(tail[-size:] * 3) for size in _ROUND if 3 * size <= len(tail))
-
-
 @dataclass
 class NamesOnly:
-    """A turn whose SQL names what a schema has, and nothing else, and does not go round in circles."""
+    """A turn whose SQL names what a schema has, and nothing else."""
 
     names: Names
     text: str = ""
@@ -142,16 +136,16 @@ class NamesOnly:
         return self.sql is not None and not self.sql.ended
 
     def allows(self, piece: str) -> bool:
-        return self.sql is None or (self.sql.then(piece) is not None and not in_circles(self.text + piece))
+        return self.sql is None or self.sql.then(piece) is not None
 
     def go_on(self, text: str) -> None:
         if self.sql is not None and text.startswith(self.text):
             self.sql = self.sql.then(text[len(self.text) :]) or self._free()
         elif opened := _OPENED.search(text):
-            began = Written(Reading(self.names), closing=opened[1])
+            began = Written(Reading(Scopes(self.names)), closing=opened[1])
             self.sql = began.then(text[opened.end() :]) or self._free()
         self.text = text
 
     def _free(self) -> Written:
         """Behind what should not have been written nothing is held to anything."""
-        return Written(Reading(self.names), ended=True)
+        return Written(Reading(Scopes(self.names)), ended=True)

@@ -1,0 +1,71 @@
+"""Which names a word that is not whole may become: a model's tokens end anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agro_train.naming.reading import Reading
+from agro_train.naming.scopes import Scopes
+from agro_train.naming.words import ALIAS, COMPUTED, ENDING, GIVEN, PLAIN, SPECIAL, TABLE_FUNCTIONS
+
+
+def may_begin(reading: Reading, kind: str, text: str) -> bool:
+    """Whether a word or a name in quotes that is not closed may follow, or begin what may follow."""
+    if reading.over or not (settled := reading.copy()).settle():
+        return False
+    name = text.lower() if kind == "word" else text[1:].lower()
+    if kind == "word" and _begins(name, settled.keywords()):
+        return True
+    return _names_begin(settled, name, "" if kind == "word" else text[0])
+
+
+def _names_begin(reading: Reading, name: str, quote: str) -> bool:
+    top = reading.top
+    if top.want in ("sourced", "new"):
+        return _alias_begins(reading, name, quote)
+    if top.want == "word" or (top.want == "bracket" and top.last == "over"):
+        return True
+    if top.want == "column":
+        found = reading.scopes.qualified_by(top.qualifier)
+        return any(columns is None or _begins(name, columns, quote) for columns in found) or _begins(name, SPECIAL)
+    if top.want == "source":
+        words = {*reading.scopes.names.tables, *(cte for cte, _ in reading.scopes.ctes())}
+        return _begins(name, words, quote) or (not quote and _begins(name, TABLE_FUNCTIONS | {"lateral"}))
+    if top.want == "operand":
+        return _operand_begins(reading.scopes, name, quote)
+    return top.want == "after" and top.clause == "select" and top.alias_may_follow
+
+
+def _alias_begins(reading: Reading, name: str, quote: str) -> bool:
+    top = reading.top
+    if not quote and name in ENDING and not _begins(name, reading.keywords()):
+        return top.want != "sourced"
+    if top.source is None or not reading.scopes.conflicts(name, top.source[1]):
+        return True  # where it stands for another source already it may go on: `v2` behind `v`
+    return any(alias != name and alias.startswith(name) for alias, _ in top.qualified)
+
+
+def _operand_begins(scopes: Scopes, name: str, quote: str) -> bool:
+    if quote == '"' and scopes.names.dialect == "sqlite":
+        return True
+    if not quote and _begins(name, scopes.names.functions):
+        return True
+    if any(columns is None or _begins(name, columns, quote) for columns in scopes.columns()) or _begins(name, SPECIAL):
+        return True
+    open_select = False
+    for level in scopes.queries():
+        if _begins(name, (alias for alias, _ in (*level.sources, *level.past)), quote):
+            return True
+        open_select |= level.clause == "select" and not level.closed
+    if not open_select:
+        return False
+    if COMPUTED.fullmatch(name) or _begins(name, GIVEN) or _begins(name, scopes.names.tables, quote):
+        return True
+    return _begins(name, (cte for cte, _ in scopes.ctes()), quote) or (
+        ALIAS.fullmatch(name) is not None and bool(scopes.qualified_by(name))
+    )
+
+
+def _begins(name: str, words: Iterable[str], quote: str = "") -> bool:
+    """Whether `name` begins one of `words`; without quotes, one that can be written so."""
+    return any(word.startswith(name) and (quote or PLAIN.fullmatch(word)) for word in words)

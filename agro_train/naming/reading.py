@@ -1,0 +1,382 @@
+"""Which SQL can still become a query with names of a schema: read word by word, without a parser.
+
+In the spirit of PICARD (2109.05093), which parses every continuation; this reads a query once, from left to right, and
+knows only what names need. What it refuses cannot be finished with names that exist; much that it lets through is wrong
+in other ways. Lambdas, and joins in brackets, are not known here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agro_train.naming.scopes import Level, Scopes, outputs_of
+from agro_train.naming.words import (
+    BEFORE,
+    ENDING,
+    INFIX,
+    JOINING,
+    NEGATED,
+    OPENING,
+    POSTFIX,
+    RESERVED,
+    SET,
+    TABLE_FUNCTIONS,
+    TYPED,
+    UNITS,
+    VALUES,
+    WINDOW,
+)
+
+
+@dataclass
+class Reading:
+    """A query so far. `take` and what it calls change it, and say False where the query cannot go on so."""
+
+    scopes: Scopes
+    over: bool = False  # by a semicolon
+
+    def copy(self) -> Reading:
+        return Reading(self.scopes.copy(), self.over)
+
+    @property
+    def top(self) -> Level:
+        return self.scopes.top
+
+    # --- tokens ------------------------------------------------------------------------------------------------------
+
+    def take(self, kind: str, text: str) -> bool:
+        """Whether a whole token may follow; `kind` as `writing` names it."""
+        if self.over:
+            return False
+        if kind in {"word", "quoted"}:
+            return self._name(text.lower(), "") if kind == "word" else self._name(text[1:-1].lower(), text[0])
+        if text == "." or (text == "(" and self.top.word):
+            return self._told(text)
+        if kind == "string" and self.top.word in TYPED and not self.top.quote:
+            self.top.word, self.top.want = "", "after"
+            return True
+        if not self.settle():
+            return False
+        if kind in {"string", "number"}:
+            return self._value(kind, text)
+        return self._sign(text)
+
+    def _value(self, kind: str, text: str) -> bool:
+        top = self.top
+        if top.want == "operand":
+            top.want, top.last, top.alias_may_follow = "after", text, False
+            return True
+        return top.want == "new" and kind == "string" and self._new(text[1:-1].lower())
+
+    def _sign(self, sign: str) -> bool:
+        top = self.top
+        if sign in "([{":
+            return self._open(sign)
+        if sign in ")]}":
+            return self._close()
+        if sign == ";":
+            self.over = self.complete()
+            return self.over
+        if sign == ",":
+            return self._comma()
+        if sign == "*" and top.want in ("operand", "column"):
+            top.star |= top.kind == "query" and top.clause == "select"
+            top.want, top.last, top.alias_may_follow = "after", "*", False
+            return True
+        if sign == "::" and top.want == "after":
+            top.want = "word"
+            return True
+        if top.want == "operand":
+            return sign in "+-~"
+        if top.want == "after" and (top.kind != "query" or top.clause not in ("", "with")):
+            top.want, top.last = "operand", sign
+            return True
+        return False
+
+    def _comma(self) -> bool:
+        top = self.top
+        if top.kind == "names":
+            top.want = "new"
+            return True
+        if top.kind == "query" and top.clause == "with":
+            following = top.want == "cte" and top.last == ")"
+            top.want = "new"
+            return following
+        if top.want in ("sourced", "aliased") or (top.clause == "on" and top.want == "after"):
+            top.clause, top.want, top.last = "from", "source", ","
+            return self.scopes.bind()
+        if top.want == "after" or top.kind == "window":
+            top.want, top.last = "operand", ","
+            return True
+        return False
+
+    # --- brackets ----------------------------------------------------------------------------------------------------
+
+    def _open(self, sign: str) -> bool:
+        top = self.top
+        before, kind, want, sees = top.want, "bracket", "operand", True
+        if top.want == "operand":
+            if top.last in SET and top.kind == "query":
+                return False
+            top.want, top.alias_may_follow = "after", True
+        elif top.want == "source":
+            top.want, top.source, want, sees = "sourced", ("", None), "start", False
+        elif top.want == "start":
+            top.want, top.clause, top.closed, want = "after", "limit", True, "start"
+        elif top.want == "cte" and top.last in ("as", "materialized"):
+            top.ctes, want, sees = (*top.ctes, (top.cte, None)), "start", False
+        elif top.want in ("cte", "aliased"):
+            kind, want = "names", "new"
+        elif top.want == "bracket":
+            kind, top.want = "window", "after"
+        elif top.want == "after" and (sign == "[" or top.last in ("word", "as")):
+            pass
+        else:
+            return False
+        level = Level("query" if want == "start" else kind, want, sees=sees)  # type: ignore[arg-type]
+        level.last = "(" if before != "after" else sign
+        self.scopes.levels.append(level)
+        return True
+
+    def _close(self) -> bool:
+        inner = self.top
+        if len(self.scopes.levels) == 1:
+            return False
+        empty = inner.kind != "query" and inner.want == "operand" and inner.last == "("
+        if inner.kind == "query":
+            if inner.clause in ("", "with") or not self._end_select():
+                return False
+        elif not (inner.want == "after" or empty or inner.kind == "window"):
+            return False
+        self.scopes.levels.pop()
+        top = self.top
+        if inner.kind == "names":
+            top.renamed = inner.outputs
+            if top.want == "aliased" and top.sources:
+                top.sources = (*top.sources[:-1], (top.sources[-1][0], inner.outputs))
+        elif top.want == "sourced":
+            top.source = ("", outputs_of(inner))
+        elif top.want == "cte":
+            top.ctes = (*top.ctes[:-1], (top.cte, top.renamed or outputs_of(inner)))
+            top.last, top.renamed = ")", frozenset()
+        if top.want == "after":
+            top.last = ")"
+        return True
+
+    # --- names -------------------------------------------------------------------------------------------------------
+
+    def _name(self, name: str, quote: str) -> bool:
+        if not self.settle():
+            return False
+        top = self.top
+        if top.want in ("new", "word", "column", "source"):
+            return self._in_place(name, quote)
+        if top.want == "operand":
+            if not quote and name in self.keywords():
+                return self._keyword(name)
+            top.word, top.quote = name, quote
+            return (
+                self.scopes.may_be_column(name, quote)
+                or bool(self.scopes.qualified_by(name))
+                or (not quote and name in self.scopes.names.functions)
+            )
+        if not quote and name in self.keywords():
+            return self._keyword(name)
+        if top.want == "sourced" and (quote or name not in RESERVED):
+            return self._alias(name)
+        if top.want == "bracket" and top.last == "over":
+            top.want = "after"
+            return True
+        if top.want == "after" and top.clause == "select" and top.alias_may_follow and (quote or name not in RESERVED):
+            return self._new(name)
+        return False
+
+    def _in_place(self, name: str, quote: str) -> bool:
+        """A name where nothing but a name may stand."""
+        top = self.top
+        if top.want == "new":
+            if top.clause == "with" and name == "recursive" and top.last == "with" and not quote:
+                top.last = name
+                return True
+            return (bool(quote) or name not in RESERVED) and self._new(name)
+        if top.want == "word":
+            top.want, top.last = "after", "word"
+            return True
+        if top.want == "column":
+            top.want, top.last, top.alias_may_follow = "after", "column", False
+            return self.scopes.refer(top.qualifier, name)
+        if not quote and name == "lateral":
+            return True
+        found = self.scopes.source_named(name)
+        if found is None:
+            top.word, top.want = name, "sourced"
+            top.source = ("", None)
+            return not quote and name in TABLE_FUNCTIONS
+        top.source, top.want = (name, found[0]), "sourced"
+        return True
+
+    def _new(self, name: str) -> bool:
+        """A name that is given: to an output, to a source, to a CTE, in a list, or a type."""
+        top = self.top
+        if top.kind == "names":
+            top.outputs, top.want = top.outputs | {name}, "after"
+        elif top.kind == "query" and top.clause == "with":
+            top.cte, top.want, top.last = name, "cte", "name"
+        elif top.kind == "query" and top.source is not None:
+            return self._alias(name)
+        else:
+            top.want, top.last, top.alias_may_follow = "after", "as", False
+            top.outputs, top.named = top.outputs | {name}, top.named | {name}
+        return True
+
+    def _alias(self, name: str) -> bool:
+        top = self.top
+        if top.source is None:
+            return False
+        top.source, top.want, top.last = (name, top.source[1]), "aliased", "alias"
+        return self.scopes.bind()
+
+    def _told(self, sign: str) -> bool:
+        """A dot or an opening bracket says what the word before it is."""
+        top = self.top
+        name, top.word = top.word, ""
+        if sign == ".":
+            top.qualifier, top.want = name, "column"
+            return bool(self.scopes.qualified_by(name))
+        if top.want == "sourced":
+            self.scopes.levels.append(Level("bracket", "operand"))
+            return True
+        if top.quote or name not in self.scopes.names.functions:
+            return False
+        top.want, top.last, top.alias_may_follow = "after", name, True
+        level = Level("bracket", "word" if name == "extract" else "operand")
+        self.scopes.levels.append(level)
+        return True
+
+    def settle(self) -> bool:
+        """A word that neither a dot nor a bracket followed is a column (or a string of SQLite)."""
+        top = self.top
+        if not top.word:
+            return True
+        name, top.word = top.word, ""
+        if top.want == "sourced":  # a table function without brackets
+            return False
+        top.want, top.last, top.alias_may_follow = "after", "column", False
+        return self.scopes.may_be_column(name, top.quote) and self.scopes.refer("", name, top.quote)
+
+    # --- ends -------------------------------------------------------------------------------------------------------
+
+    def _end_select(self) -> bool:
+        top = self.top
+        ended = self.settle() and top.want in ("after", "sourced", "aliased") and top.clause not in ("", "with")
+        return ended and self.scopes.end_from()
+
+    def complete(self) -> bool:
+        """Whether the query may end here."""
+        copied = self.copy()
+        return self.over or (len(copied.scopes.levels) == 1 and copied.top.kind == "query" and copied._end_select())
+
+    # --- keywords ----------------------------------------------------------------------------------------------------
+
+    def keywords(self) -> frozenset[str]:
+        """Keywords that may stand next."""
+        top = self.top
+        if top.kind == "window":
+            return WINDOW | BEFORE | INFIX | POSTFIX
+        if top.want == "start":
+            return OPENING
+        if top.want == "by":
+            return frozenset({"by"})
+        if top.want == "join":
+            return JOINING
+        if top.want == "cte":
+            wanted = {"name": {"as"}, "as": {"not", "materialized"}, "not": {"materialized"}, ")": {"select"}}
+            return frozenset(wanted.get(top.last, ()))
+        if top.want == "operand":
+            more: frozenset[str] = frozenset()
+            if top.last == "case":
+                more |= {"when"}
+            if top.last in ("not", "is"):
+                more |= NEGATED
+            if top.last == "(" and top.kind == "bracket":
+                more |= OPENING | {"where", "order", "both", "leading", "trailing"}
+            return BEFORE | more | ({"from"} if top.last == "distinct" else frozenset())
+        if top.want not in ("after", "sourced", "aliased"):
+            return frozenset()
+        return self._following(top)
+
+    def _following(self, top: Level) -> frozenset[str]:
+        if top.kind == "bracket":
+            more = {"as", "order", "asc", "desc", "from", "for", "separator", "over", "filter", "collate", "nulls"}
+            return INFIX | POSTFIX | UNITS | more | {"first", "last", "using", "limit", "respect", "ignore", "by"}
+        words: set[str] = set()
+        if top.want == "after" and top.clause not in ("with", ""):
+            words |= INFIX | POSTFIX | {"over", "filter", "within", "collate", "order", "limit"}
+            words |= UNITS if self.scopes.names.dialect == "duckdb" else set()
+        if top.clause == "select":
+            words |= {"from", "as", "exclude"} | SET | {"where", "limit", "order"}
+        if top.clause in ("from", "on"):
+            words |= JOINING | {"on", "using"}
+            words |= {"as"} if top.want == "sourced" else set()
+        if top.clause in ("order", "limit"):
+            words |= {"asc", "desc", "nulls", "first", "last", "offset"}
+        if top.clause != "with":
+            words |= ENDING
+        if top.clause not in ("from", "on", "select"):
+            words -= {"where"}
+        if words & ENDING and not self.scopes.copy().end_from():
+            words -= ENDING
+        return frozenset(words)
+
+    def _keyword(self, name: str) -> bool:
+        top = self.top
+        before, top.last, top.alias_may_follow = top.last, name, False
+        if top.kind == "window":
+            top.want = "operand" if name in ("by", "between", "and") else "after"
+            if name in INFIX or name in ("case", "not"):
+                top.want = "operand"
+        elif name in OPENING:
+            if top.want == "operand":
+                top.kind = "query"
+            top.clause, top.want = name, "new" if name == "with" else "operand"
+            if name == "values":
+                top.clause, top.closed, top.source = "limit", True, None
+        elif name == "from" and top.kind == "query" and before != "distinct":
+            top.clause, top.want = "from", "source"
+        elif name in JOINING:
+            top.clause, top.want = "from", "source" if name == "join" else "join"
+            return self.scopes.bind()
+        elif name in ("on", "using"):
+            top.clause, top.want = ("on" if top.kind == "query" else top.clause), "operand"
+            return self.scopes.bind()
+        elif name in SET and top.kind == "query":
+            if not self._end_select():
+                return False
+            top.past, top.sources, top.closed = (*top.past, *top.sources), (), False
+            top.bare, top.qualified, top.clause, top.want = frozenset(), frozenset(), "", "start"
+        elif name in ENDING and top.kind == "query" and before != "within":
+            top.clause = name
+            if not self.scopes.end_from():
+                return False
+            top.want = "by" if name in ("group", "order") else "new" if name == "window" else "operand"
+        elif name in ("order", "group"):
+            top.want = "by"
+        elif name == "as":
+            if top.kind == "query" and top.clause == "with":
+                return True
+            top.want = "new"
+        elif name in ("over", "filter", "within"):
+            top.want = "bracket"
+        elif name == "collate":
+            top.want = "word"
+        elif name in VALUES or name in POSTFIX or name in UNITS:
+            top.want = "after"
+        elif name in ("asc", "desc", "nulls", "first", "last", "materialized", "all"):
+            top.want = top.want if name == "materialized" else "after"
+            if name == "all" and before in SET:
+                top.want = "start"
+            elif name == "all" and before in ("select", "("):
+                top.want = "operand"
+        elif top.want != "cte":
+            top.want = "operand"
+        return True

@@ -1,0 +1,226 @@
+"""What a query has named so far, and what its names may stand for: levels of brackets, sources, columns that wait.
+
+Where a query may name what is defined later, only usual names pass: aliases of up to four letters and a number (`T1`,
+`c`, `sub`), a table's own name, and outputs of a derived table that are columns of the schema or as in `COMPUTED`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agro_data.databases.types import Dialect
+from agro_data.sql.scope import Schema
+from agro_train.naming.words import ALIAS, COMPUTED, FUNCTIONS, SPECIAL
+
+Columns = frozenset[str] | None  # lower case; None: not known, anything may be one
+Kind = Literal["query", "bracket", "window", "names"]
+# What is expected next: the beginning of a query; an operand, or what follows one; what FROM names, its alias, what
+# follows; a new name; a column behind a dot; what follows a CTE's name; any one word; brackets; or one given word.
+Want = Literal[
+    "start", "operand", "after", "source", "sourced", "aliased", "new", "column", "cte", "word", "bracket", "by", "join"
+]
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a schema offers, in lower case."""
+
+    tables: dict[str, frozenset[str]]
+    columns: frozenset[str]
+    dialect: Dialect
+
+    @classmethod
+    def of(cls, schema: Schema, dialect: Dialect) -> Names:
+        tables = {table.lower(): frozenset(map(str.lower, columns)) for table, columns in schema.items()}
+        return cls(tables, frozenset().union(*tables.values()), dialect)
+
+    @property
+    def functions(self) -> frozenset[str]:
+        return FUNCTIONS[self.dialect]
+
+
+@dataclass
+class Level:
+    """What stands between two brackets, or the whole query. Fields hold values that are replaced, never changed."""
+
+    kind: Kind
+    want: Want
+    clause: str = (
+        ""  # of a query: the keyword that began where it stands, "on" and "with" too; "" before it begins
+    )
+    last: str = "("  # the keyword or bracket that stands before
+    word: str = ""  # a name that has been read, and what it is the next token tells
+    quote: str = ""  # its quotes
+    qualifier: str = ""
+    alias_may_follow: bool = False
+    sees: bool = True  # whether names of the query around it may stand in it
+    closed: bool = False  # all of FROM is read
+    sources: tuple[tuple[str, Columns], ...] = ()
+    past: tuple[tuple[str, Columns], ...] = ()  # sources of the SELECTs before a set operation
+    source: tuple[str, Columns] | None = None  # read last, its alias may follow
+    bare: frozenset[str] = frozenset()  # columns that wait for a source
+    qualified: frozenset[tuple[str, str]] = frozenset()
+    outputs: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()  # outputs that have an alias
+    star: bool = False
+    ctes: tuple[tuple[str, Columns], ...] = ()
+    cte: str = ""  # whose body is read
+    renamed: frozenset[str] = frozenset()  # the columns of a list behind an alias or a CTE's name
+
+
+@dataclass
+class Scopes:
+    """The levels of a query, the whole first. What changes them says False where a name has no table left."""
+
+    names: Names
+    levels: list[Level] = field(default_factory=lambda: [Level("query", "start")])
+
+    def copy(self) -> Scopes:
+        return Scopes(self.names, [copy(level) for level in self.levels])
+
+    @property
+    def top(self) -> Level:
+        return self.levels[-1]
+
+    def _query(self, place: int) -> int:
+        """The place of the query that a level belongs to."""
+        while self.levels[place].kind != "query":
+            place -= 1
+        return place
+
+    def queries(self) -> Iterator[Level]:
+        """The query that is being written, and those around it whose names it sees."""
+        place = self._query(len(self.levels) - 1)
+        while True:
+            level = self.levels[place]
+            yield level
+            if place == 0:
+                return
+            place = self._query(place - 1)
+            if not level.sees:  # what stands in FROM sees what the query sees that it stands in; a CTE sees nothing
+                if self.levels[place].clause in ("", "with") or not self.levels[place].sees or place == 0:
+                    return
+                place = self._query(place - 1)
+
+    def ctes(self) -> Iterator[tuple[str, Columns]]:
+        """The CTEs that may be named, the nearest first."""
+        for level in reversed(self.levels):
+            yield from reversed(level.ctes)
+
+    def columns(self) -> Iterator[Columns]:
+        """Sets of what a name without a qualifier may be."""
+        for level in self.queries():
+            if not level.closed:
+                yield self.names.columns
+                yield from (columns for _, columns in self.ctes())
+            yield level.named
+            yield from (columns for _, columns in level.sources)
+            if level.clause == "order" and level.past:
+                yield level.outputs
+                yield from (columns for _, columns in level.past)
+
+    def may_be_column(self, name: str, quote: str) -> bool:
+        """Whether `name`, written in `quote`, may be a column, or a string of SQLite."""
+        if (quote == '"' and self.names.dialect == "sqlite") or name in SPECIAL:
+            return True  # a double-quoted string, where it names nothing
+        if any(has(columns, name) for columns in self.columns()):
+            return True
+        return COMPUTED.fullmatch(name) is not None and any(not level.closed for level in self.queries())
+
+    def qualified_by(self, name: str) -> list[Columns]:
+        """What a qualifier may stand for, as sets of columns; none where it may not be one."""
+        found: list[Columns] = []
+        for level in self.queries():
+            own = [columns for alias, columns in (*level.sources, *level.past) if alias == name]
+            if own:
+                return found + own
+            if level.clause == "select":
+                used = {column for alias, column in level.qualified if alias == name}
+                later = dict(self.ctes()) | self.names.tables
+                alone = [later[name]] if name in later else []
+                found += [
+                    one for one in (later.values() if ALIAS.fullmatch(name) else alone) if one is None or used <= one
+                ]
+        return found
+
+    def source_named(self, name: str) -> tuple[Columns] | None:
+        """The columns of what FROM may name so, in a tuple; None where there is nothing of that name."""
+        for cte, columns in self.ctes():
+            if cte == name:
+                return (columns,)
+        return (self.names.tables[name],) if name in self.names.tables else None
+
+    def conflicts(self, name: str, columns: Columns) -> bool:
+        """Whether `name` was used for a column that is not among `columns`, or stands for another source."""
+        twice = name != "" and sum(alias == name for alias, _ in self.top.sources) > 1
+        return twice or any(alias == name and not has(columns, column) for alias, column in self.top.qualified)
+
+    def bind(self) -> bool:
+        """What FROM named last is now known by its name; False when that name was used for what it has not."""
+        top = self.top
+        if top.source is None:
+            return True
+        (name, columns), top.source = top.source, None
+        top.sources = (*top.sources, (name, columns))
+        return not self.conflicts(name, columns)
+
+    def refer(self, qualifier: str, name: str, quote: str = "") -> bool:
+        """Remember that a column was named. Behind a qualifier it must be one of what that may stand for."""
+        if qualifier and name not in SPECIAL and not any(has(one, name) for one in self.qualified_by(qualifier)):
+            return False
+        if self.top.kind == "query" and self.top.clause == "select":
+            self.top.outputs |= {name}
+        query = next(self.queries())
+        if query.closed or name in SPECIAL or (quote == '"' and self.names.dialect == "sqlite"):
+            return True
+        if qualifier:
+            query.qualified |= {(qualifier, name)}
+        else:
+            query.bare |= {name}
+        return True
+
+    def close_from(self) -> bool:
+        """FROM is read: every name that waited belongs to a source, or waits for one of a query around."""
+        own, *around = self.queries()
+        if own.closed:
+            return True
+        own.closed = True
+        for name in sorted(own.bare):
+            if not any(has(columns, name) for columns in (own.named, *(found for _, found in own.sources))):
+                outer = next((one for one in around if not one.closed), None)
+                if any(has(columns, name) for level in around for _, columns in level.sources):
+                    continue
+                if outer is None:
+                    return False
+                outer.bare |= {name}
+        for qualifier, name in sorted(own.qualified):
+            bound = [columns for alias, columns in own.sources if alias == qualifier]
+            bound = bound or [c for level in around for alias, c in level.sources if alias == qualifier][:1]
+            if any(has(columns, name) for columns in bound):
+                continue
+            outer = next((one for one in around if not one.closed), None)
+            if bound or outer is None:
+                return False
+            outer.qualified |= {(qualifier, name)}
+        return True
+
+    def end_from(self) -> bool:
+        """FROM ends here: its last source is known, and so is what every name that waited stands for."""
+        return self.bind() and self.close_from()
+
+
+def has(columns: Columns, name: str) -> bool:
+    """Whether `name` may be one of `columns`."""
+    return columns is None or name in columns
+
+
+def outputs_of(level: Level) -> Columns:
+    """The columns of a derived table, with some that it may not have; None where they are not known."""
+    if not level.star:
+        return level.outputs
+    found = [columns for _, columns in (*level.past, *level.sources)]
+    known = [columns for columns in found if columns is not None]
+    return frozenset(level.outputs).union(*known) if found and len(known) == len(found) else None

@@ -1,0 +1,65 @@
+"""Words of the dialects: keywords by what they do to a query, functions, and names that queries give themselves."""
+
+from __future__ import annotations
+
+import re
+
+from agro_data.databases.types import Dialect
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+BEFORE = _words("not case distinct null true false current_date current_time current_timestamp exists all")
+OPENING = frozenset({"select", "with", "values"})
+NEGATED = _words("in like between glob ilike similar regexp match null distinct exists materialized")
+VALUES = frozenset({"null", "true", "false", "current_date", "current_time", "current_timestamp"})
+INFIX = _words("and or in not like ilike glob regexp match between is when then else escape")
+POSTFIX = frozenset({"end", "isnull", "notnull"})
+UNITS = _words("year years month months week weeks day days hour hours minute minutes second seconds")
+SET = frozenset({"union", "intersect", "except"})
+JOINING = _words("join inner left right full outer cross natural semi anti asof positional")
+WINDOW = _words(
+    "partition by order asc desc nulls first last rows range groups between and unbounded preceding following current "
+    "row exclude ties no others"
+)
+# Words that end what FROM lists, and so wait until every name has found its table.
+ENDING = frozenset({"where", "group", "having", "order", "limit", "qualify", "window"}) | SET
+RESERVED = BEFORE | INFIX | JOINING | ENDING | _words("select from on using as with values offset by")
+TYPED = frozenset({"date", "time", "timestamp", "interval"})  # DATE '2020-01-31'
+TABLE_FUNCTIONS = _words("json_each json_tree generate_series range unnest")
+SPECIAL = frozenset({"rowid", "oid", "_rowid_"})
+
+_SQLITE = (
+    "abs acos acosh asin asinh atan atan2 atanh avg cast ceil ceiling char coalesce concat concat_ws cos cosh count "
+    "cume_dist date datetime degrees dense_rank exp first_value floor format glob group_concat hex ifnull iif instr "
+    "json json_array json_array_length json_extract json_group_array json_group_object json_object json_type "
+    "json_valid julianday lag last_value lead length like ln log log10 log2 lower ltrim max min mod nth_value ntile "
+    "nullif octet_length percent_rank pi pow power printf quote radians rank replace round row_number rtrim sign sin "
+    "sinh sqrt strftime string_agg substr substring sum tan tanh time timediff total trim trunc typeof unicode "
+    "unixepoch upper"
+)
+_DUCKDB = (
+    "any_value approx_count_distinct approx_quantile arg_max arg_min array_agg bit_and bit_or bool_and bool_or "
+    "century contains corr count_if covar_pop covar_samp current_localtimestamp date_add date_diff date_part date_sub "
+    "date_trunc datediff datepart datesub datetrunc day dayname dayofmonth dayofweek dayofyear decade ends_with "
+    "entropy epoch epoch_ms even extract favg first fsum gcd geomean greatest histogram hour if ilike isfinite isinf "
+    "isnan isodow isoyear kurtosis last last_day lcm least left len levenshtein list list_aggregate list_contains "
+    "list_sort list_sum listagg lpad mad make_date make_timestamp max_by md5 median microsecond millisecond min_by "
+    "minute mode month monthname now position product quantile quantile_cont quantile_disc quarter regexp_extract "
+    "regexp_full_match regexp_matches regexp_replace regr_slope repeat reverse right row rpad second sem skewness "
+    "split_part starts_with stddev stddev_pop stddev_samp strip_accents strlen strpos strptime string_split "
+    "time_bucket timestamp to_days to_hours to_minutes to_months to_seconds to_years today translate try_cast unnest "
+    "var_pop var_samp variance week weekday weekofyear year yearweek"
+)
+FUNCTIONS: dict[Dialect, frozenset[str]] = {
+    "sqlite": _words(_SQLITE),
+    "duckdb": _words(_SQLITE) | _words(_DUCKDB),
+}
+
+ALIAS = re.compile(r"[a-z]{1,4}\d{0,2}")  # of a source that is named before it is defined
+# What a computed output is called, in a query that names it before it is computed.
+GIVEN = _words("n rn rnk rank ranking cnt count num total sum avg average max min percentage share")
+COMPUTED = re.compile(rf"({'|'.join(sorted(GIVEN))})(_\w*)?")
+PLAIN = re.compile(r"[^\W\d][\w$]*")  # a name that needs no quotes
