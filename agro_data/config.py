@@ -31,20 +31,20 @@ class BuildConfig:
     `databases` and `exclude` are paths: what enters the fingerprint is what they hold, not where they are.
     """
 
-    databases: str
-    name: str = "corpus"
-    size: int = 2_000
-    seed: int = 0
-    only: tuple[str, ...] = ()
-    styles_per_sql: int = 1
-    values: Values = "source"
-    split_by: SplitBy = "auto"
-    exclude: tuple[str, ...] = ()
-    query_log: str = ""
-    embedding_model: str = DEFAULT_MODEL
-    oversample: float = 1.3
-    certify: bool = True
-    min_kill_rate: float = 0.95
+    databases: str  # a database, or a folder of them
+    name: str = "corpus"  # the corpus; its folder below the output folder
+    size: int = 2_000  # rows over all splits
+    seed: int = 0  # same seed, same bytes
+    only: tuple[str, ...] = ()  # ids of the databases to use; none: all
+    styles_per_sql: int = 1  # questions for each SQL, 1 to 6
+    values: Values = "source"  # synthetic: no value of the source enters anything that is written
+    split_by: SplitBy = "auto"  # what no two splits share; auto: databases, from three groups on
+    exclude: tuple[str, ...] = ()  # files or folders of questions and SQL that must not occur
+    query_log: str = ""  # a file of SQL; what is asked there is asked more
+    embedding_model: str = DEFAULT_MODEL  # Hub id or path; `structural` needs no model
+    oversample: float = 1.3  # verified queries for each row asked for, so that selection has a choice
+    certify: bool = True  # certify every row; without, `instances` is empty and `mutants_*` are 0
+    min_kill_rate: float = 0.95  # least share of a row's mutants, those proved equivalent left out, that is told apart
 
     def __post_init__(self) -> None:
         if self.size < 1:
@@ -98,9 +98,9 @@ class BuildConfig:
 class RunConfig:
     """How a build runs; none of it changes a byte of the result."""
 
-    out: Path = Path("datasets")
-    cache: Path | None = None  # default: $AGRO_CACHE, else .agro-cache beside `out`
-    workers: int = 2
+    out: Path = Path("datasets")  # the folder that holds the corpora
+    cache: Path | None = None  # work folders and profiles; default: $AGRO_CACHE, else .agro-cache beside `out`
+    workers: int = 2  # processes that sample and verify
     seconds: float = 10.0  # per statement in the sandbox; SQLite's are bounded by steps long before, see ARCHITECTURE
 
     def __post_init__(self) -> None:

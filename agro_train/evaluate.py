@@ -57,28 +57,28 @@ class EvaluationConfig:
     that were not trained here. `limit` is the most questions of each set, spread over it; 0: all.
     """
 
-    models: Sequence[str] = ()
-    databases: str = ""
-    corpus: str = ""
-    split: str = "test"
-    questions: Sequence[str] = ()
+    models: Sequence[str] = ()  # runs, folders, Hub ids, URLs; the first is what others are held to
+    databases: str = ""  # the folder of the databases asked about
+    corpus: str = ""  # a version's folder
+    split: str = "test"  # the split of the corpus that is asked
+    questions: Sequence[str] = ()  # files of questions with SQL, asked besides
     instances: str = ""  # folder <db_id>/*.sqlite, for strict-ts on question files
-    out: str = "evaluation"
-    models_root: str = "models"
-    cache: str = ".agro-cache"
-    decoding: str = "greedy"
-    samples: int = 8
-    temperature: float = 0.7
-    width: int = 2
+    out: str = "evaluation"  # where summary, page and verdicts are written
+    models_root: str = "models"  # where runs lie
+    cache: str = ".agro-cache"  # profiles and unpacked models
+    decoding: str = "greedy"  # greedy, vote or tree
+    samples: int = 8  # votes of vote and tree
+    temperature: float = 0.7  # how they are sampled
+    width: int = 2  # continuations of a branch of a tree
     names: bool = False  # SQL may name only what the schema has: another way to decode
-    limit: int = 0
-    seed: int = 0
-    workers: int = 1
-    engine: Engine = "transformers"
-    dtype: str = "float32"
-    style: str = COMPACT
-    budget: int = PROMPT_BUDGET
-    allow_seen: bool = False
+    limit: int = 0  # questions of each set at most, spread over it; 0: all
+    seed: int = 0  # of samples and intervals
+    workers: int = 1  # processes that run SQL
+    engine: Engine = "transformers"  # who writes
+    dtype: str = "float32"  # type of the weights, as torch names it
+    style: str = COMPACT  # how a schema is written, for models that were not trained here
+    budget: int = PROMPT_BUDGET  # tokens of a schema, for the same models
+    allow_seen: bool = False  # ask also about databases that a model was trained on
 
     def __post_init__(self) -> None:
         if not self.models:

@@ -55,72 +55,72 @@ class GrpoConfig:
     each of `prompts_per_step` prompts (on each GPU), and learns from them `micro_batch` at a time.
     """
 
-    corpus: str = ""
-    databases: str = ""
-    models: str = "models"
-    name: str = "grpo"
-    cache: str = ".agro-cache"
-    model: str = "cold-start"
-    split: str = "train"
-    seed: int = 0
+    corpus: str = ""  # a version's folder
+    databases: str = ""  # the folder of its databases
+    models: str = "models"  # where runs lie
+    name: str = "grpo"  # the model's name there
+    cache: str = ".agro-cache"  # profiles and unpacked models
+    model: str = "cold-start"  # what training starts from: a run (cold-start), a Hub id, a folder
+    split: str = "train"  # the split whose questions are learnt from
+    seed: int = 0  # same seed, same training
     workers: int = 2  # of the sandbox
     # prompts
-    prompts: int = 256
-    candidates: int = 2_000  # at most so many are tried
-    select_rollouts: int = 8  # 0: any prompt whose gold holds
-    solve_rate_low: float = 0.125
-    solve_rate_high: float = 0.875
-    bad_golds: str = "refuse"  # or drop
-    allow_evaluated: bool = False
-    style: Style = COMPACT
-    budget: int = PROMPT_BUDGET
+    prompts: int = 256  # questions that are learnt from
+    candidates: int = 2_000  # at most so many are tried to find them
+    select_rollouts: int = 8  # attempts that decide on a question; 0: any whose gold holds
+    solve_rate_low: float = 0.125  # a question is kept when at least this share of them is right
+    solve_rate_high: float = 0.875  # and at most this share
+    bad_golds: str = "refuse"  # where a gold does not earn the full reward: refuse or drop
+    allow_evaluated: bool = False  # whether databases of the evaluated splits may be trained on
+    style: Style = COMPACT  # how a schema is written
+    budget: int = PROMPT_BUDGET  # tokens of a schema at most
     # rollouts
-    prompts_per_step: int = 8
-    group: int = 8
-    temperature: float = 1.0
-    turns: int = 4
-    turn_tokens: int = 160
-    rollout_tokens: int = 512
-    sample_batch: int = 64
+    prompts_per_step: int = 8  # questions of a step, on each GPU
+    group: int = 8  # attempts at each
+    temperature: float = 1.0  # how they are sampled
+    turns: int = 4  # turns of an attempt at most
+    turn_tokens: int = 160  # tokens of a turn at most
+    rollout_tokens: int = 512  # tokens after the prompt at most
+    sample_batch: int = 64  # attempts that are written together
     resample: int = 0  # times that groups which teach nothing are replaced by other prompts
-    reward: str = "agro"
+    reward: str = "agro"  # preset of reward terms: agro, reex, skyrl, arctic
     instances: float = 1.0  # share of an example's instances that rewards are graded on; 0: on its database alone
     # learning
-    steps: int = 100
-    micro_batch: int = 8
-    iterations: int = 1
-    learning_rate: float = 5e-6
-    warmup_steps: int = 0
-    schedule: str = "constant_with_warmup"
-    max_grad_norm: float = 1.0
-    loss_type: Loss = "dapo"
-    epsilon: float = 0.2
-    epsilon_high: float = 0.28
-    beta: float = 0.0
-    scale: Scale = "group"
-    lora: int = 0  # rank; 0 trains every weight
-    precision: str = "mixed"  # or float32, bfloat16
-    gradient_checkpointing: bool = False
-    use_vllm: bool = False
-    vllm_memory: float = 0.3
+    steps: int = 100  # of the optimiser
+    micro_batch: int = 8  # attempts that go through the model together
+    iterations: int = 1  # optimiser steps on the same attempts
+    learning_rate: float = 5e-6  # after the warm-up
+    warmup_steps: int = 0  # over which it rises
+    schedule: str = "constant_with_warmup"  # of the learning rate, by transformers' name
+    max_grad_norm: float = 1.0  # gradients are clipped to it
+    loss_type: Loss = "dapo"  # TRL's name of the loss
+    epsilon: float = 0.2  # clipping of the ratio below
+    epsilon_high: float = 0.28  # and above
+    beta: float = 0.0  # weight of the KL distance from the model before
+    scale: Scale = "group"  # what advantages are divided by
+    lora: int = 0  # rank of adapters; 0 trains every weight
+    precision: str = "mixed"  # mixed, bfloat16 or float32
+    gradient_checkpointing: bool = False  # less memory, more time
+    use_vllm: bool = False  # vLLM in the training process writes the attempts; needs a GPU
+    vllm_memory: float = 0.3  # its share of the GPU's memory
     # credit
-    advantage: Estimator = "grpo"
-    gamma: float = 0.95
-    omega: float = 1.0  # of GiGPO's step advantage
-    spa_alpha: float = 1.0
-    spa_beta: float = 0.5
-    spa_learning_rate: float = 1e-3
+    advantage: Estimator = "grpo"  # who gets the credit: grpo, gigpo, spa, pav
+    gamma: float = 0.95  # GiGPO's discount of later rewards
+    omega: float = 1.0  # weight of GiGPO's step advantage
+    spa_alpha: float = 1.0  # SPA-RL: weight of a turn's progress
+    spa_beta: float = 0.5  # SPA-RL: weight of whether its query ran
+    spa_learning_rate: float = 1e-3  # of the progress head
     spa_updates: int = 4  # of the progress head, each batch
     pav_rollouts: int = 4  # from each prefix
     pav_groups: int = 2  # at most so many groups a step
-    pav_best_of: int = 4
-    pav_alpha: float = 3.0
+    pav_best_of: int = 4  # PAV's prover: the best of so many attempts
+    pav_alpha: float = 3.0  # weight of PAV's progress
     # what is kept
-    save_steps: int = 10
-    keep: int = 2
-    log_steps: int = 1
+    save_steps: int = 10  # steps between two checkpoints
+    keep: int = 2  # checkpoints that are kept
+    log_steps: int = 1  # steps between two lines of metrics
     kl_every: int = 10  # steps between two looks at the distance from the model before; 0: none, and no copy of it
-    tensorboard: bool = True
+    tensorboard: bool = True  # write TensorBoard files beside the metrics
 
     def __post_init__(self) -> None:
         for name, known in _CHOICES.items():
