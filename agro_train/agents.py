@@ -18,7 +18,8 @@ from agro_train.loading import LanguageModel, load, model_hash
 from agro_train.questions import Reading
 from agro_train.rollouts import Limits
 from agro_train.runs import PROMOTED, ModelRun, NoRun, find_run
-from agro_train.sampling import ModuleSampler, Sampler
+from agro_train.sampling.module import ModuleSampler
+from agro_train.sampling.types import Sampler
 from agro_train.settings import SettingsError
 from agro_train.tasks import NoTask
 from agro_train.tokens import encode

@@ -10,7 +10,8 @@ from agro_data.databases.sandbox import Sandbox
 from agro_train.decoding import GREEDY, LIMITS, Decoded, Decoding, decode
 from agro_train.loading import LanguageModel
 from agro_train.rollouts import Limits
-from agro_train.sampling import ModuleSampler, Sampler
+from agro_train.sampling.module import ModuleSampler
+from agro_train.sampling.types import Sampler
 from agro_train.tasks import Task
 
 

@@ -37,7 +37,7 @@ from agro_train.questions import COLUMNS, Questions, Reading, questions_of_file,
 from agro_train.ranks import is_first, written_by_first
 from agro_train.rollouts import Limits, roll
 from agro_train.runs import ModelRun, begin
-from agro_train.sampling import ModuleSampler
+from agro_train.sampling.module import ModuleSampler
 from agro_train.selection import Chosen, choose, hybrid_vectors
 from agro_train.settings import SettingsError, read_settings, settings_to, training_code_version
 from agro_train.sql_env import score

@@ -23,7 +23,7 @@ from agro_data.protocol import STOPS
 from agro_train.agents import Agent, Unit
 from agro_train.decoding import LIMITS
 from agro_train.questions import Reading
-from agro_train.sampling import Sampled, Usage
+from agro_train.sampling.types import Sampled, Usage
 
 PER_TOKEN = 4  # characters that a token may have, for limits
 PATIENCE = Patience(tries=4)

@@ -15,7 +15,7 @@ from typing import Any
 from agro_data.config import ConfigError
 from agro_data.protocol import STOPS
 from agro_train.loading import LanguageModel, find_folder, load_tokenizer
-from agro_train.sampling import Sampled
+from agro_train.sampling.types import Sampled
 
 CONTEXT = 8_192  # tokens of prompt and rollout that memory is kept for; a model's own limit may be less
 CPU_CACHE = 2 << 30  # bytes of keys and values without a GPU, where vLLM would take most of the memory

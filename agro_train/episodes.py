@@ -13,7 +13,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.verify.grade import GoldResults
 from agro_train.rewards import AGRO, Finished, Preset, Reward, reward
 from agro_train.rollouts import Limits, Rollout, finish, start
-from agro_train.sampling import Sampled, Sampler
+from agro_train.sampling.types import Sampled, Sampler
 from agro_train.sql_env import score
 from agro_train.tasks import Task
 

@@ -36,7 +36,7 @@ from agro_train.ranks import is_first
 from agro_train.rewards import PRESETS
 from agro_train.rollouts import Limits
 from agro_train.runs import Draft, ModelRun, begin, forget_metrics, read_metrics, step_of
-from agro_train.sampling import ModuleSampler
+from agro_train.sampling.module import ModuleSampler
 from agro_train.settings import SettingsError, read_settings, settings_to, training_code_version
 from agro_train.tasks import COMPACT, PROMPT_BUDGET, Task
 from agro_train.tokens import encode

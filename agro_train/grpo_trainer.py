@@ -34,7 +34,8 @@ from agro_train.progress import ProgressHead, last_states
 from agro_train.prompts import Share
 from agro_train.provers import Provers, of_provers
 from agro_train.runs import Draft, append_metrics
-from agro_train.sampling import ModuleSampler, Sampler
+from agro_train.sampling.module import ModuleSampler
+from agro_train.sampling.types import Sampler
 from agro_train.tasks import Task
 from datasets import Dataset
 

@@ -48,9 +48,7 @@ class Level:
 
     kind: Kind
     want: Want
-    clause: str = (
-        ""  # of a query: the keyword that began where it stands, "on" and "with" too; "" before it begins
-    )
+    clause: str = ""  # of a query: the keyword that began where it stands, "on" and "with" too; "" before it begins
     last: str = "("  # the keyword or bracket that stands before
     word: str = ""  # a name that has been read, and what it is the next token tells
     quote: str = ""  # its quotes

@@ -57,7 +57,7 @@ def ask_command(
     from agro_train.agents import open_agent  # noqa: PLC0415 (so that --help is quick)
     from agro_train.asking import ask, find_database  # noqa: PLC0415
     from agro_train.decoding import decoding_named  # noqa: PLC0415
-    from agro_train.sampling import RestrictedSampler  # noqa: PLC0415
+    from agro_train.sampling.types import RestrictedSampler  # noqa: PLC0415
 
     found = find_database(database)
     cache = cache_folder(RunConfig())

@@ -11,7 +11,7 @@ from agro_train.agents import Agent
 from agro_train.endpoint import Characters
 from agro_train.questions import Reading
 from agro_train.rollouts import Limits
-from agro_train.sampling import Sampled
+from agro_train.sampling.types import Sampled
 
 LIMITS = Limits(turn=2_000, rollout=8_000)
 

@@ -19,7 +19,7 @@ from agro_data.publish.read import Version
 from agro_data.records import EXAMPLE
 from agro_train.loading import load
 from agro_train.questions import Reading, questions_of_version
-from agro_train.sampling import Sampled
+from agro_train.sampling.types import Sampled
 from agro_train.tokens import encode, encode_prompt
 
 COLUMNS = {

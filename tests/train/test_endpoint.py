@@ -18,7 +18,7 @@ from agro_data.llm.endpoint import EndpointError
 from agro_train.agents import open_agent
 from agro_train.asking import ask
 from agro_train.endpoint import Characters, EndpointSampler, messages_of
-from agro_train.sampling import Usage
+from agro_train.sampling.types import Usage
 from agro_train.tokens import encode, encode_prompt
 
 Handle = Callable[[str, dict[str, Any], dict[str, str]], tuple[int, Any]]

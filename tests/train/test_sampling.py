@@ -8,7 +8,7 @@ import pytest
 from train.tiny import make_tiny_model
 
 from agro_train.loading import LanguageModel, load
-from agro_train.sampling import ModuleSampler
+from agro_train.sampling.module import ModuleSampler
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from train.small import make_corpus, make_writer, prompts_of
 from agro_data.publish.read import Version
 from agro_train.engine import EngineSampler, load_engine
 from agro_train.loading import LanguageModel, load
-from agro_train.sampling import ModuleSampler
+from agro_train.sampling.module import ModuleSampler
 from agro_train.tokens import encode_prompt
 
 pytest.importorskip("vllm", reason="vLLM is not installed; docs/reference.md says how to install it, or its CPU build")

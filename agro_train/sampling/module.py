@@ -1,0 +1,164 @@
+"""Turns sampled from a torch module, as it stands in the trainer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agro_data.protocol import STOPS
+from agro_train.naming.writing import Restriction
+from agro_train.sampling.beams import search
+from agro_train.sampling.held import Held
+from agro_train.sampling.rows import Rows
+from agro_train.sampling.types import Sampled
+
+if TYPE_CHECKING:
+    import torch
+
+_TAIL = 12  # tokens in which the end of a closing tag lies
+_GREEDY = 1e-6
+
+
+@dataclass
+class ModuleSampler:
+    """Samples from a torch module. Prefixes that are alike are read once: the rollouts of a group share a prompt.
+
+    `batch` is how many turns are written together; `written` and `read` count tokens, for cost.
+    """
+
+    module: Any
+    tokenizer: Any
+    batch: int = 64
+    read: int = field(default=0, init=False)
+    written: int = field(default=0, init=False)
+    held: Held = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.held = Held(self.tokenizer)
+
+    def __call__(
+        self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int]
+    ) -> list[Sampled]:
+        return self._sample(None, prefixes, temperature, max_tokens, seeds, 1)
+
+    def within(
+        self,
+        restrictions: Sequence[Restriction],
+        prefixes: Sequence[Sequence[int]],
+        *,
+        temperature: float,
+        max_tokens: int,
+        seeds: Sequence[int],
+        beams: int = 1,
+    ) -> list[Sampled]:
+        return self._sample(restrictions, prefixes, temperature, max_tokens, seeds, beams)
+
+    def _sample(
+        self,
+        restrictions: Sequence[Restriction] | None,
+        prefixes: Sequence[Sequence[int]],
+        temperature: float,
+        max_tokens: int,
+        seeds: Sequence[int],
+        beams: int,
+    ) -> list[Sampled]:
+        import torch  # noqa: PLC0415
+
+        found: dict[int, Sampled] = {}
+        order = sorted(range(len(prefixes)), key=lambda place: (len(prefixes[place]), tuple(prefixes[place])))
+        batch = max(1, self.batch // beams)
+        training = self.module.training
+        self.module.eval()  # dropout off
+        try:
+            with torch.inference_mode():
+                for start in range(0, len(order), batch):
+                    places = order[start : start + batch]
+                    rows = Rows.begin(self.module, [prefixes[p] for p in places], self.tokenizer.pad_token_id)
+                    self.read += rows.read
+                    held = None if restrictions is None else [restrictions[p] for p in places]
+                    if held is not None and temperature < _GREEDY:
+                        turns = search(rows, held, self.held, beams, max_tokens, self._over)
+                    else:
+                        chances = [torch.Generator().manual_seed(seeds[p] % 2**63) for p in places]
+                        turns = self._write(rows, temperature, max_tokens, chances, held)
+                    self.written += sum(len(turn.ids) for turn in turns)
+                    found |= dict(zip(places, turns, strict=True))
+        finally:
+            self.module.train(training)
+        return [found[place] for place in range(len(prefixes))]
+
+    def _write(
+        self,
+        rows: Rows,
+        temperature: float,
+        max_tokens: int,
+        chances: Sequence[torch.Generator],
+        restrictions: Sequence[Restriction] | None,
+    ) -> list[Sampled]:
+        turns = [Sampled([], [], cut=True) for _ in chances]
+        active = list(range(len(turns)))
+        for written in range(max_tokens):
+            drawn, scores = _draw(rows.logits, temperature, [chances[turn] for turn in active])
+            if restrictions is not None:
+                self._hold(rows.logits, temperature, active, turns, chances, restrictions, drawn, scores)
+            going: list[int] = []
+            for place, turn in enumerate(active):
+                turns[turn].ids.append(drawn[place])
+                turns[turn].logprobs.append(scores[place])
+                if self._over(turns[turn].ids):
+                    turns[turn] = Sampled(turns[turn].ids, turns[turn].logprobs, cut=False)
+                else:
+                    going.append(place)
+            if not going or written + 1 == max_tokens:
+                break
+            active = [active[place] for place in going]
+            rows.go_on(going, [drawn[place] for place in going])  # rows that are done are not read on
+        return turns
+
+    def _hold(
+        self,
+        logits: torch.Tensor,
+        temperature: float,
+        active: Sequence[int],
+        turns: Sequence[Sampled],
+        chances: Sequence[torch.Generator],
+        restrictions: Sequence[Restriction],
+        drawn: list[int],
+        scores: list[float],
+    ) -> None:
+        """Draw again, among what is allowed, where a restriction holds; what was drawn stays where nothing is."""
+        import torch  # noqa: PLC0415
+
+        for place, turn in enumerate(active):
+            restriction = restrictions[turn]
+            if restriction.active:
+                logprobs = torch.log_softmax(logits[place].float() / temperature, dim=-1)
+                found = self.held.draw(restriction, logprobs, chances[turn])
+                self.held.dead_ends += found is None
+                drawn[place], scores[place] = found or (drawn[place], scores[place])
+            restriction.go_on(self.tokenizer.decode([*turns[turn].ids, drawn[place]]))
+
+    def _over(self, ids: Sequence[int]) -> bool:
+        if ids[-1] == self.tokenizer.eos_token_id:
+            return True
+        tail = self.tokenizer.decode(ids[-_TAIL:])
+        return any(stop in tail for stop in STOPS)
+
+
+def _draw(
+    logits: torch.Tensor, temperature: float, chances: Sequence[torch.Generator]
+) -> tuple[list[int], list[float]]:
+    """A token for each row of `logits` (rows, vocabulary), each by its own generator, and its log-probability."""
+    import torch  # noqa: PLC0415
+
+    greedy = temperature < _GREEDY
+    logprobs = torch.log_softmax(logits.float() / (1.0 if greedy else temperature), dim=-1)
+    if greedy:
+        drawn = logprobs.argmax(dim=-1)
+    else:  # by inversion: one uniform number a token, drawn on the CPU, so that a seed means the same on any device
+        level = torch.stack([torch.rand(1, generator=chance, dtype=torch.float64) for chance in chances])
+        mass = logprobs.double().exp().cumsum(dim=-1)
+        drawn = torch.searchsorted(mass, level.to(mass.device) * mass[:, -1:]).squeeze(1).clamp(max=mass.shape[1] - 1)
+    scores = logprobs.gather(1, drawn.unsqueeze(1)).squeeze(1)
+    return drawn.tolist(), scores.tolist()

@@ -1,0 +1,65 @@
+"""What samplers are asked, and what they give: transformers' own module (`module`), or vLLM's engine (`engine`).
+
+They return the tokens as sampled, so that nothing is tokenised again, with the log-probability of each under the
+distribution it was drawn from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from agro_train.naming.writing import Restriction
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of one turn as a server counts them: read before it, and written."""
+
+    read: int
+    written: int
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """One turn. `cut`: it ends because `max_tokens` were written, not because the turn was over.
+
+    `usage` is given where `ids` are not the model's own tokens.
+    """
+
+    ids: list[int]
+    logprobs: list[float]
+    cut: bool
+    usage: Usage | None = None
+
+
+class Sampler(Protocol):
+    """Writes one turn for each prefix. `seeds`: one for each; the same give the same turn on the same machine.
+
+    `temperature` 0 takes the likeliest token. At most `max_tokens` are written.
+    """
+
+    def __call__(
+        self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int]
+    ) -> list[Sampled]: ...
+
+
+@runtime_checkable
+class RestrictedSampler(Sampler, Protocol):
+    """A sampler that can also keep each turn to what a restriction of its own allows.
+
+    `beams`: at temperature 0, how many beginnings of a turn are kept under way, by their probability. Log-probabilities
+    are not those of what was drawn from, so that nothing can be learnt from them.
+    """
+
+    def within(
+        self,
+        restrictions: Sequence[Restriction],
+        prefixes: Sequence[Sequence[int]],
+        *,
+        temperature: float,
+        max_tokens: int,
+        seeds: Sequence[int],
+        beams: int = 1,
+    ) -> list[Sampled]: ...
