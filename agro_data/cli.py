@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
-from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, RunConfig, cache_folder
+from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, Generator, RunConfig, cache_folder
 from agro_data.databases.catalog import find_databases
 from agro_data.progress import Bars
 from agro_data.publish.explain import explain
@@ -78,6 +78,13 @@ def data() -> None:
 @reads("--query-log", type=click.Path(), default=None, metavar="FILE", help="SQL text: what it asks is asked more.")
 @reads("--config", "config_file", type=A_PATH, metavar="FILE", help="Settings as JSON, or a manifest.json to repeat.")
 @asks("--size", type=int, default=None, help="Rows over all splits.  [default: 2000]")
+@asks(
+    "--generator",
+    type=click.Choice(get_args(Generator)),
+    default=None,
+    help="Who writes SQL: the grammar, seeds from --query-log, the model --writer, or both.  [default: grammar]",
+)
+@asks("--writer", default=None, metavar="MODEL", help="A model that writes: Hub id, folder, vllm:ID or http address.")
 @asks("--styles-per-sql", type=int, default=None, help="Questions for each SQL, 1 to 6.  [default: 1]")
 @asks("--seed", type=int, default=None, help="Same seed, same bytes.  [default: 0]")
 @asks(

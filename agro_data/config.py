@@ -9,7 +9,7 @@ import json
 import os
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -18,6 +18,7 @@ STRUCTURAL = "structural"  # embeddings of the SQL's structure alone: needs no m
 
 Values = Literal["source", "synthetic"]
 SplitBy = Literal["auto", "database", "skeleton"]
+Generator = Literal["grammar", "log", "llm", "both"]
 
 
 class ConfigError(ValueError):
@@ -41,6 +42,8 @@ class BuildConfig:
     split_by: SplitBy = "auto"  # what no two splits share; auto: databases, from three groups on
     exclude: tuple[str, ...] = ()  # files or folders of questions and SQL that must not occur
     query_log: str = ""  # a file of SQL; what is asked there is asked more
+    generator: Generator = "grammar"  # who writes SQL; log varies `query_log`, llm asks `writer`, both: half each
+    writer: str = ""  # a model: Hub id or folder, `vllm:` before either for vLLM, or the address of a server
     embedding_model: str = DEFAULT_MODEL  # Hub id or path; `structural` needs no model
     oversample: float = 1.3  # verified queries for each row asked for, so that selection has a choice
     certify: bool = True  # certify every row; without, `instances` is empty and `mutants_*` are 0
@@ -59,6 +62,15 @@ class BuildConfig:
             raise ConfigError(f"values is {self.values!r}: use 'source' or 'synthetic'")
         if self.split_by not in ("auto", "database", "skeleton"):
             raise ConfigError(f"split_by is {self.split_by!r}: use 'auto', 'database' or 'skeleton'")
+        if self.generator not in get_args(Generator):
+            raise ConfigError(f"generator is {self.generator!r}: use {', '.join(get_args(Generator))}")
+        if self.generator == "log" and not self.query_log:
+            raise ConfigError("generator is 'log': say which log with query_log, a file of SQL")
+        if self.generator in ("llm", "both") and not self.writer:
+            raise ConfigError(
+                f"generator is {self.generator!r}: say which model writes with writer, a Hub id, a folder or the "
+                "address of a server"
+            )
         if not self.name.replace("-", "").replace("_", "").isalnum():
             raise ConfigError(f"name is {self.name!r}: use letters, digits, '-' and '_' (it names a folder)")
 

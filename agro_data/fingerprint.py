@@ -2,9 +2,10 @@
 
 | part | why |
 | --- | --- |
-| `BuildConfig` without its paths | settings |
+| `BuildConfig` without its paths and addresses | settings |
 | content hash of each database and of its side files | inputs |
 | bytes of files named by `exclude` and `query_log` | inputs |
+| which model `writer` names: its weights, or what its server calls it | inputs |
 | every source and data file of `agro_data` | code version |
 | versions of the libraries and engines below | they decide SQL text, plurals, Parquet bytes |
 
@@ -18,7 +19,7 @@ import hashlib
 import json
 import platform
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -81,20 +82,27 @@ def library_versions(config: BuildConfig) -> dict[str, str]:
     return found
 
 
-def fingerprint(config: BuildConfig, catalog: Catalog) -> str:
-    """64 hex digits that name this build."""
-    settings = {k: v for k, v in config.to_dict().items() if k not in ("databases", "exclude", "query_log")}
-    settings["exclude"] = [input_hash(Path(path)) for path in config.exclude]
-    settings["query_log"] = input_hash(Path(config.query_log)) if config.query_log else ""
+def fingerprint(config: BuildConfig, catalog: Catalog, writer: Mapping[str, str] | None = None) -> str:
+    """64 hex digits that name this build. `writer` is the identity of the model that writes, where one does."""
     return stable_hash(
         {
             "scheme": SCHEME,
-            "settings": settings,
-            "databases": [_identity(database) for database in catalog.databases],
+            "settings": settings_of(config, writer),
+            "databases": [database_identity(database) for database in catalog.databases],
             "code": code_version(),
             "libraries": library_versions(config),
         }
     )
+
+
+def settings_of(config: BuildConfig, writer: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The settings without places: instead of those of files and of the writer, what is there."""
+    places = ("databases", "exclude", "query_log", "writer")
+    settings: dict[str, Any] = {k: v for k, v in config.to_dict().items() if k not in places}
+    settings["exclude"] = [input_hash(Path(path)) for path in config.exclude]
+    settings["query_log"] = input_hash(Path(config.query_log)) if config.query_log else ""
+    settings["writer"] = dict(writer or {})
+    return settings
 
 
 def input_hash(path: Path) -> str:
@@ -105,7 +113,8 @@ def input_hash(path: Path) -> str:
     return file_hash(path)
 
 
-def _identity(database: Database) -> list[str]:
+def database_identity(database: Database) -> list[str]:
+    """What of a database decides an example: its id, dialect and content, and the files beside it."""
     side: Iterable[Path | None] = (database.spider_tables, database.descriptions, database.semantics)
     hashes = [input_hash(p) if p is not None and p.exists() else "" for p in side]
     return [database.db_id, database.dialect, database.content_hash, *hashes]

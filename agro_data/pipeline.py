@@ -18,13 +18,13 @@ import polars as pl
 from agro_data.config import BuildConfig, ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Catalog
-from agro_data.fingerprint import fingerprint
+from agro_data.fingerprint import fingerprint, settings_of
 from agro_data.progress import Reporter, silent
 from agro_data.publish.read import Version, open_version
-from agro_data.stages import finish, shards
+from agro_data.stages import finish, reuse, shards
 from agro_data.stages.certifying import run_certified
 from agro_data.stages.context import Context, store_catalog
-from agro_data.stages.inputs import check_inputs
+from agro_data.stages.inputs import check_inputs, check_writer
 from agro_data.stages.surrogates import surrogates
 from agro_data.work import Work
 
@@ -86,11 +86,13 @@ def prepare(config: BuildConfig, run: RunConfig) -> Context:
         reasons = "".join(f"\n  {problem}" for problem in found.problems)
         raise ConfigError(f"{source}: no database that can be used{reasons}")
     problems, notes = check_inputs(config, (database.dialect for database in found.databases))
-    identity = fingerprint(config, found)
+    writer = check_writer(config)
+    identity = fingerprint(config, found, writer)
     cache = cache_folder(run)
     work = Work(cache / "work" / identity[:16])
     context = Context(work, config, cache, run.seconds)
-    work.write_json("build.json", {"fingerprint": identity, "config": config.to_dict()})
+    settings = settings_of(config, writer)
+    work.write_json("build.json", {"fingerprint": identity, "config": config.to_dict(), "settings": settings})
     problems += [str(problem) for problem in found.problems if problem.left_out]
     notes += [str(problem) for problem in found.problems if not problem.left_out]
     if config.values == "synthetic":
@@ -118,7 +120,7 @@ def run_stage(name: str, context: Context, workers: int = 2, progress: Reporter 
         rows_out=outcome.rows_out,
         seconds=time.monotonic() - start,
         reasons=outcome.reasons,
-        figures=outcome.figures,
+        figures=outcome.figures | reuse.counts(context.work, name),
         problems=tuple(outcome.problems),
         notes=tuple(outcome.notes),
     )
@@ -163,8 +165,14 @@ def build(
     version = write_corpus(context, run.out)
     found = context.work.read_json("catalog.json")
     problems = (*found["problems"], *(problem for report in reports for problem in report.problems))
-    notes = (*found["notes"], *(note for report in reports for note in report.notes))
+    notes = (*found["notes"], *(note for report in reports for note in report.notes), *_taken_over(reports))
     return Build(version, reports, problems, notes, complete=int(version.manifest["counts"]["examples"]) >= config.size)
+
+
+def _taken_over(reports: tuple[StageReport, ...]) -> list[str]:
+    taken = {r.stage: r.figures for r in reports if r.figures.get(reuse.TAKEN)}
+    counts = [f"{stage} {found[reuse.TAKEN]:,.0f} of {found[reuse.SHARDS]:,.0f}" for stage, found in taken.items()]
+    return [f"shards taken over from earlier builds: {', '.join(counts)}"] if counts else []
 
 
 def _only(catalog: Catalog, wanted: tuple[str, ...]) -> Catalog:

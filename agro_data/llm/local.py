@@ -133,10 +133,10 @@ def open_local(name: str, *, batch: int = 16, network: bool = True, dtype: str =
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     module.to("cuda" if torch.cuda.is_available() else "cpu")
-    return LocalModel(name, module.eval(), tokenizer, _weights(found), batch)
+    return LocalModel(name, module.eval(), tokenizer, weights_of(found), batch)
 
 
-def _weights(found: FoundModel) -> str:
+def weights_of(found: FoundModel) -> str:
     """Which weights these are: 16 hex over their files."""
     files = [found.gguf] if found.gguf is not None else sorted(found.path.glob("*.safetensors"))
     return stable_hash([file_hash(file) for file in files])[:16]

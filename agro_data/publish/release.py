@@ -203,7 +203,7 @@ def _manifest(
     given = dict(version.manifest)
     config = dict(given["config"])
     config["databases"] = PurePath(str(config.get("databases", ""))).name
-    for key in ("exclude", "query_log"):
+    for key in ("exclude", "query_log", "writer"):
         named = config.get(key) or []
         config[key] = [PurePath(one).name for one in named] if isinstance(named, list | tuple) else PurePath(named).name
     sources = [

@@ -11,6 +11,8 @@ from agro_data.databases.opening import first_line
 from agro_data.databases.types import Dialect
 from agro_data.diversity.excluded import UnreadableExclusion, read_excluded
 from agro_data.intent.query_log import read_log
+from agro_data.llm.endpoint import EndpointError
+from agro_data.llm.writers import identity_of
 from agro_data.models import ModelMissing, find_model
 
 
@@ -26,6 +28,19 @@ def check_inputs(config: BuildConfig, dialects: Iterable[Dialect]) -> tuple[list
         return _log_lines(config, sorted(set(dialects)))
     except (UnreadableExclusion, ModelMissing) as error:
         raise ConfigError(str(error)) from error
+
+
+def check_writer(config: BuildConfig) -> dict[str, str]:
+    """The identity of the model that writes, which is asked whether it is there; empty where none does.
+
+    Raises `ConfigError`.
+    """
+    if not config.writer:
+        return {}
+    try:
+        return dict(identity_of(config.writer))
+    except (EndpointError, ModelMissing) as error:
+        raise ConfigError(f"writer {config.writer}: {error}") from error
 
 
 def _check_model(name: str) -> None:

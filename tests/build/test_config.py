@@ -22,6 +22,9 @@ from agro_data.fingerprint import fingerprint, seed_of, stable_hash
         ({"split_by": "rows"}, "skeleton"),
         ({"name": "a/b"}, "letters"),
         ({"styles_per_sql": 9}, "6 styles"),
+        ({"generator": "me"}, "grammar.*log.*llm.*both"),
+        ({"generator": "log"}, "query_log"),
+        ({"generator": "both"}, "writer"),
     ],
 )
 def test_a_wrong_setting_says_what_to_do(settings: dict[str, object], message: str) -> None:
@@ -52,6 +55,13 @@ def test_fingerprint_sees_content_and_settings_and_no_paths() -> None:
     assert fingerprint(replace(config, size=11), catalog()) != same
     assert fingerprint(replace(config, seed=1), catalog()) != same
     assert fingerprint(config, catalog("other")) != same
+
+
+def test_a_model_counts_by_what_it_is_and_not_by_where_it_is() -> None:
+    config = BuildConfig(databases="x", generator="llm", writer="http://one/v1")
+    moved = replace(config, writer="http://two/v1")
+    assert fingerprint(config, catalog(), {"model": "m"}) == fingerprint(moved, catalog(), {"model": "m"})
+    assert fingerprint(config, catalog(), {"model": "m"}) != fingerprint(config, catalog(), {"model": "n"})
 
 
 def test_excluded_files_count_by_content(tmp_path: Path) -> None:

@@ -1,0 +1,44 @@
+"""The model that a setting names: a server's address, vLLM's engine, or a model on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from agro_data.llm.endpoint import open_endpoint
+from agro_data.llm.local import open_local, weights_of
+from agro_data.llm.types import Backend
+from agro_data.llm.vllm_engine import VllmEngine
+from agro_data.models import find_model
+
+ENGINE = "vllm:"  # before a Hub id or a folder: written by vLLM's offline engine
+
+
+def is_address(name: str) -> bool:
+    """Whether a model is named by the address of its server."""
+    return name.startswith(("http://", "https://"))
+
+
+def open_writer(name: str) -> Backend:
+    """The backend of `name`: `http(s)://host/v1[#MODEL]`, `vllm:MODEL`, or a Hub id or folder for transformers.
+
+    Raises `EndpointError` or `ModelMissing` where there is no such model.
+    """
+    if is_address(name):
+        return open_endpoint(name)
+    if name.startswith(ENGINE):
+        return VllmEngine(name.removeprefix(ENGINE))
+    return open_local(name)
+
+
+def identity_of(name: str) -> Mapping[str, str]:
+    """What, beside a request, decides the answers of the model `name`: never where a server listens or a folder lies.
+
+    A server is asked for its model; nothing is loaded. Raises as `open_writer` does.
+    """
+    if is_address(name):
+        endpoint = open_endpoint(name)
+        endpoint.close()
+        return endpoint.identity
+    if name.startswith(ENGINE):
+        return {"asked": "vllm", "weights": weights_of(find_model(name.removeprefix(ENGINE)))}
+    return {"asked": "transformers", "weights": weights_of(find_model(name))}
