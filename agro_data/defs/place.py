@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import dagster as dg
+from pydantic import Field
 
 
 def project_root() -> Path:
@@ -14,9 +15,9 @@ def project_root() -> Path:
 class Place(dg.ConfigurableResource):  # type: ignore[type-arg]
     """Folders and workers of this machine. Empty means: the project's own."""
 
-    datasets: str = ""
-    cache_folder: str = ""
-    workers: int = 2
+    datasets: str = Field(default="", description="The folder that holds the corpora. Empty: datasets/.")
+    cache_folder: str = Field(default="", description="Empty: $AGRO_CACHE, else .agro-cache beside that folder.")
+    workers: int = Field(default=2, description="Processes that sample and verify.")
 
     @property
     def out(self) -> Path:
