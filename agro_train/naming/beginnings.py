@@ -33,7 +33,7 @@ def _names_begin(reading: Reading, name: str, quote: str) -> bool:
         return _begins(name, words, quote) or (not quote and _begins(name, TABLE_FUNCTIONS | {"lateral"}))
     if top.want == "operand":
         return _operand_begins(reading.scopes, name, quote)
-    return top.want == "after" and top.clause == "select" and top.alias_may_follow
+    return reading.scopes.alias_may_follow
 
 
 def _alias_begins(reading: Reading, name: str, quote: str) -> bool:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from agro_train.naming.scopes import Level, Scopes, outputs_of
 from agro_train.naming.words import (
     BEFORE,
+    CASE,
     ENDING,
     INFIX,
-    JOINING,
+    JOINED,
     NEGATED,
     OPENING,
     POSTFIX,
@@ -95,6 +96,8 @@ class Reading:
 
     def _comma(self) -> bool:
         top = self.top
+        if top.cases:
+            return False
         if top.kind == "names":
             top.want = "new"
             return True
@@ -140,7 +143,7 @@ class Reading:
 
     def _close(self) -> bool:
         inner = self.top
-        if len(self.scopes.levels) == 1:
+        if len(self.scopes.levels) == 1 or inner.cases:
             return False
         empty = inner.kind != "query" and inner.want == "operand" and inner.last == "("
         if inner.kind == "query":
@@ -187,7 +190,7 @@ class Reading:
         if top.want == "bracket" and top.last == "over":
             top.want = "after"
             return True
-        if top.want == "after" and top.clause == "select" and top.alias_may_follow and (quote or name not in RESERVED):
+        if self.scopes.alias_may_follow and (quote or name not in RESERVED):
             return self._new(name)
         return False
 
@@ -269,7 +272,7 @@ class Reading:
     def _end_select(self) -> bool:
         top = self.top
         ended = self.settle() and top.want in ("after", "sourced", "aliased") and top.clause not in ("", "with")
-        return ended and self.scopes.end_from()
+        return ended and not top.cases and self.scopes.end_from()
 
     def complete(self) -> bool:
         """Whether the query may end here."""
@@ -282,13 +285,13 @@ class Reading:
         """Keywords that may stand next."""
         top = self.top
         if top.kind == "window":
-            return WINDOW | BEFORE | INFIX | POSTFIX
+            return WINDOW | BEFORE | INFIX | POSTFIX | (CASE if top.cases else frozenset())
         if top.want == "start":
             return OPENING
         if top.want == "by":
             return frozenset({"by"})
         if top.want == "join":
-            return JOINING
+            return JOINED.get(top.last, frozenset({"join"}))
         if top.want == "cte":
             wanted = {"name": {"as"}, "as": {"not", "materialized"}, "not": {"materialized"}, ")": {"select"}}
             return frozenset(wanted.get(top.last, ()))
@@ -306,6 +309,8 @@ class Reading:
         return self._following(top)
 
     def _following(self, top: Level) -> frozenset[str]:
+        if top.cases:
+            return INFIX | POSTFIX | CASE | {"over", "filter", "within", "collate"}
         if top.kind == "bracket":
             more = {"as", "order", "asc", "desc", "from", "for", "separator", "over", "filter", "collate", "nulls"}
             return INFIX | POSTFIX | UNITS | more | {"first", "last", "using", "limit", "respect", "ignore", "by"}
@@ -316,7 +321,7 @@ class Reading:
         if top.clause == "select":
             words |= {"from", "as", "exclude"} | SET | {"where", "limit", "order"}
         if top.clause in ("from", "on"):
-            words |= JOINING | {"on", "using"}
+            words |= self.scopes.names.joining | {"on", "using"}
             words |= {"as"} if top.want == "sourced" else set()
         if top.clause in ("order", "limit"):
             words |= {"asc", "desc", "nulls", "first", "last", "offset"}
@@ -330,10 +335,11 @@ class Reading:
 
     def _keyword(self, name: str) -> bool:
         top = self.top
-        before, top.last, top.alias_may_follow = top.last, name, False
+        before, top.last, top.alias_may_follow = top.last, name, name == "end"
+        top.cases += {"case": 1, "end": -1}.get(name, 0)
         if top.kind == "window":
             top.want = "operand" if name in ("by", "between", "and") else "after"
-            if name in INFIX or name in ("case", "not"):
+            if name in INFIX or name in ("case", "not", "when", "then", "else"):
                 top.want = "operand"
         elif name in OPENING:
             if top.want == "operand":
@@ -343,7 +349,7 @@ class Reading:
                 top.clause, top.closed, top.source = "limit", True, None
         elif name == "from" and top.kind == "query" and before != "distinct":
             top.clause, top.want = "from", "source"
-        elif name in JOINING:
+        elif name in JOINED or name in self.scopes.names.joining or name == "outer":
             top.clause, top.want = "from", "source" if name == "join" else "join"
             return self.scopes.bind()
         elif name in ("on", "using"):
@@ -369,7 +375,7 @@ class Reading:
             top.want = "bracket"
         elif name == "collate":
             top.want = "word"
-        elif name in VALUES or name in POSTFIX or name in UNITS:
+        elif name in VALUES or name in POSTFIX or name in UNITS or name == "end":
             top.want = "after"
         elif name in ("asc", "desc", "nulls", "first", "last", "materialized", "all"):
             top.want = top.want if name == "materialized" else "after"

@@ -13,7 +13,7 @@ from typing import Literal
 
 from agro_data.databases.types import Dialect
 from agro_data.sql.scope import Schema
-from agro_train.naming.words import ALIAS, COMPUTED, FUNCTIONS, SPECIAL
+from agro_train.naming.words import ALIAS, COMPUTED, FUNCTIONS, JOINING, SPECIAL
 
 Columns = frozenset[str] | None  # lower case; None: not known, anything may be one
 Kind = Literal["query", "bracket", "window", "names"]
@@ -38,6 +38,10 @@ class Names:
         return cls(tables, frozenset().union(*tables.values()), dialect)
 
     @property
+    def joining(self) -> frozenset[str]:
+        return JOINING[self.dialect]
+
+    @property
     def functions(self) -> frozenset[str]:
         return FUNCTIONS[self.dialect]
 
@@ -54,6 +58,7 @@ class Level:
     quote: str = ""  # its quotes
     qualifier: str = ""
     alias_may_follow: bool = False
+    cases: int = 0  # CASEs that are open
     sees: bool = True  # whether names of the query around it may stand in it
     closed: bool = False  # all of FROM is read
     sources: tuple[tuple[str, Columns], ...] = ()
@@ -82,6 +87,12 @@ class Scopes:
     @property
     def top(self) -> Level:
         return self.levels[-1]
+
+    @property
+    def alias_may_follow(self) -> bool:
+        """Whether the output that is read may be given a name without AS."""
+        top = self.top
+        return top.want == "after" and top.clause == "select" and top.alias_may_follow and not top.cases
 
     def _query(self, place: int) -> int:
         """The place of the query that a level belongs to."""

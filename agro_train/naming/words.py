@@ -15,18 +15,31 @@ BEFORE = _words("not case distinct null true false current_date current_time cur
 OPENING = frozenset({"select", "with", "values"})
 NEGATED = _words("in like between glob ilike similar regexp match null distinct exists materialized")
 VALUES = frozenset({"null", "true", "false", "current_date", "current_time", "current_timestamp"})
-INFIX = _words("and or in not like ilike glob regexp match between is when then else escape")
-POSTFIX = frozenset({"end", "isnull", "notnull"})
+INFIX = _words("and or in not like ilike glob regexp match between is escape")
+POSTFIX = frozenset({"isnull", "notnull"})
+CASE = _words("when then else end")  # in an open CASE only
 UNITS = _words("year years month months week weeks day days hour hours minute minutes second seconds")
 SET = frozenset({"union", "intersect", "except"})
-JOINING = _words("join inner left right full outer cross natural semi anti asof positional")
+JOINING: dict[Dialect, frozenset[str]] = {
+    "sqlite": _words("join inner left right full cross natural"),
+    "duckdb": _words("join inner left right full cross natural semi anti asof positional"),
+}
+JOINED = {  # what follows a word of a join that is not JOIN; else JOIN does
+    "natural": _words("inner left right full join"),
+    "asof": _words("inner left right full join"),
+    "left": _words("outer join"),
+    "right": _words("outer join"),
+    "full": _words("outer join"),
+}
 WINDOW = _words(
     "partition by order asc desc nulls first last rows range groups between and unbounded preceding following current "
     "row exclude ties no others"
 )
 # Words that end what FROM lists, and so wait until every name has found its table.
 ENDING = frozenset({"where", "group", "having", "order", "limit", "qualify", "window"}) | SET
-RESERVED = BEFORE | INFIX | JOINING | ENDING | _words("select from on using as with values offset by")
+RESERVED = (
+    BEFORE | INFIX | CASE | JOINING["duckdb"] | ENDING | _words("outer select from on using as with values offset by")
+)
 TYPED = frozenset({"date", "time", "timestamp", "interval"})  # DATE '2020-01-31'
 TABLE_FUNCTIONS = _words("json_each json_tree generate_series range unnest")
 SPECIAL = frozenset({"rowid", "oid", "_rowid_"})

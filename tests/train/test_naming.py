@@ -38,6 +38,8 @@ WRITABLE = [
     'SELECT "free meals (%)", [free meals (%)], `Id` FROM cars_data',
     "SELECT Weight FROM cars_data WHERE Weight BETWEEN 1 AND 2 AND Id <> -1 OR Id IS NOT NULL;",
     "SELECT (SELECT max(Age) FROM singer) - (SELECT min(Age) FROM singer)",
+    "SELECT CASE Age WHEN 1 THEN CASE WHEN Age > 2 THEN 2 END ELSE 3 END b, sum(CASE WHEN Age > 3 THEN 1 END) FROM singer",
+    "SELECT Name FROM singer NATURAL LEFT OUTER JOIN concert CROSS JOIN cars_data",
 ]
 UNWRITABLE = [
     "SELECT count(*) FROM cars",
@@ -56,6 +58,12 @@ UNWRITABLE = [
     "SELECT !",
     "SELECT Name FROM singer WHERE | 3",
     "SELECT Name FROM (SELECT Age FROM singer) AS s",
+    "SELECT Name FROM singer WHERE Age > 3 END",
+    "SELECT Name FROM singer WHERE Age WHEN 3 THEN 4",
+    "SELECT CASE WHEN Age > 3 THEN Name FROM singer",
+    "SELECT (CASE WHEN Age > 3 THEN Name) FROM singer",
+    "SELECT Name FROM singer ASOF JOIN concert",
+    "SELECT Name FROM singer CROSS CROSS JOIN concert",
 ]
 
 
