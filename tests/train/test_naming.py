@@ -38,7 +38,7 @@ WRITABLE = [
     'SELECT "free meals (%)", [free meals (%)], `Id` FROM cars_data',
     "SELECT Weight FROM cars_data WHERE Weight BETWEEN 1 AND 2 AND Id <> -1 OR Id IS NOT NULL;",
     "SELECT (SELECT max(Age) FROM singer) - (SELECT min(Age) FROM singer)",
-    "SELECT CASE Age WHEN 1 THEN CASE WHEN Age > 2 THEN 2 END ELSE 3 END b, sum(CASE WHEN Age > 3 THEN 1 END) FROM singer",
+    "SELECT CASE Age WHEN 1 THEN CASE WHEN 1 > 2 THEN 2 END ELSE 3 END b, sum(CASE WHEN 1 THEN Age END) FROM singer",
     "SELECT Name FROM singer NATURAL LEFT OUTER JOIN concert CROSS JOIN cars_data",
 ]
 UNWRITABLE = [
