@@ -24,6 +24,7 @@ from agro_data.publish.read import Version, open_version
 from agro_data.stages import finish, reuse, shards
 from agro_data.stages.certifying import run_certified
 from agro_data.stages.context import Context, store_catalog
+from agro_data.stages.embedding import run_embeddings
 from agro_data.stages.inputs import check_inputs, check_writer
 from agro_data.stages.surrogates import surrogates
 from agro_data.work import Work
@@ -68,7 +69,7 @@ STAGES: dict[str, Stage] = {
     "questions": shards.run_questions,
     "distinct": shards.run_distinct,
     "certified": run_certified,
-    "embeddings": shards.run_embeddings,
+    "embeddings": run_embeddings,
     "selection": finish.run_selection,
 }
 

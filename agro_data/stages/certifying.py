@@ -40,7 +40,11 @@ def run_certified(context: Context, workers: int, progress: Reporter) -> Outcome
     for number in range(ROUNDS):
         waiting = [task for task in _batches(context, number) if not work.finished("certified", task.shard)]
         problems += shards.failures(
-            shards.run(_certify, waiting, workers, "certified", "queries", progress, lambda task: task.count)
+            shards.run(
+                *(_certify, waiting, workers, "certified", "queries", progress, lambda task: task.count),
+                reads=_read_to_certify,
+                beside=_beside,
+            )
         )
         if number == ROUNDS - 1 or not context.config.certify:
             break
@@ -112,6 +116,17 @@ def _certify(task: Task) -> int:
     return kept.height
 
 
+def _read_to_certify(task: Task) -> list[Path]:
+    return shards.files(task.context.work, "distinct", [task.parts[0]])
+
+
+def _beside(work: Work, shard: str) -> list[str]:
+    """The files of a finished batch besides its rows: its instances, and the note of those that could not be made."""
+    named = work.read("certified", shard, ["instances"])["instances"].explode().drop_nulls().unique().sort()
+    unmade = f"{UNMADE}/{shard}.json"
+    return [*(f"{FOLDER}/{name}" for name in named), *([unmade] if (work.root / unmade).is_file() else [])]
+
+
 def instance_file(work: Work, name: str) -> Path:
     """Where the instance `<db_id>/<file>` of a build lies."""
     return work.root / FOLDER / name
@@ -145,26 +160,42 @@ def _make_up(tasks: list[Task], number: int, workers: int, progress: Reporter) -
     work = context.work
     problems = shards.make(tasks, workers, progress)
     made = [task for task in tasks if work.finished("candidates", task.shard)]
-    for stage, function, unit in (("verified", shards.verify, "candidates"), ("questions", shards.ask, "queries")):
+    for stage, function, unit, reads in (
+        ("verified", shards.verify, "candidates", shards.read_to_verify),
+        ("questions", shards.ask, "queries", shards.read_to_ask),
+    ):
         waiting = [task for task in made if not work.finished(stage, task.shard)]
-        problems += shards.failures(shards.run(function, waiting, workers, stage, unit, progress))
+        problems += shards.failures(shards.run(function, waiting, workers, stage, unit, progress, reads=reads))
         made = [task for task in made if work.finished(stage, task.shard)]
     parts: dict[str, list[str]] = {}
     for task in made:
         parts.setdefault(task.db_id, []).append(task.shard)
-    further = [Task(context, db_id, _distinct(db_id, number), parts=tuple(found)) for db_id, found in parts.items()]
+    cap = shards.most_of_a_skeleton(context)
+    further = [Task(context, db_id, _distinct(db_id, number), cap, tuple(found)) for db_id, found in parts.items()]
     waiting = [task for task in further if not work.finished("distinct", task.shard)]
-    problems += shards.failures(shards.run(_sift_further, waiting, workers, "distinct", "databases", progress))
+    outcomes = shards.run(
+        _sift_further, waiting, workers, "distinct", "databases", progress, reads=_read_to_sift_further
+    )
+    problems += shards.failures(outcomes)
     shards.recount(context)
     return problems
+
+
+def _before(task: Task) -> list[str]:
+    """The shards of `distinct` of the rounds before."""
+    return [_distinct(task.db_id, number) for number in range(tally.round_of(task.shard))]
+
+
+def _read_to_sift_further(task: Task) -> list[Path]:
+    work = task.context.work
+    return [*shards.files(work, "questions", task.parts), *shards.files(work, "distinct", _before(task))]
 
 
 def _sift_further(task: Task) -> int:
     """What further rows say that the rows before, which stay as they are, do not say."""
     work = task.context.work
-    number = tally.round_of(task.shard)
-    before = pl.concat([work.read("distinct", _distinct(task.db_id, n)) for n in range(number)])
-    kept, refused = shards.sift(task.context, task.parts, before)
+    before = pl.concat([work.read("distinct", shard) for shard in _before(task)])
+    kept, refused = shards.sift(task, before)
     work.write("distinct", task.shard, kept, refused)
     return kept.height
 

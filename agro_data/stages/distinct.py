@@ -14,14 +14,16 @@ from agro_data.records import REJECTED
 LEAST_CAP = 4  # SQL of one skeleton that a database may always keep
 
 
-def distinct(frame: pl.DataFrame, config: BuildConfig, rows_per_database: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Rows that say something no other row says, and the others with the reason.
+def skeleton_cap(rows_per_database: int) -> int:
+    """SQL of one skeleton that a database may keep: more where more is asked, so that a single one can deliver."""
+    return max(LEAST_CAP, rows_per_database // 50)
 
-    The cap on one skeleton grows with what is asked of a database, so that a single large one can still deliver.
-    """
+
+def distinct(frame: pl.DataFrame, config: BuildConfig, cap: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Rows that say something no other row says, at most `cap` of one skeleton, and the others with the reason."""
     exact = drop_exact(frame)
     questions = drop_same_questions(exact.kept)
-    capped = cap_skeletons(questions.kept, max(LEAST_CAP, rows_per_database // 50), config.seed)
+    capped = cap_skeletons(questions.kept, cap, config.seed)
     steps = [exact, questions, capped]
     kept = capped.kept
     if config.exclude:

@@ -1,5 +1,5 @@
-"""The stages that work shard by shard in worker processes: profiles, candidates, verified, questions, distinct,
-embeddings; `stages.certifying` has the one between the last two.
+"""The stages that work shard by shard in worker processes: profiles, candidates, verified, questions, distinct;
+`stages.certifying` and `stages.embedding` have the two that follow.
 
 `verified` decides how many candidates are needed: it tops up, round after round, the databases that have not yet
 given their share, until the sum suffices or nothing new is found.
@@ -7,38 +7,35 @@ given their share, until the sum suffices or nothing new is found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from math import ceil
+from pathlib import Path
 
 import polars as pl
 
 from agro_data import parallel
-from agro_data.config import STRUCTURAL
 from agro_data.databases.opening import DatabaseError
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Database, Limits
-from agro_data.diversity.embeddings import Encoder, embed, load_encoder
 from agro_data.fingerprint import seed_of
 from agro_data.progress import Reporter, counting
 from agro_data.records import DISTINCT
-from agro_data.stages import tally
+from agro_data.stages import reuse, tally
 from agro_data.stages.candidates import candidates
 from agro_data.stages.context import Context
-from agro_data.stages.distinct import distinct
+from agro_data.stages.distinct import distinct, skeleton_cap
 from agro_data.stages.questions import questions
-from agro_data.stages.vectors import stored
 from agro_data.stages.verified import verified
 from agro_data.verify.determinism import shuffled_copy
 from agro_data.work import Work
 
 SHARD = 1_000  # candidates; a worker holds one shard in memory
-CHUNK = 4_096  # rows that are embedded together
 ACCEPTANCE = 0.85  # expected before anything is known
 ROUNDS = 12
 STEPS = 30_000_000  # of SQLite's virtual machine, per statement: about a second, but the same bound on every machine
 LEAST = 10  # candidates of a round: of fewer, that none is new would not say that a database has come to its end
+STEADY = 4  # binary digits of a share that count
 WORTHWHILE = 0.05  # a round that adds less than this share of what it tried has found the end of a database
 
 
@@ -56,7 +53,8 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Task:
-    """One shard of one stage, made from the shards `parts`; `count` candidates are asked of it."""
+    """One shard of one stage, made from the shards `parts`. `count` is what is asked of it: candidates, or, in
+    `distinct`, the most rows of one skeleton."""
 
     context: Context
     db_id: str
@@ -71,6 +69,13 @@ class Task:
 def wanted(context: Context) -> int:
     """Verified queries to aim for, so that selection has a choice."""
     return ceil(context.config.size / context.config.styles_per_sql * context.config.oversample)
+
+
+def steady(share: int) -> int:
+    """`share` or up to an eighth more, one of few values: a query more or less in one database shall not move the
+    shares of all others, whose shards would then have to be made again."""
+    step = 1 << max(share.bit_length() - STEADY, 0)
+    return ceil(share / step) * step
 
 
 # --- profiles ----------------------------------------------------------------------------------------------------
@@ -109,7 +114,7 @@ def usable(context: Context) -> list[str]:
 def run_candidates(context: Context, workers: int, progress: Reporter) -> Outcome:
     """First round: every database is asked for an equal share."""
     databases = usable(context)
-    share = ceil(wanted(context) / max(len(databases), 1) / ACCEPTANCE)
+    share = steady(ceil(wanted(context) / max(len(databases), 1) / ACCEPTANCE))
     # One shard each: whether a database has more to give is known once these are verified.
     first = min(share, SHARD)
     problems = make([t for db_id in databases for t in _split(context, db_id, 0, first)], workers, progress)
@@ -125,9 +130,11 @@ def run_verified(context: Context, workers: int, progress: Reporter) -> Outcome:
     """Verify what there is, then top up databases that lack, while that finds anything new."""
     problems: list[str] = []
     for number in range(ROUNDS):
-        waiting = _waiting(context, "candidates", "verified")
+        waiting = lacking(context, "candidates", "verified")
         waiting.sort(key=_bulk, reverse=True)  # the slowest first, so that no worker is left alone with it at the end
-        problems += failures(run(verify, waiting, workers, "verified", "candidates", progress, _candidates_in))
+        problems += failures(
+            run(verify, waiting, workers, "verified", "candidates", progress, _candidates_in, reads=read_to_verify)
+        )
         more = _planned(context, number)
         if not more:
             break
@@ -184,7 +191,7 @@ def top_up(context: Context, accepted: dict[str, int], ceiling: int) -> list[Tas
     }
     tasks: list[Task] = []
     for db_id, share in fair_shares(open_ended, ceiling).items():
-        missing = share - accepted[db_id]
+        missing = steady(share) - accepted[db_id]
         if missing > 0 and open_ended[db_id] == ceiling:
             shards = asked_of.get(db_id, [])
             tried = len(tally.ids(context.work, "candidates", shards))
@@ -215,7 +222,13 @@ def _split(context: Context, db_id: str, round_: int, count: int) -> list[Task]:
 def make(tasks: Sequence[Task], workers: int, progress: Reporter) -> list[str]:
     """Sample the candidates of the shards that lack them; a line for each shard that failed."""
     waiting = [t for t in tasks if not t.context.work.finished("candidates", t.shard)]
-    return failures(run(_sample, waiting, workers, "candidates", "queries", progress, lambda task: task.count))
+    return failures(
+        run(_sample, waiting, workers, "candidates", "queries", progress, lambda task: task.count, reads=_nothing)
+    )
+
+
+def _nothing(task: Task) -> list[Path]:
+    return []
 
 
 def _sample(task: Task) -> int:
@@ -241,12 +254,22 @@ def verify(task: Task) -> int:
     return frame.height
 
 
+def read_to_verify(task: Task) -> list[Path]:
+    """The files that `verify` reads."""
+    work = task.context.work
+    return files(work, "candidates", [task.shard, *_earlier(work, task)])
+
+
 def _tried_before(work: Work, task: Task) -> set[str]:
     """What earlier rounds have asked of the database; shards of one round do not wait for each other."""
+    return tally.ids(work, "candidates", _earlier(work, task))
+
+
+def _earlier(work: Work, task: Task) -> list[str]:
     if tally.round_of(task.shard) == 0:
-        return set()
+        return []
     shards = tally.by_database(work, "candidates")[task.db_id]
-    return tally.ids(work, "candidates", (s for s in shards if tally.round_of(s) < tally.round_of(task.shard)))
+    return [shard for shard in shards if tally.round_of(shard) < tally.round_of(task.shard)]
 
 
 def _shuffled(context: Context, database: Database) -> Database | None:
@@ -257,13 +280,13 @@ def _shuffled(context: Context, database: Database) -> Database | None:
         return None
 
 
-# --- questions and embeddings ------------------------------------------------------------------------------------
+# --- questions ------------------------------------------------------------------------------------
 
 
 def run_questions(context: Context, workers: int, progress: Reporter) -> Outcome:
     """Say every verified intent in one style."""
-    waiting = _waiting(context, "verified", "questions")
-    problems = failures(run(ask, waiting, workers, "questions", "queries", progress, _verified_in))
+    waiting = lacking(context, "verified", "questions")
+    problems = failures(run(ask, waiting, workers, "questions", "queries", progress, _verified_in, reads=read_to_ask))
     return Outcome(
         tally.rows(context.work, "verified"),
         tally.rows(context.work, "questions"),
@@ -281,15 +304,20 @@ def ask(task: Task) -> int:
     return frame.height
 
 
+def read_to_ask(task: Task) -> list[Path]:
+    """The file that `ask` reads."""
+    return files(task.context.work, "verified", [task.shard])
+
+
 def run_distinct(context: Context, workers: int, progress: Reporter) -> Outcome:
     """Drop, database by database, what another row already says, and what the excluded files hold."""
     said = tally.by_database(context.work, "questions")
     tasks = [
-        Task(context, db_id, db_id, parts=tuple(said.get(db_id, ())))
+        Task(context, db_id, db_id, most_of_a_skeleton(context), tuple(said.get(db_id, ())))
         for db_id in usable(context)
         if not context.work.finished("distinct", db_id)
     ]
-    problems = failures(run(_sift, tasks, workers, "distinct", "databases", progress))
+    problems = failures(run(_sift, tasks, workers, "distinct", "databases", progress, reads=_read_to_sift))
     return Outcome(
         tally.rows(context.work, "questions"),
         tally.rows(context.work, "distinct"),
@@ -298,18 +326,27 @@ def run_distinct(context: Context, workers: int, progress: Reporter) -> Outcome:
     )
 
 
+def most_of_a_skeleton(context: Context) -> int:
+    """The most rows of one skeleton that a database may keep."""
+    return skeleton_cap(wanted(context) // len(usable(context)))
+
+
+def _read_to_sift(task: Task) -> list[Path]:
+    return files(task.context.work, "questions", task.parts)
+
+
 def _sift(task: Task) -> int:
-    kept, refused = sift(task.context, task.parts, pl.DataFrame(schema=DISTINCT))
+    kept, refused = sift(task, pl.DataFrame(schema=DISTINCT))
     task.context.work.write("distinct", task.shard, kept, refused)
     return kept.height
 
 
-def sift(context: Context, parts: Sequence[str], before: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows of the shards `parts` of `questions` that say something new, beside those `before` of their database."""
-    new = [context.work.read("questions", shard, list(DISTINCT)) for shard in parts]
+def sift(task: Task, before: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows of a task's `questions` that say something new, beside those `before` of their database."""
+    new = [task.context.work.read("questions", shard, list(DISTINCT)) for shard in task.parts]
     frame = pl.concat([before, *new])
     frame = frame.unique("candidate_id", keep="first", maintain_order=True)  # two shards may have met
-    kept, refused = distinct(frame, context.config, rows_per_database=wanted(context) // len(usable(context)))
+    kept, refused = distinct(frame, task.context.config, cap=task.count)
     known = ~pl.col("candidate_id").is_in(before["candidate_id"].to_list())
     return kept.filter(known), refused.filter(known)
 
@@ -327,50 +364,6 @@ def recount(context: Context) -> None:
         work.write_json(f"{stage}.json", counts)
 
 
-def run_embeddings(context: Context, workers: int, progress: Reporter) -> Outcome:
-    """One vector a row, in a process of its own: the model's memory goes with it."""
-    chunks = _chunks(context)
-    tasks = [
-        Task(context, shard, shard, parts=tuple(certified))
-        for shard, certified in chunks.items()
-        if not context.work.finished("embeddings", shard)
-    ]
-    structural = context.config.embedding_model == STRUCTURAL
-    problems = failures(
-        run(_embed, tasks, 1, "embeddings", "rows", progress, _rows_in, isolate=not structural and bool(tasks))
-    )
-    return Outcome(tally.rows(context.work, "certified"), tally.rows(context.work, "embeddings"), problems=problems)
-
-
-def _chunks(context: Context) -> dict[str, list[str]]:
-    """Shards grouped into chunks of about `CHUNK` rows, by content alone, so that resuming changes nothing."""
-    chunks: dict[str, list[str]] = {}
-    current: list[str] = []
-    size = 0
-    for shard in context.work.shards("certified"):
-        current.append(shard)
-        size += tally.rows(context.work, "certified", [shard])
-        if size >= CHUNK:
-            chunks[f"chunk.{len(chunks):04d}"] = current
-            current, size = [], 0
-    if current:
-        chunks[f"chunk.{len(chunks):04d}"] = current
-    return chunks
-
-
-def _embed(task: Task) -> int:
-    work = task.context.work
-    frame = pl.concat([work.read("certified", shard, list(DISTINCT)) for shard in task.parts])
-    vectors = embed(frame, _encoder(task.context.config.embedding_model))
-    work.write("embeddings", task.shard, stored(frame, vectors))
-    return frame.height
-
-
-@cache
-def _encoder(model: str) -> Encoder | None:
-    return None if model == STRUCTURAL else load_encoder(model)
-
-
 # --- shared ------------------------------------------------------------------------------------------------------
 
 
@@ -384,18 +377,30 @@ def run(
     amount: Callable[[Task], int] = lambda task: 1,
     *,
     isolate: bool = False,
+    reads: reuse.Reads | None = None,
+    beside: reuse.Beside = reuse.no_files,
 ) -> list[parallel.Outcome[Task, int]]:
     """Run shards; progress counts the `unit`s that each holds, since shards differ in size.
 
+    With `reads`, the files that `function` reads, shards that another build has finished are linked and not run.
     Raises `parallel.ShardsLost` once all are tried when the process of one died, and died again: what later stages
     made without it would stay, and its version would pass for the whole one.
     """
     add = counting(progress, stage, sum(amount(task) for task in tasks), unit)
+    if reads is not None:
+        there, tasks = reuse.take_over(stage, tasks, reads, beside)
+        for task in there:
+            add(amount(task))
     outcomes = parallel.run_shards(function, tasks, workers, lambda outcome: add(amount(outcome.task)), isolate=isolate)
     lost = [outcome for outcome in outcomes if outcome.lost]
     if lost:
         raise parallel.ShardsLost(lost)
     return outcomes
+
+
+def files(work: Work, stage: str, shards: Iterable[str]) -> list[Path]:
+    """The files of finished shards."""
+    return [work.path(stage, f"{shard}.parquet") for shard in shards]
 
 
 def _candidates_in(task: Task) -> int:
@@ -406,11 +411,8 @@ def _verified_in(task: Task) -> int:
     return tally.rows(task.context.work, "verified", [task.shard])
 
 
-def _rows_in(task: Task) -> int:
-    return tally.rows(task.context.work, "certified", task.parts)
-
-
-def _waiting(context: Context, source: str, target: str) -> list[Task]:
+def lacking(context: Context, source: str, target: str) -> list[Task]:
+    """A task for each shard of `source` that has none of `target` yet."""
     work = context.work
     return [Task(context, tally.database_of(s), s) for s in work.shards(source) if not work.finished(target, s)]
 

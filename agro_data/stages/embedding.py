@@ -1,0 +1,52 @@
+"""The stage `embeddings`: vectors of certified rows, a batch at a time."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from agro_data.config import STRUCTURAL
+from agro_data.diversity.embeddings import Encoder, embed, load_encoder
+from agro_data.progress import Reporter
+from agro_data.records import DISTINCT
+from agro_data.stages import shards, tally
+from agro_data.stages.context import Context
+from agro_data.stages.shards import Task
+from agro_data.stages.vectors import stored
+
+
+def run_embeddings(context: Context, workers: int, progress: Reporter) -> shards.Outcome:
+    """One vector a row, in a process of its own: the model's memory goes with it."""
+    tasks = shards.lacking(context, "certified", "embeddings")
+    structural = context.config.embedding_model == STRUCTURAL
+    outcomes = shards.run(
+        *(_embed, tasks, 1, "embeddings", "rows", progress, _rows_in),
+        isolate=not structural and bool(tasks),
+        reads=_read_to_embed,
+    )
+    return shards.Outcome(
+        tally.rows(context.work, "certified"),
+        tally.rows(context.work, "embeddings"),
+        problems=shards.failures(outcomes),
+    )
+
+
+def _read_to_embed(task: Task) -> list[Path]:
+    return shards.files(task.context.work, "certified", [task.shard])
+
+
+def _embed(task: Task) -> int:
+    work = task.context.work
+    frame = work.read("certified", task.shard, list(DISTINCT))
+    vectors = embed(frame, _encoder(task.context.config.embedding_model))
+    work.write("embeddings", task.shard, stored(frame, vectors))
+    return frame.height
+
+
+@cache
+def _encoder(model: str) -> Encoder | None:
+    return None if model == STRUCTURAL else load_encoder(model)
+
+
+def _rows_in(task: Task) -> int:
+    return tally.rows(task.context.work, "certified", [task.shard])

@@ -1,0 +1,102 @@
+"""Shards that another build made of the same: a build after one changed database redoes only what depends on it.
+
+What a shard is made from has a key: code, libraries, settings, the identity of its database, what is asked of it, and
+the content of the shards that it reads. Before a shard is made its key is noted in the work folder, in
+`made_from/<key>.json`; a build that needs a shard of that key links the finished file from the folder of the one that
+has it. Files in work folders never change, so a link is as good as a copy and takes no room.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agro_data.fingerprint import code_version, database_identity, file_hash, library_versions, stable_hash
+from agro_data.stages.context import Context
+from agro_data.work import REJECTED_SUFFIX, Work, atomic_path
+
+if TYPE_CHECKING:
+    from agro_data.stages.shards import Task
+
+SCHEME = 1
+KEYS = "made_from"  # below the work folder
+PLANNING = {"name", "size", "only", "oversample", "styles_per_sql", "split_by"}  # what a shard is asked for says it all
+
+SHARDS, TAKEN = "shards", "shards taken over"  # figures of a stage
+
+Reads = Callable[["Task"], Sequence[Path]]  # the files of the shards before it that a task reads
+Beside = Callable[[Work, str], Sequence[str]]  # further files of a finished shard, by their places below the folder
+
+
+def no_files(work: Work, shard: str) -> Sequence[str]:
+    """A shard is its own file and that of what it rejected."""
+    return ()
+
+
+def take_over(stage: str, tasks: Sequence[Task], reads: Reads, beside: Beside = no_files) -> tuple[list[Task], ...]:
+    """Link the shards of those tasks that another build has finished: the tasks that are done, and the others."""
+    done: list[Task] = []
+    waiting: list[Task] = []
+    if tasks:
+        context = tasks[0].context
+        common = _common(context, stage)
+        others = _others(context.work)
+        for task in tasks:
+            key = stable_hash([common, *_own(task), [file_hash(path) for path in reads(task)]])
+            found = _linked_from(others, context.work, stage, task.shard, key, beside)
+            context.work.write_json(f"{KEYS}/{key}.json", {"stage": stage, "shard": task.shard, "taken_over": found})
+            (done if found else waiting).append(task)
+    return done, waiting
+
+
+def counts(work: Work, stage: str) -> dict[str, float]:
+    """How many shards of a stage there are, and how many of them were taken over."""
+    notes = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((work.root / KEYS).glob("*.json"))]
+    taken = Counter(bool(note["taken_over"]) for note in notes if note["stage"] == stage)
+    return {SHARDS: float(taken.total()), TAKEN: float(taken[True])} if taken else {}
+
+
+def _common(context: Context, stage: str) -> list[Any]:
+    settings = {k: v for k, v in context.work.read_json("build.json")["settings"].items() if k not in PLANNING}
+    return [SCHEME, code_version(), settings, library_versions(context.config), stage]
+
+
+def _own(task: Task) -> list[Any]:
+    return [database_identity(task.context.database(task.db_id)), task.shard, task.count, list(task.parts)]
+
+
+def _others(work: Work) -> list[Work]:
+    """The work folders beside this one, that of the newest build first."""
+    folders = [path for path in work.root.parent.iterdir() if path != work.root and (path / KEYS).is_dir()]
+    return [Work(path) for path in sorted(folders, key=lambda path: (-(path / KEYS).stat().st_mtime_ns, path.name))]
+
+
+def _linked_from(others: Sequence[Work], work: Work, stage: str, shard: str, key: str, beside: Beside) -> str:
+    """The name of the folder that the shard was linked from, or ""."""
+    for other in others:
+        if other.path(KEYS, f"{key}.json").is_file() and other.finished(stage, shard):
+            names = [f"{stage}/{shard}{suffix}" for suffix in (REJECTED_SUFFIX, ".parquet")]
+            try:
+                present = [name for name in names if (other.root / name).is_file()]
+                for name in (*beside(other, shard), *present):  # the shard last: a finished one is complete
+                    _link(other.root / name, work.root / name)
+            except FileNotFoundError:  # that folder is being removed
+                continue
+            return other.root.name
+    return ""
+
+
+def _link(source: Path, target: Path) -> None:
+    with atomic_path(target) as temporary:
+        temporary.unlink()
+        try:
+            os.link(source, temporary)
+        except FileNotFoundError:
+            raise
+        except OSError:  # a file system without links
+            shutil.copyfile(source, temporary)

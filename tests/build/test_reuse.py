@@ -1,0 +1,146 @@
+"""A build after one changed database redoes only what depends on it, and gives what a fresh build gives."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from making import make_school
+
+import agro_data
+from agro_data import parallel
+from agro_data.config import STRUCTURAL
+from agro_data.stages import reuse
+from agro_data.stages.shards import steady
+from agro_data.work import Work
+
+STAGES = ("candidates", "verified", "questions", "distinct", "certified", "embeddings")
+
+
+def build(folder: Path, databases: Path, **settings: object) -> agro_data.Build:
+    config = agro_data.BuildConfig.from_dict(
+        {"databases": str(databases), "size": 30, "embedding_model": STRUCTURAL} | settings
+    )
+    return agro_data.build(config=config, run=agro_data.RunConfig(out=folder / "out", cache=folder / "cache", workers=1))
+
+
+def hashes(built: agro_data.Build) -> dict[str, str]:
+    """Every file of a version but its manifest and card, which name versions and places."""
+    root = built.version.path
+    return {
+        path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and path.name not in ("manifest.json", "README.md")
+    }
+
+
+def change(database: Path) -> None:
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("UPDATE teacher SET salary = salary + 11.25 WHERE teacher_id % 2 = 0")
+
+
+@pytest.fixture
+def run_tasks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The databases of the shards that are made, one for each shard."""
+    made: list[str] = []
+    run_shards = parallel.run_shards
+
+    def noting(function: Callable[[Any], Any], tasks: Sequence[Any], *rest: Any, **named: Any) -> Any:
+        made.extend(task.db_id for task in tasks if task.shard)
+        return run_shards(function, tasks, *rest, **named)
+
+    monkeypatch.setattr(parallel, "run_shards", noting)
+    return made
+
+
+@pytest.mark.slow
+def test_one_changed_database_redoes_its_own_shards_alone(tmp_path: Path, run_tasks: list[str]) -> None:
+    databases = tmp_path / "databases"
+    databases.mkdir()
+    for name in ("first", "second", "third"):
+        make_school(databases / f"{name}.sqlite", name)
+    before = build(tmp_path / "kept", databases)
+    assert set(run_tasks) == {"first", "second", "third"}
+
+    change(databases / "second.sqlite")
+    run_tasks.clear()
+    after = build(tmp_path / "kept", databases)
+    assert set(run_tasks) == {"second"}
+    assert after.version.fingerprint != before.version.fingerprint
+    figures = {report.stage: report.figures for report in after.reports}
+    for stage in STAGES:
+        shards, taken = figures[stage][reuse.SHARDS], figures[stage][reuse.TAKEN]
+        assert 0 < taken < shards, stage
+    assert any("taken over from earlier builds: candidates" in note for note in after.notes)
+
+    run_tasks.clear()
+    fresh = build(tmp_path / "fresh", databases)
+    assert set(run_tasks) == {"first", "second", "third"}
+    assert hashes(fresh) == hashes(after)
+    assert not after.version.verify_hashes()
+
+
+@pytest.mark.slow
+def test_what_decides_a_shard_is_not_taken_over_from_another(tmp_path: Path, run_tasks: list[str]) -> None:
+    databases = tmp_path / "databases"
+    databases.mkdir()
+    make_school(databases / "school.sqlite")
+    build(tmp_path, databases)
+
+    run_tasks.clear()
+    build(tmp_path, databases, name="other", split_by="skeleton")  # plans and names; no shard depends on it
+    assert not run_tasks
+
+    build(tmp_path, databases, seed=1)
+    assert run_tasks
+
+    (databases / "semantics.yml").write_text("tables:\n  teacher: {name: professor}\n")
+    run_tasks.clear()
+    build(tmp_path, databases)
+    assert run_tasks
+
+
+def test_a_shard_whose_folder_goes_meanwhile_is_made_anew(
+    tmp_path: Path, run_tasks: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    databases = tmp_path / "databases"
+    databases.mkdir()
+    make_school(databases / "school.sqlite")
+    build(tmp_path, databases)
+
+    def gone(source: Path, target: Path) -> None:
+        raise FileNotFoundError(source)
+
+    monkeypatch.setattr(reuse, "_link", gone)
+    run_tasks.clear()
+    assert build(tmp_path, databases, name="other").complete
+    assert run_tasks
+
+
+def test_where_there_are_no_links_files_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    databases = tmp_path / "databases"
+    databases.mkdir()
+    make_school(databases / "school.sqlite")
+    first = build(tmp_path, databases)
+
+    def refuse(source: Path, target: Path) -> None:
+        raise PermissionError("no links here")
+
+    monkeypatch.setattr("os.link", refuse)
+    second = build(tmp_path, databases, name="other")
+    assert second.version.examples().collect().equals(first.version.examples().collect())
+    for work in (tmp_path / "cache" / "work").iterdir():
+        assert all(reuse.counts(Work(work), stage)[reuse.SHARDS] for stage in STAGES)
+
+
+@given(st.integers(1, 10_000_000))
+def test_a_steady_share_is_enough_and_not_much_more(share: int) -> None:
+    assert share <= steady(share) <= share * 9 / 8
+    assert steady(steady(share)) == steady(share) <= steady(share + 1)
