@@ -22,6 +22,8 @@ ORDER: list[set[str]] = [
     {"profiling"},
     {"populate", "intent"},
     {"verify"},
+    {"synthesis"},
+    {"alignment"},
     {"evaluation"},
     {"diversity"},
     {"publish"},

@@ -1,0 +1,332 @@
+"""Expressions and conditions of SQL as parts of an intent's tree."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from agro_data.intent.atlas import Atlas, is_iso_date
+from agro_data.intent.tree import (
+    Aggregate,
+    AggregateFunction,
+    And,
+    Between,
+    Column,
+    Comparator,
+    Comparison,
+    DatePart,
+    Exists,
+    Expression,
+    InList,
+    IsNull,
+    Join,
+    Like,
+    Or,
+    Output,
+    Predicate,
+    Query,
+    Scalar,
+    Source,
+    Value,
+)
+from agro_data.profiling.profile import ColumnProfile
+from agro_data.sql.scope import Resolution, Scope
+
+COMPARISONS: dict[type[exp.Expr], Comparator] = {
+    exp.EQ: "=", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
+}  # fmt: skip
+TURNED: dict[Comparator, Comparator] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+AGGREGATES: dict[type[exp.Expr], AggregateFunction] = {
+    exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max",
+}  # fmt: skip
+
+
+class Beyond(Exception):
+    """Something that the tree cannot say, or not exactly."""
+
+    def __init__(self, kind: str, detail: str = "") -> None:
+        super().__init__(detail or kind.replace("_", " "))
+        self.kind = kind
+
+
+@dataclass
+class Merged:
+    """A parent asked for by IN, as the join that means the same: its key is unique."""
+
+    sources: list[Source]
+    joins: list[Join]
+    parts: list[Predicate]
+
+
+class ExpressionReader(ABC):
+    """One reading of a statement: the sources that were met, and what its expressions mean."""
+
+    def __init__(self, found: Resolution, atlas: Atlas) -> None:
+        self.found = found
+        self.atlas = atlas
+        self.known: dict[int, Source] = {}  # of every SELECT entered so far
+        self.rendering: str | None = None
+        self.links: list[tuple[Column, Column]] = []
+        self.scope = found.scopes[0]  # the SELECT that is being read
+
+    @abstractmethod
+    def select(self, node: exp.Select, outer: Scope | None = None) -> Query:
+        """The query of a SELECT that stands inside an expression. Sets `links` to what ties its rows to `outer`."""
+
+    # --- names ---
+
+    def column(self, node: exp.Expr, scope: Scope | None = None) -> Column | None:
+        """A column of a table of this SELECT, or of `scope` where one is given."""
+        bare = node.unnest()
+        binding = self.found.binding(bare) if isinstance(bare, exp.Column) else None
+        if binding is None or binding.kind != "column" or binding.source is None:
+            return None
+        if not any(binding.source is own for own in (scope or self.scope).sources):
+            return None
+        source = self.known.get(id(binding.source))
+        return Column(source.alias, binding.source.columns[binding.name]) if source is not None else None
+
+    def profile_of(self, column: Column) -> ColumnProfile:
+        table = next(source.table for source in self.known.values() if source.alias == column.source)
+        found = self.atlas.by_name[table].by_name.get(column.name)
+        if found is None or not found.has_values or found.hidden:
+            raise Beyond("no_values", f"{table}.{column.name} holds no value")
+        return found
+
+    def meant(self, node: exp.Expr, select: exp.Select) -> exp.Expr:
+        """What an alias or a position of the select list stands for."""
+        if isinstance(node, exp.Literal) and node.is_int and 0 < int(node.this) <= len(select.expressions):
+            item: exp.Expr = select.expressions[int(node.this) - 1].unalias()
+            return item
+        binding = self.found.binding(node)
+        stands_for = binding.expression if binding is not None and binding.kind == "alias" else None
+        return stands_for if stands_for is not None else node
+
+    # --- expressions ---
+
+    def output(self, item: exp.Expr) -> Expression:
+        body = item.unalias()
+        if isinstance(body, exp.Literal):
+            return Value(1)  # of EXISTS
+        return self.expression(body)
+
+    def expression(self, node: exp.Expr) -> Expression:
+        body = node.unnest()
+        if isinstance(body, exp.Column):
+            column = self.column(body)
+            if column is None:
+                raise Beyond("name", f"{body.sql()} is no column of a table")
+            self.profile_of(column)
+            return column
+        if type(body) in AGGREGATES:
+            return self.aggregate(body)
+        year = self._year(body)
+        if year is not None and not isinstance(body, exp.TimeToStr):  # shown as text, where the tree shows a number
+            return year
+        raise Beyond("expression", f"{type(body).__name__} is not read")
+
+    def aggregate(self, node: exp.Expr) -> Aggregate:
+        function = AGGREGATES[type(node)]
+        inner = node.this
+        if node.expressions:
+            raise Beyond("expression", "an aggregate of several arguments")
+        if isinstance(inner, exp.Star | exp.Literal):
+            return Aggregate("count")
+        distinct = isinstance(inner, exp.Distinct)
+        if distinct and (len(inner.expressions) != 1 or function != "count"):
+            raise Beyond("expression", "DISTINCT is read in COUNT of one column")
+        column = self.column(inner.expressions[0] if distinct else inner)
+        if column is None:
+            raise Beyond("expression", "an aggregate of an expression")
+        profile = self.profile_of(column)
+        if function == "count" and not distinct:
+            if profile.null_share > 0:
+                raise Beyond("count_of_known", "COUNT of a column with NULLs")
+            return Aggregate("count")
+        return Aggregate(function, column, distinct)
+
+    def _year(self, node: exp.Expr) -> DatePart | None:
+        """The year of an ISO date, as SQLite and DuckDB write it."""
+        bare = node.this if isinstance(node, exp.Cast) and node.to.is_type(*exp.DataType.INTEGER_TYPES) else node
+        inner: exp.Expr | None = None
+        if isinstance(bare, exp.TimeToStr) and bare.args["format"].name == "%Y":
+            inner = bare.this.this if isinstance(bare.this, exp.TsOrDsToTimestamp) else bare.this
+        elif isinstance(bare, exp.Year):
+            inner = bare.this.this if isinstance(bare.this, exp.TsOrDsToDate) else bare.this
+        elif isinstance(bare, exp.Extract) and bare.name.upper() == "YEAR":
+            inner = bare.expression
+        column = self.column(inner) if inner is not None else None
+        return DatePart("year", column) if column is not None and is_iso_date(self.profile_of(column)) else None
+
+    def value(self, node: exp.Expr, column: Column | None) -> Value | None:
+        body = node.unnest()
+        sign = -1 if isinstance(body, exp.Neg) else 1
+        body = body.this if isinstance(body, exp.Neg) else body
+        origin: tuple[str, str] | None = None
+        if column is not None:
+            origin = (next(s.table for s in self.known.values() if s.alias == column.source), column.name)
+        if isinstance(body, exp.Boolean):
+            return Value(bool(body.this), origin)
+        if isinstance(body, exp.Column) and (binding := self.found.binding(body)) and binding.kind == "string":
+            return Value(binding.name, origin)
+        if not isinstance(body, exp.Literal):
+            return None
+        if body.is_string:
+            return Value(body.name, origin)
+        number = float(body.name)
+        return Value(sign * (int(body.name) if body.is_int else number), origin)
+
+    # --- conditions ---
+
+    def predicate(self, node: exp.Expr, scope: Scope) -> Predicate | Merged:
+        body = node.unnest()
+        negated = isinstance(body, exp.Not)
+        inner = body.this.unnest() if negated else body
+        negated = negated or bool(inner.args.get("negate"))
+        if isinstance(inner, exp.Or) and not negated:
+            parts = [self.predicate(part, scope) for part in parts_of(inner, exp.Or)]
+            if any(not isinstance(part, Comparison | Between | Like | InList | IsNull) for part in parts):
+                raise Beyond("or", "a choice between other than plain conditions")
+            return Or(tuple(parts))  # type: ignore[arg-type]
+        if type(inner) in COMPARISONS and not negated:
+            return self._comparison(inner, scope)
+        if isinstance(inner, exp.In) and inner.args.get("query") is not None:
+            return self._membership(inner, negated, scope)
+        if isinstance(inner, exp.Exists):
+            return self._existence(inner, negated, scope)
+        if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null):
+            return IsNull(self._tested(inner.this), negated)
+        if isinstance(inner, exp.Between) and not negated:
+            column = self._tested(inner.this)
+            low, high = (self.value(inner.args[name], column) for name in ("low", "high"))
+            if low is not None and high is not None:
+                return Between(column, low, high)
+        if isinstance(inner, exp.Like | exp.ILike):
+            return self._like(inner, negated)
+        if isinstance(inner, exp.In) and inner.expressions:
+            column = self._tested(inner.this)
+            values = [self.value(value, column) for value in inner.expressions]
+            if all(value is not None for value in values):
+                return InList(column, tuple(value for value in values if value is not None), negated)
+        raise Beyond("condition", f"the condition {type(inner).__name__} is not read")
+
+    def _tested(self, node: exp.Expr) -> Column:
+        column = self.column(node)
+        if column is None:
+            raise Beyond("condition", "a condition on other than a column")
+        self.profile_of(column)
+        return column
+
+    def _like(self, node: exp.Expr, negated: bool) -> Like:
+        column, pattern = self._tested(node.this), node.expression
+        text = pattern.name if isinstance(pattern, exp.Literal) and pattern.is_string else ""
+        core = text.strip("%")
+        if not core or "%" in core or "_" in core or text.count("%") > 2:
+            raise Beyond("pattern", "a pattern that is not a text with % at its ends")
+        ends = (text.startswith("%"), text.endswith("%"))
+        kinds = {(True, True): "contains", (False, True): "starts", (True, False): "ends"}
+        if ends not in kinds:
+            raise Beyond("pattern", "a pattern without %")
+        value = self.value(exp.Literal.string(core), column)
+        assert value is not None
+        return Like(column, kinds[ends], value, negated)  # type: ignore[arg-type]
+
+    def _comparison(self, node: exp.Expr, scope: Scope) -> Predicate:
+        operator, left, right = COMPARISONS[type(node)], node.this.unnest(), node.expression.unnest()
+        if self.column(left) is None and self._year(left) is None:
+            operator, left, right = TURNED[operator], right, left
+        year = self._year(left)
+        if year is not None:
+            value = self.value(right, None)
+            if value is None or not str(value.value).isdigit():
+                raise Beyond("condition", "a year is compared with a number")
+            return Comparison(operator, year, Value(int(str(value.value))))
+        column = self._tested(left)
+        value = self.value(right, column)
+        if value is not None:
+            return Comparison(operator, column, value)
+        if isinstance(right, exp.Select):
+            return Comparison(operator, column, Scalar(self.select(right)))
+        other = self.column(right, scope)
+        if other is not None and other.source == column.source:
+            return Comparison(operator, column, other)
+        raise Beyond("condition", "a comparison with other than a value or a figure")
+
+    def _membership(self, node: exp.In, negated: bool, scope: Scope) -> Predicate | Merged:
+        """IN over related rows: children that there are or are not, or a parent that meets conditions."""
+        column = self._tested(node.this)
+        held = node.args["query"].unnest()
+        if not isinstance(held, exp.Select):
+            raise Beyond("membership", "IN over a set operation")
+        inner = self.select(held)
+        shown = inner.select[0].expression
+        plain = not (inner.group_by or inner.limit or inner.order_by or inner.having) and len(inner.select) == 1
+        if not plain or not isinstance(shown, Column) or shown.source != inner.subject.alias:
+            raise Beyond("membership", "IN over other than a column of plain rows")
+        table = next(source.table for source in self.known.values() if source.alias == column.source)
+        for edge in self.atlas.edges:
+            if (edge.parent, edge.parent_columns) == (table, (column.name,)) and (edge.child, edge.child_columns) == (
+                inner.subject.table,
+                (shown.name,),
+            ):
+                self.rendering = "in"
+                where = _without_guard(inner.where, shown) if negated else inner.where
+                body = replace(inner, select=(Output(Value(1)),), distinct=False, where=where)
+                return Exists(body, ((column, shown),), negated)
+            above = (edge.child, edge.child_columns, edge.parent, edge.parent_columns)
+            if not negated and above == (table, (column.name,), inner.subject.table, (shown.name,)):
+                join = Join(column.source, inner.subject.alias, edge.pairs_up, "inner", "up")
+                parts = inner.where.parts if isinstance(inner.where, And) else (inner.where,) if inner.where else ()
+                return Merged(list(inner.sources), [join, *inner.joins], list(parts))
+        raise Beyond("membership", "IN that follows no foreign key")
+
+    def _existence(self, node: exp.Exists, negated: bool, scope: Scope) -> Exists:
+        held = node.this.unnest()
+        if not isinstance(held, exp.Select):
+            raise Beyond("existence", "EXISTS over a set operation")
+        inner = self.select(held, outer=scope)
+        link = tuple(self.links)
+        pairs = {(mine.name, outer.name) for outer, mine in link}
+        if not link or inner.group_by or inner.limit or any(mine.source != inner.subject.alias for _, mine in link):
+            raise Beyond("existence", "EXISTS over rows that are not tied to the row outside")
+        table = next(source.table for source in self.known.values() if source.alias == link[0][0].source)
+        for edge in self.atlas.edges:
+            if (edge.parent, edge.child) == (table, inner.subject.table) and set(edge.pairs_up) == pairs:
+                self.rendering = "exists"
+                return Exists(replace(inner, select=(Output(Value(1)),), distinct=False), link, negated)
+        raise Beyond("existence", "EXISTS that follows no foreign key")
+
+    def correlation(self, part: exp.Expr, scope: Scope, outer: Scope) -> tuple[Column, Column] | None:
+        """(outer column, own column) of an equality that ties the rows of a subquery to the row outside."""
+        if not isinstance(part, exp.EQ):
+            return None
+        for one, other in ((part.left, part.right), (part.right, part.left)):
+            mine, theirs = self.column(one, scope), self.column(other, outer)
+            if mine is not None and theirs is not None and theirs.source != mine.source:
+                return theirs, mine
+        return None
+
+
+def parts_of(condition: exp.Expr, kind: type[exp.Connector] = exp.And) -> Iterator[exp.Expr]:
+    """What a condition joins by AND, or by another connector."""
+    inner = condition.unnest()
+    if isinstance(inner, kind):
+        yield from parts_of(inner.this, kind)
+        yield from parts_of(inner.expression, kind)
+    else:
+        yield condition
+
+
+def all_of(parts: Sequence[Predicate]) -> Predicate | None:
+    """The condition that all of `parts` hold, each said once."""
+    unique = tuple(dict.fromkeys(parts))
+    return None if not unique else unique[0] if len(unique) == 1 else And(unique)
+
+
+def _without_guard(where: Predicate | None, column: Column) -> Predicate | None:
+    """A condition without the IS NOT NULL that keeps NULL out of NOT IN: rendering puts it back where it is needed."""
+    parts = where.parts if isinstance(where, And) else (where,) if where is not None else ()
+    return all_of([part for part in parts if part != IsNull(column, negated=True)])

@@ -1,0 +1,268 @@
+"""SQL read back into an intent, so that a query that somebody wrote can be asked, varied and taken apart.
+
+Only what the tree says exactly is read: inner joins along foreign keys, conditions on columns, groups, orders, nested
+queries over related rows. What is read is then said anew from the tree, SQL and question alike, so that the two agree
+by construction; the query that was read gave the idea. All else is `Unread`, with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from agro_data.fingerprint import seed_of
+from agro_data.intent.atlas import Atlas, Edge
+from agro_data.intent.plausibility import plausibility
+from agro_data.intent.renderings import renderings
+from agro_data.intent.sample import canonical
+from agro_data.intent.tree import (
+    Column,
+    Comparison,
+    Expression,
+    Intent,
+    Join,
+    OrderKey,
+    Output,
+    Predicate,
+    Query,
+    SetOperation,
+    Source,
+)
+from agro_data.sql.parse import SqlRefused, parse_select
+from agro_data.sql.scope import Scope, resolve
+from agro_data.synthesis.expression_reading import (
+    AGGREGATES,
+    COMPARISONS,
+    TURNED,
+    Beyond,
+    ExpressionReader,
+    Merged,
+    all_of,
+    parts_of,
+)
+from agro_data.synthesis.frames import Frame, frame_of
+
+_SETS: dict[type[exp.Expr], str] = {exp.Union: "union", exp.Intersect: "intersect", exp.Except: "except"}
+_WHOLE = frozenset(
+    {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "distinct", "kind", "hint"}
+)
+
+
+@dataclass(frozen=True)
+class Unread:
+    """Why a query is no intent: a class (`syntax`, `outer_join`, `not_a_key`, ...), and a sentence for a person."""
+
+    kind: str
+    detail: str
+
+
+def read_intent(sql: str, atlas: Atlas, seed: int = 0) -> Intent | Unread:
+    """What `sql`, a query on the database of `atlas`, asks. Nothing is executed and nothing raises."""
+    profile = atlas.profile
+    try:
+        tree = parse_select(sql, profile.dialect)
+        found = resolve(tree, profile.dialect, profile.schema)
+        if found.problems:
+            return Unread(*found.problems[0])
+        reader = _Reader(found, atlas)
+        query = canonical(reader.statement(tree))
+        frame = frame_of(query, profile)
+        if isinstance(frame, str):
+            return Unread("not_said", frame)
+    except SqlRefused as refusal:
+        return Unread(refusal.reason, refusal.detail)
+    except Beyond as beyond:
+        return Unread(beyond.kind, str(beyond))
+    return intent_of(query, frame, atlas, seed, reader.rendering)
+
+
+def intent_of(
+    query: Query | SetOperation, frame: Frame, atlas: Atlas, seed: int, rendering: str | None = None
+) -> Intent:
+    """The intent of a tree that a frame fits, in the rendering asked for where that applies, else in one of its own."""
+    options = renderings(query, atlas.profile)
+    own = seed_of(seed, repr(query)) % 2**48
+    chosen = rendering if rendering in options else options[own % len(options)]
+    score = plausibility(query, atlas.profile)
+    return Intent(atlas.profile.db_id, frame.shape, query, own, frame.tie_policy, score, chosen)
+
+
+class _Reader(ExpressionReader):
+    def statement(self, tree: exp.Query) -> Query | SetOperation:
+        if isinstance(tree, exp.Select):
+            return self.select(tree)
+        sides = (tree.this, tree.expression)
+        if not all(isinstance(side, exp.Select) for side in sides) or tree.args.get("limit") or tree.args.get("order"):
+            raise Beyond("set_operation", "a set operation of more than two plain lists, or in an order")
+        operator = _SETS[type(tree)]
+        if operator == "union" and tree.args.get("distinct") is False:
+            raise Beyond("set_operation", "UNION ALL keeps repeats")
+        return SetOperation(operator, self.select(sides[0]), self.select(sides[1]))  # type: ignore[arg-type]
+
+    # --- one SELECT ---
+
+    def select(self, node: exp.Select, outer: Scope | None = None) -> Query:
+        strange = [name for name, value in node.args.items() if value and name not in _WHOLE]
+        if strange:
+            raise Beyond("clause", f"the tree has no {strange[0].strip('_').upper()}")
+        scope = self.found.scope_of(node)
+        around, self.scope = self.scope, scope
+        own = self._sources(scope)
+        conjuncts = list(self._conjuncts(node))
+        joins, order, rest = self._joined(scope, own, conjuncts)
+        links: list[tuple[Column, Column]] = []
+        parts: list[Predicate] = []
+        for part in rest:
+            link = self.correlation(part, scope, outer) if outer is not None else None
+            if link is not None:
+                links.append(link)
+                continue
+            predicate = self.predicate(part, scope)
+            if isinstance(predicate, Merged):
+                order += predicate.sources
+                joins += predicate.joins
+                parts += predicate.parts
+            else:
+                parts.append(predicate)
+        self.links = links
+        query = Query(
+            tuple(order),
+            tuple(Output(self.output(item)) for item in node.expressions),
+            tuple(joins),
+            all_of(parts),
+            distinct=node.args.get("distinct") is not None,
+        )
+        query = self._shaped(node, query)
+        self.scope = around
+        return query
+
+    def _shaped(self, node: exp.Select, query: Query) -> Query:
+        group, having, order, limit = (node.args.get(name) for name in ("group", "having", "order", "limit"))
+        if isinstance(node.args.get("distinct"), exp.Distinct) and node.args["distinct"].args.get("on"):
+            raise Beyond("clause", "the tree has no DISTINCT ON")
+        if group is not None:
+            if {name for name, value in group.args.items() if value} - {"expressions"}:
+                raise Beyond("clause", "the tree has no ROLLUP or CUBE")
+            keys = tuple(dict.fromkeys(self._key(self.meant(key, node), query) for key in group.expressions))
+            query = replace(query, group_by=self._completed(keys, query))
+        if having is not None:
+            query = replace(query, having=self._having(having.this))
+        if order is not None:
+            query = replace(query, order_by=tuple(self._order_key(key, node) for key in order.expressions))
+        if limit is not None:
+            if not (
+                isinstance(limit, exp.Limit) and isinstance(limit.expression, exp.Literal) and limit.expression.is_int
+            ):
+                raise Beyond("clause", "a limit is a whole number")
+            query = replace(query, limit=int(limit.expression.this))
+        return query
+
+    def _sources(self, scope: Scope) -> dict[int, Source]:
+        own: dict[int, Source] = {}
+        for source in scope.sources:
+            if not source.table:
+                raise Beyond("derived_table", "it reads from a query, not from a table")
+            if source.table not in self.atlas.by_name:
+                raise Beyond("no_rows", f"{source.table} has no rows to ask about")
+            own[id(source)] = self.known[id(source)] = Source(f"s{len(self.known) + 1}", source.table)
+        if not own:
+            raise Beyond("no_source", "it reads from no table")
+        return own
+
+    def _conjuncts(self, node: exp.Select) -> Iterator[exp.Expr]:
+        for join in node.args.get("joins") or ():
+            if join.side or join.method or (join.kind or "INNER").upper() not in ("INNER", "CROSS", "JOIN"):
+                raise Beyond("outer_join", "only inner joins are read")
+            if join.args.get("using"):
+                raise Beyond("using", "a join by USING")
+            if join.args.get("on") is not None:
+                yield from parts_of(join.args["on"])
+        if node.args.get("where") is not None:
+            yield from parts_of(node.args["where"].this)
+
+    def _joined(
+        self, scope: Scope, own: dict[int, Source], conjuncts: Sequence[exp.Expr]
+    ) -> tuple[list[Join], list[Source], list[exp.Expr]]:
+        """Joins from the rows of most detail upwards, the sources in that order, and the conditions that are left."""
+        pairs: dict[tuple[str, str], set[tuple[str, str]]] = {}
+        rest: list[exp.Expr] = []
+        for part in conjuncts:
+            sides = [self.column(side, scope) for side in (part.left, part.right)] if isinstance(part, exp.EQ) else []
+            if len(sides) == 2 and sides[0] and sides[1] and sides[0].source != sides[1].source:
+                left, right = sorted((sides[0], sides[1]), key=lambda c: c.source)
+                pairs.setdefault((left.source, right.source), set()).add((left.name, right.name))
+            else:
+                rest.append(part)
+        tables = {source.alias: source for source in own.values()}
+        ups: dict[str, list[tuple[str, Edge]]] = {alias: [] for alias in tables}
+        for (one, other), columns in pairs.items():
+            child, parent, edge = self._edge(tables[one], tables[other], columns)
+            ups[child.alias].append((parent.alias, edge))
+        parents = [parent for found in ups.values() for parent, _ in found]
+        roots = [alias for alias in tables if alias not in parents]
+        if len(roots) != 1 or len(parents) != len(tables) - 1:
+            raise Beyond("not_a_tree", "the joins do not lead from one table's rows up to what they belong to")
+        joins: list[Join] = []
+        order = [roots[0]]
+        for child_alias in order:
+            for parent_alias, edge in ups[child_alias]:
+                joins.append(Join(child_alias, parent_alias, edge.pairs_up, "inner", "up"))
+                order.append(parent_alias)
+        return joins, [tables[alias] for alias in order], rest
+
+    def _edge(self, left: Source, right: Source, columns: set[tuple[str, str]]) -> tuple[Source, Source, Edge]:
+        turned = {(b, a) for a, b in columns}
+        for edge in self.atlas.edges:
+            if (edge.child, edge.parent) == (left.table, right.table) and set(edge.pairs_up) == columns:
+                return left, right, edge
+            if (edge.child, edge.parent) == (right.table, left.table) and set(edge.pairs_up) == turned:
+                return right, left, edge
+        raise Beyond("not_a_key", f"{left.table} and {right.table} are not joined along a foreign key")
+
+    # --- groups and orders ---
+
+    def _key(self, node: exp.Expr, query: Query) -> Expression:
+        """A grouping key; a foreign key as the key of the parent that is joined along it."""
+        key = self.expression(node)
+        for join in query.joins:
+            if isinstance(key, Column) and key.source == join.left and join.columns[0][0] == key.name:
+                shown = {o.expression.source for o in query.select if isinstance(o.expression, Column)}
+                if len(join.columns) == 1 and join.right in shown:
+                    return Column(join.right, join.columns[0][1])
+        return key
+
+    def _completed(self, keys: tuple[Expression, ...], query: Query) -> tuple[Expression, ...]:
+        """Grouping by a parent's key, with the columns shown of that parent, which have one value in each group."""
+        columns = [key for key in keys if isinstance(key, Column)]
+        if len(columns) != len(keys) or len({c.source for c in columns}) != 1:
+            return keys
+        table = self.atlas.by_name[next(s.table for s in query.sources if s.alias == columns[0].source)]
+        if not table.primary_key or not set(table.primary_key) <= {c.name for c in columns}:
+            return keys
+        shown = [
+            o.expression
+            for o in query.select
+            if isinstance(o.expression, Column) and o.expression.source == columns[0].source
+        ]
+        if set(shown) - set(columns):
+            self.rendering = "group_by_key"
+        return tuple(dict.fromkeys((*keys, *shown)))
+
+    def _having(self, node: exp.Expr) -> Predicate:
+        body = node.unnest()
+        if type(body) not in COMPARISONS:
+            raise Beyond("having", "a HAVING other than one comparison")
+        operator, left, right = COMPARISONS[type(body)], body.this, body.expression
+        if type(left.unnest()) not in AGGREGATES:
+            operator, left, right = TURNED[operator], right, left
+        value = self.value(right, None)
+        if value is None or type(left.unnest()) not in AGGREGATES:
+            raise Beyond("having", "a HAVING other than a figure against a number")
+        return Comparison(operator, self.aggregate(left.unnest()), value)
+
+    def _order_key(self, node: exp.Expr, select: exp.Select) -> OrderKey:
+        if not isinstance(node, exp.Ordered):
+            raise Beyond("order", "an order of other than keys")
+        return OrderKey(self.expression(self.meant(node.this, select)), bool(node.args.get("desc")))

@@ -1,0 +1,115 @@
+"""SQL read back into intents: what is read means what was written, and the rest says why it is not."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from intent import shop
+
+from agro_data.intent.atlas import Atlas
+from agro_data.intent.questions import render_question
+from agro_data.intent.sample import sample_intents
+from agro_data.intent.to_sql import render_sql
+from agro_data.intent.tree import Intent
+from agro_data.synthesis.reading import Unread, read_intent
+
+
+@pytest.fixture(scope="module")
+def atlas() -> Atlas:
+    return Atlas(shop.profile())
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("shop") / "shop.sqlite"
+    shop.build_sqlite(path).close()
+    return path
+
+
+def answer(database: Path, sql: str) -> list[str]:
+    with closing(sqlite3.connect(database)) as connection:
+        return sorted(map(repr, connection.execute(sql).fetchall()))
+
+
+def test_what_the_grammar_says_is_read_back(atlas: Atlas, database: Path) -> None:
+    found = Counter[bool]()
+    for intent in islice(sample_intents(atlas.profile, seed=3), 300):
+        sql = render_sql(intent, atlas.profile)
+        again = read_intent(sql, atlas)
+        found[isinstance(again, Intent)] += 1
+        if isinstance(again, Intent):
+            assert answer(database, render_sql(again, atlas.profile)) == answer(database, sql), sql
+    assert found[True] > 0.6 * found.total(), "windows, CTEs, CASE and the like are not read"
+
+
+@pytest.mark.parametrize(
+    ("sql", "shape"),
+    [
+        ("SELECT Name FROM Customers WHERE city = 'Lyon' AND birth_year > 1980 ORDER BY name", "list"),
+        ('select count(*) from customers c, "order" o'
+         " where o.customer_id = c.customer_id and c.city = 'Oslo'", "count"),
+        ("SELECT AVG(salary), MAX(salary) FROM employees", "aggregate"),
+        ("SELECT city, COUNT(*) AS n FROM customers GROUP BY 1 ORDER BY n DESC, city", "group"),
+        ("SELECT city FROM customers GROUP BY city HAVING 3 < COUNT(*)", "having"),
+        (
+            'SELECT c.name, COUNT(*) FROM customers c JOIN "order" o ON c.customer_id = o.customer_id'
+            " GROUP BY o.customer_id ORDER BY COUNT(*) DESC LIMIT 1",
+            "superlative_group",
+        ),
+        ("SELECT title FROM products ORDER BY \"unit price\" DESC LIMIT 3", "superlative"),
+        ("SELECT name FROM customers WHERE customer_id NOT IN (SELECT customer_id FROM \"order\")", "related_none"),
+        (
+            "SELECT name FROM customers c WHERE EXISTS"
+            " (SELECT 1 FROM \"order\" o WHERE o.customer_id = c.customer_id AND o.status = 'open')",
+            "related_exists",
+        ),
+        ("SELECT last_name FROM employees WHERE salary > (SELECT AVG(salary) FROM employees)", "compare_average"),
+        ("SELECT last_name FROM employees WHERE salary = (SELECT MAX(salary) FROM employees)", "extreme"),
+        ("SELECT city FROM customers WHERE birth_year < 1960"
+         " INTERSECT SELECT city FROM customers WHERE birth_year > 1990",
+         "set_operation"),
+        ("SELECT COUNT(*) FROM \"order\" WHERE STRFTIME('%Y', ordered) = '2020'", "count"),
+        ("SELECT CAST(strftime('%Y', ordered) AS INT), COUNT(*) FROM \"order\" GROUP BY 1", "date_group"),
+        ('SELECT status FROM "order" WHERE customer_id IN'
+         " (SELECT customer_id FROM customers WHERE city = 'Oslo')", "list"),
+    ],
+)  # fmt: skip
+def test_what_people_write_is_read_and_can_be_asked(sql: str, shape: str, atlas: Atlas, database: Path) -> None:
+    intent = read_intent(sql, atlas, seed=1)
+    assert isinstance(intent, Intent), intent
+    assert intent.shape == shape
+    assert answer(database, render_sql(intent, atlas.profile)) == answer(database, sql)
+    question = render_question(intent, atlas.profile, "interrogative", 1).text
+    for said in ("Lyon", "Oslo", "1980", "1960", "1990", "2020", "open"):
+        assert (said in question) == (said in sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind"),
+    [
+        ("SELECT nonsense FROM customers", "unknown_column"),
+        ("DELETE FROM customers", "not_select"),
+        ('SELECT name FROM customers c LEFT JOIN "order" o ON c.customer_id = o.customer_id', "outer_join"),
+        ("SELECT a.name FROM customers a JOIN employees b ON a.city = b.city", "not_a_key"),
+        ("SELECT name FROM customers, products", "not_a_tree"),
+        ("SELECT name FROM (SELECT name FROM customers)", "derived_table"),
+        ("WITH a AS (SELECT 1) SELECT * FROM a", "clause"),
+        ("SELECT COUNT(notes) FROM customers", "count_of_known"),
+        ("SELECT name FROM customers LIMIT 3", "not_said"),
+        ("SELECT name, COUNT(*) FROM customers", "not_said"),
+        ("SELECT name FROM customers WHERE name LIKE 'a_b%'", "pattern"),
+        ("SELECT name FROM customers WHERE length(name) > 3", "condition"),
+        ("SELECT name FROM customers c WHERE birth_year >"
+         " (SELECT AVG(d.birth_year) FROM customers d WHERE c.birth_year = 1)", "condition"),
+    ],
+)  # fmt: skip
+def test_what_the_tree_cannot_say_is_not_read(sql: str, kind: str, atlas: Atlas) -> None:
+    found = read_intent(sql, atlas)
+    assert isinstance(found, Unread)
+    assert found.kind == kind, found
+    assert found.detail
