@@ -8,7 +8,7 @@ import math
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -91,6 +91,11 @@ _TYPES: dict[str, type[Any]] = {
 def encode(profile: DatabaseProfile) -> str:
     """The profile as one line of standard JSON; bytes and non-finite floats are wrapped in objects."""
     return json.dumps(_encode(profile), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def without_rows(profile: DatabaseProfile) -> DatabaseProfile:
+    """The profile without its sample rows, which are most of its text."""
+    return replace(profile, tables=tuple(replace(table, sample_rows=()) for table in profile.tables))
 
 
 def decode(text: str) -> DatabaseProfile:

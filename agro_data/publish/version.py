@@ -29,6 +29,7 @@ from agro_data.publish.read import VERSION_NAME, Version, list_versions
 from agro_data.publish.storage import exclusive, free_bytes, replace_text, sync_folder, sync_tree
 from agro_data.publish.summary import SPLITS, summarise
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, MUTANT, REJECTED, conform
+from agro_data.work import write_text
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +68,7 @@ def write_version(
     manifest: Mapping[str, Any],
     card: str | None = None,
     instances: Instances | None = None,
+    profiles: Mapping[str, str] | None = None,
     wait_seconds: float = 60.0,
 ) -> Path:
     """Write a version of corpus `name`; return its folder `root/name/v<NNNN>-<fingerprint 8 hex>`.
@@ -75,7 +77,8 @@ def write_version(
     least `config` (repeats the build), `databases` (each with `db_id`, `relative_path`, `content_hash` and
     `shareable`; `tables` and `columns` allow coverage), `funnel` (in order, each with `stage` and `rows`) and
     `seeds`. Counts (beside those given), files, library versions, parent and names are added here. `card` None
-    renders the dataset card from the manifest.
+    renders the dataset card from the manifest. `profiles` are texts by `db_id`: what each database was when the version
+    was made, so that it can be told later what has changed (`agro_data.migration`).
 
     A version with this fingerprint that is already there is returned unchanged. `latest` names the newest.
     Raises `ValueError` for input that does not fit, `storage.Locked` when another writer holds the corpus for
@@ -100,6 +103,8 @@ def write_version(
             examples=examples,
             rejected=rejected,
         )
+        for db_id, text in sorted((profiles or {}).items()):
+            write_text(draft / "profiles" / f"{db_id}.json", text)
         _write_files(draft, examples, rejected, manifest=full, card=card, instances=instances)
 
     return place_version(root, name, fingerprint, fill, wait_seconds=wait_seconds)

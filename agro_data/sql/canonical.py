@@ -60,6 +60,18 @@ def unchanged_by_text(tree: exp.Expr, dialect: Dialect) -> bool:
     return kept and bool(copy == tree)
 
 
+def names_matter(select: exp.Select) -> bool:
+    """Whether output names are referred to from outside: in a CTE, a derived table or an ordered set operation."""
+    node: exp.Expr | None = select.parent
+    while isinstance(node, (exp.SetOperation, exp.Subquery)) and node.parent is not None:
+        if isinstance(node, exp.Subquery) and isinstance(node.parent, (exp.From, exp.Join)):
+            return True
+        if isinstance(node, exp.SetOperation) and node.args.get("order") is not None:
+            return True
+        node = node.parent
+    return isinstance(node, exp.CTE) or (isinstance(node, exp.SetOperation) and node.args.get("order") is not None)
+
+
 @cache
 def _generator(dialect: Dialect, quote: bool) -> Generator:
     return SqlglotDialect.get_or_raise(dialect).generator(identify=quote, comments=False)
@@ -130,7 +142,7 @@ class _Renamer:
         node.set("alias", exp.TableAlias(this=alias, columns=columns))
 
     def _select(self, select: exp.Select) -> None:
-        named = self._names_matter(select)
+        named = names_matter(select)
         for item in select.expressions:
             if isinstance(item, exp.Alias) and not named:
                 item.replace(item.this)
@@ -145,17 +157,6 @@ class _Renamer:
         for key in order.expressions if order is not None else ():
             if key.args.get("desc") is False:
                 key.set("desc", None)
-
-    def _names_matter(self, select: exp.Select) -> bool:
-        """Output names are referred to from outside: in a CTE, a derived table or an ordered set operation."""
-        node: exp.Expr | None = select.parent
-        while isinstance(node, (exp.SetOperation, exp.Subquery)) and node.parent is not None:
-            if isinstance(node, exp.Subquery) and isinstance(node.parent, (exp.From, exp.Join)):
-                return True
-            if isinstance(node, exp.SetOperation) and node.args.get("order") is not None:
-                return True
-            node = node.parent
-        return isinstance(node, exp.CTE) or (isinstance(node, exp.SetOperation) and node.args.get("order") is not None)
 
     def _star(self, item: exp.Column, select: exp.Select) -> None:
         for source in self.found.scope_of(select).sources:
