@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -52,6 +52,14 @@ START = re.compile(r"\b(?:select|with)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
+class Logged:
+    """A query of a log, and the shape that it is nearest to."""
+
+    sql: str
+    shape: str
+
+
+@dataclass(frozen=True)
 class LogReading:
     """How often each shape was asked, and how many pieces of the log were no query and were ignored."""
 
@@ -70,23 +78,28 @@ def read_log(path: Path, dialect: Dialect) -> LogReading:
 
 @lru_cache(maxsize=4)  # every shard asks for it
 def _reading(text: str, dialect: Dialect) -> LogReading:
-    shapes: Counter[str] = Counter()
-    ignored = 0
+    found = list(logged(text, dialect))
+    shapes = Counter(one.shape for one in found if one is not None)
+    return LogReading(dict(sorted(shapes.items())), ignored=found.count(None))
+
+
+def logged(text: str, dialect: Dialect) -> Iterator[Logged | None]:
+    """The queries of a log's text in their order; None for each piece that is none."""
     for piece in PIECE.findall(text):
         if not piece.strip():
             continue
-        whole = shape_of(piece, dialect)
-        lines = [] if whole else [line for line in piece.splitlines() if line.strip()]
-        found = [whole] if whole else [_logged(line, dialect) for line in lines]
-        shapes.update(shape for shape in found if shape)
-        ignored += sum(shape is None for shape in found)
-    return LogReading(dict(sorted(shapes.items())), ignored)
+        whole = _query(piece, dialect)
+        if whole is not None:
+            yield whole
+            continue
+        for line in filter(str.strip, piece.splitlines()):
+            start = START.search(line)  # after a time stamp or the like
+            yield _query(line[start.start() :], dialect) if start else None
 
 
-def _logged(line: str, dialect: Dialect) -> str | None:
-    """The shape of the query that a line ends with, after a time stamp or the like."""
-    start = START.search(line)
-    return shape_of(line[start.start() :], dialect) if start else None
+def _query(text: str, dialect: Dialect) -> Logged | None:
+    shape = shape_of(text, dialect)
+    return Logged(text.strip(), shape) if shape is not None else None
 
 
 def shape_of(sql: str, dialect: Dialect) -> str | None:
