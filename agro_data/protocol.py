@@ -44,7 +44,8 @@ MALFORMATIONS = (
 
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>think|sql|observation|solution)>")
 _LOOKS_LIKE_TAG = re.compile(r"[<＜﹤](?=[/|!?\w])")  # also special tokens of chat templates: <|im_end|>, </s>
-_ENGINES = {"sqlite": "SQLite", "duckdb": "DuckDB"}
+_OPENED = re.compile(r"<(sql|solution)>(?!.*</\1>)", re.DOTALL)
+ENGINES = {"sqlite": "SQLite", "duckdb": "DuckDB"}
 _QUESTION = "\n\nQuestion: "  # after the schema
 
 
@@ -170,6 +171,12 @@ def _acting(text: str, tags: Sequence[re.Match[str]]) -> Malformed | None:
     return None
 
 
+def with_end(text: str) -> str:
+    """What a model wrote up to a stop, with the closing tag that the stop took away."""
+    opened = _OPENED.search(text)
+    return f"{text}</{opened[1]}>" if opened else text
+
+
 # --- observations and prompts ------------------------------------------------------------------------------------
 
 
@@ -184,15 +191,24 @@ def render_observation(result: Result, turns_left: int, bounds: Bounds = BOUNDS)
 
     Columns, the first rows, the row count and the turns that are left; or the error.
     """
-    left = "1 turn left" if turns_left == 1 else f"{turns_left} turns left"
+    return _rendered(result, "1 turn left" if turns_left == 1 else f"{turns_left} turns left", bounds)
+
+
+def render_result(result: Result, bounds: Bounds = BOUNDS) -> str:
+    """The same where nobody's turn it is: columns, the first rows and the row count; or the error."""
+    return _rendered(result, "", bounds)
+
+
+def _rendered(result: Result, left: str, bounds: Bounds) -> str:
     if not result.ok:
-        body, said = f"Error: {_line(result.error or result.status, bounds.text)}", left
+        body, said = f"Error: {_line(result.error or result.status, bounds.text)}", [left]
     else:
         body, shown = _table(result, bounds)
         rows = "1 row" if result.row_count == 1 else f"{result.row_count} rows"
-        said = f"{rows}, {left}" if shown == result.row_count else f"{rows}, the first {shown} shown, {left}"
-    room = max(0, bounds.text - len(said) - 4)
-    return f"{body if len(body) <= room else body[:room] + '…'}\n({said})"
+        said = [rows, "" if shown == result.row_count else f"the first {shown} shown", left]
+    last = ", ".join(filter(None, said))
+    room = max(0, bounds.text - len(last) - 4)
+    return (body if len(body) <= room else body[:room] + "…") + (f"\n({last})" if last else "")
 
 
 def _table(result: Result, bounds: Bounds) -> tuple[str, int]:
@@ -234,7 +250,7 @@ def render_prompt(
     """What the agent is given first. `schema` is text of `profiling.serialise`; nothing in it can stand for a tag."""
     hint = f"\nEvidence: {inert(evidence)}" if evidence else ""
     return (
-        f"Answer the question with one {_ENGINES[dialect]} query. A turn is <think>why</think> and either "
+        f"Answer the question with one {ENGINES[dialect]} query. A turn is <think>why</think> and either "
         "<sql>a look at the data</sql>, which an <observation> answers, or, as the end, "
         f"<solution>the query</solution>. At most {max_turns} turns.\n\n"
         f"{inert(schema).rstrip()}{_QUESTION}{inert(question)}{hint}\n"
