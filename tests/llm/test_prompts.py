@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
 from agro_data.llm.client import Client
+from agro_data.llm.prompts.compare import Preference, parse_preference
 from agro_data.llm.prompts.prompt import Prompt, Unparsed, ask, json_object, read
 from agro_data.llm.prompts.solve import SOLVE, Problem, Solution, parse_solution
+from agro_data.llm.prompts.write_evidence import WrittenEvidence, parse_evidence
 from agro_data.llm.prompts.write_question import (
     QUESTION_STYLES,
     WRITE_QUESTION,
@@ -32,6 +34,39 @@ REPLIES = st.lists(ANY, max_size=8).map("".join)
 def test_every_reply_is_read(text: str) -> None:
     assert isinstance(parse_question(text), WrittenQuestion | Unparsed)
     assert isinstance(parse_solution(text), Solution | Unparsed)
+    assert isinstance(parse_preference(text), Preference | Unparsed)
+    assert isinstance(parse_evidence(text), WrittenEvidence | Unparsed)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"better": "first", "reason": "it  counts"}', Preference("first", "it counts")),
+        ('{"better": "both", "reason": "x"}', "not_schema"),
+        ('{"better": ["first"], "reason": "x"}', "not_schema"),
+        ("first", "no_json"),
+        (json.dumps({"better": "first", "reason": "so " * 1_000}), "too_long"),
+    ],
+)
+def test_preferences(text: str, expected: Preference | str) -> None:
+    found = parse_preference(text)
+    assert (found.kind if isinstance(found, Unparsed) else found) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"evidence": "old:  over 40"}', WrittenEvidence("old: over 40")),
+        ('{"evidence": null}', WrittenEvidence("")),
+        ('{"question": "x"}', "not_schema"),
+        ('{"evidence": 3}', "not_schema"),
+        ("", "empty"),
+        (json.dumps({"evidence": "so " * 1_000}), "too_long"),
+    ],
+)
+def test_evidence(text: str, expected: WrittenEvidence | str) -> None:
+    found = parse_evidence(text)
+    assert (found.kind if isinstance(found, Unparsed) else found) == expected
 
 
 @pytest.mark.parametrize(

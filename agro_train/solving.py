@@ -1,0 +1,79 @@
+"""A model that was trained here, or any other agent, as a solver of Gen-as-Check: `agro_data.alignment` is given it.
+
+The agent answers in the environment, in its own way of reading schemas, and is told the question and the evidence: no
+gold is in its tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from agro_data.alignment.example import Example
+from agro_data.alignment.solvers import Solver
+from agro_data.databases.sandbox import Sandbox
+from agro_data.fingerprint import seed_of
+from agro_train.agents import Agent
+from agro_train.answers import answer_with
+from agro_train.decoding import Decoding
+from agro_train.predict import TOGETHER
+from agro_train.questions import Questions, source_of
+from agro_train.tasks import Source
+
+
+def agent_solver(
+    agent: Agent, sandbox: Sandbox, cache: Path, *, samples: int = 4, temperature: float = 0.7, seed: int = 0
+) -> Solver:
+    """A solver of `samples` attempts at each question; `sandbox` runs the queries that the agent looks with.
+
+    Profiles are kept below `cache`. Raises `ConfigError`, as `Questions.tasks` does, when a schema has no room in the
+    agent's budget.
+    """
+    decoding = Decoding("vote", samples, temperature)
+    sources: dict[str, Source] = {}
+
+    def attempts(examples: Sequence[Example], cycle: int) -> list[list[str]]:
+        for one in examples:
+            if one.database.content_hash not in sources:
+                sources[one.database.content_hash] = source_of(one.database, cache / "profiles")
+        asked = {one.database.db_id: sources[one.database.content_hash] for one in examples}
+        rows = tuple(_row(one) for one in examples)
+        tasks = Questions("alignment", rows, asked, Path()).tasks(agent.reading)
+        together = max(1, TOGETHER // samples)
+        own = seed_of(seed, "alignment", cycle)
+        found: list[list[str]] = []
+        for first in range(0, len(tasks), together):
+            part = tasks[first : first + together]
+            answers = answer_with(part, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, own)
+            found += [list(one.predictions) for one in answers]
+        return found
+
+    return Solver(agent.name, attempts, facts_of(agent, samples, temperature))
+
+
+def facts_of(agent: Agent, samples: int, temperature: float) -> dict[str, Any]:
+    """What a manifest says of the solver: its weights, and the corpus that it was trained on."""
+    corpus = agent.run.manifest.get("corpus") if agent.run else None
+    return {
+        "model": agent.name,
+        "weights": agent.weights,
+        "corpus": corpus,
+        "samples": samples,
+        "temperature": temperature,
+    }
+
+
+def _row(one: Example) -> dict[str, Any]:
+    return {
+        "example_id": one.example_id,
+        "db_id": one.database.db_id,
+        "question": one.question,
+        "evidence": one.evidence or None,
+        "sql": "",
+        "hardness": one.hardness,
+        "order_matters": None,
+        "alternatives": [],
+        "instances": [],
+        "place": f"example {one.example_id}",
+    }

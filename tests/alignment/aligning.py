@@ -1,0 +1,52 @@
+"""Examples on the small shop, with an instance that tells apart what the shop itself does not."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from verify.verify_shop import SCHEMA, as_database, shop
+
+from agro_data.alignment.example import Example
+from agro_data.alignment.solvers import Solver
+from agro_data.databases.sandbox import own_sandbox
+from agro_data.databases.types import Limits
+
+SANDBOX = own_sandbox(Limits())  # for all tests: starting a worker takes longer than most of them
+
+OLD = "SELECT name FROM customer WHERE age > 40"  # Bo, Di, Finn; and Gus of the instance
+OLDER = "SELECT name FROM customer WHERE age > 45"
+FROM_41 = "SELECT name FROM customer WHERE age >= 41"  # the same as OLD everywhere
+NOT_30 = "SELECT name FROM customer WHERE age > 30"  # the same in the shop, not in the instance
+CITIES = "SELECT city FROM customer WHERE age > 40"
+
+
+def example(folder: Path, sql: str = OLD, **more: Any) -> Example:
+    """An example in `folder`, where the shop and its instance are made once."""
+    source = folder / "shop.sqlite"
+    instance = folder / "other.sqlite"
+    if not instance.exists():
+        shop(folder, "sqlite")
+        shutil.copy(source, instance)
+        with closing(sqlite3.connect(instance)) as connection, connection:
+            connection.execute(
+                "INSERT INTO customer VALUES (7, 'Gus', 'Bern', 77, 'g@x'), (8, 'Hal', 'Oslo', 35, NULL)"
+            )
+    given = {"question": "Which customers are older than 40?", "hardness": "easy", "example_id": "e1", **more}
+    return Example(
+        sql=sql,
+        database=as_database(source, "sqlite"),
+        shown="customer(id, name, city, age, email)",
+        schema=SCHEMA,
+        instances=(as_database(instance, "sqlite"),),
+        **given,
+    )
+
+
+def says(*cycles: Sequence[str], name: str = "scripted") -> Solver:
+    """A solver that gives these answers in the first cycle, the second, …; the last ones from then on."""
+    return Solver(name, lambda examples, cycle: [cycles[min(cycle, len(cycles)) - 1] for _ in examples])

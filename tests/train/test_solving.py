@@ -1,0 +1,53 @@
+"""An agent of this project as a solver: asked as it was trained, told no gold, fresh attempts each cycle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from train.small import Scripted, make_corpus
+
+from agro_data.alignment.cycles import Rule, check
+from agro_data.alignment.example import Example, Home
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.sandbox import own_sandbox
+from agro_data.databases.types import Limits
+from agro_data.profiling.cache import cached_profile
+from agro_train.agents import Agent
+from agro_train.endpoint import Characters
+from agro_train.questions import Reading
+from agro_train.solving import agent_solver
+
+RIGHT = "<think>so</think><solution>SELECT name FROM school</solution>"
+SANDBOX = own_sandbox(Limits())
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> list[Example]:
+    version = make_corpus(tmp_path)
+    database = find_databases(tmp_path / "databases").databases[0]
+    profile = cached_profile(database, tmp_path / "profiles")
+    home = Home.of(database, profile, version.path / "instances", ["school/other.sqlite"])
+    said = version.examples().collect().head(2).to_dicts()
+    return [home.example(row | {"style": "formal", "steps": [{"intent": "the names"}]}) for row in said]
+
+
+def test_its_answers_are_held_against_the_gold(rows: list[Example], tmp_path: Path) -> None:
+    read: list[str] = []
+    seeds: list[int] = []
+
+    def script(text: str, seed: int) -> str:
+        read.append(text)
+        seeds.append(seed)
+        return RIGHT if len(read) % 2 else "I do not know"
+
+    agent = Agent("a", Scripted(Characters(), script), Characters(), Reading(), "0" * 64)
+    solver = agent_solver(agent, SANDBOX, tmp_path, samples=2)
+    first, second = check(rows, [solver], Rule(need=1, cycles=2), SANDBOX)
+    assert (first.fate, first.score, first.history[0].ballot.asked) == ("verified", 0.5, 2)
+    assert second.fate == "verified"  # 1 of 2 gives another answer, which the next cycle confirms
+    assert second.example.sql == "SELECT name FROM school"
+    assert len(set(seeds)) == len(seeds) == 6
+    assert all(row.question in "".join(read) for row in rows)
+    assert not any(row.sql in text for row in rows for text in read)
+    assert solver.facts == {"model": "a", "weights": "0" * 64, "corpus": None, "samples": 2, "temperature": 0.7}
