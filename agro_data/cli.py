@@ -86,6 +86,7 @@ def data() -> None:
 )
 @asks("--writer", default=None, metavar="MODEL", help="A model that writes: Hub id, folder, vllm:ID or http address.")
 @asks("--styles-per-sql", type=int, default=None, help="Questions for each SQL, 1 to 6.  [default: 1]")
+@asks("--unanswerable", type=float, default=None, help="Share of rows without one answer, at most 0.33.  [default: 0]")
 @asks("--seed", type=int, default=None, help="Same seed, same bytes.  [default: 0]")
 @asks(
     "--values",

@@ -46,6 +46,7 @@ class BuildConfig:
     writer: str = ""  # a model: Hub id or folder, `vllm:` before either for vLLM, or the address of a server
     embedding_model: str = DEFAULT_MODEL  # Hub id or path; `structural` needs no model
     oversample: float = 1.3  # verified queries for each row asked for, so that selection has a choice
+    unanswerable: float = 0.0  # share of rows that the database shown does not answer in one way, at most a third
     certify: bool = True  # certify every row; without, `instances` is empty and `mutants_*` are 0
     min_kill_rate: float = 0.95  # least share of a row's mutants, those proved equivalent left out, that is told apart
 
@@ -56,6 +57,11 @@ class BuildConfig:
             raise ConfigError(f"oversample is {self.oversample}: candidates per example must be between 1 and 20")
         if not 0.0 <= self.min_kill_rate <= 1.0:
             raise ConfigError(f"min_kill_rate is {self.min_kill_rate}: a share of mutants is between 0 and 1")
+        if not 0.0 <= self.unanswerable <= 1 / 3:
+            raise ConfigError(
+                f"unanswerable is {self.unanswerable}: a share is between 0 and a third, so that asking back where "
+                "there is an answer never pays"
+            )
         if not 1 <= self.styles_per_sql <= 6:
             raise ConfigError(f"styles_per_sql is {self.styles_per_sql}: there are 6 styles, ask for 1 to 6")
         if self.values not in ("source", "synthetic"):

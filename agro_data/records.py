@@ -32,6 +32,19 @@ MUTANT = pl.Struct(
     }
 )
 
+# What is taken away from a database before it is shown (`sql.concealing`): a table, a column, or a value's rows.
+HIDDEN = pl.Struct({"table": pl.String, "column": pl.String, "value": pl.String})
+
+READING = pl.Struct(
+    {
+        "reading_id": pl.String,  # `example_id` of the question with this SQL; the instance index knows it
+        "sql": pl.String,
+        "says": pl.String,  # the question with nothing left open
+        "result_digest": pl.String,
+        "instances": pl.List(pl.String),
+    }
+)
+
 Columns = Mapping[str, PolarsDataType]
 
 
@@ -127,7 +140,38 @@ CERTIFICATE: Columns = {
 }
 CERTIFIED = _schema(dict(DISTINCT), CERTIFICATE)
 
-SELECTED = _schema(QUESTION, {"split": pl.String})
+# Whether a question can be answered as its database is shown, and what else could be said.
+ANSWERABILITY: Columns = {
+    "answerable": pl.Boolean,  # one reading, and all it needs is shown
+    "hidden": pl.List(HIDDEN),
+    "readings": pl.List(READING),  # of a question that has several, its own SQL's first; else empty
+    "clarification": pl.String,  # what to say instead of an answer; null where there is one
+}
+ANSWERABLE: Mapping[str, pl.Expr] = {
+    "answerable": pl.lit(True),
+    "hidden": pl.lit([], dtype=pl.List(HIDDEN)),
+    "readings": pl.lit([], dtype=pl.List(READING)),
+    "clarification": pl.lit(None, dtype=pl.String),
+}  # of a row of which nothing else is said, as of all before there were others
+
+# A chosen row turned into a question without one answer; `candidate_id` and `style` say which.
+UNANSWERED = _schema(
+    {
+        "candidate_id": pl.String,
+        "db_id": pl.String,
+        "style": pl.String,
+        "kind": pl.String,  # missing_column, missing_table, missing_value or ambiguous
+        "question": pl.String,
+        "evidence": pl.String,
+        "hidden": pl.List(HIDDEN),
+        "readings": pl.List(READING),
+        "clarification": pl.String,
+        "digests": pl.List(pl.List(pl.String)),  # of each reading on its instances; its own SQL's are in `certified`
+        "mutants": pl.List(pl.List(MUTANT)),  # of each reading, likewise
+    }
+)
+
+SELECTED = _schema(QUESTION, {"split": pl.String}, ANSWERABILITY)
 
 EXAMPLE = _schema(
     {
@@ -162,7 +206,8 @@ EXAMPLE = _schema(
         "plausibility": pl.Float64,
         "generator": pl.String,
         "seed": pl.Int64,
-    }
+    },
+    ANSWERABILITY,
 )
 
 

@@ -43,6 +43,10 @@ COLUMNS = {
     "plausibility": "how likely a person asks this, 0 to 1",
     "generator": "what wrote the SQL and the question",
     "seed": "seed of this example",
+    "answerable": "false where something is `hidden`, or where the question has several `readings`",
+    "hidden": "what is taken away from the schema and the data shown: tables, columns, or the rows with a value",
+    "readings": "all SQL that an ambiguous question can mean, each with its meaning in words and its own certificate",
+    "clarification": "what to say instead of an answer, or null",
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from agro_data.fingerprint import file_hash
-from agro_data.records import MUTANT
+from agro_data.records import ANSWERABLE, MUTANT
 
 DERIVED = "of_corpus"  # stands in the manifest of a version that was made from a corpus
 VERSION_NAME = re.compile(r"v(?P<number>\d{4,})-(?P<fingerprint>[0-9a-f]{8})")
@@ -45,12 +45,19 @@ class Version:
         return str(self.manifest["fingerprint"])
 
     def examples(self, split: str | None = None) -> pl.LazyFrame:
-        """Rows of `records.EXAMPLE`, all splits or one. Raises `NoVersion` for a split that has no rows."""
+        """Rows of `records.EXAMPLE`, all splits or one. Raises `NoVersion` for a split that has no rows.
+
+        Columns that a release before knew nothing of say what was true of all its rows.
+        """
         files = sorted((self.path / "data").glob(f"{split or '*'}-*.parquet"))
         if not files:
             present = ", ".join(sorted({p.name.split("-")[0] for p in (self.path / "data").glob("*.parquet")}))
             raise NoVersion(f"{self.path}: no rows in split {split!r}; splits with rows: {present or 'none'}")
-        return pl.scan_parquet(files)
+        frame = pl.scan_parquet(files)
+        if DERIVED in self.manifest:
+            return frame
+        known = frame.collect_schema()
+        return frame.with_columns(**{name: value for name, value in ANSWERABLE.items() if name not in known})
 
     def rejected(self) -> pl.LazyFrame:
         """Rows of `records.REJECTED`."""

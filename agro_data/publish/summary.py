@@ -9,6 +9,19 @@ import polars as pl
 
 SPLITS = ("train", "validation", "test")
 HARDNESS = ("easy", "medium", "hard", "extra")
+_HIDDEN = pl.col("hidden").list.first().struct
+# What is the matter with a row that is not answerable; null for the others.
+UNANSWERABLE_KIND = (
+    pl.when(pl.col("answerable"))
+    .then(None)
+    .when(pl.col("readings").list.len() > 0)
+    .then(pl.lit("ambiguous"))
+    .when(_HIDDEN.field("value").is_not_null())
+    .then(pl.lit("missing_value"))
+    .when(_HIDDEN.field("column").is_not_null())
+    .then(pl.lit("missing_column"))
+    .otherwise(pl.lit("missing_table"))
+)
 COMPLEXITY = ("simple", "moderate", "complex", "highly_complex")
 
 
@@ -32,6 +45,7 @@ def summarise(examples: pl.DataFrame, rejected: pl.DataFrame) -> dict[str, Any]:
         "generators": _common(examples["generator"]),
         "alignment_methods": _common(examples["alignment_method"]),
         "by_database": dict(sorted(_common(examples["db_id"]).items())),
+        "unanswerable": _common(examples.select(kind=UNANSWERABLE_KIND).to_series()),
         "mutants": {
             name.removeprefix("mutants_"): int(examples[name].sum())
             for name in ("mutants_total", "mutants_killed", "mutants_equivalent", "mutants_undecided")

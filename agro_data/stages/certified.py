@@ -72,11 +72,12 @@ def _columns(found: Certificate) -> dict[str, Any]:
         "mutants_equivalent": found.count("equivalent"),
         "mutants_undecided": found.count("undecided"),
         "digests": list(found.digests),
-        "mutants": [_mutant(fate) for fate in found.mutants],
+        "mutants": [mutant_row(fate) for fate in found.mutants],
     }
 
 
-def _mutant(fate: Fate) -> dict[str, str | None]:
+def mutant_row(fate: Fate) -> dict[str, str | None]:
+    """A row of `records.MUTANT`."""
     shown = fate.outcome == "undecided" or bool(fate.difference)
     return {
         "kind": fate.kind,

@@ -9,43 +9,58 @@ from typing import Any
 
 import polars as pl
 
+from agro_data.diversity.cutting import SHARES
 from agro_data.diversity.neighbours import drop_near_duplicates
 from agro_data.diversity.sampling import sample
 from agro_data.diversity.selection import SelectionReport
 from agro_data.diversity.similarity import sketch
 from agro_data.diversity.splits import SplitReport
-from agro_data.fingerprint import library_versions, seed_of, stable_hash
+from agro_data.fingerprint import library_versions, seed_of
 from agro_data.intent.questions import STYLES
+from agro_data.profiling.cache import encode, without_rows
 from agro_data.profiling.serialise import serialiser
 from agro_data.progress import Reporter
 from agro_data.publish.version import Instances, NotWritten, write_version
-from agro_data.records import CERTIFICATE, CERTIFIED, EXAMPLE, REJECTED, SELECTED, rows
-from agro_data.stages import tally, vectors
+from agro_data.records import ANSWERABLE, CERTIFICATE, CERTIFIED, EXAMPLE, REJECTED, SELECTED, rows
+from agro_data.stages import tally, unanswerable, vectors
 from agro_data.stages.certifying import instance_file
 from agro_data.stages.context import Context
 from agro_data.stages.questions import in_style
 from agro_data.stages.shards import Outcome, usable
+from agro_data.stages.unanswered import id_of
 from agro_data.work import Work
 
 SELECTION = "all"  # the one shard of the stage
 STAGES = ("candidates", "verified", "questions", "distinct", "certified", "selection")
+INDEXED = ["db_id", "example_id", "instances", "digests", "mutants"]  # of what the instance index is made
 CERTIFICATE_COLUMNS = [name for name in CERTIFICATE if name in EXAMPLE]
 
 
 def run_selection(context: Context, workers: int, progress: Reporter) -> Outcome:
-    """Near duplicates out, a diverse sample under the quotas, further styles, splits."""
+    """Near duplicates out, a diverse sample under the quotas, further styles, splits, questions without one answer."""
     work = context.work
     asked = tally.rows(work, "certified")
+    problems: list[str] = []
     if not work.finished("selection", SELECTION):
         progress("selection", 0, asked, "rows")
-        _select(context)
+        problems = _select(context, workers, progress)
         progress("selection", asked, asked, "rows")
     figures = work.read_json("selection/figures.json")
     kept = work.read("selection", SELECTION)
-    return Outcome(asked, kept.height, tally.reasons(work, "selection"), figures["numbers"])
+    without_one = {kind: float(count) for kind, count in figures["unanswerable"].items()}
+    numbers = figures["numbers"] | without_one
+    notes = _too_few(context, kept)
+    return Outcome(asked, kept.height, tally.reasons(work, "selection"), numbers, problems, notes)
 
 
-def _select(context: Context) -> None:
+def _too_few(context: Context, kept: pl.DataFrame) -> list[str]:
+    wanted, made = round(context.config.unanswerable * kept.height), kept.filter(~pl.col("answerable")).height
+    short = made < wanted - len(SHARES)  # each split rounds its own share
+    return [f"{made:,} of {wanted:,} questions without one answer: no more rows can be turned"] if short else []
+
+
+def _select(context: Context, workers: int, progress: Reporter) -> list[str]:
+    """Choose, turn and store; problems in words."""
     config, work = context.config, context.work
     frame, embeddings = vectors.read(work)
     if frame.is_empty():
@@ -62,9 +77,13 @@ def _select(context: Context) -> None:
         split_by=config.split_by,
     )
     said = _further_styles(context, _whole_rows(work, sampled.kept)).head(config.size)
-    work.write_json("selection/figures.json", _figures(sampled.selection, sampled.splits.of(said)))
+    by_skeleton = sampled.splits.method == "skeleton"
+    said, kinds, problems = unanswerable.turn(context, said, by_skeleton, workers, progress)
+    figures = _figures(sampled.selection, sampled.splits.of(said)) | {"unanswerable": kinds}
+    work.write_json("selection/figures.json", figures)
     rejected = pl.concat([pl.DataFrame(schema=REJECTED), near.rejected, sampled.rejected])
     work.write("selection", SELECTION, said, rejected.with_columns(stage=pl.lit("selection")))
+    return problems
 
 
 def _why_empty(work: Work) -> str:
@@ -86,7 +105,7 @@ def _whole_rows(work: Work, chosen: pl.DataFrame) -> pl.DataFrame:
             part = work.read("questions", shard).join(splits, on=vectors.KEY, how="inner", maintain_order="left")
             new = part.filter(~pl.col("candidate_id").is_in(sorted(seen)))  # where two shards met, the first counts
             seen.update(new["candidate_id"])
-            found.append(new.select(list(SELECTED)))
+            found.append(new.with_columns(**ANSWERABLE).select(list(SELECTED)))
     whole = pl.concat(found).drop(CERTIFICATE_COLUMNS)
     certificates = _certificates(work, CERTIFICATE_COLUMNS)
     joined = whole.join(certificates, on=["db_id", "candidate_id"], how="left", maintain_order="left")
@@ -127,8 +146,8 @@ def write_corpus(context: Context, out: Path) -> Path:
     chosen = work.read("selection", SELECTION)
     hashes = {d.db_id: d.content_hash for d in context.databases()}
     ids = [
-        stable_hash([hashes[r["db_id"]], r["dialect"], r["sql"], r["question"], r["evidence"]])[:16]
-        for r in chosen.select("db_id", "dialect", "sql", "question", "evidence").iter_rows(named=True)
+        id_of(hashes[row["db_id"]], row, row["sql"], row["hidden"])
+        for row in chosen.select("db_id", "dialect", "sql", "question", "evidence", "hidden").iter_rows(named=True)
     ]
     examples = chosen.with_columns(pl.Series("example_id", ids, dtype=pl.String)).select(list(EXAMPLE))
     return write_version(
@@ -138,17 +157,20 @@ def write_corpus(context: Context, out: Path) -> Path:
         examples=examples,
         rejected=work.read_rejected(),
         manifest=_manifest(context, build["config"]),
-        instances=_instances(work, chosen.select("db_id", "candidate_id").with_columns(examples["example_id"])),
+        instances=_instances(work, chosen.with_columns(examples["example_id"])),
+        profiles={db_id: encode(without_rows(context.profile(db_id))) for db_id in usable(context)},
     )
 
 
 def _instances(work: Work, chosen: pl.DataFrame) -> Instances:
-    """The instances that the chosen rows name, their index, and what became of each mutant.
+    """The instances that the chosen rows and their further readings name, their index, and what became of each mutant.
 
-    `chosen` has db_id, candidate_id and example_id.
+    `chosen` has the columns of `records.SELECTED` and example_id.
     """
     certificates = _certificates(work, ["instances", "digests", "mutants"])
-    found = chosen.join(certificates, on=["db_id", "candidate_id"], how="inner", maintain_order="left")
+    rows = chosen.select("db_id", "candidate_id", "example_id")
+    found = rows.join(certificates, on=["db_id", "candidate_id"], how="inner", maintain_order="left")
+    found = pl.concat([found.select(INDEXED), unanswerable.further_readings(work, chosen)])
     index = found.select(
         "db_id", "example_id", pl.col("instances").alias("file"), pl.col("digests").alias("gold_digest")
     )
@@ -169,6 +191,7 @@ def _manifest(context: Context, config: dict[str, Any]) -> dict[str, Any]:
         "schema_serialiser": serialiser(),
         "library_versions": library_versions(context.config),
         "selection": figures["selection"],
+        "unanswerable": figures["unanswerable"],
         "split": figures["split"],
         "problems": work.read_json("catalog.json")["problems"],
     }

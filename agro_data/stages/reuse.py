@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 SCHEME = 1
 KEYS = "made_from"  # below the work folder
 PLANNING = {"name", "size", "only", "oversample", "styles_per_sql", "split_by"}  # what a shard is asked for says it all
+PLANNING |= {"unanswerable"}  # of rows that were chosen
 
 SHARDS, TAKEN = "shards", "shards taken over"  # figures of a stage
 

@@ -247,9 +247,9 @@ def verify(task: Task) -> int:
     database = context.database(task.db_id)
     earlier = _tried_before(context.work, task)
     new = context.work.read("candidates", task.shard).filter(~pl.col("candidate_id").is_in(sorted(earlier)))
-    shuffled = _shuffled(context, database)
+    again = shuffled(context, database)
     sandbox = own_sandbox(Limits(seconds=context.seconds, steps=STEPS))
-    frame, refused = verified(new, database, context.profile(task.db_id), sandbox, shuffled)
+    frame, refused = verified(new, database, context.profile(task.db_id), sandbox, again)
     context.work.write("verified", task.shard, frame, refused)
     return frame.height
 
@@ -272,7 +272,7 @@ def _earlier(work: Work, task: Task) -> list[str]:
     return [shard for shard in shards if tally.round_of(shard) < tally.round_of(task.shard)]
 
 
-def _shuffled(context: Context, database: Database) -> Database | None:
+def shuffled(context: Context, database: Database) -> Database | None:
     """The row-shuffled copy; None where none can be made, and the check `row_order` is then missing from the rows."""
     try:
         return shuffled_copy(database, context.cache / "shuffled", seed=context.config.seed)

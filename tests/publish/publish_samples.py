@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from agro_data.records import EXAMPLE, REJECTED
+from agro_data.records import ANSWERABLE, EXAMPLE, REJECTED
 
 HARDNESS = ("easy", "medium", "hard", "extra")
 SHAPES = (
@@ -37,7 +37,9 @@ TABLES = ("singers", "nurses", "pilots", "players", "drivers")
 
 def examples(count: int, seed: int = 0, splits: tuple[str, ...] = ("train", "validation", "test")) -> pl.DataFrame:
     """`count` rows of `records.EXAMPLE`, in no particular order."""
-    return pl.DataFrame([_example(i, seed, splits) for i in range(count)], schema=EXAMPLE)
+    said = {name: kind for name, kind in EXAMPLE.items() if name not in ANSWERABLE}
+    rows = pl.DataFrame([_example(i, seed, splits) for i in range(count)], schema=said)
+    return rows.with_columns(**ANSWERABLE).select(list(EXAMPLE))
 
 
 def _example(i: int, seed: int, splits: tuple[str, ...]) -> dict[str, Any]:

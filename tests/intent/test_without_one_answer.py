@@ -1,0 +1,104 @@
+"""What may be hidden from a question, and which names two columns share: by the rules, on a shop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+from airport import make_airport
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agro_data.databases.catalog import find_databases
+from agro_data.intent.ambiguous import ambiguities, swapped
+from agro_data.intent.questions import render_question
+from agro_data.intent.sample import sample_intents
+from agro_data.intent.to_sql import render_sql
+from agro_data.intent.tree import Column, Intent, walk
+from agro_data.intent.withheld import Withheld, keys, withholdings
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.profiler import profile_database
+
+STYLE = "interrogative"
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
+    folder = tmp_path_factory.mktemp("airport")
+    make_airport(folder / "airport.sqlite")
+    return profile_database(find_databases(folder).databases[0])
+
+
+def intents(profile: DatabaseProfile, count: int = 80) -> list[Intent]:
+    return list(islice(sample_intents(profile, seed=11), count))
+
+
+def found(intent: Intent, profile: DatabaseProfile) -> list[Withheld]:
+    used = {(table.name, column.name) for table in profile.tables for column in table.columns}
+    return withholdings(intent, used, render_question(intent, profile, STYLE, 1).text, profile)
+
+
+def test_what_is_hidden_is_said_and_is_no_key(profile: DatabaseProfile) -> None:
+    kinds = set()
+    for intent in intents(profile):
+        question = render_question(intent, profile, STYLE, 1).text.lower()
+        for one in found(intent, profile):
+            kinds.add(one.kind)
+            table = profile.table(one.hidden.table)
+            if one.kind == "missing_table":
+                assert table.plural in question or table.singular in question
+            else:
+                assert (one.hidden.table, one.hidden.column) not in keys(profile)
+                words = one.hidden.value or table.column(one.hidden.column).phrase
+                assert words.lower().rstrip("s") in question
+    assert kinds == {"missing_column", "missing_table", "missing_value"}
+
+
+def test_a_column_is_not_hidden_where_another_says_the_same(profile: DatabaseProfile) -> None:
+    def hides(changed: DatabaseProfile, column: str) -> bool:
+        return any(one.hidden.column == column for intent in intents(profile, 40) for one in found(intent, changed))
+
+    aircraft = profile.table("aircraft")
+    assert hides(profile, "wingspan")
+    twin = replace(aircraft.column("seats"), phrase="folded wingspan")
+    columns = tuple(twin if column.name == "seats" else column for column in aircraft.columns)
+    tables = tuple(replace(t, columns=columns) if t is aircraft else t for t in profile.tables)
+    assert not hides(replace(profile, tables=tables), "wingspan")
+    assert hides(profile, "maker")
+    copy = replace(aircraft.column("maker"), name="brand", phrase="brand")
+    tables = tuple(replace(t, columns=(*t.columns, copy)) if t.name == "flight" else t for t in profile.tables)
+    assert not hides(replace(profile, tables=tables), "maker")
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(place=st.integers(0, 79), seed=st.integers(0, 5))
+def test_an_ambiguous_question_is_said_alike_by_all_its_readings(
+    profile: DatabaseProfile, place: int, seed: int
+) -> None:
+    intent = intents(profile)[place]
+    for one in ambiguities(intent, profile, STYLE, seed):
+        assert one.readings[0].intent == intent
+        sql = [render_sql(reading.intent, profile) for reading in one.readings]
+        assert len(set(sql)) == len(sql) == 2
+        assert one.question.text not in {reading.says for reading in one.readings}
+        for reading in one.readings:
+            assert render_question(reading.intent, profile, STYLE, seed).text == reading.says
+        assert "date" in one.clarification or "price" in one.clarification
+
+
+def test_the_airport_has_both_ambiguities(profile: DatabaseProfile) -> None:
+    asked = [one.clarification for intent in intents(profile) for one in ambiguities(intent, profile, STYLE, 0)]
+    assert any("Which date is meant: the " in text for text in asked)
+    assert any("Which price is meant: the " in text for text in asked)
+
+
+def test_a_swap_is_undone_by_its_opposite(profile: DatabaseProfile) -> None:
+    for intent in intents(profile, 30):
+        other = swapped(intent, "flight", "adult_price", "wholesale_price")
+        assert "adult_price" not in render_names(other)
+        assert swapped(other, "flight", "wholesale_price", "adult_price") == intent
+
+
+def render_names(intent: Intent) -> str:
+    return " ".join(node.name for node in walk(intent) if isinstance(node, Column))
