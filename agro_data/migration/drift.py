@@ -1,0 +1,264 @@
+"""A corpus version held against the databases as they are now: every example kept, repaired or broken."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from agro_data.config import ConfigError, RunConfig, cache_folder
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.opening import DatabaseError
+from agro_data.databases.sandbox import own_sandbox
+from agro_data.databases.types import Database, Limits
+from agro_data.migration.changes import Change
+from agro_data.migration.evidence import Side, of_database, of_profile
+from agro_data.migration.migrate import Certification, Fate, Outcome, broken, migrate
+from agro_data.parallel import ShardsLost, run_shards
+from agro_data.profiling.cache import cached_profile, decode
+from agro_data.progress import Reporter, counting, silent
+from agro_data.publish.checks import sources_of
+from agro_data.publish.read import Version
+from agro_data.stages.shards import STEPS
+from agro_data.stages.surrogates import surrogates
+from agro_data.verify.determinism import shuffled_copy
+from agro_data.verify.pool import LIMITS
+from agro_data.verify.replay import replay, replay_instances
+
+SOURCE = Limits(seconds=10.0, steps=STEPS)
+
+State = Literal["unchanged", "changed", "gone"]
+
+
+@dataclass(frozen=True)
+class Drifted:
+    """One database of a version: what it is now (None: it is gone), and what distinguishes it from what it was."""
+
+    db_id: str
+    state: State
+    database: Database | None
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Every example of a version on the databases of now, sorted by its id, and each database, sorted by its id.
+
+    `problems` are databases that could not be looked at, and instances that could not be made.
+    """
+
+    version: Version
+    fates: tuple[Fate, ...]
+    databases: tuple[Drifted, ...]
+    problems: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> dict[Outcome, int]:
+        found = Counter(fate.outcome for fate in self.fates)
+        return {"kept": found["kept"], "repaired": found["repaired"], "broken": found["broken"]}
+
+    @property
+    def sound(self) -> float:
+        """Share of the examples that are kept or repaired, 0 to 1."""
+        return 1 - self.counts["broken"] / len(self.fates)
+
+
+@dataclass(frozen=True)
+class _Task:
+    version: Version
+    db_id: str
+    database: Database
+    was: Database | None  # the database as it was, where it is at hand
+    unchanged: bool
+    cache: Path
+    instances: Path | None
+
+    def __str__(self) -> str:
+        return self.db_id
+
+
+@dataclass(frozen=True)
+class _Answer:
+    fates: tuple[Fate, ...]
+    changes: tuple[Change, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def verify_version(
+    version: Version,
+    databases: Path | str,
+    instances: Path,
+    *,
+    before: Path | str | None = None,
+    cache: Path | None = None,
+    workers: int = 2,
+    progress: Reporter = silent,
+) -> Drift:
+    """Hold `version` against the databases at `databases`: what holds, what can follow a change, and what is broken.
+
+    Every example that is not broken was executed and certified again; the new certificates' instances are written
+    in `instances/<db_id>/`. A database is told by its id, and where one of each is left over, they are the same.
+    What one was is read from `before` or where the build found it, told by content, else from the profile in the
+    version. Raises `ConfigError` when there is no database, `ShardsLost` when the process of one was killed.
+    """
+    place = Path(databases).expanduser()
+    if not place.exists():
+        raise ConfigError(f"{databases}: no such file or folder; --databases names the databases as they are now")
+    catalog = find_databases(place)
+    if not catalog.databases:
+        raise ConfigError("\n".join([f"{databases}: no database that can be used", *map(str, catalog.problems)]))
+    folder = cache or cache_folder(RunConfig())
+    found, problems = _as_built(version, catalog.databases, folder)
+    facts = {str(fact["db_id"]): fact for fact in version.manifest["databases"]}
+    now = _paired(sorted(facts), found)
+    was = {database.db_id: database for database in sources_of(version, _home(version, before))}
+    certifies = version.manifest["config"].get("certify", True)
+    tasks = [
+        _Task(
+            version,
+            db_id,
+            database,
+            was.get(db_id),
+            facts[db_id]["content_hash"] == database.content_hash and database.db_id == db_id,
+            folder,
+            instances if certifies else None,
+        )
+        for db_id, database in now.items()
+    ]
+    lengths = dict(version.examples().group_by("db_id").len().collect().rows())
+    answers = _run(tasks, lengths, workers, progress, problems)
+    gone = [db_id for db_id in sorted(facts) if db_id not in now]
+    fates = [fate for answer in answers.values() for fate in answer.fates]
+    for db_id in gone:
+        fates += [broken(row, "no_database", f"there is no database {db_id} any more") for row in _rows(version, db_id)]
+    drifted = [_drifted(db_id, now.get(db_id), answers.get(db_id), tasks) for db_id in sorted(facts)]
+    problems += [line for answer in answers.values() for line in answer.problems]
+    fates.sort(key=lambda fate: str(fate.row["example_id"]))
+    return Drift(version, tuple(fates), tuple(drifted), tuple(problems))
+
+
+def _drifted(db_id: str, database: Database | None, answer: _Answer | None, tasks: Sequence[_Task]) -> Drifted:
+    if database is None:
+        return Drifted(db_id, "gone", None)
+    unchanged = any(task.db_id == db_id and task.unchanged for task in tasks)
+    return Drifted(db_id, "unchanged" if unchanged else "changed", database, answer.changes if answer else ())
+
+
+def _as_built(version: Version, found: Sequence[Database], cache: Path) -> tuple[list[Database], list[str]]:
+    """The databases as the build would use them: in privacy mode their surrogates, since no value is to be seen."""
+    config = version.manifest["config"]
+    if config.get("values") != "synthetic":
+        return list(found), []
+    made, failed, _ = surrogates(found, cache / "surrogates" / version.fingerprint[:16], int(config.get("seed", 0)))
+    return made, failed
+
+
+def _home(version: Version, before: Path | str | None) -> Path | None:
+    """Where the databases of the build may still be."""
+    said = before or version.manifest["config"].get("databases")
+    return Path(said).expanduser() if said else None
+
+
+def _paired(old: Sequence[str], found: Sequence[Database]) -> dict[str, Database]:
+    """The database of now for each id of the version that has one."""
+    by_id = {database.db_id.lower(): database for database in found}
+    now = {db_id: by_id[db_id.lower()] for db_id in old if db_id.lower() in by_id}
+    left = [db_id for db_id in old if db_id not in now]
+    free = [database for database in found if database not in now.values()]
+    if len(left) == len(free) == 1:
+        now[left[0]] = free[0]
+    return now
+
+
+def _run(
+    tasks: Sequence[_Task], lengths: dict[str, int], workers: int, progress: Reporter, problems: list[str]
+) -> dict[str, _Answer]:
+    add = counting(progress, "verify", sum(lengths.get(task.db_id, 0) for task in tasks), "examples")
+    ordered = sorted(tasks, key=lambda task: (-lengths.get(task.db_id, 0), task.db_id))
+    outcomes = run_shards(_follow, ordered, workers, lambda outcome: add(lengths.get(outcome.task.db_id, 0)))
+    lost = [outcome for outcome in outcomes if outcome.lost]
+    if lost:
+        raise ShardsLost(lost)
+    answers: dict[str, _Answer] = {}
+    for outcome in outcomes:
+        task = outcome.task
+        if outcome.answer is None:
+            problems.append(f"{task.db_id}: {outcome.error}")
+            why = f"database {task.database.db_id} could not be looked at: {outcome.error}"
+            rows = _rows(task.version, task.db_id)
+            answers[task.db_id] = _Answer(tuple(broken(row, "database_unreadable", why) for row in rows))
+        else:
+            answers[task.db_id] = outcome.answer
+    return dict(sorted(answers.items()))
+
+
+def _rows(version: Version, db_id: str) -> list[dict[str, Any]]:
+    return version.examples().filter(pl.col("db_id") == db_id).sort("example_id").collect().to_dicts()
+
+
+def _follow(task: _Task) -> _Answer:
+    """The examples of one database."""
+    rows = _rows(task.version, task.db_id)
+    if task.unchanged:
+        return _as_it_was(task, rows)
+    before = _before(task)
+    if before is None:
+        why = (
+            f"what {task.db_id} was is not known: the version keeps no profile of it, and no database of that content "
+            "was found; name the old databases with --before"
+        )
+        return _Answer(tuple(broken(row, "not_known", why) for row in rows), (), (f"{task.db_id}: {why}",))
+    profile = cached_profile(task.database, task.cache / "profiles")
+    config = task.version.manifest["config"]
+    certification = Certification(
+        own_sandbox(LIMITS), task.instances, int(config.get("seed", 0)), float(config.get("min_kill_rate", 0.95))
+    )
+    found = migrate(
+        rows,
+        before,
+        of_database(task.database, profile),
+        task.database,
+        own_sandbox(SOURCE),
+        _shuffled(task),
+        certification,
+    )
+    return _Answer(found.fates, found.changes, found.problems)
+
+
+def _before(task: _Task) -> Side | None:
+    """What the database was: read again where it is still at hand, else as the version remembers it."""
+    if task.was is not None:
+        return of_database(task.was, cached_profile(task.was, task.cache / "profiles"))
+    stored = task.version.path / "profiles" / f"{task.db_id}.json"
+    return of_profile(decode(stored.read_text(encoding="utf-8"))) if stored.is_file() else None
+
+
+def _shuffled(task: _Task) -> Database | None:
+    """The row-shuffled copy; None where none can be made, and the order of rows is then not looked at."""
+    try:
+        return shuffled_copy(task.database, task.cache / "shuffled", seed=0)
+    except DatabaseError:
+        return None
+
+
+def _as_it_was(task: _Task, rows: Sequence[dict[str, Any]]) -> _Answer:
+    """A database that did not change: its examples run again, on it and on the instances of their certificates."""
+    frame = pl.DataFrame(rows, schema=task.version.examples().collect_schema())
+    changed = set(replay(frame, [task.database]))
+    index = task.version.instances().filter(pl.col("db_id") == task.db_id).drop("db_id").collect()
+    golds = frame.select("example_id", "db_id", "dialect", "sql", "order_matters").join(index, on="example_id")
+    on = {line.split(" on ", 1)[0]: line for line in replay_instances(golds, task.version.path / "instances")}
+    fates = []
+    for row in rows:
+        name = row["example_id"]
+        if name in changed:
+            fates.append(broken(row, "answer_differs", "its database is the same, and its SQL answers otherwise now"))
+        elif name in on:
+            fates.append(broken(row, "certificate_differs", f"its certificate does not hold: {on[name]}"))
+        else:
+            fates.append(Fate(row, "kept", new=row))
+    return _Answer(tuple(fates))

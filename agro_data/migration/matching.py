@@ -1,0 +1,435 @@
+"""Where each table and column of the old schema is in the new one: by what it holds, its type and its name.
+
+A name alone proves nothing: a column that is renamed keeps its values, and a name may come to stand for something else.
+What is not certain is not matched; the nearest candidate is then named for a person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+from math import sqrt
+
+from agro_data.databases.opening import folded
+from agro_data.migration.evidence import Known, Place, Side, plain
+from agro_data.profiling.profile import ColumnProfile, TableProfile
+from agro_data.profiling.words import expand, split_identifier
+
+EXACT = 0.999  # likeness from which values are the same
+SURE = 0.9  # from which another column of that content is the column
+FAIR = 0.6  # enough where the names are alike too
+UNLIKE = 0.5  # share of known values below which a column's values are others
+NAMED = 0.5  # likeness of two names that say about the same
+GAP = 0.1  # by which the best candidate is ahead of the next
+TELLING = 3  # different values from which content can tell columns apart
+LISTED = 50  # values with counts that a profile keeps
+MANY = 10  # rows from which two counts that agree are no chance
+
+
+@dataclass(frozen=True)
+class ColumnMatch:
+    """A column of the old schema. `new` is None where nothing is certain, and `why` says so.
+
+    `likeness` is that of the values, 0 to 1, None where neither side has any. `same`: no change of its values can be
+    seen. `replaced`: the rows are there and its values are others.
+    """
+
+    new: Place | None
+    likeness: float | None = None
+    same: bool = False
+    replaced: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class TableMatch:
+    """A table of the old schema. `new` holds its rows; `pieces` are further tables that hold columns of the same rows:
+    each with the column of `new` and its own column that join them, row by row. `new` is None where it is gone.
+    `by_rows`: found by its keys, in a table that holds other things too.
+    """
+
+    new: str | None
+    pieces: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    why: str = ""
+    by_rows: bool = False
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Every table and column of the old schema, by its old name."""
+
+    tables: Mapping[str, TableMatch]
+    columns: Mapping[Place, ColumnMatch]
+
+    def renamed(self) -> Iterator[tuple[Place, Place]]:
+        """Columns that stand elsewhere or are called otherwise now, letter case aside."""
+        for old, match in self.columns.items():
+            if match.new is not None and tuple(map(folded, old)) != tuple(map(folded, match.new)):
+                yield old, match.new
+
+
+def match(before: Side, after: Side) -> Matching:
+    """The old schema found again in the new one."""
+    return _Matcher(before, after).match()
+
+
+def name_likeness(old: str, new: str) -> float:
+    """How much two identifiers say the same, 0 to 1: their words with abbreviations written out, or their letters."""
+    if folded(old) == folded(new):
+        return 1.0
+    a, b = expand(split_identifier(old)), expand(split_identifier(new))
+    shared = len(set(a) & set(b)) / max(len(set(a) | set(b)), 1)
+    letters = SequenceMatcher(None, "".join(a), "".join(b), autojunk=False).ratio()
+    return max(shared, letters if letters > FAIR else 0.0)
+
+
+class _Matcher:
+    def __init__(self, before: Side, after: Side) -> None:
+        self.before, self.after = before, after
+        self.named = {folded(table.name): table for table in after.profile.tables}
+        self.contested: dict[Place, Place] = {}  # a column whose name and whose values are in two places now
+        self.contested_tables: dict[str, str] = {}
+        self._found: dict[tuple[str, str], dict[str, str]] = {}
+
+    def match(self) -> Matching:
+        tables = self._tables()
+        columns: dict[Place, ColumnMatch] = {}
+        taken: set[Place] = set()
+        for old, new in tables.items():
+            for name, twin in self._columns(old, new).items():
+                columns[old, name] = self._described((old, name), (new, twin), tables)
+                taken.add((new, twin))
+        matches = {old: TableMatch(new, why=self._why(old, new)) for old, new in tables.items()}
+        for table in self.before.profile.tables:
+            self._complete(table, matches, columns, taken)
+        return Matching(matches, columns)
+
+    # --- values ---
+
+    def likeness(self, old: Place, new: Place) -> float | None:
+        """How much two columns hold the same values as often; None where neither holds any."""
+        a, b = self.before.known[old], self.after.known[new]
+        if not a.values and not b.values:
+            return None
+        if not a.values or not b.values:
+            return 0.0
+        one, two = self._profile(self.before, old), self._profile(self.after, new)
+        spread = min(one.distinct, two.distinct) / max(one.distinct, two.distinct, 1)
+        missing = 1 - abs(one.null_share - two.null_share)
+        return self._held(a, b) * sqrt(spread) * missing * _as_often(one, two)
+
+    def _held(self, a: Known, b: Known) -> float:
+        return len(a.values & b.values) / len(a.values) if a.values else 1.0
+
+    @staticmethod
+    def _profile(side: Side, place: Place) -> ColumnProfile:
+        return side.profile.table(place[0]).column(place[1])
+
+    def _exact(self, old: Place, new: Place) -> bool:
+        return (self.likeness(old, new) or 0.0) >= EXACT
+
+    # --- columns of two tables ---
+
+    def _columns(self, old: str, new: str) -> dict[str, str]:
+        """Old column name to new: the same name unless the values say that another column has them, then renames."""
+        if (old, new) not in self._found:
+            self._found[old, new] = self._paired(self.before.profile.table(old), self.after.profile.table(new))
+        return self._found[old, new]
+
+    def _paired(self, old: TableProfile, new: TableProfile) -> dict[str, str]:
+        twins = {folded(column.name): column.name for column in new.columns}
+        found = {c.name: twins[folded(c.name)] for c in old.columns if folded(c.name) in twins}
+        elsewhere = {name: place for name, twin in found.items() if (place := self._moved(old, name, new, twin))}
+        swapped = {n: p for n, p in elsewhere.items() if any(found[other] == p for other in elsewhere)}
+        if set(swapped.values()) == {found[name] for name in swapped}:  # names that changed places
+            found |= swapped
+        for name, place in elsewhere.items():
+            if found[name] != place and (self.likeness((old.name, name), (new.name, found[name])) or 0.0) < UNLIKE:
+                self.contested[old.name, name] = (new.name, place)
+                del found[name]
+        left = [c.name for c in old.columns if c.name not in found and (old.name, c.name) not in self.contested]
+        free = [column.name for column in new.columns if column.name not in found.values()]
+        return found | self._renames(old, new, left, free)
+
+    def _moved(self, old: TableProfile, name: str, new: TableProfile, twin: str) -> str | None:
+        """The one other column that has exactly the values of `old.name`, where the column of that name has not."""
+        if (old.column(name).distinct < TELLING and old.rows < MANY) or self._exact((old.name, name), (new.name, twin)):
+            return None
+        there = [c.name for c in new.columns if c.name != twin and self._exact((old.name, name), (new.name, c.name))]
+        return there[0] if len(there) == 1 else None
+
+    def _rows(self, table: str) -> int:
+        return self.before.profile.table(table).rows
+
+    def _renames(
+        self, old: TableProfile, new: TableProfile, left: Sequence[str], free: Sequence[str]
+    ) -> dict[str, str]:
+        """Pairs of columns that are certain: each is the other's best, and no other comes near."""
+        likely = [(a, b) for a in left for b in free if self._is_likely(old, a, new, b)]
+        scores = {(a, b): self._score((old.name, a), (new.name, b)) for a, b in likely}
+        found: dict[str, str] = {}
+        for (a, b), score in sorted(scores.items(), key=lambda item: (-item[1], item[0])):
+            if a in found or b in found.values():
+                continue
+            open_ = {pair: s for pair, s in scores.items() if pair[0] not in found and pair[1] not in found.values()}
+            rivals = [s for pair, s in open_.items() if (pair[0] == a) != (pair[1] == b)]
+            if all(score - rival >= GAP for rival in rivals) or not rivals:
+                found[a] = b
+        return found
+
+    def _score(self, old: Place, new: Place) -> float:
+        likeness = self.likeness(old, new) or 0.0
+        exact = 0.3 if likeness >= EXACT else 0.0
+        return 0.6 * likeness + exact + 0.3 * name_likeness(old[1], new[1])
+
+    def _is_likely(self, old: TableProfile, a: str, new: TableProfile, b: str) -> bool:
+        """Whether values, type and name together make `b` the column that was `a`."""
+        likeness = self.likeness((old.name, a), (new.name, b))
+        if likeness is None:
+            return False  # neither has a value: nothing but a name would speak for it
+        named = name_likeness(a, b)
+        one, two = old.column(a), new.column(b)
+        if _family(one) != _family(two) and named < NAMED:
+            return False
+        if one.distinct < TELLING and not (named >= NAMED or (one.distinct > 1 and old.rows >= MANY)):
+            return False
+        if one.distinct < TELLING:
+            return likeness >= (SURE if named >= NAMED else EXACT)
+        return likeness >= SURE or (likeness >= FAIR and named >= NAMED)
+
+    # --- tables ---
+
+    def _tables(self) -> dict[str, str]:
+        """Old table to the new one that has its rows: the same name unless its values say otherwise, then renames."""
+        names = [table.name for table in self.before.profile.tables if folded(table.name) in self.named]
+        twins = {name: self.named[folded(name)].name for name in names}
+        elsewhere = {old: place for old, twin in twins.items() if (place := self._moved_table(old, twin))}
+        swapped = {old: place for old, place in elsewhere.items() if place in {twins[other] for other in elsewhere}}
+        if set(swapped.values()) == {twins[old] for old in swapped}:
+            twins |= swapped
+        for old, place in elsewhere.items():
+            if twins[old] != place and self._table_likeness(old, twins[old]) < UNLIKE:
+                self.contested_tables[old] = place
+        found = {o: n for o, n in twins.items() if o not in self.contested_tables and self._columns(o, n)}
+        return found | self._renamed_tables(found)
+
+    def _moved_table(self, old: str, twin: str) -> str | None:
+        """The one other table that has exactly what `old` held, where the table of its name has not."""
+        if self._table_likeness(old, twin) >= EXACT:
+            return None
+        others = [t.name for t in self.after.profile.tables if t.name != twin and t.rows == self._rows(old)]
+        there = [name for name in others if self._table_likeness(old, name) >= EXACT]
+        return there[0] if len(there) == 1 else None
+
+    def _renamed_tables(self, found: Mapping[str, str]) -> dict[str, str]:
+        left = [
+            t.name for t in self.before.profile.tables if t.name not in found and t.name not in self.contested_tables
+        ]
+        free = [t.name for t in self.after.profile.tables if t.name not in found.values()]
+        scores = {(a, b): self._table_likeness(a, b) + 0.2 * name_likeness(a, b) for a in left for b in free}
+        renamed: dict[str, str] = {}
+        for (a, b), score in sorted(scores.items(), key=lambda item: (-item[1], item[0])):
+            if a in renamed or b in renamed.values() or self._table_likeness(a, b) < FAIR:
+                continue
+            rivals = [s for pair, s in scores.items() if (pair[0] == a) != (pair[1] == b)]
+            if all(score - rival >= GAP for rival in rivals):
+                renamed[a] = b
+        return renamed
+
+    def _table_likeness(self, old: str, new: str) -> float:
+        """Mean likeness of the values of its columns, 0 for one that is not there; 0 where no column has a value."""
+        pairs = self._columns(old, new)
+        filled = [c.name for c in self.before.profile.table(old).columns if c.has_values]
+        if not filled:
+            return 0.0
+        likes = [self.likeness((old, name), (new, pairs[name])) or 0.0 for name in filled if name in pairs]
+        rows = self.before.profile.table(old).rows, self.after.profile.table(new).rows
+        return sum(likes) / len(filled) * sqrt(min(rows) / max(*rows, 1))
+
+    # --- columns in other tables ---
+
+    def _complete(
+        self,
+        table: TableProfile,
+        matches: dict[str, TableMatch],
+        columns: dict[Place, ColumnMatch],
+        taken: set[Place],
+    ) -> None:
+        """Look for what is left of a table in tables that have the same rows, and say why for what is nowhere."""
+        name = table.name
+        if name in self.contested_tables:
+            why = f"table {name} holds other rows now, and its own stand in {self.contested_tables[name]}"
+            matches[name] = TableMatch(None, why=f"{why}: which one is meant is not certain")
+        elif name not in matches:
+            matches[name] = self._merged_into(table, columns)
+        main = matches[name].new
+        left = [c.name for c in table.columns if (name, c.name) not in columns]
+        if main is not None and left:
+            pieces = self._pieces(table, main, left, columns, taken)
+            matches[name] = replace(matches[name], pieces=pieces)
+        for column in left:
+            if (name, column) not in columns:
+                columns[name, column] = ColumnMatch(None, why=self._missing(table, column, main, columns))
+
+    def _merged_into(self, table: TableProfile, columns: dict[Place, ColumnMatch]) -> TableMatch:
+        """The table whose rows are those of one that is gone: the same keys, and most of its columns."""
+        best: tuple[int, str, str, str] | None = None
+        for key in _keys(table):
+            for other in self.after.profile.tables:
+                for own in _keys(other):
+                    if other.rows == table.rows and self._exact((table.name, key), (other.name, own)):
+                        rest = [c.name for c in table.columns if c.name != key and c.has_values]
+                        free = [c.name for c in other.columns if c.name != own]
+                        held = sum(any(self._exact((table.name, a), (other.name, b)) for b in free) for a in rest)
+                        if held and (best is None or held > best[0]):
+                            best = held, other.name, key, own
+        if best is None:
+            return TableMatch(None, why=f"table {table.name} is gone{self._nearest_table(table)}")
+        _, other_name, key, own = best
+        columns[table.name, key] = self._described((table.name, key), (other_name, own), {})
+        why = f"the rows of table {table.name} stand in {other_name} now: the same {key}, row by row"
+        return TableMatch(other_name, why=why, by_rows=True)
+
+    def _pieces(
+        self,
+        table: TableProfile,
+        main: str,
+        left: Sequence[str],
+        columns: dict[Place, ColumnMatch],
+        taken: set[Place],
+    ) -> dict[str, tuple[str, str]]:
+        pieces: dict[str, tuple[str, str]] = {}
+        home = self.after.profile.table(main)
+        left = [name for name in left if (table.name, name) not in self.contested]
+        free = [c.name for c in home.columns if (main, c.name) not in taken]
+        self._take(table, main, [c for c in left if (table.name, c) not in columns], free, columns, taken)
+        keys = [m.new[1] for (t, _), m in columns.items() if t == table.name and m.new is not None and m.new[0] == main]
+        for other in self.after.profile.tables:
+            waiting = [name for name in left if (table.name, name) not in columns]
+            link = self._link(home, [key for key in keys if key in _keys(home)], other)
+            if link is None or not waiting:
+                continue
+            free = [c.name for c in other.columns if (other.name, c.name) not in taken and c.name != link[1]]
+            if self._take(table, other.name, waiting, free, columns, taken):
+                pieces[other.name] = link
+        return pieces
+
+    def _take(
+        self,
+        table: TableProfile,
+        other: str,
+        waiting: Sequence[str],
+        free: Sequence[str],
+        columns: dict[Place, ColumnMatch],
+        taken: set[Place],
+    ) -> bool:
+        """Columns of `table` that `other` has for certain."""
+        new = self.after.profile.table(other)
+        pairs = self._renames(table, new, waiting, free)
+        for name, twin in pairs.items():
+            old = (table.name, name)
+            likeness = self.likeness(old, (other, twin)) or 0.0
+            if likeness >= SURE or (likeness >= FAIR and folded(name) == folded(twin)):
+                columns[old] = self._described(old, (other, twin), {})
+                taken.add((other, twin))
+        return any(columns.get((table.name, name), ColumnMatch(None)).new is not None for name in waiting)
+
+    def _link(self, home: TableProfile, keys: Iterable[str], other: TableProfile) -> tuple[str, str] | None:
+        """The key by which `other` has exactly one row for each row of `home`."""
+        if other is home or other.rows != home.rows:
+            return None
+        for key in keys:
+            a = self.after.known[home.name, key]
+            for own in _keys(other):
+                b = self.after.known[other.name, own]
+                if a.complete and b.complete and a.values == b.values:
+                    return key, own
+        return None
+
+    # --- words ---
+
+    def _described(self, old: Place, new: Place, tables: Mapping[str, str]) -> ColumnMatch:
+        likeness = self.likeness(old, new)
+        a, b = self.before.known[old], self.after.known[new]
+        same = likeness is None or (likeness >= EXACT and self._rows(old[0]) == self.after.profile.table(new[0]).rows)
+        held = self._held(a, b)
+        replaced = bool(a.values) and b.complete and bool(b.values) and held < UNLIKE and self._rows_remain(old, new)
+        return ColumnMatch(new, likeness, same, replaced, self._how(old, new, held))
+
+    def _rows_remain(self, old: Place, new: Place) -> bool:
+        """Whether the rows are still those: by their key, or by their number where there is none."""
+        table, other = self.before.profile.table(old[0]), self.after.profile.table(new[0])
+        twins = {folded(column.name): column.name for column in other.columns}
+        keys = [key for key in _keys(table) if folded(key) in twins and key != old[1]]
+        if not keys:
+            return table.rows == other.rows
+        shares = [self._held(self.before.known[old[0], k], self.after.known[new[0], twins[folded(k)]]) for k in keys]
+        return max(shares) >= UNLIKE
+
+    def _how(self, old: Place, new: Place, held: float) -> str:
+        values = len(self.before.known[old].values)
+        if not values:
+            return "neither has a value"
+        return f"{round(held * values):,} of {values:,} known values are there"
+
+    def _why(self, old: str, new: str) -> str:
+        if folded(old) == folded(new):
+            return ""
+        return f"table {old} is {new} now: its columns hold the same values"
+
+    def _missing(self, table: TableProfile, column: str, main: str | None, columns: Mapping[Place, ColumnMatch]) -> str:
+        where = f"{table.name}.{column}"
+        if main is None:
+            return f"{where} is gone with its table"
+        if (table.name, column) in self.contested:
+            other = ".".join(self.contested[table.name, column])
+            return f"{where} holds other values now, and its own stand in {other}: which one is meant is not certain"
+        taken = {match.new for match in columns.values()}
+        candidates = [
+            (self._score((table.name, column), (other.name, c.name)), other.name, c.name)
+            for other in self.after.profile.tables
+            for c in other.columns
+            if (other.name, c.name) not in taken
+        ]
+        near = max(candidates, default=None)
+        if near is None or near[0] < 0.3:
+            return f"{where} is gone: no new column has its values"
+        likeness = self.likeness((table.name, column), (near[1], near[2]))
+        held = self._how(
+            (table.name, column),
+            (near[1], near[2]),
+            self._held(self.before.known[table.name, column], self.after.known[near[1], near[2]]),
+        )
+        told = "empty as well" if likeness is None else held
+        return f"{where} is gone; the nearest is {near[1]}.{near[2]} ({told}), which is not certain"
+
+    def _nearest_table(self, table: TableProfile) -> str:
+        known = {folded(t.name) for t in self.before.profile.tables}
+        new = [t.name for t in self.after.profile.tables if folded(t.name) not in known]
+        near = max(((self._table_likeness(table.name, name), name) for name in new), default=None)
+        if near is None or near[0] < 0.2:
+            return ""
+        return f"; the nearest is {near[1]} ({near[0]:.0%} alike), which is not certain"
+
+
+def _keys(table: TableProfile) -> list[str]:
+    """Columns that tell its rows apart, each alone: declared ones first, then those that the values show."""
+    declared = [key[0] for key in (table.primary_key, *table.unique_keys) if len(key) == 1]
+    shown = [c.name for c in table.columns if c.unique and c.null_share == 0.0 and c.distinct == table.rows]
+    return list(dict.fromkeys([*declared, *shown]))
+
+
+def _family(column: ColumnProfile) -> str:
+    return "number" if column.kind in ("integer", "real", "boolean") else column.kind
+
+
+def _as_often(one: ColumnProfile, two: ColumnProfile) -> float:
+    """Overlap of two distributions whose values are all listed; 1 where they are not."""
+    if not (0 < one.distinct <= LISTED and 0 < two.distinct <= LISTED):
+        return 1.0
+    a, b = ({plain(value): count for value, count in column.common} for column in (one, two))
+    whole = sum(a.values()), sum(b.values())
+    if not all(whole):
+        return 1.0
+    return sum(min(count / whole[0], b.get(value, 0) / whole[1]) for value, count in a.items())

@@ -1,0 +1,389 @@
+"""The examples of one database, taken to what it has become: kept, repaired or broken, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import Any, Literal
+
+from sqlglot import exp
+
+from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Database, Result
+from agro_data.fingerprint import seed_of, stable_hash
+from agro_data.migration.changes import Change, concerning, schema_changes
+from agro_data.migration.evidence import Place, Side, plain
+from agro_data.migration.matching import Matching, match
+from agro_data.migration.rewriting import CannotFollow, rewrite, used_places
+from agro_data.migration.wording import NotTrue, Renamed, Said, renames, said_again
+from agro_data.pairs.literals import uses_of, value_of
+from agro_data.sql.facts import sql_facts
+from agro_data.sql.parse import parse_select
+from agro_data.sql.scope import resolve
+from agro_data.verify.certificate import Budget, certify
+from agro_data.verify.check import Verdict, verify_statements
+from agro_data.verify.pool import BYTES, FILES, Certificate
+
+Outcome = Literal["kept", "repaired", "broken"]
+Row = dict[str, Any]
+
+BATCH = 150  # golds, about, that share files, as in a build
+BATCHES = 8
+
+
+@dataclass(frozen=True)
+class Certification:
+    """How rows are certified again. `folder` is where their instances go; None: no certificates were asked for."""
+
+    sandbox: Sandbox
+    folder: Path | None
+    seed: int = 0
+    min_kill_rate: float = 0.95
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What became of one example.
+
+    `reason` is the class of what broke it, else ""; `says` tells it, or how it was repaired. `new` is the row as it
+    is now, None where it is broken. `changes` are the differences that it meets; `answer` says how its answer differs
+    ("" where it is the same). `certificate` is None where it was not made.
+    """
+
+    row: Row
+    outcome: Outcome
+    reason: str = ""
+    says: str = ""
+    new: Row | None = None
+    changes: tuple[Change, ...] = ()
+    answer: str = ""
+    certificate: Certificate | None = None
+
+
+@dataclass(frozen=True)
+class Migrated:
+    """All examples of one database, in the order given, and what distinguishes it from what it was."""
+
+    fates: tuple[Fate, ...]
+    changes: tuple[Change, ...]
+    problems: tuple[str, ...] = ()  # instances that could not be made
+
+
+@dataclass
+class _Case:
+    """An example on its way."""
+
+    row: Row
+    sql: str = ""
+    question: Said | None = None
+    evidence: Said | None = None
+    changes: tuple[Change, ...] = ()
+    places: frozenset[Place] = frozenset()
+    reason: str = ""
+    says: str = ""
+    result: Result | None = None
+    certificate: Certificate | None = None
+
+    def broken(self, reason: str, says: str) -> None:
+        if not self.reason:
+            self.reason, self.says = reason, says
+
+    @property
+    def rewritten(self) -> bool:
+        return self.sql != str(self.row["sql"])
+
+
+def migrate(
+    rows: Sequence[Row],
+    before: Side,
+    after: Side,
+    database: Database,
+    sandbox: Sandbox,
+    shuffled: Database | None,
+    certification: Certification,
+) -> Migrated:
+    """Take examples (rows of `records.EXAMPLE`) from the database that `before` describes to `database`.
+
+    Each is written for the new schema where that is certain, passes the checks that a new example passes, and is
+    certified again. What is not certain is broken, with the reason; nothing about one example raises.
+    """
+    return _Migration(before, after, database, sandbox, shuffled, certification).run(rows)
+
+
+class _Migration:
+    def __init__(
+        self,
+        before: Side,
+        after: Side,
+        database: Database,
+        sandbox: Sandbox,
+        shuffled: Database | None,
+        certification: Certification,
+    ) -> None:
+        self.before, self.after = before, after
+        self.database, self.sandbox, self.shuffled = database, sandbox, shuffled
+        self.certification = certification
+        self.matching: Matching = match(before, after)
+        self.changes = schema_changes(before, after, self.matching)
+        self.problems: list[str] = []
+
+    def run(self, rows: Sequence[Row]) -> Migrated:
+        cases = [_Case(row) for row in rows]
+        for case in cases:
+            self._follow(case)
+        self._execute([case for case in cases if not case.reason])
+        self._certify([case for case in cases if not case.reason])
+        new = self._rows([case for case in cases if not case.reason])
+        fates = tuple(self._fate(case, new.get(id(case))) for case in cases)
+        return Migrated(fates, tuple(self.changes), tuple(self.problems))
+
+    # --- text ---
+
+    def _follow(self, case: _Case) -> None:
+        """The example's SQL and question for the new schema, or why they cannot follow."""
+        row, dialect, old = case.row, self.database.dialect, self.before.profile.schema
+        try:
+            tables, case.places = used_places(row["sql"], dialect, old)
+            case.changes = tuple(concerning(self.changes, tables, case.places))
+            case.sql = self._rewritten(row["sql"])
+            for says in self._lost_values(row["sql"]):
+                case.broken("values_recoded", says)
+            renamed = renames(tables, case.places, self.before.profile, self.after.profile, self.matching)
+            case.question = said_again(row["question"], renamed)
+            case.evidence = said_again(row["evidence"], renamed) if row["evidence"] else None
+        except CannotFollow as reason:
+            case.broken(reason.reason, reason.says)
+        except NotTrue as reason:
+            case.broken("question_untrue", f"the question is not true any more: {reason}")
+        except ValueError as error:  # `SqlRefused`, and what sqlglot cannot read
+            case.broken("unresolved", str(error))
+        if row.get("readings"):
+            case.broken("several_readings", "each of its readings needs a certificate of its own: build it again")
+
+    def _rewritten(self, sql: str) -> str:
+        schemas = self.before.profile.schema, self.after.profile.schema
+        return rewrite(sql, self.database.dialect, *schemas, self.matching)
+
+    def _lost_values(self, sql: str) -> Iterator[str]:
+        """Values that the query asks for and that its columns have lost."""
+        found = resolve(parse_select(sql, self.database.dialect), self.database.dialect, self.before.profile.schema)
+        for use in uses_of(found, self.database.dialect):
+            old = (use.table, use.column)
+            new = self.matching.columns[old].new
+            if new is None or " LIKE " in use.condition or " ILIKE " in use.condition:
+                continue
+            value, was, now = plain(use.value), self.before.known[old].values, self.after.known[new]
+            if value in was and now.complete and value not in now.values:
+                yield f"the value {use.value!r} that it asks for is not in {'.'.join(new)} any more"
+        for node in found.tree.find_all(exp.Predicate):
+            sides = [side for side in node.iter_expressions() if isinstance(side, exp.Column)]
+            if any(value_of(side, found) is not None for side in node.iter_expressions()):
+                for side in sides:
+                    binding = found.binding(side)
+                    if binding is None or binding.source is None or not binding.source.table:
+                        continue
+                    column = self.matching.columns[binding.source.table, binding.source.columns[binding.name]]
+                    if column.replaced and column.new is not None:
+                        yield f"it compares {'.'.join(column.new)} with a value, and the values of that are others now"
+
+    # --- execution and certificates ---
+
+    def _execute(self, cases: Sequence[_Case]) -> None:
+        statements = list(dict.fromkeys(case.sql for case in cases))
+        verdicts = verify_statements(self.database, self.after.profile.schema, statements, self.sandbox, self.shuffled)
+        by_sql = dict(zip(statements, verdicts, strict=True))
+        for case in cases:
+            self._judge(case, by_sql[case.sql])
+
+    def _judge(self, case: _Case, verdict: Verdict) -> None:
+        case.result = verdict.result
+        if not verdict.ok:
+            why = [change.says for change in case.changes if change.kind in ("type_changed", "values_recoded")]
+            case.broken(verdict.reason, "; ".join([verdict.detail, *why]))
+        elif case.rewritten and self._answer(case) and self._untouched(case):
+            case.broken("answer_differs", "nothing that it reads seems to have changed, and it answers otherwise now")
+
+    def _untouched(self, case: _Case) -> bool:
+        """Whether no change of what the query reads can be seen but names."""
+        schema = self.before.profile
+        return all(
+            self.matching.columns[place].same and not self._type_changed(place)
+            for place in case.places
+            if place[0] in schema.by_name
+        )
+
+    def _type_changed(self, place: Place) -> bool:
+        return any((c.kind, c.table, c.column) == ("type_changed", *place) for c in self.changes)
+
+    def _answer(self, case: _Case) -> str:
+        """How the answer differs from the stored one; "" where it is the same."""
+        row, result = case.row, case.result
+        if result is None or _digest(result, row) == row["result_digest"]:
+            return ""
+        if result.column_count != row["result_columns"]:
+            return f"{result.column_count:,} columns come out, there were {row['result_columns']:,}"
+        if result.row_count != row["result_rows"]:
+            return f"{result.row_count:,} rows come out, there were {row['result_rows']:,}"
+        return f"as many rows come out ({result.row_count:,}), and they differ"
+
+    def _certify(self, cases: Sequence[_Case]) -> None:
+        own = self.certification
+        if own.folder is None or not cases:
+            return
+        golds = sorted({case.sql for case in cases})
+        count = min(max(ceil(len(golds) / BATCH), 1), BATCHES)
+        found: dict[str, Certificate] = {}
+        for number in range(count):
+            pool = certify(
+                self.database,
+                self.after.profile,
+                golds[number::count],
+                own.sandbox,
+                own.folder / self.database.db_id,
+                seed_of(own.seed, "migrated", self.database.db_id, number),
+                Budget(files=max(FILES // count, 1), bytes=BYTES // count),
+                prefix=f"{number}-",
+                min_kill_rate=own.min_kill_rate,
+            )
+            found |= {certificate.sql: certificate for certificate in pool.certificates}
+            self.problems += pool.problems
+        for case in cases:
+            case.certificate = found[case.sql]
+            if not found[case.sql].ok:
+                case.broken(found[case.sql].reason, f"it could not be certified again: {found[case.sql].detail}")
+
+    # --- rows ---
+
+    def _rows(self, cases: Sequence[_Case]) -> dict[int, Row]:
+        """The new row of each case, by `id`; a second row that says the same is broken."""
+        steps = self._steps(cases)
+        others = self._alternatives(cases)
+        made: dict[int, Row] = {}
+        seen: set[str] = set()
+        for case, plan, alternatives in zip(cases, steps, others, strict=True):
+            new = self._row(case, plan, alternatives)
+            if new["example_id"] in seen:
+                case.broken("duplicate", "another example says the same now")
+                continue
+            seen.add(new["example_id"])
+            made[id(case)] = new
+        return made
+
+    def _row(self, case: _Case, steps: list[Row], alternatives: list[str]) -> Row:
+        row, result = case.row, case.result
+        question = case.question.text if case.question is not None else row["question"]
+        evidence = case.evidence.text if case.evidence is not None else row["evidence"]
+        facts = sql_facts(case.sql, self.database.dialect, self.after.profile.schema)
+        identity = [self.database.content_hash, self.database.dialect, case.sql, question, evidence]
+        new = row | {
+            "example_id": stable_hash(identity)[:16],
+            "db_id": self.database.db_id,
+            "dialect": self.database.dialect,
+            "question": question,
+            "evidence": evidence,
+            "sql": case.sql,
+            "skeleton": facts.skeleton,
+            "hardness": facts.hardness,
+            "complexity": facts.complexity,
+            "constructs": list(facts.constructs),
+            "tables": list(facts.tables),
+            "columns": list(facts.columns),
+            "steps": steps,
+            "alternatives": alternatives,
+        }
+        if result is not None:
+            new |= {
+                "result_digest": _digest(result, row),
+                "result_rows": result.row_count,
+                "result_columns": result.column_count,
+            }
+        if question != row["question"] and row["alignment_method"] == "verified":
+            new |= {"alignment_method": "construction", "alignment_score": None}  # nobody has read the new words
+        found = case.certificate
+        return new | {
+            "instances": list(found.instances) if found else [],
+            "mutants_total": found.total if found else 0,
+            "mutants_killed": found.count("killed") if found else 0,
+            "mutants_equivalent": found.count("equivalent") if found else 0,
+            "mutants_undecided": found.count("undecided") if found else 0,
+        }
+
+    def _steps(self, cases: Sequence[_Case]) -> list[list[Row]]:
+        """The decomposition of each case; only its last step where another cannot follow or gives nothing."""
+        plans = [[self._step(case, step) for step in case.row["steps"][:-1]] for case in cases]
+        asked = [step["sql"] for plan in plans for step in plan if step is not None]
+        results = iter(self.sandbox.run(self.database, asked))
+        made: list[list[Row]] = []
+        for case, plan in zip(cases, plans, strict=True):
+            inner = [step for step in plan if step is not None]
+            given = [next(results) for _ in inner]
+            holds = len(inner) == len(plan) and all(result.ok and result.row_count > 0 for result in given)
+            last = [self._last_step(case, step, holds) for step in case.row["steps"][-1:]]
+            made.append([*(inner if holds else []), *last])
+        return made
+
+    def _step(self, case: _Case, step: Row) -> Row | None:
+        try:
+            return self._followed(step)
+        except (CannotFollow, NotTrue):
+            return None
+
+    def _last_step(self, case: _Case, step: Row, holds: bool) -> Row:
+        try:
+            line = self._followed(step)["intent"]
+        except (CannotFollow, NotTrue):
+            line = step["intent"]
+        columns = sorted(".".join(place) for place in self._now(step["columns"]))
+        return step | {"intent": line, "sql": case.sql, "inputs": step["inputs"] if holds else [], "columns": columns}
+
+    def _followed(self, step: Row) -> Row:
+        old = self.before.profile
+        sql = self._rewritten(step["sql"])
+        tables, columns = used_places(step["sql"], self.database.dialect, old.schema)
+        renamed: list[Renamed] = renames(tables, columns, old, self.after.profile, self.matching)
+        columns_now = sorted(".".join(place) for place in self._now(step["columns"]))
+        return step | {"intent": said_again(step["intent"], renamed).text, "sql": sql, "columns": columns_now}
+
+    def _now(self, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
+        """`table.column` of the old schema as places of the new one; what is no such place stays as it is."""
+        places = {f"{table}.{column}": match.new for (table, column), match in self.matching.columns.items()}
+        for column in columns:
+            yield places.get(column) or (column,)
+
+    def _alternatives(self, cases: Sequence[_Case]) -> list[list[str]]:
+        """Other SQL known to be right, as far as it can follow and runs."""
+        asked: list[list[str]] = []
+        for case in cases:
+            found: list[str] = []
+            for sql in case.row["alternatives"]:
+                try:
+                    found.append(self._rewritten(sql))
+                except CannotFollow:
+                    continue  # it is another way to be right: without it the example holds
+            asked.append(found)
+        results = iter(self.sandbox.run(self.database, [sql for some in asked for sql in some]))
+        return [[sql for sql in some if next(results).ok] for some in asked]
+
+    def _fate(self, case: _Case, new: Row | None) -> Fate:
+        answer = self._answer(case)
+        if case.reason:
+            return Fate(case.row, "broken", case.reason, case.says, None, case.changes, answer)
+        notes = [said.note for said in (case.question, case.evidence) if said is not None and said.note]
+        repaired = case.rewritten or bool(notes) or self.database.db_id != case.row["db_id"]
+        says = "; ".join([c.says for c in case.changes if c.kind in _RENAMES] + [f"question: {n}" for n in notes])
+        outcome: Outcome = "repaired" if repaired else "kept"
+        return Fate(case.row, outcome, "", says if repaired else "", new, case.changes, answer, case.certificate)
+
+
+_RENAMES = frozenset(("table_renamed", "table_merged", "table_split", "column_renamed", "column_moved"))
+
+
+def _digest(result: Result, row: Mapping[str, Any]) -> str:
+    return result.ordered_digest if row["order_matters"] else result.digest
+
+
+def broken(row: Row, reason: str, says: str) -> Fate:
+    """An example that nothing can be tried with."""
+    return Fate(row, "broken", reason, says)

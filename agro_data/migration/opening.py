@@ -1,0 +1,145 @@
+"""A new version from one that was held against changed databases: what holds, under the names of now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from agro_data.config import ConfigError
+from agro_data.fingerprint import code_version, database_identity, stable_hash
+from agro_data.migration.drift import Drift, Drifted
+from agro_data.migration.migrate import Fate
+from agro_data.profiling.cache import cached_profile, encode, without_rows
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.publish.read import Version, open_version
+from agro_data.publish.version import MUTANTS, Instances, write_version
+from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, rows
+from agro_data.stages.certified import mutant_row
+
+SCHEME = 1
+STAGE = "migration"  # of the rows that are broken, in `rejected/`
+
+
+def open_migrated(drift: Drift, out: Path, databases: Path | str, instances: Path, cache: Path) -> Version:
+    """Write what is kept or repaired as the next version of its corpus under `out`; its parent is the old one.
+
+    `databases` and `instances` are those that `verify_version` was given. Rows that are broken stand in `rejected/`
+    with the reason. The same drift gives the version that is there. Raises `ConfigError` when nothing is left.
+    """
+    version = drift.version
+    held = [fate for fate in drift.fates if fate.new is not None]
+    if not held:
+        raise ConfigError(f"{version.corpus} {version.name}: every example is broken, so no version is opened")
+    profiles = {
+        one.database.db_id: cached_profile(one.database, cache / "profiles")
+        for one in drift.databases
+        if one.database is not None
+    }
+    return open_version(
+        write_version(
+            out,
+            version.corpus,
+            fingerprint=_fingerprint(drift),
+            examples=rows([fate.new for fate in held if fate.new is not None], EXAMPLE),
+            rejected=rows([_refused(fate) for fate in drift.fates if fate.new is None], REJECTED),
+            manifest=_manifest(drift, str(databases), profiles),
+            instances=_instances(drift, instances),
+            profiles={db_id: encode(without_rows(profile)) for db_id, profile in profiles.items()},
+        )
+    )
+
+
+def _fingerprint(drift: Drift) -> str:
+    now = [database_identity(one.database) for one in drift.databases if one.database is not None]
+    parent = drift.version.fingerprint
+    return stable_hash({"migration": SCHEME, "parent": parent, "databases": now, "code": code_version()})
+
+
+def _refused(fate: Fate) -> dict[str, Any]:
+    row = fate.row
+    return {
+        "candidate_id": row["example_id"],
+        "db_id": row["db_id"],
+        "stage": STAGE,
+        "reason": fate.reason,
+        "detail": fate.says,
+        "sql": row["sql"],
+        "question": row["question"],
+        "shape": "",
+    }
+
+
+def _manifest(drift: Drift, databases: str, profiles: dict[str, DatabaseProfile]) -> dict[str, Any]:
+    old = drift.version.manifest
+    counts = drift.counts
+    kept = {key: old[key] for key in ("seeds", "split", "schema_serialiser", "selection") if key in old}
+    changes = {one.db_id: [change.says for change in one.changes] for one in drift.databases if one.changes}
+    return {
+        **kept,
+        "parent": drift.version.name,
+        "config": old["config"] | {"databases": databases},
+        "databases": [_fact(one, profiles, old) for one in drift.databases if one.database is not None],
+        "funnel": [
+            {"stage": f"version {drift.version.name}", "rows": len(drift.fates)},
+            {"stage": STAGE, "rows": counts["kept"] + counts["repaired"]},
+        ],
+        "migration": {
+            "from": drift.version.name,
+            "fingerprint": drift.version.fingerprint,
+            **counts,
+            "changes": changes,
+        },
+        "problems": list(drift.problems),
+    }
+
+
+def _fact(one: Drifted, profiles: dict[str, DatabaseProfile], old: dict[str, Any]) -> dict[str, Any]:
+    """What the manifest says of a database, as a build does."""
+    database = one.database
+    if database is None:
+        raise ValueError(f"{one.db_id} is gone")
+    before = next(fact for fact in old["databases"] if fact["db_id"] == one.db_id)
+    tables = [table for table in profiles[database.db_id].tables if table.rows]
+    return {
+        **before,
+        "db_id": database.db_id,
+        "dialect": database.dialect,
+        "relative_path": database.relative_path,
+        "content_hash": database.content_hash,
+        "shareable": bool(before.get("shareable")) and one.state == "unchanged",
+        "tables": len(tables),
+        "columns": sum(column.has_values for table in tables for column in table.columns),
+    }
+
+
+def _instances(drift: Drift, folder: Path) -> Instances:
+    """New certificates, and those of databases that did not change as the old version has them."""
+    old = drift.version
+    unchanged = {one.db_id for one in drift.databases if one.state == "unchanged"}
+    carried = [fate.row for fate in drift.fates if fate.new is not None and fate.row["db_id"] in unchanged]
+    same = [row["example_id"] for row in carried]
+    same += [reading["reading_id"] for row in carried for reading in row["readings"]]
+    index = old.instances().filter(pl.col("example_id").is_in(same)).collect()
+    mutants = old.all_mutants().filter(pl.col("example_id").is_in(same))
+    files = {str(name): old.path / "instances" / str(name) for name in index["file"].unique().sort()}
+    new = pl.DataFrame(list(_indexed(drift)), schema=INSTANCE_INDEX, orient="row")
+    files |= {str(name): folder / str(name) for name in new["file"].unique().sort()}
+    fates = [
+        {"example_id": fate.new["example_id"], **mutant_row(one)}
+        for fate in drift.fates
+        if fate.new is not None and fate.certificate is not None
+        for one in fate.certificate.mutants
+    ]
+    return Instances(
+        files, pl.concat([index.select(list(INSTANCE_INDEX)), new]), pl.concat([mutants, rows(fates, MUTANTS)])
+    )
+
+
+def _indexed(drift: Drift) -> Iterator[tuple[str, str, str, str]]:
+    for fate in drift.fates:
+        if fate.new is not None and fate.certificate is not None:
+            for file, digest in zip(fate.certificate.instances, fate.certificate.digests, strict=True):
+                yield fate.new["db_id"], fate.new["example_id"], file, digest

@@ -1,0 +1,112 @@
+"""Is a question still true after what it asks of has been renamed?
+
+A question in plain words stays true: "birth date" says what is meant whether the column is called `dob` or
+`born_on`. Two cases need another text: an identifier that stands in the question, and words that name something else
+now. Where that text does not follow, the question is no longer true, and it is said why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from agro_data.databases.opening import folded
+from agro_data.migration.evidence import Place
+from agro_data.migration.matching import Matching
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.words import number_forms
+
+_CODE = re.compile(r"_|\d|[a-z][A-Z]")  # what no English word has
+
+
+class NotTrue(ValueError):
+    """A question that says something else on the new schema; the message says why."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """A text for the new schema, and what was done to it in words ("" where it stands as it was)."""
+
+    text: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """A table or column of a query under its old and new name: identifiers, and what a person says for each.
+
+    `misleading`: the old words are those of something else now.
+    """
+
+    old: str
+    new: str
+    words: Mapping[str, str]  # old words -> new words, singular and plural
+    misleading: bool = False
+
+
+def renames(
+    tables: Iterable[str], columns: Iterable[Place], before: DatabaseProfile, after: DatabaseProfile, matching: Matching
+) -> list[Renamed]:
+    """What of these tables and columns of a query has another name now. Raises `KeyError` for one that is gone."""
+    found: list[Renamed] = []
+    used = sorted(columns)
+    for name in sorted(tables):
+        new = matching.tables[name].new
+        if new is not None and folded(new) != folded(name):
+            one, two = before.table(name), after.table(new)
+            others = [t for t in after.tables if t.name != new]
+            taken = any(folded(t.name) == folded(name) or t.singular == one.singular for t in others)
+            found.append(Renamed(name, new, {one.singular: two.singular, one.plural: two.plural}, taken))
+    for table, column in used:
+        place = matching.columns[table, column].new
+        if place is None or folded(place[1]) == folded(column):
+            continue
+        home = after.table(place[0])
+        was, now = before.table(table).column(column).phrase, home.column(place[1]).phrase
+        taken = any(c.name != place[1] and (folded(c.name) == folded(column) or c.phrase == was) for c in home.columns)
+        found.append(Renamed(column, place[1], {was: now, _plural(was): _plural(now)}, taken))
+    return found
+
+
+def said_again(text: str, renamed: Iterable[Renamed]) -> Said:
+    """A question or its evidence for the new schema. Raises `NotTrue` where the words would mislead."""
+    swaps: dict[str, str] = {}
+    for one in renamed:
+        if _CODE.search(one.old) or _quoted_in(one.old, text):
+            _add(swaps, one.old, one.new)
+        if one.misleading:
+            for old, new in one.words.items():
+                _add(swaps, old, new)
+    if not swaps:
+        return Said(text)
+    longest_first = sorted(swaps, key=lambda old: (-len(old), old))
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)", re.IGNORECASE)
+    lowered = {old.lower(): new for old, new in swaps.items()}
+    done: dict[str, str] = {}
+
+    def change(found: re.Match[str]) -> str:
+        old, new = found[0], lowered[found[0].lower()]
+        if not new:
+            raise NotTrue(f"it says {old!r}, which may mean more than one thing now")
+        done[old] = new
+        return new[:1].upper() + new[1:] if old[:1].isupper() and not _CODE.search(old) else new
+
+    again = pattern.sub(change, text)
+    if not done:
+        return Said(text)
+    return Said(again, "; ".join(f"{old!r} is {new!r} now" for old, new in done.items()))
+
+
+def _add(swaps: dict[str, str], old: str, new: str) -> None:
+    """Two things that share words cannot be told apart by them: marked by an empty text."""
+    swaps[old] = new if swaps.get(old, new) == new else ""
+
+
+def _quoted_in(name: str, text: str) -> bool:
+    return any(f"{mark}{name}{mark}" in text for mark in ('"', "`", "'"))
+
+
+def _plural(phrase: str) -> str:
+    head, _, last = phrase.rpartition(" ")
+    return f"{head} {number_forms(last)[1]}".strip() if last else phrase

@@ -1,0 +1,81 @@
+"""Scripted migrations: every example gets the class that a person gives it, and a repair is the query a person writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from migration.migrations import MIGRATIONS, Migration
+from migration.shop import ASKED, make_shop, rows
+
+from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Database, Dialect, Limits
+from agro_data.migration.evidence import Side, of_database, of_profile
+from agro_data.migration.migrate import Certification, Fate, Migrated, migrate
+from agro_data.profiling.cache import without_rows
+from agro_data.profiling.profiler import profile_database
+
+SQLITE: Dialect = "sqlite"
+DUCKDB: Dialect = "duckdb"
+
+
+@dataclass(frozen=True)
+class Before:
+    side: Side
+    rows: dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox(workers=1, limits=Limits(seconds=10)) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module", params=[SQLITE, DUCKDB])
+def before(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Before:
+    database = make_shop(tmp_path_factory.mktemp("before"), request.param)
+    # What a version remembers: less than the database itself, which is gone when a migration is noticed.
+    return Before(of_profile(without_rows(profile_database(database))), rows(database, sandbox))
+
+
+def followed(before: Before, database: Database, sandbox: Sandbox, instances: Path | None = None) -> Migrated:
+    after = of_database(database, profile_database(database))
+    own = Certification(sandbox, instances)
+    return migrate(list(before.rows.values()), before.side, after, database, sandbox, None, own)
+
+
+def by_name(before: Before, found: Migrated) -> dict[str, Fate]:
+    return dict(zip(before.rows, found.fates, strict=True))
+
+
+def test_there_are_fifty() -> None:
+    assert len({migration.name for migration in MIGRATIONS}) == len(MIGRATIONS) >= 50
+
+
+@pytest.mark.parametrize("migration", MIGRATIONS, ids=lambda migration: cast(Migration, migration).name)
+def test_every_example_gets_its_class(before: Before, migration: Migration, sandbox: Sandbox, tmp_path: Path) -> None:
+    dialect = before.side.profile.dialect
+    database = make_shop(tmp_path, dialect, migration.changes)
+    fates = by_name(before, followed(before, database, sandbox))
+    truth = {name: "broken" if name in migration.broken else "repaired" for name in ASKED}
+    truth |= {name: "kept" for name in ASKED if name not in {*migration.broken, *migration.repaired}}
+    assert {name: fate.outcome for name, fate in fates.items()} == truth, {
+        name: (fate.outcome, fate.reason, fate.says, fate.new and fate.new["sql"])
+        for name, fate in fates.items()
+        if fate.outcome != truth[name]
+    }
+    assert {name: fates[name].reason for name in migration.broken} == dict(migration.broken)
+    assert all(fates[name].says for name in (*migration.broken, *migration.repaired))
+    for name, fate in fates.items():
+        if fate.new is None:
+            continue
+        right = migration.repaired.get(name, ASKED[name][1])
+        given, wanted = sandbox.run(database, [fate.new["sql"], right])
+        assert wanted.ok, (name, wanted.error)
+        assert given.digest == wanted.digest, (name, fate.new["sql"], right)
+        assert fate.new["result_digest"] == wanted.digest
+        if name not in migration.repaired:
+            assert fate.new["sql"] == ASKED[name][1]
