@@ -2,8 +2,8 @@
 
     <think>…</think><sql>…</sql>  →  <observation>…</observation>  →  …  →  <think>…</think><solution>…</solution>
 
-The tags are those of SkyRL-SQL. A turn is one thought and one action, and ends at `</sql>` or `</solution>`. The parser
-is total: any string gives a `Turn`, or a `Malformed` with one of the classes in `MALFORMATIONS`. Whatever comes from a
+The tags are those of SkyRL-SQL, and `<clarify>`, which ends a transcript where no query would answer. A turn is one
+thought and one action, and ends at the tag that closes that. The parser is total: any string gives a `Turn`, or a `Malformed` with one of the classes in `MALFORMATIONS`. Whatever comes from a
 database or a person passes `inert`, so that no cell, name or question can stand for a tag.
 """
 
@@ -16,13 +16,13 @@ from typing import Literal
 
 from agro_data.databases.types import Cell, Dialect, Result
 
-Action = Literal["sql", "solution"]
+Action = Literal["sql", "solution", "clarify"]
 
 VERSION = 2  # raise when prompts, turns or observations are written otherwise: a model reads what it was trained on
 
 MAX_TURNS = 6
 MAX_TURN = 8_000  # characters of one turn
-STOPS = ("</sql>", "</solution>")
+STOPS = ("</sql>", "</solution>", "</clarify>")
 
 MALFORMATIONS = (
     "too_long",  # more than MAX_TURN characters
@@ -42,16 +42,20 @@ MALFORMATIONS = (
     "empty_action",
 )
 
-_TAG = re.compile(r"<(?P<close>/?)(?P<name>think|sql|observation|solution)>")
+_TAG = re.compile(r"<(?P<close>/?)(?P<name>think|sql|observation|solution|clarify)>")
 _LOOKS_LIKE_TAG = re.compile(r"[<＜﹤](?=[/|!?\w])")  # also special tokens of chat templates: <|im_end|>, </s>
-_OPENED = re.compile(r"<(sql|solution)>(?!.*</\1>)", re.DOTALL)
+_OPENED = re.compile(r"<(sql|solution|clarify)>(?!.*</\1>)", re.DOTALL)
 ENGINES = {"sqlite": "SQLite", "duckdb": "DuckDB"}
+_ACTIONS: dict[str, Action] = {"sql": "sql", "solution": "solution", "clarify": "clarify"}
 _QUESTION = "\n\nQuestion: "  # after the schema
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One thought and one action. `text` is the SQL of the action. Both are stripped, not empty, and hold no tag."""
+    """One thought and one action. `text` is what the action says: SQL, or words to whoever asked.
+
+    Both are stripped, not empty, and hold no tag.
+    """
 
     thought: str
     action: Action
@@ -117,13 +121,13 @@ def parse_turn(text: str) -> Turn | Malformed:
     if wrong is not None:
         return wrong
     thought = text[tags[0].end() : tags[1].start()].strip()
-    action: Action = "sql" if tags[2]["name"] == "sql" else "solution"
-    sql = text[tags[2].end() : tags[3].start()].strip()
+    action = _ACTIONS[tags[2]["name"]]
+    said = text[tags[2].end() : tags[3].start()].strip()
     if not thought:
         return Malformed("empty_thought", "<think> holds nothing")
-    if not sql:
+    if not said:
         return Malformed("empty_action", f"<{action}> holds nothing")
-    return Turn(thought, action, sql)
+    return Turn(thought, action, said)
 
 
 def _opening(text: str, tags: Sequence[re.Match[str]]) -> Malformed | None:
@@ -145,9 +149,9 @@ def _thinking(text: str, tags: Sequence[re.Match[str]]) -> Malformed | None:
         closed = any(tag[0] == "</think>" for tag in tags)
         return Malformed("nested" if closed else "unclosed", f"<think> is not closed before {tags[1][0]}")
     if len(tags) == 2:
-        return Malformed("no_action", "the thought is not followed by <sql> or <solution>")
+        return Malformed("no_action", "the thought is not followed by <sql>, <solution> or <clarify>")
     if tags[2]["close"] or tags[2]["name"] == "think":
-        return Malformed("wrong_order", f"{tags[2][0]} where <sql> or <solution> is expected")
+        return Malformed("wrong_order", f"{tags[2][0]} where an action is expected: <sql>, <solution> or <clarify>")
     if text[tags[1].end() : tags[2].start()].strip():
         return Malformed("text_outside", "there is text between the thought and the action")
     return None
@@ -245,14 +249,24 @@ def wrap_observation(body: str) -> str:
 
 
 def render_prompt(
-    schema: str, question: str, dialect: Dialect, *, evidence: str | None = None, max_turns: int = MAX_TURNS
+    schema: str,
+    question: str,
+    dialect: Dialect,
+    *,
+    evidence: str | None = None,
+    max_turns: int = MAX_TURNS,
+    clarify: bool = False,
 ) -> str:
-    """What the agent is given first. `schema` is text of `profiling.serialise`; nothing in it can stand for a tag."""
+    """What the agent is given first. `schema` is text of `profiling.serialise`; nothing in it can stand for a tag.
+
+    `clarify`: it is told that it may ask back, which is for agents that were trained with such questions.
+    """
+    back = ", or <clarify>what is missing, or which of several is meant</clarify>" if clarify else ""
     hint = f"\nEvidence: {inert(evidence)}" if evidence else ""
     return (
         f"Answer the question with one {ENGINES[dialect]} query. A turn is <think>why</think> and either "
         "<sql>a look at the data</sql>, which an <observation> answers, or, as the end, "
-        f"<solution>the query</solution>. At most {max_turns} turns.\n\n"
+        f"<solution>the query</solution>{back}. At most {max_turns} turns.\n\n"
         f"{inert(schema).rstrip()}{_QUESTION}{inert(question)}{hint}\n"
     )
 
@@ -284,8 +298,8 @@ def parse_transcript(text: str) -> tuple[Step, ...] | Malformed:
     while rest.strip():
         if len(steps) == MAX_TURNS:
             return Malformed("too_long", f"more than {MAX_TURNS} turns")
-        if steps and (steps[-1].observation is None or steps[-1].turn.action == "solution"):
-            return Malformed("wrong_order", "a turn follows a query without an answer, or a solution")
+        if steps and (steps[-1].observation is None or steps[-1].turn.action != "sql"):
+            return Malformed("wrong_order", "a turn follows a query without an answer, or the end")
         before, opened, after = rest.partition("<observation>")
         turn = parse_turn(before)
         if isinstance(turn, Malformed):

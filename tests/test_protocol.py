@@ -27,10 +27,10 @@ from agro_data.protocol import (
     wrap_observation,
 )
 
-TAGS = [f"<{slash}{name}>" for name in ("think", "sql", "observation", "solution") for slash in ("", "/")]
+TAGS = [f"<{slash}{name}>" for name in ("think", "sql", "observation", "solution", "clarify") for slash in ("", "/")]
 TAGGED = st.lists(st.one_of(st.sampled_from([*TAGS, "<", ">", "</", " ", "\n"]), st.text(max_size=8)), max_size=14)
 INNER = st.text(min_size=1, max_size=80).map(str.strip).filter(lambda text: text and not any(t in text for t in TAGS))
-TURNS = st.builds(Turn, INNER, st.sampled_from(["sql", "solution"]), INNER)
+TURNS = st.builds(Turn, INNER, st.sampled_from(["sql", "solution", "clarify"]), INNER)
 CELLS: st.SearchStrategy[Cell] = st.one_of(
     st.none(), st.integers(), st.floats(), st.binary(max_size=90), st.text(max_size=400), TAGGED.map("".join)
 )
@@ -66,6 +66,10 @@ def test_any_text_gives_a_turn_or_a_named_class(text: str) -> None:
         ("<think>a<sql>b</sql></think><sql>c</sql>", "nested"),
         ("<think>a</think><sql>SELECT <think>1</think></sql>", "tag_inside"),
         ("<think>a</think><sql>b</sql><sql>c</sql>", "two_actions"),
+        ("<think>a</think><solution>b</solution><clarify>c</clarify>", "two_actions"),
+        ("<clarify>which?</clarify>", "no_thought"),
+        ("<think>a</think><clarify> </clarify>", "empty_action"),
+        ("<think>a</think><clarify>which?", "unclosed"),
         ("<think>a</think><sql>b</sql><think>c</think><solution>d</solution>", "two_actions"),
         ("<think>a</think><sql>b</sql><think>c</think>", "wrong_order"),
         ("<think>a</think></sql>", "wrong_order"),
@@ -104,8 +108,10 @@ def test_a_transcript_survives_being_written_and_read(asked: list[tuple[str, str
 
 def test_a_transcript_must_be_in_order() -> None:
     ask, seen = render_turn(Turn("a", "sql", "b")), wrap_observation("1")
-    answer = render_turn(Turn("a", "solution", "b"))
+    answer, back = (render_turn(Turn("a", "solution", "b")), render_turn(Turn("a", "clarify", "which b?")))
     kinds = {
+        back + seen + ask: "wrong_order",
+        ask + seen + back + answer: "two_actions",
         ask + ask: "two_actions",
         answer + seen + ask: "wrong_order",
         ask + "<observation>": "unclosed",
@@ -165,6 +171,13 @@ def test_a_prompt_holds_only_its_own_tags(schema: str, question: str, evidence: 
     plain = render_prompt("", "", "sqlite", evidence="")
     text = render_prompt(schema, question, "sqlite", evidence=evidence)
     assert [text.count(tag) for tag in TAGS] == [plain.count(tag) for tag in TAGS]
+
+
+def test_only_who_may_ask_back_is_told_of_it() -> None:
+    plain, told = (render_prompt("t(a)", "Which a?", "sqlite", clarify=may) for may in (False, True))
+    assert "<clarify>" not in plain
+    assert "<clarify>" in told
+    assert parse_turn("<think>a</think><clarify>which?</clarify>") == Turn("a", "clarify", "which?")
 
 
 def test_questions_shown_the_same_schema_begin_alike() -> None:
