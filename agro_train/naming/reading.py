@@ -136,6 +136,8 @@ class Reading:
             pass
         else:
             return False
+        if want == "start" and not self.scopes.may_deepen:
+            return False
         level = Level("query" if want == "start" else kind, want, sees=sees)  # type: ignore[arg-type]
         level.last = "(" if before != "after" else sign
         self.scopes.levels.append(level)
@@ -302,7 +304,8 @@ class Reading:
             if top.last in ("not", "is"):
                 more |= NEGATED
             if top.last == "(" and top.kind == "bracket":
-                more |= OPENING | {"where", "order", "both", "leading", "trailing"}
+                more |= {"where", "order", "both", "leading", "trailing"}
+                more |= OPENING if self.scopes.may_deepen else frozenset()
             return BEFORE | more | ({"from"} if top.last == "distinct" else frozenset())
         if top.want not in ("after", "sourced", "aliased"):
             return frozenset()

@@ -15,6 +15,10 @@ from agro_data.databases.types import Dialect
 from agro_data.sql.scope import Schema
 from agro_train.naming.words import ALIAS, COMPUTED, FUNCTIONS, JOINING, SPECIAL
 
+# A model that goes round writes one query into another, or joins without end: more than any query of Spider has (3, 5).
+DEEPEST = 4  # queries within queries
+SOURCES = 8  # of one query
+
 Columns = frozenset[str] | None  # lower case; None: not known, anything may be one
 Kind = Literal["query", "bracket", "window", "names"]
 # What is expected next: the beginning of a query; an operand, or what follows one; what FROM names, its alias, what
@@ -94,6 +98,11 @@ class Scopes:
         top = self.top
         return top.want == "after" and top.clause == "select" and top.alias_may_follow and not top.cases
 
+    @property
+    def may_deepen(self) -> bool:
+        """Whether one more query may stand in those around."""
+        return sum(level.kind == "query" for level in self.levels) < DEEPEST
+
     def _query(self, place: int) -> int:
         """The place of the query that a level belongs to."""
         while self.levels[place].kind != "query":
@@ -172,6 +181,8 @@ class Scopes:
         top = self.top
         if top.source is None:
             return True
+        if len(top.sources) >= SOURCES:
+            return False
         (name, columns), top.source = top.source, None
         top.sources = (*top.sources, (name, columns))
         return not self.conflicts(name, columns)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from agro_data.protocol import STOPS
 from agro_train.naming.writing import Restriction
-from agro_train.sampling.beams import search
 from agro_train.sampling.held import Held
 from agro_train.sampling.rows import Rows
 from agro_train.sampling.types import Sampled
@@ -40,7 +39,7 @@ class ModuleSampler:
     def __call__(
         self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int]
     ) -> list[Sampled]:
-        return self._sample(None, prefixes, temperature, max_tokens, seeds, 1)
+        return self._sample(None, prefixes, temperature, max_tokens, seeds)
 
     def within(
         self,
@@ -50,9 +49,8 @@ class ModuleSampler:
         temperature: float,
         max_tokens: int,
         seeds: Sequence[int],
-        beams: int = 1,
     ) -> list[Sampled]:
-        return self._sample(restrictions, prefixes, temperature, max_tokens, seeds, beams)
+        return self._sample(restrictions, prefixes, temperature, max_tokens, seeds)
 
     def _sample(
         self,
@@ -61,27 +59,22 @@ class ModuleSampler:
         temperature: float,
         max_tokens: int,
         seeds: Sequence[int],
-        beams: int,
     ) -> list[Sampled]:
         import torch  # noqa: PLC0415
 
-        found: dict[int, Sampled] = {}
         order = sorted(range(len(prefixes)), key=lambda place: (len(prefixes[place]), tuple(prefixes[place])))
-        batch = max(1, self.batch // beams)
+        found: dict[int, Sampled] = {}
         training = self.module.training
         self.module.eval()  # dropout off
         try:
             with torch.inference_mode():
-                for start in range(0, len(order), batch):
-                    places = order[start : start + batch]
+                for start in range(0, len(order), self.batch):
+                    places = order[start : start + self.batch]
                     rows = Rows.begin(self.module, [prefixes[p] for p in places], self.tokenizer.pad_token_id)
                     self.read += rows.read
+                    chances = [torch.Generator().manual_seed(seeds[p] % 2**63) for p in places]
                     held = None if restrictions is None else [restrictions[p] for p in places]
-                    if held is not None and temperature < _GREEDY:
-                        turns = search(rows, held, self.held, beams, max_tokens, self._over)
-                    else:
-                        chances = [torch.Generator().manual_seed(seeds[p] % 2**63) for p in places]
-                        turns = self._write(rows, temperature, max_tokens, chances, held)
+                    turns = self._write(rows, temperature, max_tokens, chances, held)
                     self.written += sum(len(turn.ids) for turn in turns)
                     found |= dict(zip(places, turns, strict=True))
         finally:
@@ -127,15 +120,19 @@ class ModuleSampler:
         drawn: list[int],
         scores: list[float],
     ) -> None:
-        """Draw again, among what is allowed, where a restriction holds; what was drawn stays where nothing is."""
+        """Take another token, one that is allowed, where a restriction holds; what was drawn stays where nothing is."""
         import torch  # noqa: PLC0415
 
+        greedy = temperature < _GREEDY
         for place, turn in enumerate(active):
             restriction = restrictions[turn]
-            if restriction.active:
-                logprobs = torch.log_softmax(logits[place].float() / temperature, dim=-1)
-                found = self.held.draw(restriction, logprobs, chances[turn])
-                self.held.dead_ends += found is None
+            if restriction.active and not (greedy and self.held.allows(restriction, drawn[place])):
+                logprobs = torch.log_softmax(logits[place].float() / (1.0 if greedy else temperature), dim=-1)
+                found = (
+                    self.held.likeliest(restriction, logprobs)
+                    if greedy
+                    else self.held.draw(restriction, logprobs, chances[turn])
+                )
                 drawn[place], scores[place] = found or (drawn[place], scores[place])
             restriction.go_on(self.tokenizer.decode([*turns[turn].ids, drawn[place]]))
 

@@ -49,8 +49,7 @@ class Sampler(Protocol):
 class RestrictedSampler(Sampler, Protocol):
     """A sampler that can also keep each turn to what a restriction of its own allows.
 
-    `beams`: at temperature 0, how many beginnings of a turn are kept under way, by their probability. Log-probabilities
-    are not those of what was drawn from, so that nothing can be learnt from them.
+    Log-probabilities are then of the restricted distribution, not of the policy: nothing to learn from.
     """
 
     def within(
@@ -61,5 +60,4 @@ class RestrictedSampler(Sampler, Protocol):
         temperature: float,
         max_tokens: int,
         seeds: Sequence[int],
-        beams: int = 1,
     ) -> list[Sampled]: ...
