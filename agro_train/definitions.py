@@ -6,6 +6,7 @@ import dagster as dg
 
 from agro_data import definitions as factory
 from agro_train.defs.assets import ASSETS
+from agro_train.defs.automation import SCHEDULES, SENSORS
 from agro_train.defs.checks import CHECKS
 from agro_train.defs.child import TERMINATION
 from agro_train.defs.jobs import JOBS
@@ -17,6 +18,8 @@ defs: dg.Definitions = dg.Definitions.merge(
         assets=ASSETS,
         asset_checks=CHECKS,
         jobs=JOBS,
+        schedules=SCHEDULES,
+        sensors=SENSORS,
         resources={
             "training": Training(),
             "pipes": dg.PipesSubprocessClient(termination_timeout_seconds=TERMINATION),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 import click
 import polars as pl
-from dagster import AssetKey, AssetsDefinition, ConfigurableResource
+from dagster import AssetKey, AssetsDefinition, ConfigurableResource, JobDefinition, OpDefinition
 
 from agro_data.config import BuildConfig, RunConfig
 from agro_data.pairs.finding import KINDS
@@ -113,7 +113,15 @@ def dagster() -> str:
         if not job.name.startswith("__")  # what Dagster adds itself
     ]
     assets = [
-        (_names([node.key]), node.group_name, _names(sorted(node.parent_keys)), _first(node.description))
+        (
+            *(
+                _names([node.key]),
+                node.group_name,
+                _names(sorted(node.parent_keys)),
+                ", ".join(sorted(node.pools or ())),
+            ),
+            _first(node.description),
+        )
         for node in nodes
     ]
     checks = [
@@ -129,7 +137,7 @@ def dagster() -> str:
     parts = [
         _page("Dagster", "What the code location `agro_train.definitions` holds."),
         "\n## Jobs\n\n" + _table(("job", "what it does", "assets, in order"), jobs),
-        "\n## Assets\n\n" + _table(("asset", "group", "after", "what"), assets),
+        "\n## Assets\n\n" + _table(("asset", "group", "after", "pool", "what"), assets),
         "\n## Checks\n\n" + _table(("check", "of", "when it fails", "holds when"), checks),
     ]
     for heading, held in (("Sensors", defs.sensors or ()), ("Schedules", defs.schedules or ())):
@@ -137,6 +145,13 @@ def dagster() -> str:
         parts += [f"\n## {heading}\n\n" + _table(("name", "what it does", "at first"), timed)] if timed else []
     ops = {
         f"ops: {one.op.name}": one.op.config_schema for one in defs.assets or () if isinstance(one, AssetsDefinition)
+    }
+    ops |= {
+        f"ops: {node.name}": node.config_schema
+        for job in defs.jobs or ()
+        if isinstance(job, JobDefinition)
+        for node in job.all_node_defs
+        if isinstance(node, OpDefinition)
     }
     resources = {
         f"resources: {name}": one.to_config_schema()

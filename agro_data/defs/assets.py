@@ -4,6 +4,7 @@ What flows between assets is the path of the work folder. Stages store their own
 started again does only what is missing. (No postponed annotations here: Dagster reads the config's type from them.)
 """
 
+from datetime import timedelta
 from pathlib import Path
 
 import dagster as dg
@@ -12,6 +13,7 @@ from pydantic import Field
 from agro_data.config import DEFAULT_MODEL, BuildConfig, ConfigError, RunConfig
 from agro_data.defs import metadata
 from agro_data.defs.place import Place
+from agro_data.defs.pools import DATABASE, NETWORK
 from agro_data.pipeline import open_work, prepare, run_stage, write_corpus
 from agro_data.populate.samples import build_samples
 from agro_data.progress import Lines
@@ -24,6 +26,8 @@ from agro_data.work import write_text
 
 GROUP = "corpus"
 OWNER = "team:agro"
+# Databases live: a corpus or an evaluation older than a month may speak of a schema that is gone.
+FRESH = dg.FreshnessPolicy.time_window(warn_window=timedelta(days=30), fail_window=timedelta(days=90))
 
 
 class CorpusConfig(dg.Config):
@@ -71,7 +75,7 @@ def databases(context: dg.AssetExecutionContext, config: CorpusConfig, place: Pl
     return dg.MaterializeResult(value=str(prepared.work.root), metadata=metadata.of_databases(prepared))
 
 
-@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"polars"})
+@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"polars"}, pool=DATABASE)
 def profiles(context: dg.AssetExecutionContext, databases: str, place: Place) -> Result:
     """Tables, keys, column roles, value statistics and natural names of each database."""
     return _stage(context, "profiles", databases, place)
@@ -83,7 +87,7 @@ def candidates(context: dg.AssetExecutionContext, profiles: str, place: Place) -
     return _stage(context, "candidates", profiles, place)
 
 
-@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"sqlite", "duckdb"})
+@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"sqlite", "duckdb"}, pool=DATABASE)
 def verified(context: dg.AssetExecutionContext, candidates: str, place: Place) -> Result:
     """Candidates that passed the gate, ran in the sandbox, do not depend on chance and say something."""
     return _stage(context, "verified", candidates, place)
@@ -101,7 +105,7 @@ def distinct(context: dg.AssetExecutionContext, questions: str, place: Place) ->
     return _stage(context, "distinct", questions, place)
 
 
-@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"sqlglot", "sqlite", "duckdb"})
+@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"sqlglot", "sqlite", "duckdb"}, pool=DATABASE)
 def certified(context: dg.AssetExecutionContext, distinct: str, place: Place) -> Result:
     """Pairs whose SQL is told from its mutants on augmented instances of its database; each of the others says why."""
     return _stage(context, "certified", distinct, place)
@@ -124,6 +128,7 @@ def selection(context: dg.AssetExecutionContext, embeddings: str, place: Place) 
     owners=[OWNER],
     kinds={"parquet"},
     metadata={"dagster/column_schema": metadata.column_schema()},
+    freshness_policy=FRESH,
 )
 def corpus(context: dg.AssetExecutionContext, selection: str, place: Place) -> Result:
     """The corpus version: Parquet, manifest, dataset card, and everything that was rejected with its reason."""
@@ -158,7 +163,7 @@ class PublicationConfig(dg.Config):
     dry_run: bool = Field(False, description="Check, make and show all; send nothing.")
 
 
-@dg.asset(group_name="publishing", owners=[OWNER], kinds={"huggingface"})
+@dg.asset(group_name="publishing", owners=[OWNER], kinds={"huggingface"}, pool=NETWORK)
 def published_corpus(context: dg.AssetExecutionContext, config: PublicationConfig, corpus: str) -> dg.MaterializeResult:  # type: ignore[type-arg]
     """The version on the Hugging Face Hub: one commit and a tag. The token is read from HF_TOKEN."""
     declared = Declaration(

@@ -1,10 +1,16 @@
-"""`build_corpus`: all stages in one process, each of which starts its own workers."""
-
-from __future__ import annotations
+"""The jobs of the factory, each in one process, and when they run by themselves: schedules are off until started."""
 
 import dagster as dg
+from pydantic import Field
 
-from agro_data.defs.assets import ASSETS, published_corpus
+from agro_data.defs import metadata
+from agro_data.defs.assets import ASSETS, corpus, published_corpus
+from agro_data.defs.place import Place
+from agro_data.defs.pools import DATABASE
+from agro_data.publish.read import NoVersion, list_versions
+from agro_data.publish.retention import fates, prune
+
+LOG = {"loggers": {"console": {"config": {"log_level": "INFO"}}}}
 
 build_corpus = dg.define_asset_job(
     "build_corpus",
@@ -12,7 +18,7 @@ build_corpus = dg.define_asset_job(
     description="Databases in, a verified, diverse, versioned corpus out.",
     # Stages are sequential and start worker processes themselves: a process per step would only cost time.
     executor_def=dg.in_process_executor,
-    config={"loggers": {"console": {"config": {"log_level": "INFO"}}}},
+    config=LOG,
 )
 
 publish_corpus = dg.define_asset_job(
@@ -20,7 +26,66 @@ publish_corpus = dg.define_asset_job(
     selection=dg.AssetSelection.assets(published_corpus),
     description="The newest corpus version on the Hugging Face Hub; builds nothing.",
     executor_def=dg.in_process_executor,
-    config={"loggers": {"console": {"config": {"log_level": "INFO"}}}},
+    config=LOG,
 )
 
-JOBS = [build_corpus, publish_corpus]
+verify_corpus = dg.define_asset_job(
+    "verify_corpus",
+    selection=dg.AssetSelection.checks_for_assets(corpus),
+    description="The checks of the corpus version last built, again: its files and stored answers are as they were.",
+    executor_def=dg.in_process_executor,
+    config=LOG,
+)
+
+
+class RetentionConfig(dg.Config):
+    """How much is kept of each corpus. Never deleted: the latest, published ones, and those others were made from."""
+
+    keep: int = Field(3, ge=1, description="Newest versions of a corpus that stay in any case.")
+    name: str = Field("", description="Only this corpus. Empty: every one, trajectories too.")
+    dry_run: bool = Field(False, description="Say what would go; delete nothing.")
+
+
+@dg.op(pool=DATABASE, out=dg.Out(dg.Nothing))
+def delete_old_versions(context: dg.OpExecutionContext, config: RetentionConfig, place: Place) -> None:
+    """Old versions go, each whole, as with `agro versions prune`."""
+    decide = fates if config.dry_run else prune
+    names = (
+        [config.name]
+        if config.name
+        else sorted(path.name for path in place.out.iterdir() if list_versions(place.out, path.name))
+    )
+    try:
+        decided = [(name, fate) for name in names for fate in decide(place.out, name, config.keep)]
+    except NoVersion as error:
+        raise dg.Failure(description=str(error), allow_retries=False) from error
+    gone = [fate for _, fate in decided if not fate.keeps]
+    freed = sum(fate.size for fate in gone) / 1e6
+    verb = "would free" if config.dry_run else "freed"
+    context.log.info(f"{len(gone)} of {len(decided)} versions; {verb} {freed:,.1f} MB")
+    context.add_output_metadata({"versions": metadata.of_fates(decided), "megabytes freed": round(freed, 1)})
+
+
+@dg.job(executor_def=dg.in_process_executor, config=LOG)
+def prune_versions() -> None:
+    """Deletes old corpus versions; never the latest, a published one, or one that trajectories were made from."""
+    delete_old_versions()
+
+
+JOBS = [build_corpus, publish_corpus, verify_corpus]  # of assets and their checks
+OP_JOBS = [prune_versions]
+
+SCHEDULES = [
+    dg.ScheduleDefinition(
+        name="nightly_verification",
+        job=verify_corpus,
+        cron_schedule="0 3 * * *",
+        description="Every night: are the files of the corpus version, and the answers stored in it, as they were?",
+    ),
+    dg.ScheduleDefinition(
+        name="weekly_pruning",
+        job=prune_versions,
+        cron_schedule="0 4 * * 0",
+        description="Every Sunday: old corpus versions go, down to the newest three and all that must stay.",
+    ),
+]

@@ -21,6 +21,7 @@ from agro_data.publish.card import COLUMNS
 from agro_data.publish.layout import flatten, sample_indices
 from agro_data.publish.publishing import Publication
 from agro_data.publish.read import Version
+from agro_data.publish.retention import Fate
 from agro_data.publish.summary import funnel_stages
 from agro_data.records import EXAMPLE
 from agro_data.stages import vectors
@@ -130,6 +131,21 @@ def of_publication(made: Publication) -> dict[str, Any]:
         "checks": table([{"check": one["name"], "found": one["says"]} for one in made.manifest["checks"]]),
         "card": dg.MetadataValue.md(made.card.split("---", 2)[-1]),
     }
+
+
+def of_fates(decided: Sequence[tuple[str, Fate]]) -> dg.TableMetadataValue:
+    """Which versions of which corpora stay, and why."""
+    return table(
+        [
+            {
+                "corpus": name,
+                "version": fate.path.name,
+                "megabytes": round(fate.size / 1e6, 1),
+                "stays because": fate.keeps or "goes",
+            }
+            for name, fate in decided
+        ]
+    )
 
 
 def diversity_map(context: Context) -> bytes:

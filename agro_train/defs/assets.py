@@ -9,7 +9,9 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
+from agro_data.defs.assets import FRESH
 from agro_data.defs.place import Place
+from agro_data.defs.pools import GPU
 from agro_data.fingerprint import stable_hash
 from agro_data.publish.read import DERIVED, Version, open_version
 from agro_data.work import write_json
@@ -28,7 +30,11 @@ from agro_train.tasks import COMPACT, PROMPT_BUDGET
 
 GROUP = "training"
 OWNER = "team:agro"
-GPU = "gpu"  # a pool of one: trainings of several runs take turns
+# A new parent is followed once nothing of it is under way and its blocking checks have passed: what failed one is
+# neither learnt from, nor evaluated, nor promoted. In one run with its parent, the checks stop it there.
+AFTER_CHECKS = (dg.AutomationCondition.eager() & dg.AutomationCondition.all_deps_blocking_checks_passed()).with_label(
+    "a parent is new, and its checks passed"
+)
 FURTHER = "Any further setting of `python -m agro_train.{}`, by name."
 
 Result = dg.MaterializeResult[str]
@@ -98,7 +104,14 @@ class ModelEvaluationConfig(dg.Config):
     settings: dict[str, Any] = Field({}, description=FURTHER.format("evaluate"))
 
 
-@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"parquet", "sqlite"}, deps=[dg.AssetKey("corpus")], pool=GPU)
+@dg.asset(
+    group_name=GROUP,
+    owners=[OWNER],
+    kinds={"parquet", "sqlite"},
+    deps=[dg.AssetKey("corpus")],
+    pool=GPU,
+    automation_condition=AFTER_CHECKS,
+)
 def cold_start_trajectories(
     context: dg.AssetExecutionContext,
     config: TrajectoriesConfig,
@@ -116,7 +129,9 @@ def cold_start_trajectories(
     return dg.MaterializeResult(value=str(made.path), metadata=metadata.of_trajectories(made))
 
 
-@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"pytorch", "huggingface"}, pool=GPU)
+@dg.asset(
+    group_name=GROUP, owners=[OWNER], kinds={"pytorch", "huggingface"}, pool=GPU, automation_condition=AFTER_CHECKS
+)
 def cold_start_model(
     context: dg.AssetExecutionContext,
     config: ColdStartModelConfig,
@@ -133,7 +148,9 @@ def cold_start_model(
     return _train(context, pipes, "agro_train.cold_start", settings_from(ColdStartConfig, settings), place, training)
 
 
-@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"pytorch", "huggingface"}, pool=GPU)
+@dg.asset(
+    group_name=GROUP, owners=[OWNER], kinds={"pytorch", "huggingface"}, pool=GPU, automation_condition=AFTER_CHECKS
+)
 def grpo_model(
     context: dg.AssetExecutionContext,
     config: GrpoModelConfig,
@@ -151,7 +168,15 @@ def grpo_model(
     return _train(context, pipes, "agro_train.grpo", settings_from(GrpoConfig, settings), place, training)
 
 
-@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"pytorch", "sqlite"}, deps=[cold_start_model, grpo_model], pool=GPU)
+@dg.asset(
+    group_name=GROUP,
+    owners=[OWNER],
+    kinds={"pytorch", "sqlite"},
+    deps=[cold_start_model, grpo_model],
+    pool=GPU,
+    automation_condition=AFTER_CHECKS,
+    freshness_policy=FRESH,
+)
 def model_evaluation(
     context: dg.AssetExecutionContext,
     config: ModelEvaluationConfig,
@@ -191,7 +216,13 @@ def model_evaluation(
     return dg.MaterializeResult(value=folders[0], metadata=shown | found)
 
 
-@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"python"}, deps=[cold_start_model, grpo_model])
+@dg.asset(
+    group_name=GROUP,
+    owners=[OWNER],
+    kinds={"python"},
+    deps=[cold_start_model, grpo_model],
+    automation_condition=AFTER_CHECKS,
+)
 def promoted_model(
     context: dg.AssetExecutionContext, model_evaluation: str, place: Place, training: Training
 ) -> Result:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dagster as dg
 
+from agro_data.defs.jobs import LOG
 from agro_train.defs.assets import (
     ASSETS,
     cold_start_model,
     cold_start_trajectories,
     model_evaluation,
 )
-
-LOG = {"loggers": {"console": {"config": {"log_level": "INFO"}}}}
 
 train_cold_start = dg.define_asset_job(
     "train_cold_start",

@@ -25,19 +25,33 @@ SNAPSHOT = Path(__file__).with_name("definitions.txt")
 
 
 def described() -> str:
-    """The graph as text: each asset with what it needs, its kinds and checks; jobs with what they run."""
+    """The graph as text: each asset with what it needs, its kinds, pool, automation, checks; jobs with what they run;
+    sensors and schedules with what they start."""
     graph = defs.resolve_asset_graph()
     lines: list[str] = []
     for key in graph.toposorted_asset_keys:
         node = graph.get(key)
         needs = ", ".join(sorted(parent.to_user_string() for parent in node.parent_keys)) or "nothing"
-        lines.append(f"{node.group_name}/{key.to_user_string()} <- {needs} [{', '.join(sorted(node.kinds))}]")
+        turns = [f"pool {pool}" for pool in sorted(node.pools or ())]
+        label = node.automation_condition.get_label() if node.automation_condition else None
+        says = [*turns, *([f"when {label}"] if label else []), *(["freshness"] if node.freshness_policy else [])]
+        more = f" {'; '.join(says)}" if says else ""
+        lines.append(f"{node.group_name}/{key.to_user_string()} <- {needs} [{', '.join(sorted(node.kinds))}]{more}")
         for check in sorted(node.check_keys, key=lambda check: check.name):
             lines.append(f"  {check.name}: {'blocks' if graph.get(check).blocking else 'warns'}")
     for job in sorted(defs.resolve_all_job_defs(), key=lambda job: job.name):
         if not job.name.startswith("__"):
             keys = sorted(key.to_user_string() for key in job.asset_layer.executable_asset_keys)
-            lines.append(f"job {job.name} ({job.executor_def.name}): {', '.join(keys)}")
+            runs = keys or sorted(check.to_user_string() for check in job.asset_layer.asset_graph.asset_check_keys)
+            lines.append(f"job {job.name} ({job.executor_def.name}): {', '.join(runs or job.graph.node_dict)}")
+    repository = defs.get_repository_def()
+    for sensor in sorted(repository.sensor_defs, key=lambda sensor: sensor.name):
+        lines.append(
+            f"sensor {sensor.name} ({sensor.sensor_type.value.lower()}, {sensor.default_status.value.lower()})"
+        )
+    for schedule in sorted(repository.schedule_defs, key=lambda schedule: schedule.name):
+        status = schedule.default_status.value.lower()
+        lines.append(f"schedule {schedule.name} ({schedule.cron_schedule}, {status}): {schedule.job_name}")
     return "\n".join(lines) + "\n"
 
 

@@ -1,0 +1,47 @@
+"""What has become of databases since they were last looked at: first by the files' sizes and times, then by content."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from agro_data.databases.types import Catalog
+from agro_data.fingerprint import database_identity, stable_hash
+
+
+def glance(source: Path) -> str:
+    """A hash of the names, sizes and times of the files at `source`, hidden ones left out; opens none of them.
+
+    Raises `FileNotFoundError` when nothing is there.
+    """
+    if not source.is_dir():
+        facts = source.stat()
+        return stable_hash([source.name, facts.st_size, facts.st_mtime_ns])
+    seen: list[list[str | int]] = []
+    for folder, folders, files in os.walk(source):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(name for name in files if not name.startswith(".")):
+            path = Path(folder, name)
+            try:
+                facts = path.stat()
+            except FileNotFoundError:  # gone since it was listed, or a link to nothing
+                continue
+            seen.append([path.relative_to(source).as_posix(), facts.st_size, facts.st_mtime_ns])
+    return stable_hash(seen)
+
+
+def identities(catalog: Catalog, only: Sequence[str] = ()) -> dict[str, str]:
+    """The identity of each database, 16 hex digits by id: its content and the files that tell more of it."""
+    chosen = [database for database in catalog.databases if not only or database.db_id in only]
+    return {database.db_id: stable_hash(database_identity(database))[:16] for database in chosen}
+
+
+def difference(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, list[str]]:
+    """The ids that are `new`, `changed` and `gone`; without those of which there are none."""
+    found = {
+        "new": sorted(now.keys() - before.keys()),
+        "changed": sorted(db_id for db_id in now.keys() & before.keys() if now[db_id] != before[db_id]),
+        "gone": sorted(before.keys() - now.keys()),
+    }
+    return {kind: ids for kind, ids in found.items() if ids}

@@ -1,0 +1,135 @@
+"""What Dagster's daemon looks out for: databases that changed, runs that failed. Off until someone starts it."""
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.watching import difference, glance, identities
+from agro_data.defs.assets import CorpusConfig
+from agro_data.defs.jobs import LOG, build_corpus
+from agro_data.defs.notices import COMMAND, UI, WEBHOOK, Notice, configured, send
+from agro_data.defs.place import Place, project_root
+from agro_data.fingerprint import stable_hash
+from agro_data.publish.read import NoVersion, Version, latest, list_corpora
+
+LOOK_EVERY = 60  # seconds
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is known of the databases of one corpus: the glance at the last tick, the one that content was read at, and
+    their identities then.
+    """
+
+    glance: str = ""
+    read_at: str = ""
+    databases: dict[str, str] = field(default_factory=dict)
+
+
+@dg.sensor(
+    job=build_corpus,
+    minimum_interval_seconds=LOOK_EVERY,
+    description="Builds a corpus anew when a database that its latest version was made from changed, came or went; the "
+    "shards of the other databases are taken over.",
+)
+def changed_databases(context: dg.SensorEvaluationContext, place: Place) -> dg.SensorResult:
+    """Files are looked at by size and time, and read once they have kept still for a tick. What is built is what the
+    version's manifest says, which takes over the shards of databases that did not change (`stages.reuse`).
+    """
+    seen = {name: Seen(**facts) for name, facts in json.loads(context.cursor or "{}").items()}
+    requests: list[dg.RunRequest] = []
+    said: list[str] = []
+    after: dict[str, Seen] = {}
+    for name in list_corpora(place.out):
+        before = seen.get(name, Seen())
+        try:
+            version = Version(latest(place.out, name))
+            after[name], changes = look(version, before)
+            said.append(f"{name}: {_in_words(changes) if changes else 'nothing new'}")
+            if changes:
+                requests.append(_rebuild(version, after[name], changes))
+        except (NoVersion, OSError) as error:  # another corpus is looked at all the same
+            after[name] = before
+            said.append(f"{name}: {error}")
+    cursor = json.dumps({name: asdict(facts) for name, facts in after.items()}, sort_keys=True)
+    skipped = None if requests else "; ".join(said) or f"no corpus below {place.out}: build one first"
+    return dg.SensorResult(run_requests=requests, skip_reason=skipped, cursor=cursor)
+
+
+def look(version: Version, before: Seen) -> tuple[Seen, dict[str, list[str]]]:
+    """What is known of the version's databases now, and what changed since `before`, or since the version if they were
+    never read. Raises `FileNotFoundError` when they are not where they were.
+    """
+    source = _source(version)
+    now = glance(source)
+    if now == before.read_at:
+        return Seen(now, now, before.databases), {}
+    if now != before.glance:  # perhaps still being written
+        return Seen(now, before.read_at, before.databases), {}
+    catalog = find_databases(source)
+    only = version.manifest["config"]["only"]
+    found = identities(catalog, only)
+    if not found:
+        raise FileNotFoundError(f"{source}: no database that can be used is left")
+    if before.read_at:
+        changes = difference(before.databases, found)
+    else:
+        contents = {database.db_id: database.content_hash for database in catalog.databases if database.db_id in found}
+        built_on = {fact["db_id"]: fact["content_hash"] for fact in version.manifest["databases"]}
+        changes = difference(built_on, contents)
+    return Seen(now, now, found), changes
+
+
+def _source(version: Version) -> Path:
+    source = project_root() / Path(version.manifest["config"]["databases"]).expanduser()
+    if not source.exists():
+        raise FileNotFoundError(f"its databases are not at {source} any more")
+    return source
+
+
+def _rebuild(version: Version, seen: Seen, changes: dict[str, list[str]]) -> dg.RunRequest:
+    config: dict[str, Any] = {k: v for k, v in version.manifest["config"].items() if k in CorpusConfig.model_fields}
+    config |= {"databases": str(_source(version))}
+    return dg.RunRequest(
+        # The version is part of it: databases may come back to what they were before.
+        run_key=f"{version.corpus}:{version.name}:{stable_hash(seen.databases)[:16]}",
+        run_config={**LOG, "ops": {"databases": {"config": config}}},
+        tags={"agro/corpus": version.corpus, "agro/because": _in_words(changes)[:200]},
+    )
+
+
+def _in_words(changes: dict[str, list[str]]) -> str:
+    return "; ".join(f"{kind}: {', '.join(ids)}" for kind, ids in changes.items())
+
+
+@dg.run_failure_sensor(
+    monitor_all_code_locations=True,  # a run of `dagster job execute` belongs to none
+    description=f"Tells of each failed run: by POST to ${WEBHOOK}, or to the command ${COMMAND} on its standard input. "
+    "Without either nothing is sent.",
+)
+def failure_notice(context: dg.RunFailureSensorContext) -> dg.SkipReason | None:
+    """A notice that does not arrive fails the sensor's tick, which says why."""
+    if not configured(os.environ):
+        return dg.SkipReason(f"nowhere to send notices to: set {WEBHOOK} or {COMMAND}")
+    run = context.dagster_run
+    failures = {str(event.step_key): _error(event) for event in context.get_step_failure_events()}
+    link = f"{os.environ[UI].rstrip('/')}/runs/{run.run_id}" if os.environ.get(UI) else ""
+    notice = Notice(run.job_name, run.run_id, failures or {"run": _error(context.failure_event)}, link)
+    context.log.info(f"sent to {', '.join(send(notice, os.environ))}")
+    return None
+
+
+def _error(event: dg.DagsterEvent) -> str:
+    """What went wrong, in the words of the first cause, without the stack."""
+    error = getattr(event.event_specific_data, "error", None)
+    while error is not None and error.cause is not None:
+        error = error.cause
+    return (error.message if error is not None else event.message or "it failed").strip()
+
+
+SENSORS = [changed_databases, failure_notice]

@@ -1,0 +1,203 @@
+"""The sensor that builds a corpus anew when its databases change, by real databases, sensors and runs."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from making import make_school
+
+import agro_data
+from agro_data.databases.watching import difference, glance
+from agro_data.defs.assets import CorpusConfig
+from agro_data.defs.place import Place
+from agro_data.defs.sensors import changed_databases
+from agro_data.publish.read import Version, latest
+from agro_data.stages import reuse
+from agro_data.work import Work
+from agro_train.definitions import defs
+
+SETTINGS: dict[str, Any] = {"name": "schools", "size": 30, "embedding_model": "structural"}
+IDS = ("first", "second", "third")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with three databases, and a corpus of them."""
+    folder = tmp_path_factory.mktemp("built")
+    (folder / "databases").mkdir()
+    for name in IDS:
+        make_school(folder / "databases" / f"{name}.sqlite", name)
+    run = agro_data.RunConfig(out=folder / "out", cache=folder / "cache", workers=1)
+    agro_data.build(folder / "databases", run=run, **SETTINGS)
+    return folder
+
+
+@pytest.fixture
+def folder(built: Path, tmp_path: Path) -> Path:
+    """A copy, whose corpus says that its databases lie in the copy."""
+    copy = Path(shutil.copytree(built, tmp_path / "copy"))
+    manifest = latest(copy / "out", "schools") / "manifest.json"
+    manifest.write_text(manifest.read_text().replace(str(built), str(copy)))
+    return copy
+
+
+def change(database: Path) -> None:
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("UPDATE teacher SET salary = salary + 11.25 WHERE teacher_id % 2 = 0")
+
+
+class Daemon:
+    """Ticks of the sensor, one after the other."""
+
+    def __init__(self, folder: Path, instance: dg.DagsterInstance) -> None:
+        self.place = Place(datasets=str(folder / "out"), cache_folder=str(folder / "cache"), workers=1)
+        self.instance = instance
+        self.cursor: str | None = None
+
+    def tick(self) -> dg.SensorResult:
+        context = dg.build_sensor_context(
+            instance=self.instance, cursor=self.cursor, resources={"place": self.place}, definitions=defs
+        )
+        done = changed_databases(context)
+        assert isinstance(done, dg.SensorResult)
+        self.cursor = done.cursor
+        return done
+
+    def requests(self, ticks: int = 2) -> list[dg.RunRequest]:
+        return [request for _ in range(ticks) for request in self.tick().run_requests or []]
+
+
+@pytest.fixture
+def daemon(folder: Path) -> Iterator[Daemon]:
+    with dg.instance_for_test() as instance:
+        yield Daemon(folder, instance)
+
+
+def because(request: dg.RunRequest) -> str:
+    return request.tags["agro/because"]
+
+
+def test_databases_that_stay_as_they_are_build_nothing(daemon: Daemon, folder: Path) -> None:
+    assert not daemon.requests(4)
+    (folder / "databases" / "first.sqlite").touch()  # another time, the same content
+    assert not daemon.requests()
+    assert "schools: nothing new" in str(daemon.tick().skip_reason)
+
+
+def test_a_changed_a_new_and_a_missing_database_each_build_anew(daemon: Daemon, folder: Path) -> None:
+    daemon.requests()
+    databases = folder / "databases"
+    change(databases / "second.sqlite")
+    assert not daemon.tick().run_requests  # it may still be written to
+    (request,) = daemon.tick().run_requests or []
+    assert because(request) == "changed: second"
+    assert request.run_config["ops"]["databases"]["config"]["databases"] == str(databases)
+    assert not daemon.requests(3)
+
+    make_school(databases / "fourth.sqlite", "D")
+    (databases / "first.sqlite").unlink()
+    (request,) = daemon.requests()
+    assert because(request) == "new: fourth; gone: first"
+
+    (databases / "semantics.yml").write_text("tables: {}\n")  # beside several: used for none
+    (databases / "second.semantics.yml").write_text("tables:\n  teacher: {name: professor}\n")
+    (request,) = daemon.requests()
+    assert because(request) == "changed: second"
+
+
+def test_what_changed_before_the_sensor_was_started_is_seen(daemon: Daemon, folder: Path) -> None:
+    change(folder / "databases" / "third.sqlite")
+    (request,) = daemon.requests()
+    assert because(request) == "changed: third"
+
+
+def test_databases_that_come_back_to_what_they_were_are_another_request(daemon: Daemon, folder: Path) -> None:
+    daemon.requests()
+    second = folder / "databases" / "second.sqlite"
+    before = second.read_bytes()
+    change(second)
+    (forth,) = daemon.requests()
+    second.write_bytes(before)
+    (back,) = daemon.requests()
+    assert forth.run_key != back.run_key
+
+
+def test_a_corpus_whose_databases_are_gone_is_named_and_not_built_of_nothing(daemon: Daemon, folder: Path) -> None:
+    daemon.requests()
+    databases = folder / "databases"
+    databases.rename(folder / "elsewhere")
+    said = daemon.tick()
+    assert not said.run_requests
+    assert f"schools: its databases are not at {databases} any more" in str(said.skip_reason)
+    databases.mkdir()
+    assert not daemon.requests(3)
+    assert "no database that can be used is left" in str(daemon.tick().skip_reason)
+    shutil.rmtree(databases)
+    (folder / "elsewhere").rename(databases)
+    assert not daemon.requests(3)
+
+
+def test_there_is_nothing_to_watch_without_a_corpus(tmp_path: Path) -> None:
+    with dg.instance_for_test() as instance:
+        assert "build one first" in str(Daemon(tmp_path, instance).tick().skip_reason)
+
+
+def test_the_launchpad_has_every_setting_of_a_build() -> None:
+    """What a manifest says can be built again from the sensor."""
+    assert set(CorpusConfig.model_fields) == set(agro_data.BuildConfig.__dataclass_fields__)
+
+
+def test_a_glance_sees_what_may_have_changed(tmp_path: Path) -> None:
+    seen = [glance(tmp_path)]
+    for act in (
+        lambda: (tmp_path / "a.sqlite").write_text("x"),
+        lambda: (tmp_path / "a.sqlite").write_text("xy"),
+        lambda: (tmp_path / "a.sqlite").rename(tmp_path / "b.sqlite"),
+        (tmp_path / "b.sqlite").unlink,
+    ):
+        act()
+        seen.append(glance(tmp_path))
+    assert seen[0] == seen[-1]
+    assert len(set(seen)) == 4
+    (tmp_path / ".hidden").write_text("x")
+    assert glance(tmp_path) == seen[0]
+    with pytest.raises(FileNotFoundError):
+        glance(tmp_path / "nothing")
+
+
+def test_a_difference_names_what_is_new_changed_and_gone() -> None:
+    assert difference({"a": "1", "b": "1", "c": "1"}, {"b": "1", "c": "2", "d": "1"}) == {
+        "new": ["d"],
+        "changed": ["c"],
+        "gone": ["a"],
+    }
+
+
+@pytest.mark.slow
+def test_the_run_it_asks_for_redoes_only_what_depends_on_the_change(daemon: Daemon, folder: Path) -> None:
+    daemon.requests()
+    change(folder / "databases" / "second.sqlite")
+    (request,) = daemon.requests()
+    job = defs.resolve_job_def("build_corpus")
+    config = request.run_config | {
+        "resources": {"place": {"config": {"datasets": str(folder / "out"), "cache_folder": str(folder / "cache")}}}
+    }
+    done = job.execute_in_process(run_config=config, instance=daemon.instance, tags=request.tags)
+    assert done.success
+    version = Version(latest(folder / "out", "schools"))
+    assert version.name.startswith("v0002-")
+    work = Work(Path(done.output_for_node("selection")))
+    for stage in ("candidates", "verified", "questions", "distinct", "certified", "embeddings"):
+        figures = reuse.counts(work, stage)
+        own = sum(shard.startswith("second") for shard in work.shards(stage))
+        assert figures[reuse.SHARDS] - figures[reuse.TAKEN] == own, stage
+    (shown,) = done.asset_materializations_for_node("certified")
+    assert shown.metadata["shards taken over"].value == figures[reuse.TAKEN]
+    assert not daemon.requests(3)
