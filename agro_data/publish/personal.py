@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import polars as pl
@@ -26,10 +27,13 @@ RESERVED = re.compile(r"@(?:.*\.)?(?:example(?:\.(?:com|net|org))?|test|invalid|
 IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
 CARD = re.compile(r"(?<![\w.])[2-6]\d{3}(?:([ -]?)\d{4})(?:\1\d{4})(?:\1\d{1,7})\b(?!\.\d)")  # no part of a decimal
 SSN = re.compile(r"\b\d{3}-\d{2}-\d{4}\b")
-PHONE = re.compile(r"(?:\+|\b00|\()?\d[\d ().\-/]{5,}\d")  # cheap: what has no such run holds no phone number
-PHONE_SIGN = re.compile(r"[+()]|\d[ .\-/]\d")  # bare digits are ids and amounts more often than phone numbers
+DIGIT = re.compile(r"\d")
+PHONE = re.compile(r"(?:\+|\b00|\()?\d[\d\s().\-/‐-―−]{5,}\d")  # cheap: what has no such run holds no phone number
+PHONE_SIGN = re.compile(r"[+()]|\d[\s.\-/]\d")  # bare digits are ids and amounts more often than phone numbers
+BEFORE, AFTER = 2, 12  # characters around a run: what tells a number from part of a word or a time; an extension
 REGIONS = ("US", "GB", "DE", "FR", "IN", "BR")  # whose national forms are known without a country code
 DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}")
+AMOUNT = re.compile(r"\(?(?:0|[1-9]\d*)\.\d+\)?\s*")
 KINDS = {
     "email": "mail address",
     "phone": "phone number",
@@ -63,7 +67,7 @@ def find(text: str) -> list[Finding]:
 def _all(text: str) -> Iterator[Finding]:
     if "@" in text:
         yield from (Finding("email", m.start(), m.end()) for m in MAIL.finditer(text) if not RESERVED.search(m.group()))
-    if not any(character.isdigit() for character in text):
+    if not DIGIT.search(text):
         return
     from stdnum import iban, luhn  # noqa: PLC0415 (only for who publishes)
     from stdnum.us import ssn  # noqa: PLC0415
@@ -80,18 +84,26 @@ def _all(text: str) -> Iterator[Finding]:
 
 def _phones(text: str) -> Iterator[Finding]:
     """Numbers that a number plan knows as valid and that are written as phone numbers are."""
-    if not any(PHONE_SIGN.search(run.group()) for run in PHONE.finditer(text)):
-        return
+    for run in PHONE.finditer(text):
+        written = run.group()
+        if not PHONE_SIGN.search(written) or DATE.fullmatch(written) or AMOUNT.fullmatch(written):
+            continue
+        start = max(run.start() - BEFORE, 0)
+        for first, last in _numbers(text[start : run.end() + AFTER]):
+            yield Finding("phone", start + first, start + last)
+
+
+@lru_cache(maxsize=1 << 16)  # the mutants of a query all hold its numbers
+def _numbers(window: str) -> tuple[tuple[int, int], ...]:
+    """Where phone numbers stand in a short text."""
     from phonenumbers import Leniency, PhoneNumberMatcher  # noqa: PLC0415
 
-    seen: set[tuple[int, int]] = set()
-    for region in REGIONS:
-        for match in PhoneNumberMatcher(text, region, leniency=Leniency.VALID):
-            written = match.raw_string
-            if (match.start, match.end) in seen or not PHONE_SIGN.search(written) or DATE.search(written):
-                continue
-            seen.add((match.start, match.end))
-            yield Finding("phone", match.start, match.end)
+    found = {
+        (match.start, match.end): match.raw_string
+        for region in REGIONS
+        for match in PhoneNumberMatcher(window, region, leniency=Leniency.VALID)
+    }
+    return tuple(place for place, written in found.items() if PHONE_SIGN.search(written) and not DATE.search(written))
 
 
 def kinds_in(texts: Iterable[str]) -> Counter[str]:

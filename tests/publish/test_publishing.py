@@ -172,6 +172,8 @@ def test_personal_data_is_refused_dropped_or_said(tmp_path: Path) -> None:
         ("card 4111 1111 1111 1112", []),
         ("number 536-90-4399", ["ssn"]),
         ("born on 2024-01-13, paid 1234567.89", []),
+        ("row 1: got (469756878.0), expected (2025550123.0)", []),
+        ("call 548.373.3603x59134 between 1868-1930", ["phone"]),
         ("SELECT COUNT(*) FROM t WHERE year BETWEEN 1990 AND 2010", []),
         ("id 6502530000", []),
         ("a mean of 0.4111111111111111", []),
