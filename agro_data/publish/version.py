@@ -69,6 +69,7 @@ def write_version(
     card: str | None = None,
     instances: Instances | None = None,
     profiles: Mapping[str, str] | None = None,
+    tables: Mapping[str, pl.DataFrame] | None = None,
     wait_seconds: float = 60.0,
 ) -> Path:
     """Write a version of corpus `name`; return its folder `root/name/v<NNNN>-<fingerprint 8 hex>`.
@@ -78,7 +79,8 @@ def write_version(
     `shareable`; `tables` and `columns` allow coverage), `funnel` (in order, each with `stage` and `rows`) and
     `seeds`. Counts (beside those given), files, library versions, parent and names are added here. `card` None
     renders the dataset card from the manifest. `profiles` are texts by `db_id`: what each database was when the version
-    was made, so that it can be told later what has changed (`agro_data.migration`).
+    was made, so that it can be told later what has changed (`agro_data.migration`). `tables` are further
+    frames by where they go below the version, such as the log of `alignment`; a release leaves them out.
 
     A version with this fingerprint that is already there is returned unchanged. `latest` names the newest.
     Raises `ValueError` for input that does not fit, `storage.Locked` when another writer holds the corpus for
@@ -105,6 +107,9 @@ def write_version(
         )
         for db_id, text in sorted((profiles or {}).items()):
             write_text(draft / "profiles" / f"{db_id}.json", text)
+        for place, table in sorted((tables or {}).items()):
+            (draft / place).parent.mkdir(parents=True, exist_ok=True)
+            write_parquet(table, draft / place)
         _write_files(draft, examples, rejected, manifest=full, card=card, instances=instances)
 
     return place_version(root, name, fingerprint, fill, wait_seconds=wait_seconds)

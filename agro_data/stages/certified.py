@@ -54,7 +54,7 @@ def certified(
         min_kill_rate=min_kill_rate,
     )
     pairs = list(zip(records, pool.certificates, strict=True))
-    kept = [record | _columns(found) for record, found in pairs if found.ok]
+    kept = [record | columns_of(found) for record, found in pairs if found.ok]
     refused = [_refused(record, found) for record, found in pairs if not found.ok]
     return rows(kept, CERTIFIED), rows(refused, REJECTED), pool.problems
 
@@ -64,7 +64,8 @@ def uncertified(distinct: pl.DataFrame) -> pl.DataFrame:
     return rows([record | UNCERTIFIED for record in distinct.to_dicts()], CERTIFIED)
 
 
-def _columns(found: Certificate) -> dict[str, Any]:
+def columns_of(found: Certificate) -> dict[str, Any]:
+    """What a row says of its certificate: the columns of `records.CERTIFICATE`."""
     return {
         "instances": list(found.instances),
         "mutants_total": found.total,
