@@ -32,7 +32,8 @@ LIMITS = Limits()
 class Decoding:
     """`samples`: votes, and the most leaves of a tree. `width`: continuations of a tree's branch at each turn.
 
-    `names`: SQL may name only tables and columns of the schema (`naming`).
+    `names`: SQL may name only tables and columns of the schema (`naming`); at temperature 0 with
+    `beams` beginnings of a turn under way.
     """
 
     kind: Kind = "greedy"
@@ -40,10 +41,11 @@ class Decoding:
     temperature: float = 0.0
     width: int = 2
     names: bool = False
+    beams: int = 4
 
     def __post_init__(self) -> None:
-        if self.samples < 1 or self.width < 1:
-            raise ConfigError(f"samples is {self.samples} and width {self.width}: both are at least 1")
+        if min(self.samples, self.width, self.beams) < 1:
+            raise ConfigError(f"samples is {self.samples}, width {self.width}, beams {self.beams}: each is at least 1")
         if self.kind == "greedy" and (self.samples != 1 or self.temperature != 0.0):
             raise ConfigError("greedy decoding takes one sample at temperature 0; use vote or tree for several")
         if self.samples > 1 and self.temperature <= 0.0:
@@ -59,13 +61,13 @@ GREEDY = Decoding()
 
 
 def decoding_named(
-    kind: str, samples: int = 8, temperature: float = 0.7, width: int = 2, names: bool = False
+    kind: str, samples: int = 8, temperature: float = 0.7, width: int = 2, names: bool = False, beams: int = 4
 ) -> Decoding:
     """A decoding by its name, with those settings that apply to it. Raises `ConfigError` for one that is not known."""
     if kind not in get_args(Kind):
         raise ConfigError(f"there is no decoding {kind!r}; use {', '.join(get_args(Kind))}")
     found = GREEDY if kind == "greedy" else Decoding(cast(Kind, kind), samples, temperature, width)
-    return replace(found, names=names)
+    return replace(found, names=names, beams=beams)
 
 
 @dataclass
@@ -131,7 +133,7 @@ def decode(
             seeds=[seed_of(seed, tasks[place].example_id, turn, *branch.path) for place, branch in going],
             temperature=decoding.temperature,
             limits=limits,
-            names=decoding.names,
+            beams=decoding.beams if decoding.names else 0,
         )
         _count(found, going, before)
         live = {}

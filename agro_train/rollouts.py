@@ -116,21 +116,21 @@ def advance(
     seeds: Sequence[int],
     temperature: float,
     limits: Limits = Limits(),
-    names: bool = False,
+    beams: int = 0,
 ) -> None:
     """One turn of each of `rollouts`, none of which has ended: written, taken and, where it asks, answered.
 
-    `names`: their SQL may name only what the schema has. The log-probabilities are then not the policy's. Raises
-    `TypeError` when the sampler cannot be held to that.
+    `beams` above 0: their SQL may name only what the schema has, and at temperature 0 so many beginnings are under way.
+    The log-probabilities are then not the policy's. Raises `TypeError` when the sampler cannot be held to that.
     """
     room = [limits.rollout - len(one.tokens.ids) for one in rollouts]
     prefixes = [one.tokens.so_far for one in rollouts]
     most = max(1, min(limits.turn, max(room, default=1)))
-    if names:
+    if beams:
         if not isinstance(sampler, RestrictedSampler):
             raise TypeError(f"{type(sampler).__name__} cannot be held to the names of a schema")
         held = [NamesOnly(_names(one)) for one in rollouts]
-        turns = sampler.within(held, prefixes, temperature=temperature, max_tokens=most, seeds=seeds)
+        turns = sampler.within(held, prefixes, temperature=temperature, max_tokens=most, seeds=seeds, beams=beams)
     else:
         turns = sampler(prefixes, temperature=temperature, max_tokens=most, seeds=seeds)
     texts, cut = [], []

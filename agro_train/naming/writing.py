@@ -47,6 +47,10 @@ class Restriction(Protocol):
         """The turn's text is now `text`, which begins as it did before."""
         ...
 
+    def copy(self) -> Restriction:
+        """One that goes on by itself."""
+        ...
+
 
 @dataclass(frozen=True)
 class Written:
@@ -145,6 +149,9 @@ class NamesOnly:
             began = Written(Reading(Scopes(self.names)), closing=opened[1])
             self.sql = began.then(text[opened.end() :]) or self._free()
         self.text = text
+
+    def copy(self) -> NamesOnly:
+        return replace(self)
 
     def _free(self) -> Written:
         """Behind what should not have been written nothing is held to anything."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import exp
 from time import perf_counter
@@ -12,7 +13,7 @@ from agro_train.naming.writing import Restriction
 if TYPE_CHECKING:
     import torch
 
-_TOP = 64  # tokens that a restriction is asked about first
+TOP = 64  # tokens that a restriction is asked about first
 _MASS = 0.999  # of the probability, which fewer tokens usually have
 
 Scored = tuple[int, float]  # a token and its log-probability
@@ -31,7 +32,7 @@ class Held:
     _special: frozenset[int] = field(default=frozenset(), repr=False)
 
     def draw(self, restriction: Restriction, logprobs: torch.Tensor, chance: torch.Generator) -> Scored | None:
-        """One of the allowed among the likeliest, at most `_TOP`, that have `_MASS` of the probability, with its share.
+        """One of the allowed among the likeliest, at most `TOP`, that have `_MASS` of the probability, with its share.
 
         Where none of them is, the likeliest that is (log-probability 0); None where nothing is.
         """
@@ -43,21 +44,24 @@ class Held:
         allowed = [pair for pair in likely if self.allows(restriction, pair[0])]
         if allowed:
             return _among(allowed, chance)
-        found = self.likeliest(restriction, logprobs)
+        found = next(self.allowed(restriction, logprobs), None)
         return None if found is None else (found[0], 0.0)
 
-    def likeliest(self, restriction: Restriction, logprobs: torch.Tensor) -> Scored | None:
-        """The likeliest token that is allowed; None where nothing is."""
-        for token, logprob in _top(logprobs):
+    def near(self, restriction: Restriction, logprobs: torch.Tensor) -> Iterator[Scored]:
+        """What may follow of the `TOP` likeliest tokens, from the likeliest on."""
+        return (pair for pair in _top(logprobs) if self.allows(restriction, pair[0]))
+
+    def allowed(self, restriction: Restriction, logprobs: torch.Tensor) -> Iterator[Scored]:
+        """All that may follow, from the likeliest on."""
+        yield from self.near(restriction, logprobs)
+        for token in logprobs.argsort(descending=True)[TOP:].tolist():
             if self.allows(restriction, token):
-                return token, logprob
-        rest = logprobs.argsort(descending=True)[_TOP:].tolist()
-        found = next((token for token in rest if self.allows(restriction, token)), None)
-        self.dead_ends += found is None
-        return None if found is None else (found, float(logprobs[found]))
+                yield token, float(logprobs[token])
 
     def allows(self, restriction: Restriction, token: int) -> bool:
         """Whether a token's text may follow. Special tokens end no SQL, and may not."""
+        if not restriction.active:
+            return True
         began = perf_counter()
         piece = self._piece(token)
         allowed = piece != "" and restriction.allows(piece)
@@ -78,7 +82,7 @@ class Held:
 
 
 def _top(logprobs: torch.Tensor) -> list[Scored]:
-    top = logprobs.topk(min(_TOP, len(logprobs)))
+    top = logprobs.topk(min(TOP, len(logprobs)))
     return list(zip(top.indices.tolist(), top.values.tolist(), strict=True))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agro_data.protocol import STOPS
 from agro_train.naming.writing import Restriction
+from agro_train.sampling.beams import search
 from agro_train.sampling.held import Held
 from agro_train.sampling.rows import Rows
 from agro_train.sampling.types import Sampled
@@ -39,7 +40,7 @@ class ModuleSampler:
     def __call__(
         self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int]
     ) -> list[Sampled]:
-        return self._sample(None, prefixes, temperature, max_tokens, seeds)
+        return self._sample(None, prefixes, temperature, max_tokens, seeds, 1)
 
     def within(
         self,
@@ -49,8 +50,9 @@ class ModuleSampler:
         temperature: float,
         max_tokens: int,
         seeds: Sequence[int],
+        beams: int = 1,
     ) -> list[Sampled]:
-        return self._sample(restrictions, prefixes, temperature, max_tokens, seeds)
+        return self._sample(restrictions, prefixes, temperature, max_tokens, seeds, beams)
 
     def _sample(
         self,
@@ -59,6 +61,7 @@ class ModuleSampler:
         temperature: float,
         max_tokens: int,
         seeds: Sequence[int],
+        beams: int,
     ) -> list[Sampled]:
         import torch  # noqa: PLC0415
 
@@ -70,16 +73,41 @@ class ModuleSampler:
             with torch.inference_mode():
                 for start in range(0, len(order), self.batch):
                     places = order[start : start + self.batch]
-                    rows = Rows.begin(self.module, [prefixes[p] for p in places], self.tokenizer.pad_token_id)
-                    self.read += rows.read
-                    chances = [torch.Generator().manual_seed(seeds[p] % 2**63) for p in places]
-                    held = None if restrictions is None else [restrictions[p] for p in places]
-                    turns = self._write(rows, temperature, max_tokens, chances, held)
+                    some = [prefixes[place] for place in places]
+                    if restrictions is not None and temperature < _GREEDY:
+                        turns = self._search(some, [restrictions[place] for place in places], max_tokens, beams)
+                    else:
+                        chances = [torch.Generator().manual_seed(seeds[place] % 2**63) for place in places]
+                        held = None if restrictions is None else [restrictions[place] for place in places]
+                        turns = self._write(self._begin(some), temperature, max_tokens, chances, held)
                     self.written += sum(len(turn.ids) for turn in turns)
                     found |= dict(zip(places, turns, strict=True))
         finally:
             self.module.train(training)
         return [found[place] for place in range(len(prefixes))]
+
+    def _begin(self, prefixes: Sequence[Sequence[int]]) -> Rows:
+        rows = Rows.begin(self.module, prefixes, self.tokenizer.pad_token_id)
+        self.read += rows.read
+        return rows
+
+    def _search(
+        self, prefixes: Sequence[Sequence[int]], restrictions: Sequence[Restriction], max_tokens: int, beams: int
+    ) -> list[Sampled]:
+        """Turns with one beginning under way; those that were turned from what is likeliest again, with `beams`.
+
+        One that only a single beginning could end stays as it is.
+        """
+        found = search(self._begin(prefixes), restrictions, self.held, 1, max_tokens, self._over)
+        turned = [place for place, (_, turned) in enumerate(found) if turned and beams > 1]
+        for start in range(0, len(turned), max(1, self.batch // beams)):
+            places = turned[start : start + max(1, self.batch // beams)]
+            rows = self._begin([prefixes[place] for place in places])
+            again = search(rows, [restrictions[place] for place in places], self.held, beams, max_tokens, self._over)
+            for place, one in zip(places, again, strict=True):
+                if not one[0].cut:
+                    found[place] = one
+        return [turn for turn, _ in found]
 
     def _write(
         self,
@@ -120,19 +148,15 @@ class ModuleSampler:
         drawn: list[int],
         scores: list[float],
     ) -> None:
-        """Take another token, one that is allowed, where a restriction holds; what was drawn stays where nothing is."""
+        """Draw again, among what is allowed, where a restriction holds; what was drawn stays where nothing is."""
         import torch  # noqa: PLC0415
 
-        greedy = temperature < _GREEDY
         for place, turn in enumerate(active):
             restriction = restrictions[turn]
-            if restriction.active and not (greedy and self.held.allows(restriction, drawn[place])):
-                logprobs = torch.log_softmax(logits[place].float() / (1.0 if greedy else temperature), dim=-1)
-                found = (
-                    self.held.likeliest(restriction, logprobs)
-                    if greedy
-                    else self.held.draw(restriction, logprobs, chances[turn])
-                )
+            if restriction.active:
+                logprobs = torch.log_softmax(logits[place].float() / temperature, dim=-1)
+                found = self.held.draw(restriction, logprobs, chances[turn])
+                self.held.dead_ends += found is None
                 drawn[place], scores[place] = found or (drawn[place], scores[place])
             restriction.go_on(self.tokenizer.decode([*turns[turn].ids, drawn[place]]))
 

@@ -49,7 +49,8 @@ class Sampler(Protocol):
 class RestrictedSampler(Sampler, Protocol):
     """A sampler that can also keep each turn to what a restriction of its own allows.
 
-    Log-probabilities are then of the restricted distribution, not of the policy: nothing to learn from.
+    `beams`: at temperature 0, how many beginnings of a turn are kept under way, by their probability. Log-probabilities
+    are not those of what was drawn from, so that nothing can be learnt from them.
     """
 
     def within(
@@ -60,4 +61,5 @@ class RestrictedSampler(Sampler, Protocol):
         temperature: float,
         max_tokens: int,
         seeds: Sequence[int],
+        beams: int = 1,
     ) -> list[Sampled]: ...

@@ -117,8 +117,8 @@ def test_only_sql_is_held(tmp_path: Path) -> None:
     assert not turn.active
 
 
-@pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_a_random_model_writes_only_names_of_the_schema(tmp_path: Path, temperature: float) -> None:
+@pytest.mark.parametrize(("temperature", "beams"), [(0.0, 1), (0.0, 3), (1.0, 1)])
+def test_a_random_model_writes_only_names_of_the_schema(tmp_path: Path, temperature: float, beams: int) -> None:
     model = load(str(make_tiny_model(tmp_path / "tiny")), Path("unused"))
     sampler = ModuleSampler(model.network, model.tokenizer)
     turns = [NamesOnly(NAMES) for _ in range(3)]
@@ -141,9 +141,12 @@ def test_a_random_model_writes_only_names_of_the_schema(tmp_path: Path, temperat
         def go_on(self, text: str) -> None:
             self.inner.go_on("<sql>" + text)
 
+        def copy(self) -> Behind:
+            return Behind(self.inner.copy())
+
     prefixes = [[5, 6, 7], [5, 6, 7], [8, 9]]
     held = [Behind(one) for one in turns]
-    sampled = sampler.within(held, prefixes, temperature=temperature, max_tokens=25, seeds=[1, 2, 3])
+    sampled = sampler.within(held, prefixes, temperature=temperature, max_tokens=25, seeds=[1, 2, 3], beams=beams)
     free = sampler(prefixes, temperature=temperature, max_tokens=25, seeds=[1, 2, 3])
     assert [one.ids for one in sampled] != [one.ids for one in free]
     assert sampler.held.dead_ends == 0

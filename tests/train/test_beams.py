@@ -1,0 +1,92 @@
+"""Beam search finds the likeliest turn: checked against every turn that there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+
+import pytest
+from train.tiny import make_tiny_model
+
+from agro_train.loading import LanguageModel, load
+from agro_train.sampling.beams import search
+from agro_train.sampling.held import Held
+from agro_train.sampling.module import ModuleSampler
+from agro_train.sampling.rows import Rows
+
+PREFIXES = [[5, 6, 7, 8], [9, 10]]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
+    return load(str(make_tiny_model(tmp_path_factory.mktemp("tiny"))), Path("unused"))
+
+
+@dataclass
+class Letters:
+    """Allows only some letters, and only so many of them."""
+
+    allowed: str
+    most: int
+    text: str = ""
+    active: bool = True
+
+    def allows(self, piece: str) -> bool:
+        return set(piece) <= set(self.allowed) and len(self.text + piece) <= self.most
+
+    def go_on(self, text: str) -> None:
+        self.text = text
+
+    def copy(self) -> Letters:
+        return replace(self)
+
+
+def score(model: LanguageModel, prefix: list[int], ids: tuple[int, ...]) -> float:
+    import torch
+
+    with torch.no_grad():
+        logits = model.network(torch.tensor([[*prefix, *ids]])).logits[0].log_softmax(dim=-1)
+    return sum(logits[len(prefix) - 1 + place, token].item() for place, token in enumerate(ids))
+
+
+def test_with_as_many_beams_as_turns_it_is_exact(model: LanguageModel) -> None:
+    vocabulary = range(len(model.tokenizer))
+    tokens = [one for one in vocabulary if (piece := model.tokenizer.decode([one])) and set(piece) <= set("aeNT1")]
+    rows = Rows.begin(model.network, PREFIXES, model.tokenizer.pad_token_id)
+    turns = search(rows, [Letters("aeNT1", 99) for _ in PREFIXES], Held(model.tokenizer), 900, 2, lambda ids: False)
+    for prefix, (turn, _) in zip(PREFIXES, turns, strict=True):
+        best = max(product(tokens, repeat=2), key=lambda ids: score(model, prefix, ids))
+        assert tuple(turn.ids) == best
+        assert sum(turn.logprobs) == pytest.approx(score(model, prefix, best), abs=1e-3)
+        assert turn.cut
+
+
+def test_more_beams_find_what_is_at_least_as_likely(model: LanguageModel) -> None:
+    sampler = ModuleSampler(model.network, model.tokenizer)
+    asked = {"temperature": 0.0, "max_tokens": 6, "seeds": [0, 0]}
+    found = {
+        beams: sampler.within([Letters("abcde", 9) for _ in PREFIXES], PREFIXES, **asked, beams=beams)  # type: ignore[arg-type]
+        for beams in (1, 4)
+    }
+    for one, more, prefix in zip(found[1], found[4], PREFIXES, strict=True):
+        assert set(model.tokenizer.decode(more.ids)) <= set("abcde")
+        assert sum(more.logprobs) == pytest.approx(score(model, prefix, tuple(more.ids)), abs=1e-3)
+        assert sum(more.logprobs) >= sum(one.logprobs) - 1e-4
+
+
+def test_one_beam_that_may_write_anything_is_greedy(model: LanguageModel) -> None:
+    sampler = ModuleSampler(model.network, model.tokenizer)
+    asked = {"temperature": 0.0, "max_tokens": 12, "seeds": [0, 0]}
+    free = sampler(PREFIXES, **asked)  # type: ignore[arg-type]
+    held = sampler.within([Letters("", 0, active=False) for _ in PREFIXES], PREFIXES, **asked)  # type: ignore[arg-type]
+    assert [one.ids for one in held] == [one.ids for one in free]
+
+
+def test_where_nothing_may_follow_the_turn_is_cut(model: LanguageModel) -> None:
+    sampler = ModuleSampler(model.network, model.tokenizer)
+    turns = sampler.within(
+        [Letters("ab", 3) for _ in PREFIXES], PREFIXES, temperature=0.0, max_tokens=12, seeds=[0, 0], beams=3
+    )
+    assert all(turn.cut and len(model.tokenizer.decode(turn.ids)) == 3 for turn in turns)
+    assert sampler.held.dead_ends > 0
