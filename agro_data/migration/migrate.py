@@ -148,6 +148,8 @@ class _Migration:
             tables, case.places = used_places(row["sql"], dialect, old)
             case.changes = tuple(concerning(self.changes, tables, case.places))
             case.sql = self._rewritten(row["sql"])
+            for says in self._emptied(case.places):
+                case.broken("column_emptied", says)
             for says in self._lost_values(row["sql"]):
                 case.broken("values_recoded", says)
             renamed = renames(tables, case.places, self.before.profile, self.after.profile, self.matching)
@@ -165,6 +167,15 @@ class _Migration:
     def _rewritten(self, sql: str) -> str:
         schemas = self.before.profile.schema, self.after.profile.schema
         return rewrite(sql, self.database.dialect, *schemas, self.matching)
+
+    def _emptied(self, places: frozenset[Place]) -> Iterator[str]:
+        """Columns that had values and have none, although their table has rows."""
+        for old in sorted(places):
+            new = self.matching.columns[old].new
+            if new is not None and self.before.known[old].values and not self.after.known[new].values:
+                table = self.after.profile.table(new[0])
+                if table.rows and not table.column(new[1]).has_values:
+                    yield f"{'.'.join(new)} has no value any more"
 
     def _lost_values(self, sql: str) -> Iterator[str]:
         """Values that the query asks for and that its columns have lost."""
@@ -372,11 +383,13 @@ class _Migration:
             return Fate(case.row, "broken", case.reason, case.says, None, case.changes, answer)
         notes = [said.note for said in (case.question, case.evidence) if said is not None and said.note]
         repaired = case.rewritten or bool(notes) or self.database.db_id != case.row["db_id"]
-        says = "; ".join([c.says for c in case.changes if c.kind in _RENAMES] + [f"question: {n}" for n in notes])
+        renamed = [change.says for change in case.changes if change.kind in _RENAMES]
+        says = "; ".join([*(renamed or [_SPELT_OUT]), *(f"question: {note}" for note in notes)])
         outcome: Outcome = "repaired" if repaired else "kept"
         return Fate(case.row, outcome, "", says if repaired else "", new, case.changes, answer, case.certificate)
 
 
+_SPELT_OUT = "a name in it could mean something else on the new schema, so it says which table is meant"
 _RENAMES = frozenset(("table_renamed", "table_merged", "table_split", "column_renamed", "column_moved"))
 
 

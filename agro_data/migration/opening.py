@@ -75,7 +75,7 @@ def _refused(fate: Fate) -> dict[str, Any]:
 def _manifest(drift: Drift, databases: str, profiles: dict[str, DatabaseProfile]) -> dict[str, Any]:
     old = drift.version.manifest
     counts = drift.counts
-    kept = {key: old[key] for key in ("seeds", "split", "schema_serialiser", "selection") if key in old}
+    kept: dict[str, Any] = {key: old[key] for key in ("seeds", "split", "schema_serialiser", "selection") if key in old}
     changes = {one.db_id: [change.says for change in one.changes] for one in drift.databases if one.changes}
     return {
         **kept,

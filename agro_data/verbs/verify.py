@@ -1,21 +1,26 @@
-"""`agro verify`: pairs of question and SQL that others made, checked row by row."""
+"""`agro verify`: pairs that others made, checked row by row, and a version, held against the databases of now."""
 
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.evaluation.load import load_pairs
 from agro_data.pairs.finding import KINDS
 from agro_data.progress import Bars
+from agro_data.publish.read import VERSION_NAME, Version, list_versions
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, notes, say, screen, show_table, tell
+from agro_data.verbs.choosing import LATEST, chosen_version
 from agro_data.work import write_text
 
 if TYPE_CHECKING:
+    from agro_data.migration.drift import Drift
     from agro_data.pairs.verify import Verified
 
 A_PATH = click.Path(path_type=Path)
@@ -23,13 +28,15 @@ A_PATH = click.Path(path_type=Path)
 
 @click.command(name="verify", cls=Verb)
 @click.argument("pairs", type=A_PATH)
-@click.option("--databases", type=A_PATH, required=True, help="The databases that the pairs are about.")
+@click.option("--databases", type=A_PATH, required=True, help="The databases that they are about, as they are now.")
 @click.option(
     "--fail-under", type=click.FloatRange(0, 1), default=None, metavar="X", help="End with 1 if fewer are sound."
 )
 @click.option("--output", type=A_PATH, default=None, metavar="FILE", help="Every pair with its findings, as JSONL.")
 @click.option("--html", type=A_PATH, default=None, metavar="FILE", help="One page to look through; works offline.")
 @click.option("--instances", type=A_PATH, default=None, metavar="DIR", help="Certify; the instances are kept in DIR.")
+@click.option("--before", type=A_PATH, default=None, metavar="PATH", help="The databases that a version was made from.")
+@click.option("--out", type=A_PATH, default=None, metavar="DIR", help="Open a new version of what holds below DIR.")
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes that check.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
 def verify_command(
@@ -39,14 +46,20 @@ def verify_command(
     output: Path | None,
     html: Path | None,
     instances: Path | None,
+    before: Path | None,
+    out: Path | None,
     workers: int,
     as_json: bool,
 ) -> None:
-    """Check questions with SQL that you already have.
+    """Check questions with SQL that you already have, or a corpus version on databases that have changed.
 
-    PAIRS is a JSON, JSONL, CSV, TSV or Parquet file, lines of SQL with a tab and the database, a Spider or BIRD
-    folder, or a corpus version. A pair is sound when nothing certain and grave is found against it. Ends with 1 when
-    a row could not be checked, a pair has an error, or fewer than X are sound.
+    PAIRS is a JSON, JSONL, CSV, TSV or Parquet file, lines of SQL with a tab and the database, or a Spider or BIRD
+    folder. A pair is sound when nothing certain and grave is found against it. Ends with 1 when a row could not be
+    checked, a pair has an error, or fewer than X are sound.
+
+    A VERSION (its folder, its name below datasets, or latest) is held against the databases of now: an example is
+    kept, repaired (written for names that changed) or broken, and what is not broken was executed and certified
+    again. Kept and repaired ones are sound. Ends with 1 when fewer than X are, or, without X, when one is broken.
 
     \b
     Examples:
@@ -54,7 +67,18 @@ def verify_command(
       agro verify bird/dev --databases bird/dev/dev_databases --html audit.html
       agro verify pairs.csv --databases my.sqlite --fail-under 0.9
       agro verify dev.json --databases database --instances instances
+      agro verify datasets/shop --databases shop.sqlite --fail-under 0.95
+      agro verify latest --databases database --out datasets --output drift.jsonl
     """
+    version = _version(pairs)
+    if version is not None:
+        if html is not None:
+            raise ConfigError("--html is a page about pairs; of a version, --output writes every example and why")
+        _verify_version(version, databases, before, instances, out, output, fail_under, workers, as_json)
+        return
+    if before is not None or out is not None:
+        option = "--before" if before is not None else "--out"
+        raise ConfigError(f"{option} is for a corpus version, and {pairs} is none; `agro versions` lists them")
     from agro_data.pairs.report import render_report, summary, verdict  # noqa: PLC0415 (half a second)
     from agro_data.pairs.verify import verify_pairs  # noqa: PLC0415
 
@@ -104,4 +128,77 @@ def _end(found: Verified, fail_under: float | None) -> None:
     if short:
         tell([f"{found.sound:.4f} of the pairs are sound, asked for were {fail_under}"], "yellow")
     if errors or found.problems or short:
+        raise SystemExit(FAILED_SOME)
+
+
+# --- a version on databases that have changed ------------------------------------------------------------------------
+
+
+def _version(said: Path) -> Version | None:
+    """The version that is meant, None where it is pairs."""
+    if said.is_dir():
+        is_one = VERSION_NAME.fullmatch(said.name) is not None and (said / "manifest.json").is_file()
+        return chosen_version(str(said), said.parent) if is_one or list_versions(said.parent, said.name) else None
+    named = str(said) == LATEST or VERSION_NAME.fullmatch(str(said)) is not None
+    return chosen_version(str(said), Path("datasets")) if named and not said.exists() else None
+
+
+def _verify_version(
+    version: Version,
+    databases: Path,
+    before: Path | None,
+    instances: Path | None,
+    out: Path | None,
+    output: Path | None,
+    fail_under: float | None,
+    workers: int,
+    as_json: bool,
+) -> None:
+    from agro_data.migration.drift import verify_version  # noqa: PLC0415 (half a second)
+    from agro_data.migration.opening import open_migrated  # noqa: PLC0415
+    from agro_data.migration.report import lines, summary  # noqa: PLC0415
+
+    cache = cache_folder(RunConfig())
+    opened: Version | None = None
+    with tempfile.TemporaryDirectory(prefix="agro-certified-") as scratch:
+        folder = instances or Path(scratch)
+        with Bars(notes) as progress:
+            drift = verify_version(
+                version, databases, folder, before=before, cache=cache, workers=workers, progress=progress
+            )
+        if output is not None:
+            write_text(output, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines(drift)))
+        if out is not None and drift.counts["broken"] < len(drift.fates):
+            opened = open_migrated(drift, out, databases, folder, cache)
+    figures = summary(drift) | {"opened": str(opened.path) if opened is not None else None}
+    print_json(figures) if as_json else _show_drift(figures)
+    tell(drift.problems, "yellow")
+    tell([f"{file}: written" for file in (output, opened.path if opened is not None else None) if file], "dim")
+    _end_drift(drift, fail_under)
+
+
+def _show_drift(figures: dict[str, Any]) -> None:
+    show_table(
+        [
+            {"database": one["db_id"], "state": one["state"]} | {k: one[k] for k in ("kept", "repaired", "broken")}
+            for one in figures["databases"]
+        ]
+    )
+    for one in figures["databases"]:
+        for change in one["changes"]:
+            say(change["says"], first=f"{one['db_id']}: ", rest="  ")
+    screen.print()
+    show_table(figures["reasons"])
+    holding = f"{figures['kept'] + figures['repaired']:,} of {figures['examples']:,} examples hold"
+    say(f"{holding}: {figures['kept']:,} as they are, {figures['repaired']:,} repaired.")
+    say(f"{figures['broken']:,} are broken; {figures['other_answers']:,} of those that hold have another answer now.")
+
+
+def _end_drift(drift: Drift, fail_under: float | None) -> None:
+    broken = drift.counts["broken"]
+    if fail_under is not None and drift.sound < fail_under:
+        tell([f"{drift.sound:.4f} of the examples hold, asked for were {fail_under}"], "yellow")
+        raise SystemExit(FAILED_SOME)
+    if fail_under is None and broken:
+        tell([f"{broken:,} of {len(drift.fates):,} examples are broken; --output FILE says why of each"], "yellow")
         raise SystemExit(FAILED_SOME)

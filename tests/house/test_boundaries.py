@@ -33,6 +33,7 @@ ORDER: list[set[str]] = [
     {"estimate"},
     {"doctor"},
     {"pairs"},
+    {"migration"},
     {"exports"},
     {"terminal", "shown"},
     {"verbs"},

@@ -67,7 +67,7 @@ ASKED = {
 def contents() -> list[str]:
     """INSERTs that both engines read; the same every time."""
     chance = random.Random(20)
-    found = []
+    found: list[str] = []
     for n in range(1, 31):
         city = ("Paris", "Rome", "Oslo", "Bonn", "Paris", "Bern")[chance.randrange(6)]
         row = (

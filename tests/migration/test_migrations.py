@@ -1,4 +1,4 @@
-"""Scripted migrations: every example gets the class that a person gives it, and a repair is the query a person writes."""
+"""Scripted migrations: every example gets the class that a person gives it, and a repair answers as a person's does."""
 
 from __future__ import annotations
 
