@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from agro_data.fingerprint import file_hash, stable_hash
 from agro_data.models import DEFAULT_WRITER, FoundModel, ModelMissing, find_model
+from agro_train.attention import fold_heads
 
 if TYPE_CHECKING:
     from torch.nn import Module
@@ -69,6 +70,7 @@ def load(
         module = AutoModelForCausalLM.from_pretrained(path, dtype=getattr(torch, dtype))
     except (OSError, ValueError) as error:
         raise ModelMissing(f"{path} cannot be loaded as a causal language model: {error}") from error
+    fold_heads(module)
     module.to("cuda" if torch.cuda.is_available() else "cpu")
     return LanguageModel(name, path, module.eval(), load_tokenizer(path))
 

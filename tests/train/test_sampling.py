@@ -34,7 +34,8 @@ def test_greedy_is_the_argmax_of_a_plain_forward_pass(model: LanguageModel) -> N
             assert scores.argmax().item() == token
             assert scores[token].item() == pytest.approx(logprob, abs=1e-4)
             ids.append(token)
-    assert turns[0] == turns[2]
+    assert turns[0].ids == turns[2].ids
+    assert turns[0].logprobs == pytest.approx(turns[2].logprobs, abs=1e-4)
 
 
 def test_a_seed_is_a_turn_whatever_stands_beside_it(model: LanguageModel) -> None:

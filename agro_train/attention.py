@@ -1,0 +1,50 @@
+"""Attention of one new token a row, where several heads read the same keys (grouped-query attention, 2305.13245).
+
+PyTorch's attention wants as many key heads as query heads, so that transformers copies keys and values for each step;
+on a CPU that takes longer than all the rest of writing. Here the heads of a group stand as several queries of one head.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+FOLDED = "folded_sdpa"
+
+
+def fold_heads(module: Any) -> None:
+    """Let a model of transformers that attends by PyTorch's own attention do so; any other stays as it is."""
+    from transformers import AttentionInterface, AttentionMaskInterface  # noqa: PLC0415
+    from transformers.masking_utils import sdpa_mask  # noqa: PLC0415
+
+    if module.config._attn_implementation == "sdpa":
+        AttentionInterface.register(FOLDED, folded_attention)
+        AttentionMaskInterface.register(FOLDED, sdpa_mask)
+        module.set_attn_implementation(FOLDED)
+
+
+def folded_attention(
+    module: Any,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    **settings: Any,
+) -> tuple[torch.Tensor, None]:
+    """`query` (rows, heads, 1, size) over `key` and `value` (rows, key heads, places, size); `attention_mask` true or 0
+    where a place is seen. Longer queries, and those in training, go the usual way.
+
+    Returns (rows, 1, heads, size), as transformers wants it.
+    """
+    from torch.nn.functional import scaled_dot_product_attention  # noqa: PLC0415
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward  # noqa: PLC0415
+
+    rows, heads, length, size = query.shape
+    if length != 1 or heads == key.shape[1] or module.training or settings.get("position_bias") is not None:
+        usual: tuple[torch.Tensor, None] = sdpa_attention_forward(module, query, key, value, attention_mask, **settings)
+        return usual
+    folded = query.view(rows, key.shape[1], -1, size)
+    out = scaled_dot_product_attention(folded, key, value, attn_mask=attention_mask, scale=settings.get("scaling"))
+    return out.view(rows, 1, heads, value.shape[-1]), None
