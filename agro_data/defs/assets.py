@@ -49,6 +49,7 @@ class CorpusConfig(dg.Config):
     oversample: float = Field(1.3, description="Verified queries for each row asked for.")
     certify: bool = Field(True, description="Tell each SQL from its mutants on instances made for it.")
     min_kill_rate: float = Field(0.95, description="Mutants killed, of those not proved equivalent, at least.")
+    unanswerable: float = Field(0.0, description="Share of rows that the database shown does not answer in one way.")
 
     def settings(self, databases: Path) -> BuildConfig:
         """The build's settings. Raises `ConfigError` that says which setting cannot be used."""

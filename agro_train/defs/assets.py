@@ -31,10 +31,12 @@ from agro_train.tasks import COMPACT, PROMPT_BUDGET
 GROUP = "training"
 OWNER = "team:agro"
 # A new parent is followed once nothing of it is under way and its blocking checks have passed: what failed one is
-# neither learnt from, nor evaluated, nor promoted. In one run with its parent, the checks stop it there.
-AFTER_CHECKS = (dg.AutomationCondition.eager() & dg.AutomationCondition.all_deps_blocking_checks_passed()).with_label(
-    "a parent is new, and its checks passed"
-)
+# neither learnt from, nor evaluated, nor promoted. A parent that is asked for in the same run has its checks there.
+CHECKED = dg.AutomationCondition.all_checks_match(dg.AutomationCondition.check_passed(), blocking_only=True)
+AFTER_CHECKS = (
+    dg.AutomationCondition.eager()
+    & dg.AutomationCondition.all_deps_match(CHECKED | dg.AutomationCondition.will_be_requested())
+).with_label("a parent is new, and its checks passed")
 FURTHER = "Any further setting of `python -m agro_train.{}`, by name."
 
 Result = dg.MaterializeResult[str]
