@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from profiles_by_hand import column, table
 
 from agro_data.intent.atlas import Atlas
 from agro_data.intent.questions import STYLES, render_question, words
@@ -35,18 +36,7 @@ from agro_data.intent.tree import (
     Value,
     Window,
 )
-from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
-
-
-def column(name: str, kind: str, role: str, phrase: str, **more: object) -> ColumnProfile:
-    return ColumnProfile(name, kind, kind, role, phrase, **more)  # type: ignore[arg-type]
-
-
-def table(name: str, *columns: ColumnProfile, label: str = "name") -> TableProfile:
-    key = column("id", "integer", "identifier", "id", unique=True)
-    many = {"person": "people", "country": "countries"}.get(name, f"{name}s")
-    return TableProfile(name, 40, (key, *columns), name, many, primary_key=("id",), label_columns=(label,))
-
+from agro_data.profiling.profile import DatabaseProfile, ForeignKey, TableProfile
 
 COUNTRY = table("country", column("name", "text", "text", "name", unique=True))
 ARTIST = table(

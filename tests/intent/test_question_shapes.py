@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from profiles_by_hand import column
 
 from agro_data.intent.questions import STYLES, render_question
 from agro_data.intent.tree import (
@@ -34,12 +35,7 @@ from agro_data.intent.tree import (
     Value,
     Window,
 )
-from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Metric, TableProfile
-
-
-def column(name: str, kind: str, role: str, phrase: str, **more: object) -> ColumnProfile:
-    return ColumnProfile(name, kind, kind, role, phrase, **more)  # type: ignore[arg-type]
-
+from agro_data.profiling.profile import DatabaseProfile, ForeignKey, Metric, TableProfile
 
 SINGER = TableProfile(
     "singer",

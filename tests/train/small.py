@@ -17,6 +17,7 @@ from train.tiny import make_tiny_model
 from agro_data.databases.catalog import find_databases
 from agro_data.publish.read import Version
 from agro_data.records import EXAMPLE
+from agro_train.finetuning import FineTuning
 from agro_train.loading import load
 from agro_train.questions import Reading, questions_of_version
 from agro_train.sampling.types import Sampled
@@ -31,6 +32,22 @@ TURNS = (
     "<think>so</think><sql>SELECT name FROM school</sql>",
     "<think>so</think><solution>SELECT name FROM school</solution>",
     "<think>so</think><solution>SELECT city FROM school</solution>",
+)
+
+
+TUNING = FineTuning(
+    epochs=1.0,
+    learning_rate=1e-3,
+    batch=1,
+    micro_batch=1,
+    max_length=256,
+    packing=False,
+    lora=0,
+    precision="float32",
+    check_every=0,
+    save_every=2,
+    seed=0,
+    share_prompts=False,
 )
 
 

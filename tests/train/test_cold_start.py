@@ -9,28 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from train.small import TUNING
 from train.test_training_job import make_split_corpus
 from train.tiny import make_tiny_model
 
 from agro_train.cold_start import ColdStartConfig, train
-from agro_train.finetuning import FineTuning, fine_tune
+from agro_train.finetuning import fine_tune
 from agro_train.runs import Draft, read_metrics, runs_of
 from agro_train.tokens import IGNORED, Example
 
-TUNING = FineTuning(
-    epochs=1.0,
-    learning_rate=1e-3,
-    batch=1,
-    micro_batch=1,
-    max_length=256,
-    packing=False,
-    lora=0,
-    precision="float32",
-    check_every=0,
-    save_every=2,
-    seed=0,
-    share_prompts=False,
-)
 EXAMPLES = [Example([5 + n, 6, 7, 8 + n, 9, 10, 11 + n] * 3, ([0] * 4 + [1] * 3) * 3) for n in range(8)]
 
 

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from train.small import TUNING as ONE_BY_ONE
 from train.tiny import make_tiny_model
 
-from agro_train.finetuning import FineTuning, fine_tune
+from agro_train.finetuning import fine_tune
 from agro_train.runs import Draft, read_metrics
 from agro_train.shared_prompts import (
     SHARED,
@@ -170,19 +171,7 @@ def test_the_schedule_is_that_of_its_seed_and_other_in_each_epoch() -> None:
     assert first[:3] != first[3:6]
 
 
-TUNING = FineTuning(
-    epochs=2.0,
-    learning_rate=1e-3,
-    batch=6,
-    micro_batch=3,
-    max_length=256,
-    packing=False,
-    lora=0,
-    precision="float32",
-    check_every=0,
-    save_every=1,
-    seed=0,
-)
+TUNING = replace(ONE_BY_ONE, epochs=2.0, batch=6, micro_batch=3, save_every=1, share_prompts=True)
 
 
 def draft(folder: Path) -> Draft:
