@@ -120,7 +120,8 @@ def _of_run(run: ModelRun, model: LanguageModel, limits: Limits, engine: Engine)
             "written as it was trained. Use the version of agro-sql that made it, or train it again"
         )
     turns = manifest["config"].get("turns", limits.turns)  # the prompt says how many there are
-    agent = agent_of(model, Reading(style, budget), replace(limits, turns=turns), engine)
+    reading = Reading(style, budget, clarify=bool(manifest.get("clarify")))
+    agent = agent_of(model, reading, replace(limits, turns=turns), engine)
     return replace(agent, trained_on=seen_by(run), run=run)
 
 

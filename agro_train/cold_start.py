@@ -35,6 +35,7 @@ from agro_train.lineage import manifest_of, start_of
 from agro_train.loading import LanguageModel, load_tokenizer, model_hash
 from agro_train.questions import COLUMNS, Questions, Reading, questions_of_file, questions_of_version
 from agro_train.ranks import is_first, written_by_first
+from agro_train.rewards import ENDED
 from agro_train.rollouts import Limits, roll
 from agro_train.runs import ModelRun, begin
 from agro_train.sampling.module import ModuleSampler
@@ -362,7 +363,8 @@ def sources_of(config: ColdStartConfig, corpus: Version | None) -> list[Question
         found.append(replace(pairs, rows=rows))
     if not found:
         raise SettingsError("nothing to learn from: give `corpus` (a version) or `pairs` (a file of questions)")
-    return found
+    clarify = any(one.clarify for one in found)  # one model reads one kind of prompt
+    return [replace(one, clarify=clarify) for one in found]
 
 
 def select(made: pl.DataFrame, config: ColdStartConfig) -> Chosen:
@@ -427,7 +429,7 @@ def _check(config: ColdStartConfig, corpus: Version | None, sandbox: Sandbox) ->
         rollouts = roll(tasks, sampler, model.tokenizer, sandbox, seeds=[config.seed] * len(tasks), limits=limits)
         shown = score([one.env for one in rollouts], sandbox, GoldResults())
         return {
-            "format_rate": sum(one.outcome == "answered" for one in shown) / len(shown),
+            "format_rate": sum(one.outcome in ENDED for one in shown) / len(shown),
             "execution_rate": sum(one.executed for one in shown) / len(shown),
             "right": sum(one.right for one in shown) / len(shown),
         }

@@ -110,7 +110,9 @@ def anchors(episode: Episode) -> list[str]:
 def grounded(episode: Episode) -> Floats:
     """1 for each turn whose query or answer ran; (turns,)."""
     ran = [float(not look.error_class) for look in episode.rollout.env.looks]
-    return np.array([*ran, float(episode.finished.executed)][: episode.turns], dtype=np.float64)
+    return np.array(
+        [*ran, float(episode.finished.executed or episode.finished.right)][: episode.turns], dtype=np.float64
+    )
 
 
 def token_advantages(episodes: Sequence[Episode], credit: Credit, width: int) -> Floats:

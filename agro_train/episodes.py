@@ -11,7 +11,7 @@ import numpy as np
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.verify.grade import GoldResults
-from agro_train.rewards import AGRO, Finished, Preset, Reward, reward
+from agro_train.rewards import AGRO, ENDED, Finished, Preset, Reward, reward
 from agro_train.rollouts import Limits, Rollout, finish, start
 from agro_train.sampling.types import Sampled, Sampler
 from agro_train.sql_env import score
@@ -90,7 +90,8 @@ def measures(episodes: Sequence[Episode]) -> dict[str, float]:
     finished = [one.finished for one in episodes]
     means: dict[str, list[float]] = {
         "reward": [one.reward.total for one in episodes],
-        "format_rate": [float(one.outcome == "answered") for one in finished],
+        "format_rate": [float(one.outcome in ENDED) for one in finished],
+        "clarified_rate": [float(one.outcome == "clarified") for one in finished],
         "malformed_rate": [float(one.outcome == "malformed") for one in finished],
         "truncated_rate": [float(one.outcome == "truncated") for one in finished],
         "execution_rate": [one.executed for one in finished],

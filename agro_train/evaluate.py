@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -30,7 +30,8 @@ from agro_data.progress import Bars, Reporter, silent
 from agro_data.publish.read import open_version
 from agro_data.terminal import Verb, notes, run, show_table, tell
 from agro_data.work import write_json, write_text
-from agro_train.agents import IN_WORDS, Engine, open_agent, reading_named
+from agro_train.abstention import abstention
+from agro_train.agents import IN_WORDS, Agent, Engine, open_agent, reading_named
 from agro_train.answers import Answer, answer, answer_with
 from agro_train.comparison_page import render_page
 from agro_train.decoding import Decoding, Kind, decoding_named
@@ -97,12 +98,16 @@ class EvaluationConfig:
 
 @dataclass(frozen=True)
 class Scored:
-    """One model on one set of questions: its answers and, by metric, its evaluation."""
+    """One model on one set of questions: its answers and, by metric, its evaluation.
+
+    `asked_back` are the figures of `abstention`, of all questions; the rest is of those that have an answer.
+    """
 
     model: str
     unit: str
     answers: tuple[Answer, ...]
     by_metric: Mapping[str, Evaluation]
+    asked_back: Mapping[str, Any] = field(default_factory=dict)
 
     def verdicts(self, metric: str) -> tuple[Verdict, ...]:
         return self.by_metric[metric].verdicts
@@ -144,18 +149,43 @@ def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tu
                 progress=progress,
             )
             suite = questions.instances or (Path(config.instances) if config.instances else None)
-            evaluations = score(questions, answers, suite, cache, workers=config.workers, progress=progress)
-            for metric, found in evaluations.items():
+            one = scored_by(questions, agent, answers, suite, cache, workers=config.workers, progress=progress)
+            for metric, found in one.by_metric.items():
                 write_text(folder / f"{metric}.jsonl", lines(found.verdicts))
-            scored[questions.name].append(Scored(agent.name, agent.unit, tuple(answers), evaluations))
+            scored[questions.name].append(one)
         agent.close()
     compared = tuple(
-        Compared(one, tuple(scored[one.name]), compare(one, scored[one.name], config.seed)) for one in sets
+        Compared(asked, tuple(scored[asked.name]), compare(asked, scored[asked.name], config.seed))
+        for asked in map(answerable, sets)
     )
     summary = {"config": settings_to(config), "sets": [one.figures for one in compared]}
     write_json(out / "summary.json", summary)
     write_text(out / "index.html", render_page(compared, f"Models side by side{HELD if config.names else ''}"))
     return compared
+
+
+def answerable(questions: Questions) -> Questions:
+    """Those that have an answer, which SQL can be held against."""
+    return replace(questions, rows=tuple(row for row in questions.rows if row["answerable"]))
+
+
+def scored_by(
+    questions: Questions,
+    agent: Agent,
+    answers: Sequence[Answer],
+    suite: Path | None,
+    cache: Path,
+    *,
+    workers: int = 1,
+    progress: Reporter = silent,
+) -> Scored:
+    """What an agent's answers are worth: SQL where there is an answer and its gold is known, and where it asks back."""
+    kept = tuple(answer for answer, row in zip(answers, questions.rows, strict=True) if row["answerable"])
+    asked = answerable(questions)
+    known = all(row["sql"] for row in asked.rows)
+    found = score(asked, kept, suite, cache, workers=workers, progress=progress) if known else {}
+    asked_back = abstention(questions, answers) if questions.clarify or agent.reading.clarify else {}
+    return Scored(agent.name, agent.unit, kept, found, asked_back)
 
 
 def score(
@@ -211,6 +241,7 @@ def compare(questions: Questions, models: Sequence[Scored], seed: int = 0) -> di
             {
                 "model": one.model,
                 **behaviour(one),
+                "asked_back": dict(one.asked_back),
                 "metrics": {metric: one.by_metric[metric].summary for metric in metrics},
             }
             for one in models
@@ -246,6 +277,7 @@ def behaviour(one: Scored) -> dict[str, Any]:
         "format_rate": outcomes["answered"] / count,
         "malformed_rate": outcomes["malformed"] / count,
         "truncated_rate": outcomes["truncated"] / count,
+        "clarified_rate": outcomes["clarified"] / count,
         "execution_rate": runs if one.by_metric else None,
         "turns": sum(answer.turns[0] for answer in one.answers) / count,
         "attempts": sum(len(answer.predictions) for answer in one.answers) / count,
@@ -326,6 +358,7 @@ def table(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
             "model": one["model"],
             **{metric: f"{one['metrics'][metric]['score']['mean']:.1%}" for metric in figures["metrics"]},
             "answers": f"{one['format_rate']:.1%}",
+            **_asks_back(one["asked_back"]),
             "run": "" if one["execution_rate"] is None else f"{one['execution_rate']:.1%}",
             "read": f"{one['tokens_read']:,.0f} {one['unit']}",
             "written": f"{one['tokens_written']:,.0f}",
@@ -334,6 +367,12 @@ def table(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
         }
         for one in figures["models"]
     ]
+
+
+def _asks_back(figures: Mapping[str, Any]) -> dict[str, str]:
+    """Two cells, where there are questions without an answer: asked back in vain, and rightly."""
+    named = {"in vain": "false_abstention", "asks back": "abstention"}
+    return {cell: f"{figures[name]:.1%}" for cell, name in named.items() if figures.get(name) is not None}
 
 
 if __name__ == "__main__":

@@ -72,6 +72,7 @@ def manifest_of(
         "databases": _databases_of(sources, parent, also_seen),
         "serialiser": {**serialiser(style), "budget": budget},
         "protocol": PROTOCOL,
+        "clarify": any(one.clarify for one in sources),  # prompts say that it may ask back
         "framing": framing_of(load_tokenizer(base)),
         "seed": seed,
         "config": settings_to(config),

@@ -18,14 +18,17 @@ from agro_data.profiling.linking import index_schema
 from agro_data.profiling.serialise import Style, estimate_tokens
 from agro_data.protocol import MAX_TURNS
 from agro_data.publish.read import Version
+from agro_data.records import ANSWERABILITY
 from agro_train.tasks import COMPACT, PROMPT_BUDGET, Source, Task, find_sources, make_task
 
 Row = Mapping[str, Any]
 
 COLUMNS = (
     *("example_id", "db_id", "question", "evidence", "sql", "hardness"),
-    *("order_matters", "alternatives", "instances"),
+    *("order_matters", "alternatives", "instances", *ANSWERABILITY),
 )
+# Of a question of which nothing else is said.
+PLAIN: Row = {"answerable": True, "hidden": [], "readings": [], "clarification": None}
 
 
 class SeenInTraining(ConfigError):
@@ -40,13 +43,15 @@ class Reading:
     budget: int = PROMPT_BUDGET
     count_tokens: Callable[[str], int] = estimate_tokens
     turns: int = MAX_TURNS
+    clarify: bool = False  # is told that it may ask back
 
 
 @dataclass(frozen=True)
 class Questions:
     """Rows with the `COLUMNS` of a corpus; `sql` is "" where no gold is known, and `place` is where a person finds it.
 
-    `databases` is the folder they lie in; `instances` that of a corpus version, None where there are none.
+    `databases` is the folder they lie in; `instances` that of a corpus version, None where there are none. `clarify`:
+    some have no one answer, and whoever is asked is told that there are such.
     """
 
     name: str
@@ -54,6 +59,7 @@ class Questions:
     sources: Mapping[str, Source]
     databases: Path
     instances: Path | None = None
+    clarify: bool = False
 
     def tasks(self, reading: Reading) -> list[Task]:
         """One task for each row, in order. Raises `ConfigError` when the budget has no room for any table."""
@@ -69,6 +75,7 @@ class Questions:
                 budget=reading.budget,
                 count_tokens=reading.count_tokens,
                 max_turns=reading.turns,
+                clarify=self.clarify or reading.clarify,
             )
         except ValueError as error:
             raise ConfigError(f"{self.name}, {row['place']}: {error}") from error
@@ -100,9 +107,9 @@ def questions_of_version(
     frame = version.examples(split).select(columns).sort("example_id").collect()
     rows = [{**row, "place": f"{split} {row['example_id']}"} for row in frame.iter_rows(named=True)]
     sources = find_sources(version, databases, cache / "profiles", only=frame["db_id"].unique().to_list())
-    return Questions(
-        f"{version.corpus} {version.name} {split}", tuple(rows), sources, databases, version.path / "instances"
-    )
+    name = f"{version.corpus} {version.name} {split}"
+    clarify = bool(version.manifest.get("unanswerable"))
+    return Questions(name, tuple(rows), sources, databases, version.path / "instances", clarify)
 
 
 def questions_of_file(path: Path, databases: Path, cache: Path) -> Questions:
@@ -130,6 +137,7 @@ def questions_of_file(path: Path, databases: Path, cache: Path) -> Questions:
             "alternatives": list(pair.alternatives),
             "instances": [],
             "place": pair.place,
+            **PLAIN,
         }
         for number, pair in enumerate(loaded.pairs)
     ]
@@ -148,6 +156,7 @@ def one_question(question: str, database: Database, cache: Path, evidence: str |
         "alternatives": [],
         "instances": [],
         "place": "question",
+        **PLAIN,
     }
     return Questions("question", (row,), {database.db_id: source_of(database, cache / "profiles")}, database.path)
 

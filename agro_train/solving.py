@@ -18,7 +18,7 @@ from agro_train.agents import Agent
 from agro_train.answers import answer_with
 from agro_train.decoding import Decoding
 from agro_train.predict import TOGETHER
-from agro_train.questions import Questions, source_of
+from agro_train.questions import PLAIN, Questions, source_of
 from agro_train.tasks import Source
 
 
@@ -76,4 +76,5 @@ def _row(one: Example) -> dict[str, Any]:
         "alternatives": [],
         "instances": [],
         "place": f"example {one.example_id}",
+        **PLAIN,
     }

@@ -21,6 +21,7 @@ from agro_data.protocol import (
     render_observation,
     wrap_observation,
 )
+from agro_data.sql.concealing import NotThere, conceal
 from agro_data.sql.facts import SqlFacts, sql_facts
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import resolve
@@ -28,9 +29,11 @@ from agro_data.verify.equivalence import Mode
 from agro_data.verify.execution import execute
 from agro_data.verify.grade import Case, GoldResults, Grade, failure_class, grade_many
 from agro_train.advantages import anchor_key
+from agro_train.clarifying import points_at
 from agro_train.rewards import AGRO, Finished, Outcome, Preset, reward
 from agro_train.tasks import Task
 
+WRONGLY_ANSWERED = Grade(0.0, "an answer, where what is shown has none: something is hidden", "ungradable")
 RAN = frozenset({"", "empty", "columns", "wrong_rows", "order", "constant", "ungradable"})  # error classes
 
 
@@ -47,8 +50,9 @@ class Look:
 class SqlEnv:
     """One rollout. `reset`, then `act` and `observe` in turn until `outcome` is set, then `score`.
 
-    A rollout ends `answered` by a solution, `malformed` by a turn that cannot be read, or `truncated`: no turns are
-    left for its query, or generation was cut. Only an answer can be right.
+    A rollout ends `answered` by a solution, `clarified` by asking back, `malformed` by a turn that cannot be read, or
+    `truncated`: no turns are left for its query, or generation was cut. Only an answer can be right, or asking back
+    where there is none.
     """
 
     def __init__(self, *, max_turns: int = MAX_TURNS, bounds: Bounds = BOUNDS) -> None:
@@ -77,6 +81,11 @@ class SqlEnv:
         """The answer, "" if there is none."""
         return self.steps[-1].turn.text if self.outcome == "answered" else ""
 
+    @property
+    def clarification(self) -> str:
+        """What it asks back, "" if it does not."""
+        return self.steps[-1].turn.text if self.outcome == "clarified" else ""
+
     def act(self, text: str, *, cut: bool = False) -> str | None:
         """Take the agent's turn; gives the SQL to run, or None when the rollout has ended.
 
@@ -92,6 +101,8 @@ class SqlEnv:
         self.steps.append(Step(turn))
         if turn.action == "solution":
             self.outcome = "answered"
+        elif turn.action == "clarify":
+            self.outcome = "clarified"
         elif self.turns >= self.max_turns:
             self.outcome = "truncated"
         else:
@@ -113,27 +124,46 @@ class SqlEnv:
         self._pending = None
         return wrap_observation(body)
 
-    def case(self) -> Case:
-        """What the verifier is given. Raises `RuntimeError` before the end."""
+    def cases(self) -> list[Case]:
+        """What the verifier is given: one case, or one for each reading; none where something is hidden.
+
+        Raises `RuntimeError` before the end.
+        """
         if self.task is None or self.outcome is None:
             raise RuntimeError("a rollout is scored when it has ended")
         task = self.task
-        return Case(task.gold, self.solution, task.databases, task.ordered, task.alternatives, task.schema)
+        if task.hidden:
+            return []
+        golds = [(one.sql, (task.database, *one.instances)) for one in task.readings] or [(task.gold, task.databases)]
+        return [
+            Case(sql, self.solution, databases, task.ordered, task.alternatives, task.schema)
+            for sql, databases in golds
+        ]
 
     def score(self, grade: Grade, *, details: bool = False) -> Finished:
-        """What the rollout showed, given the verifier's grade of `case()`. `details` are what some rewards need."""
+        """What the rollout showed, given the best grade of its `cases()`. `details` are what some rewards need."""
         self.grade = grade
         task, outcome = self.task, self.outcome
         if task is None or outcome is None:
             raise RuntimeError("a rollout is scored when it has ended")
-        right = outcome == "answered" and grade.right
         executed = outcome == "answered" and grade.error_class in RAN
+        guessed = executed and grade.right and not task.answerable
+        right = grade.right and not guessed
         if not details:
-            return Finished(outcome, right, executed)
-        gold = sql_facts(task.gold, task.database.dialect, task.schema)
+            return Finished(outcome, right, executed, answerable=task.answerable, guessed=guessed)
+        gold = sql_facts(task.gold, task.database.dialect, task.whole or task.schema)
         own = _facts(self.solution, task)
         exact = right and own is not None and own.canonical == gold.canonical
-        return Finished(outcome, right, executed, exact, _overlap(own, gold), self._exploration(gold))
+        return Finished(
+            outcome,
+            right,
+            executed,
+            exact,
+            _overlap(own, gold),
+            self._exploration(gold),
+            answerable=task.answerable,
+            guessed=guessed,
+        )
 
     def anchors(self) -> list[str]:
         """The state in which each turn was written, for GiGPO: the first alike for all, then by what was last seen."""
@@ -170,27 +200,48 @@ def step(
     """
     cuts = cut or [False] * len(texts)
     queries = [env.act(text, cut=short) for env, text, short in zip(envs, texts, cuts, strict=True)]
-    asked = [
-        (env, (env.task.database, sql))
-        for env, sql in zip(envs, queries, strict=True)
-        if sql is not None and env.task is not None
+    shown = [
+        (env, env.task, _as_shown(sql, env.task)) for env, sql in zip(envs, queries, strict=True) if sql and env.task
     ]
-    results = execute([pair for _, pair in asked], sandbox, "rows")
-    seen = {id(env): env.observe(result) for (env, _), result in zip(asked, results, strict=True)}
+    results = iter(execute([(task.database, sql) for _, task, sql in shown if isinstance(sql, str)], sandbox, "rows"))
+    seen = {id(env): env.observe(next(results) if isinstance(sql, str) else sql) for env, _, sql in shown}
     return [seen.get(id(env)) for env in envs]
+
+
+def _as_shown(sql: str, task: Task) -> str | Result:
+    """A query as it is run where something is hidden; or the error that it meets at once."""
+    if not task.hidden:
+        return sql
+    try:
+        return conceal(sql, task.database.dialect, task.whole, task.hidden)
+    except NotThere as error:
+        return Result("error", error=str(error))
+    except SqlRefused as refusal:
+        return Result("error", error=refusal.detail)
 
 
 def score(
     envs: Sequence[SqlEnv], sandbox: Sandbox, golds: GoldResults, mode: Mode = "strict", *, details: bool = False
 ) -> list[Finished]:
     """What each ended rollout showed; answers are graded on all instances, in one pass of the verifier."""
-    answered = [env for env in envs if env.outcome == "answered"]
-    grades = grade_many([env.case() for env in answered], sandbox, golds, mode, guarded=True)
-    found = {id(env): grade for env, grade in zip(answered, grades, strict=True)}
-    return [env.score(found.get(id(env)) or _no_answer(env), details=details) for env in envs]
+    asked = [(env, case) for env in envs if env.outcome == "answered" for case in env.cases()]
+    grades = grade_many([case for _, case in asked], sandbox, golds, mode, guarded=True)
+    found: dict[int, Grade] = {}
+    for (env, _), grade in zip(asked, grades, strict=True):
+        if id(env) not in found or grade.right:
+            found[id(env)] = grade
+    return [env.score(found.get(id(env)) or _ungraded(env), details=details) for env in envs]
 
 
-def _no_answer(env: SqlEnv) -> Grade:
+def _ungraded(env: SqlEnv) -> Grade:
+    """The grade of a rollout whose answer, if it has one, is held against no gold."""
+    if env.outcome == "answered":
+        return WRONGLY_ANSWERED
+    if env.outcome == "clarified" and env.task is not None:
+        if points_at(env.clarification, env.task.question, env.task.points):
+            return Grade(1.0)
+        what = "does not name what is missing or meant" if env.task.points else "where there is an answer"
+        return Grade(0.0, f"asks back {what}", "missing")
     if env.malformed is not None:
         return Grade(0.0, f"malformed ({env.malformed.kind}): {env.malformed.detail}", "missing")
     return Grade(0.0, f"truncated after {env.turns} turns: no answer", "missing")
@@ -216,7 +267,7 @@ class GoldFault:
 def check_golds(
     tasks: Sequence[Task], sandbox: Sandbox, golds: GoldResults, preset: Preset = AGRO, mode: Mode = "strict"
 ) -> list[GoldFault]:
-    """Play every gold through the environment, looked at once and then given as the answer.
+    """Play every gold through the environment, looked at once and then given as the answer; or asked back.
 
     An empty list means that the reward is 1.0 or the preset's highest on every row; no training step before that.
     """
@@ -225,17 +276,22 @@ def check_golds(
         env.reset(task)
     for action in ("sql", "solution"):
         left = [env for env in envs if env.outcome is None]
-        texts = [f"<think>gold</think><{action}>{env.task.gold if env.task else ''}</{action}>" for env in left]
-        step(left, texts, sandbox)
+        step(left, [_gold_turn(env.task, action) for env in left if env.task is not None], sandbox)
     faults: list[GoldFault] = []
     for env, task, finished in zip(envs, tasks, score(envs, sandbox, golds, mode, details=preset.details), strict=True):
-        earned = reward(finished, preset).total
-        if earned < preset.highest:
+        earned, highest = reward(finished, preset).total, preset.highest if task.answerable else preset.asked_back
+        if earned < highest:
             why = (
                 env.grade.reason if env.grade and env.grade.reason else "looking at it gives no row, or reads no table"
             )
-            faults.append(GoldFault(task.example_id, task.database.db_id, earned, preset.highest, why))
+            faults.append(GoldFault(task.example_id, task.database.db_id, earned, highest, why))
     return faults
+
+
+def _gold_turn(task: Task, action: str) -> str:
+    if not task.answerable:
+        return f"<think>gold</think><clarify>{task.clarification}</clarify>"
+    return f"<think>gold</think><{action}>{task.gold}</{action}>"
 
 
 def _facts(sql: str, task: Task) -> SqlFacts | None:

@@ -11,6 +11,7 @@ from typing import Any
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Database
 from agro_data.profiling.cache import cached_profile
+from agro_data.profiling.concealing import without
 from agro_data.profiling.linking import SchemaIndex, index_schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.serialise import (
@@ -24,7 +25,9 @@ from agro_data.profiling.serialise import (
 )
 from agro_data.protocol import MAX_TURNS, render_prompt
 from agro_data.publish.read import Version
+from agro_data.sql.concealing import Hidden
 from agro_data.sql.scope import Schema
+from agro_train.clarifying import Points, points_of
 
 # How a model reads, unless told otherwise. In 250 tokens of SmolLM2's tokenizer a compact schema keeps all gold columns
 # of 99.7 % of the questions of Spider's training part (bench/RESULTS.md).
@@ -37,8 +40,19 @@ class NoTask(LookupError):
 
 
 @dataclass(frozen=True)
+class Reading:
+    """One of the meanings of a question that has several, with the instances that its SQL is certified on."""
+
+    sql: str
+    instances: tuple[Database, ...] = ()
+
+
+@dataclass(frozen=True)
 class Task:
-    """One question. The agent looks at `database`; its answer must be right there and on all `instances`."""
+    """One question. The agent looks at `database`; its answer must be right there and on all `instances`.
+
+    Where it is not `answerable`, something of the database is hidden from the agent, or the question has `readings`.
+    """
 
     example_id: str
     prompt: str
@@ -48,7 +62,13 @@ class Task:
     instances: tuple[Database, ...] = ()
     ordered: bool | None = None
     alternatives: tuple[str, ...] = ()
-    schema: Schema = field(default_factory=dict, compare=False)
+    schema: Schema = field(default_factory=dict, compare=False)  # as it is shown
+    answerable: bool = True
+    hidden: tuple[Hidden, ...] = ()
+    whole: Schema = field(default_factory=dict, compare=False)  # with what is hidden
+    readings: tuple[Reading, ...] = ()
+    clarification: str = ""
+    points: Points = ()  # what a clarification must name
 
     @property
     def databases(self) -> tuple[Database, ...]:
@@ -56,7 +76,12 @@ class Task:
 
     def graded_on(self, share: float) -> Task:
         """The same task, right on the database and the first `share` of its instances is right."""
-        return replace(self, instances=self.instances[: math.ceil(share * len(self.instances))])
+        readings = tuple(replace(one, instances=_first(one.instances, share)) for one in self.readings)
+        return replace(self, instances=_first(self.instances, share), readings=readings)
+
+
+def _first(instances: tuple[Database, ...], share: float) -> tuple[Database, ...]:
+    return instances[: math.ceil(share * len(instances))]
 
 
 @dataclass(frozen=True)
@@ -103,24 +128,41 @@ def make_task(
     budget: int = BUDGET,
     count_tokens: Callable[[str], int] = estimate_tokens,
     max_turns: int = MAX_TURNS,
+    clarify: bool = False,
 ) -> Task:
     """The task of one row of `records.EXAMPLE`. `instances` is the version's folder of that name.
 
+    `clarify`: the prompt says that the agent may ask back.
+
     Raises `ValueError` when `budget` has no room for any table.
     """
-    links = source.index.link(row["question"], row["evidence"])
-    schema = fit_schema(source.profile, style=style, budget=budget, links=links, count_tokens=count_tokens)
+    hidden = tuple(map(Hidden.of, row["hidden"]))
+    shown = without(source.profile, hidden) if hidden else source.profile
+    links = (index_schema(shown) if hidden else source.index).link(row["question"], row["evidence"])
+    schema = fit_schema(shown, style=style, budget=budget, links=links, count_tokens=count_tokens)
     dialect = source.database.dialect
+
+    def files(names: Iterable[str]) -> tuple[Database, ...]:
+        return tuple(_instance(name, source.database, instances) for name in names)
+
     return Task(
         example_id=row["example_id"],
-        prompt=render_prompt(schema.text, row["question"], dialect, evidence=row["evidence"], max_turns=max_turns),
+        prompt=render_prompt(
+            schema.text, row["question"], dialect, evidence=row["evidence"], max_turns=max_turns, clarify=clarify
+        ),
         question=row["question"],
         gold=row["sql"],
         database=source.database,
-        instances=tuple(_instance(name, source.database, instances) for name in row["instances"]),
+        instances=files(row["instances"]),
         ordered=row["order_matters"],
         alternatives=tuple(row["alternatives"]),
-        schema=source.profile.schema,
+        schema=shown.schema,
+        answerable=row["answerable"],
+        hidden=hidden,
+        whole=source.profile.schema,
+        readings=tuple(Reading(one["sql"], files(one["instances"])) for one in row["readings"]),
+        clarification=row["clarification"] or "",
+        points=points_of(row, source.profile),
     )
 
 

@@ -2,7 +2,8 @@
 
 No model: thoughts are the intents of the steps, queries are executed for real, and the observation is what came back.
 Some trajectories look first (values of a column, whether two tables join), some begin with a mistake (a column that is
-not there, a mutant of the gold) and correct it. Kept only when the answer is right on all instances.
+not there, a mutant of the gold) and correct it. A question without one answer is asked back, after a look where only
+the data can tell. Kept only when the answer is right on all instances, or asking back names why there is none.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from agro_data.populate.schema import stream
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.protocol import MAX_TURNS, Turn, inert, render_turn
 from agro_data.sql.canonical import sql_text
+from agro_data.sql.concealing import Hidden
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import Resolution, resolve
 from agro_data.verify.grade import GoldResults
@@ -33,6 +35,7 @@ from agro_train.trajectories import DROPPED, TRAJECTORY, drop_of, trajectory_of
 
 TEACHER = "decomposition"
 FEATURES = ("steps", "look_at_values", "check_join", "wrong_column", "wrong_query")
+ASKED_BACK = "asked_back"  # the feature of a trajectory that ends so
 
 Expected = Literal["runs", "fails", "differs"]  # "differs": runs, and does not give the gold's result
 
@@ -72,6 +75,8 @@ def plan_trajectory(row: Mapping[str, Any], profile: DatabaseProfile, seed: int,
 
     Raises `ValueError` when its SQL holds a tag, which no turn can, and `SqlRefused` when it cannot be read.
     """
+    if not row["answerable"]:
+        return _asking_back(row, profile, seed, habits)
     chance = stream(seed, "trajectory", row["example_id"])
     names = resolve(parse_select(row["sql"], profile.dialect), profile.dialect, profile.schema)
     first = [_draw(chance, list(_explorations(names, profile)))] if chance.random() < habits.explore else []
@@ -117,6 +122,34 @@ def _step_thought(step: Mapping[str, Any], profile: DatabaseProfile, linked: boo
 
 def _thought(text: str) -> str:
     return " ".join(inert(text).split()) or "Next."
+
+
+# --- asking back -------------------------------------------------------------------------------------------------
+
+
+def _asking_back(row: Mapping[str, Any], profile: DatabaseProfile, seed: int, habits: Habits) -> Plan:
+    """Ends with the row's clarification; a value is looked for first, a column now and then."""
+    looks: list[Turn] = []
+    why = f"This can mean several things. {' Or: '.join(reading['says'] for reading in row['readings'])}"
+    for hidden in map(Hidden.of, row["hidden"]):
+        table = profile.table(hidden.table)
+        why = f"The question needs {table.plural}, and no table of the schema holds them."
+        if hidden.column:
+            phrase, name = table.column(hidden.column).phrase, quoted(hidden.table)
+            why = f"The question needs the {phrase} of {table.plural}, and no column of the schema holds it."
+            sql = f"SELECT * FROM {name} ORDER BY 1 LIMIT 3"
+            wanted = f"I look at what there is of {table.plural}."
+            chance = stream(seed, "asking", row["example_id"]).random()
+            if hidden.value:
+                why = f"No {table.singular} has the {phrase} '{hidden.value}'."
+                value = exp.Literal.string(hidden.value).sql(dialect=profile.dialect)
+                sql = f"SELECT COUNT(*) FROM {name} WHERE {quoted(hidden.column)} = {value}"
+                wanted = f"I look whether there is the {phrase} '{hidden.value}'."
+            if habits.max_turns > 1 and (hidden.value or chance < habits.explore):
+                looks.append(Turn(_thought(wanted), "sql", sql))
+    last = Turn(_thought(why), "clarify", inert(row["clarification"]).strip())
+    features = (*(["look_at_values"] if looks else []), ASKED_BACK)
+    return Plan((*looks, last), ("runs",) * len(looks), features)
 
 
 # --- looking first -----------------------------------------------------------------------------------------------

@@ -21,9 +21,9 @@ SCHEMA_VERSION = 2
 TURN = pl.Struct(
     {
         "thought": pl.String,
-        "action": pl.String,  # sql or solution
+        "action": pl.String,  # sql, solution or clarify
         "text": pl.String,
-        "observation": pl.String,  # null after a solution
+        "observation": pl.String,  # null at the end
         "error_class": pl.String,  # "" where the query ran; of the answer: ""
     }
 )

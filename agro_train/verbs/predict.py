@@ -71,14 +71,13 @@ def predict_command(
     """
     from agro_train.agents import open_agent, reading_named  # noqa: PLC0415 (so that --help is quick)
     from agro_train.decoding import decoding_named  # noqa: PLC0415
-    from agro_train.evaluate import Scored, compare, score, slug, table  # noqa: PLC0415
+    from agro_train.evaluate import answerable, compare, scored_by, slug, table  # noqa: PLC0415
     from agro_train.predict import predict  # noqa: PLC0415
     from agro_train.tasks import COMPACT, PROMPT_BUDGET  # noqa: PLC0415
 
     cache = cache_folder(RunConfig(out=settings["data"]))
     asked = _asked(corpus, questions, settings, cache)
     asked = asked.first(limit) if limit else asked
-    known = all(row["sql"] for row in asked.rows)
     reading = reading_named(settings["style"] or COMPACT, settings["budget"] or PROMPT_BUDGET)
     decoding = decoding_named(settings["decoding"], settings["samples"], names=settings["names"])
     scored: list[Scored] = []
@@ -95,10 +94,9 @@ def predict_command(
             how = {"workers": settings["workers"], "progress": progress}
             answers = predict(asked, agent, file, decoding=decoding, seed=settings["seed"], **how)
             agent.close()
-            found = score(asked, answers, asked.instances, cache, **how) if known else {}
-            scored.append(Scored(agent.name, agent.unit, tuple(answers), found))
+            scored.append(scored_by(asked, agent, answers, asked.instances, cache, **how))
             files.append(file)
-    figures = compare(asked, scored, settings["seed"])
+    figures = compare(answerable(asked), scored, settings["seed"])
     print_json(figures) if as_json else show_table(table(figures))
     tell(figures["problems"], "yellow")
     tell([f"{file}: written" for file in files], "dim")

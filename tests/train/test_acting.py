@@ -20,7 +20,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.publish.read import Version
 from agro_train.acting import Attempts, Teacher, act
 from agro_train.cold_start import ColdStartConfig, train
-from agro_train.questions import Questions, Reading, questions_of_version
+from agro_train.questions import PLAIN, Questions, Reading, questions_of_version
 from agro_train.settings import SettingsError
 from agro_train.teach import make
 from agro_train.trajectories import steps_of
@@ -79,7 +79,7 @@ def acted(tmp_path: Path, corpus: Version, sandbox: Sandbox) -> Acted:
 
 COLUMNS = (
     *("example_id", "db_id", "question", "evidence", "sql", "hardness"),
-    *("order_matters", "alternatives", "instances", "split"),
+    *("order_matters", "alternatives", "instances", "split", *PLAIN),
 )
 
 

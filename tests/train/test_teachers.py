@@ -17,6 +17,7 @@ from agro_data.profiling.linking import index_schema
 from agro_data.profiling.profiler import profile_database
 from agro_data.protocol import MAX_TURNS, parse_transcript, render_observation
 from agro_data.publish.read import Version, latest
+from agro_train.questions import PLAIN
 from agro_train.tasks import NoTask, Source, Task, make_task
 from agro_train.teachers import FEATURES, Habits, make_trajectories, plan_trajectory
 from agro_train.trajectories import TRAJECTORY, write_trajectories
@@ -41,6 +42,7 @@ def example(number: int, sql: str = GOLD, **changes: Any) -> dict[str, Any]:
         "order_matters": False,
         "alternatives": [],
         "instances": [],
+        **PLAIN,
     }
     return {**row, **changes}
 

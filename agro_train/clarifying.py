@@ -1,0 +1,57 @@
+"""Asking back: whether a clarification names what is missing, or what a question could mean.
+
+Only such a one is right, and only where there is no one answer: words that fit every question say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agro_data.diversity.normal_forms import normal_question
+from agro_data.intent.withheld import stems
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.concealing import Hidden
+from agro_data.sql.parse import parse_select
+from agro_data.sql.scope import resolve
+
+MOST = 300  # characters: who lists a whole schema has named everything
+
+Points = tuple[tuple[str, ...], ...]  # of each group one name has to be said
+
+
+def points_of(row: Mapping[str, Any], profile: DatabaseProfile) -> Points:
+    """What a clarification of a row of `records.EXAMPLE` must name; () where the row has an answer.
+
+    `profile` is of the whole database. Of what is hidden its name or what people call it; of readings one column of
+    each that the others do not read.
+    """
+    hidden = [_names(Hidden.of(one), profile) for one in row["hidden"]]
+    return (*hidden, *_apart([reading["sql"] for reading in row["readings"]], profile))
+
+
+def points_at(said: str, question: str, points: Points) -> bool:
+    """Whether `said` is short, is not the question again, and has a name of each group in it."""
+    if not points or len(said) > MOST or normal_question(question) in normal_question(said):
+        return False
+    words = stems(said)
+    return all(any(stems(name) <= words for name in group) for group in points)
+
+
+def _names(hidden: Hidden, profile: DatabaseProfile) -> tuple[str, ...]:
+    if hidden.value:
+        return (hidden.value,)
+    table = profile.table(hidden.table)
+    if hidden.column:
+        return (hidden.column, table.column(hidden.column).phrase)
+    return (hidden.table, table.singular, table.plural)
+
+
+def _apart(statements: Sequence[str], profile: DatabaseProfile) -> Points:
+    """For each of several statements the names of the columns that it alone reads."""
+    read = [resolve(parse_select(sql, profile.dialect), profile.dialect, profile.schema).columns for sql in statements]
+    shared = set.intersection(*read) if read else set()
+    return tuple(
+        tuple(name for table, column in sorted(own - shared) for name in _names(Hidden(table, column), profile))
+        for own in read
+    )
