@@ -59,16 +59,26 @@ def _varied(drawn: list[dict[str, object]], count: int) -> list[dict[str, object
     return [*drawn[:first], *(drawn[place] for place in chosen)]
 
 
-def candidate(intent: Intent, profile: DatabaseProfile) -> dict[str, object]:
+def candidate(intent: Intent, profile: DatabaseProfile, generator: str = GENERATOR) -> dict[str, object]:
     """One CANDIDATE row. `steps` are filled once the SQL is verified."""
-    sql = render_sql(intent, profile)
+    said = {
+        "intent": to_json(intent),
+        "shape": intent.shape,
+        "tie_policy": intent.tie_policy,
+        "plausibility": intent.plausibility,
+        "generator": generator,
+        "seed": intent.seed,
+    }
+    return said | facts_columns(render_sql(intent, profile), profile)
+
+
+def facts_columns(sql: str, profile: DatabaseProfile) -> dict[str, object]:
+    """The columns of a CANDIDATE row that follow from its SQL. Raises `SqlRefused` if it is no query."""
     facts = sql_facts(sql, profile.dialect, profile.schema)
     return {
         "candidate_id": stable_hash([profile.content_hash, profile.dialect, facts.canonical])[:16],
         "db_id": profile.db_id,
         "dialect": profile.dialect,
-        "intent": to_json(intent),
-        "shape": intent.shape,
         "sql": sql,
         "skeleton": facts.skeleton,
         "template": facts.template,
@@ -79,10 +89,6 @@ def candidate(intent: Intent, profile: DatabaseProfile) -> dict[str, object]:
         "columns": list(facts.columns),
         "steps": [],
         "order_matters": facts.order_matters,
-        "tie_policy": intent.tie_policy,
-        "plausibility": intent.plausibility,
-        "generator": GENERATOR,
-        "seed": intent.seed,
     }
 
 

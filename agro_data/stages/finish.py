@@ -126,7 +126,7 @@ def _further_styles(context: Context, chosen: pl.DataFrame) -> pl.DataFrame:
     if not more:
         return chosen
     said: list[dict[str, Any]] = []
-    for row in chosen.to_dicts():
+    for row in chosen.filter(pl.col("intent") != "").to_dicts():  # others have the one that was written for them
         first = STYLES.index(row["style"])
         taken = {row["question"]}
         for step in range(1, len(STYLES)):

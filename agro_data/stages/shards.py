@@ -18,14 +18,12 @@ from agro_data import parallel
 from agro_data.databases.opening import DatabaseError
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Database, Limits
-from agro_data.fingerprint import seed_of
 from agro_data.progress import Reporter, counting
 from agro_data.records import DISTINCT
 from agro_data.stages import reuse, tally
-from agro_data.stages.candidates import candidates
 from agro_data.stages.context import Context
 from agro_data.stages.distinct import distinct, skeleton_cap
-from agro_data.stages.questions import questions
+from agro_data.stages.synthesised import made, said, spending
 from agro_data.stages.verified import verified
 from agro_data.verify.determinism import shuffled_copy
 from agro_data.work import Work
@@ -122,6 +120,7 @@ def run_candidates(context: Context, workers: int, progress: Reporter) -> Outcom
         first * len(databases),
         tally.rows(context.work, "candidates"),
         tally.reasons(context.work, "candidates"),
+        spending(context, "candidates"),
         problems=problems,
     )
 
@@ -222,8 +221,20 @@ def _split(context: Context, db_id: str, round_: int, count: int) -> list[Task]:
 def make(tasks: Sequence[Task], workers: int, progress: Reporter) -> list[str]:
     """Sample the candidates of the shards that lack them; a line for each shard that failed."""
     waiting = [t for t in tasks if not t.context.work.finished("candidates", t.shard)]
+    # A model is loaded once, in a process of its own, and asked by nobody else.
+    alone = bool(waiting) and waiting[0].context.config.generator in ("llm", "both")
     return failures(
-        run(_sample, waiting, workers, "candidates", "queries", progress, lambda task: task.count, reads=_nothing)
+        run(
+            _sample,
+            waiting,
+            1 if alone else workers,
+            "candidates",
+            "queries",
+            progress,
+            lambda task: task.count,
+            reads=_nothing,
+            isolate=alone,
+        )
     )
 
 
@@ -233,10 +244,7 @@ def _nothing(task: Task) -> list[Path]:
 
 def _sample(task: Task) -> int:
     context = task.context
-    own = seed_of(context.config.seed, task.shard)
-    frame, refused = candidates(
-        context.profile(task.db_id), count=task.count, seed=own, prior=context.prior(task.db_id)
-    )
+    frame, refused = made(context, task.db_id, task.shard, task.count)
     context.work.write("candidates", task.shard, frame, refused)
     return frame.height
 
@@ -286,12 +294,24 @@ def shuffled(context: Context, database: Database) -> Database | None:
 def run_questions(context: Context, workers: int, progress: Reporter) -> Outcome:
     """Say every verified intent in one style."""
     waiting = lacking(context, "verified", "questions")
-    problems = failures(run(ask, waiting, workers, "questions", "queries", progress, _verified_in, reads=read_to_ask))
+    alone = bool(context.config.writer) and bool(waiting)
+    asked = run(
+        ask,
+        waiting,
+        1 if alone else workers,
+        "questions",
+        "queries",
+        progress,
+        _verified_in,
+        reads=read_to_ask,
+        isolate=alone,
+    )
     return Outcome(
         tally.rows(context.work, "verified"),
         tally.rows(context.work, "questions"),
         tally.reasons(context.work, "questions"),
-        problems=problems,
+        spending(context, "questions"),
+        problems=failures(asked),
     )
 
 
@@ -299,7 +319,7 @@ def ask(task: Task) -> int:
     """Say the verified intents of one shard; how many could be said."""
     context = task.context
     shard = context.work.read("verified", task.shard)
-    frame, refused = questions(shard, context.profile(task.db_id), context.config.seed)
+    frame, refused = said(context, task.db_id, task.shard, shard)
     context.work.write("questions", task.shard, frame, refused)
     return frame.height
 

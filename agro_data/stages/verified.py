@@ -8,10 +8,11 @@ import polars as pl
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
-from agro_data.intent.steps import decompose
+from agro_data.intent.steps import Step, decompose
 from agro_data.intent.tree import from_json
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.records import REJECTED, VERIFIED, rows
+from agro_data.synthesis.decomposition import steps_of
 from agro_data.verify.check import Verdict, verify_statements
 
 Row = dict[str, Any]
@@ -36,7 +37,7 @@ def verified(
 
 def _steps(records: list[Row], database: Database, profile: DatabaseProfile, sandbox: Sandbox) -> list[list[Row]]:
     """Each record's decomposition, executed. One that has a failing or empty step is stored as its final step."""
-    plans = [decompose(from_json(r["intent"]), profile) for r in records]
+    plans = [_plan(record, profile) for record in records]
     inner = [step.sql for plan in plans for step in plan[:-1]]
     results = iter(sandbox.run(database, inner, want="digest"))
     checked: list[list[Row]] = []
@@ -57,6 +58,13 @@ def _steps(records: list[Row], database: Database, profile: DatabaseProfile, san
             ]
         )
     return checked
+
+
+def _plan(record: Row, profile: DatabaseProfile) -> tuple[Step, ...]:
+    """The steps of what was meant; of SQL that no intent says, those of its text."""
+    if record["intent"]:
+        return decompose(from_json(record["intent"]), profile)
+    return steps_of(record["sql"], profile.dialect, profile.schema)
 
 
 def _accepted(record: Row, verdict: Verdict, steps: list[Row]) -> Row:

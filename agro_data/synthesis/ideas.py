@@ -11,11 +11,12 @@ from agro_data.fingerprint import seed_of
 from agro_data.intent.atlas import Atlas
 from agro_data.intent.prior import Prior
 from agro_data.intent.tree import Intent
+from agro_data.llm.prompts.vary_query import KINDS, Kind
 from agro_data.synthesis.literals import redrawn
 from agro_data.synthesis.reading import read_intent
 from agro_data.synthesis.rewrites import rewritten
 from agro_data.synthesis.seeds import Seed
-from agro_data.synthesis.variations import KINDS, Kind, vary
+from agro_data.synthesis.variations import vary
 
 PATIENCE = 2 * len(KINDS)  # rounds over all seeds without anything new after which a log has given what it has
 CHAIN = 0.5  # of the variations that are varied once more

@@ -13,12 +13,12 @@ from sqlglot.optimizer.eliminate_subqueries import eliminate_subqueries
 
 from agro_data.databases.types import Dialect
 from agro_data.intent.atlas import Atlas
+from agro_data.llm.prompts.vary_query import Kind
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import Resolution, resolve
 from agro_data.synthesis.literals import redrawn
-from agro_data.synthesis.variations import Kind
 from agro_data.verify.informative import drop_variants
 from agro_data.verify.mutants import mutants_of
 

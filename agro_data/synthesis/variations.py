@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from random import Random
-from typing import Literal, TypeVar, get_args
 
 from agro_data.fingerprint import seed_of
 from agro_data.intent.atlas import Atlas, is_number, sayable
@@ -54,12 +53,11 @@ from agro_data.intent.tree import (
     Source,
     Value,
 )
+from agro_data.llm.prompts.vary_query import Kind
 from agro_data.profiling.profile import ColumnProfile
 from agro_data.synthesis.frames import frame_of
 from agro_data.synthesis.reading import intent_of
 
-Kind = Literal["values", "structure", "logic", "complexity", "advanced", "performance"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 ADVANCED: tuple[Shape, ...] = (
     "top_per_group",
     "window",
@@ -72,7 +70,6 @@ ADVANCED: tuple[Shape, ...] = (
 TRIES = 8  # drafts of an advanced shape
 _OPPOSITE: dict[Comparator, Comparator] = {"=": "!=", "!=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _Tree = Query | SetOperation
-_Item = TypeVar("_Item")
 
 
 def vary(intent: Intent, kind: Kind, atlas: Atlas, rng: Random, prior: Prior) -> Iterator[Intent]:

@@ -1,0 +1,29 @@
+"""The prompt that has a query written for a part of a database, at a given complexity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from agro_data.llm.prompts.prompt import Prompt
+from agro_data.llm.prompts.solve import parse_solution
+
+AskedComplexity = Literal["simple", "moderate", "complex", "highly_complex"]
+COMPLEXITIES: tuple[AskedComplexity, ...] = get_args(AskedComplexity)
+
+
+@dataclass(frozen=True)
+class QueryWanted:
+    """`schema` is text of a part of a database, `column` the "table.column" that the query must use, `outputs` how many
+    columns it returns.
+    """
+
+    schema: str
+    column: str
+    outputs: int
+    complexity: AskedComplexity
+    dialect: str = "SQLite"
+
+
+WRITE_QUERY = Prompt(Path(__file__).with_name("write_query.md"), QueryWanted, parse_solution)

@@ -1,0 +1,178 @@
+"""Candidates that are not drawn from the grammar: of a query log, and of a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from agro_data.fingerprint import seed_of, stable_hash
+from agro_data.intent.atlas import Atlas
+from agro_data.intent.query_log import shape_of
+from agro_data.intent.tree import Intent
+from agro_data.llm.client import Client
+from agro_data.llm.prompts.prompt import ask
+from agro_data.llm.prompts.write_question import WRITE_QUESTION
+from agro_data.llm.types import Sampling
+from agro_data.llm.writers import open_writer
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.records import CANDIDATE, REJECTED, rows
+from agro_data.stages.candidates import candidate, candidates, facts_columns
+from agro_data.stages.context import Context
+from agro_data.stages.questions import questions
+from agro_data.synthesis.ideas import Idea, ideas_of_log
+from agro_data.synthesis.seeds import Seeds, seeds_of_log
+from agro_data.synthesis.writing import Unwritten, write_queries
+
+UNREAD = 0.5  # plausibility of SQL that no intent says: nothing is known for it or against it
+SPENDING = "spending"  # below the work folder: what asking a model took, by stage and shard
+SAMPLING = Sampling(temperature=0.8, max_tokens=600)
+
+Row = dict[str, Any]
+
+
+def made(context: Context, db_id: str, shard: str, count: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Up to `count` candidates of a shard by the generator of the build, and what gave none."""
+    config = context.config
+    seed = seed_of(config.seed, shard)
+    if config.generator == "grammar":
+        return candidates(context.profile(db_id), count=count, seed=seed, prior=context.prior(db_id))
+    if config.generator == "log":
+        return _of_log(context, db_id, count, seed)
+    if config.generator == "llm":
+        return _of_model(context, db_id, shard, count, seed)
+    drawn = candidates(context.profile(db_id), count=count - count // 2, seed=seed, prior=context.prior(db_id))
+    written = _of_model(context, db_id, shard, count // 2, seed)
+    kept = pl.concat([drawn[0], written[0]]).unique("candidate_id", keep="first", maintain_order=True)
+    return kept, pl.concat([drawn[1], written[1]])
+
+
+def said(context: Context, db_id: str, shard: str, verified: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The questions of a shard; a model is asked only for SQL that no intent says."""
+    profile, seed = context.profile(db_id), context.config.seed
+    if not context.config.writer or verified.filter(pl.col("intent") == "").is_empty():
+        return questions(verified, profile, seed)
+    with writer_of(context) as client:
+        sampling = Sampling(temperature=SAMPLING.temperature, max_tokens=SAMPLING.max_tokens, seed=seed % 2**31)
+        found = questions(
+            verified,
+            profile,
+            seed,
+            lambda wanted: ask(client, WRITE_QUESTION, wanted, sampling, stage="questions"),
+        )
+        store_spending(context, client, shard)
+    return found
+
+
+def _of_log(context: Context, db_id: str, count: int, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    profile = context.profile(db_id)
+    seeds = _seeds(context, profile)
+    ideas = ideas_of_log(seeds.seeds, Atlas(profile), context.prior(db_id), seed)
+    return stored(ideas, profile, count=count, asked=bool(context.config.writer))
+
+
+def _of_model(context: Context, db_id: str, shard: str, count: int, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    profile = context.profile(db_id)
+    seeds = _seeds(context, profile).seeds if context.config.query_log else ()
+    with writer_of(context) as client:
+        ideas, unwritten = write_queries(client, Atlas(profile), seeds, count, seed, SAMPLING)
+        store_spending(context, client, shard)
+    kept, refused = stored(ideas, profile, count=count, asked=True)
+    return kept, pl.concat([refused, rows([_unwritten(one, profile) for one in unwritten], REJECTED)])
+
+
+def _seeds(context: Context, profile: DatabaseProfile) -> Seeds:
+    return seeds_of_log(Path(context.config.query_log).expanduser(), profile)
+
+
+def writer_of(context: Context) -> Client:
+    """The model that writes, with its answers in the cache of the build."""
+    return Client(open_writer(context.config.writer), context.cache)
+
+
+def store_spending(context: Context, client: Client, shard: str) -> None:
+    """Note what a shard took of a model: the tokens of its answers, whoever paid for them."""
+    for stage, spent in client.spent.items():
+        figures = {"requests": spent.requests, "failed": spent.failed} | {
+            "tokens_read": spent.used.read,
+            "tokens_written": spent.used.written,
+        }
+        context.work.write_json(f"{SPENDING}/{stage}/{shard}.json", figures)
+
+
+def spending(context: Context, stage: str) -> dict[str, float]:
+    """What a stage took of a model, over all its shards; empty where none was asked."""
+    files = sorted((context.work.root / SPENDING / stage).glob("*.json"))
+    total: dict[str, float] = {}
+    for file in files:
+        for name, number in context.work.read_json(f"{SPENDING}/{stage}/{file.name}").items():
+            total[name] = total.get(name, 0.0) + number
+    return total
+
+
+def stored(
+    ideas: Iterable[Idea], profile: DatabaseProfile, *, count: int, asked: bool
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """CANDIDATE rows of up to `count` ideas with distinct SQL, and those that gave none.
+
+    SQL that no intent says needs a model to ask for it: without one (`asked` False) it is refused, once each.
+    """
+    accepted: dict[str, Row] = {}
+    refused: dict[str, Row] = {}
+    for idea in islice(ideas, 4 * count):
+        try:
+            row = _row(idea, profile)
+        except Exception as error:  # a renderer's fault, or SQL that is no query, costs one idea, and is listed
+            refusal = _refusal(idea, profile, "not_rendered", f"{type(error).__name__}: {error}")
+            refused.setdefault(refusal["candidate_id"], refusal)
+            continue
+        if not row["intent"] and not asked:
+            said = "the grammar has no question for it, and no model is named that could write one (writer)"
+            refusal = _refusal(idea, profile, "no_question", said)
+            refused.setdefault(row["skeleton"], refusal)
+            continue
+        accepted.setdefault(str(row["candidate_id"]), row)
+        if len(accepted) == count:
+            break
+    return rows(list(accepted.values()), CANDIDATE), rows(list(refused.values()), REJECTED)
+
+
+def _row(idea: Idea, profile: DatabaseProfile) -> Row:
+    if isinstance(idea.query, Intent):
+        return candidate(idea.query, profile, idea.generator)
+    columns = facts_columns(idea.query, profile)
+    cut = "limit" in columns["constructs"]  # type: ignore[operator]
+    return columns | {
+        "intent": "",
+        "shape": shape_of(idea.query, profile.dialect) or "list",
+        "tie_policy": "total_order" if columns["order_matters"] or cut else "none",
+        "plausibility": UNREAD,
+        "generator": idea.generator,
+        "seed": idea.seed,
+    }
+
+
+def _refusal(idea: Idea, profile: DatabaseProfile, reason: str, detail: str) -> Row:
+    sql = idea.query if isinstance(idea.query, str) else None
+    shape = idea.query.shape if isinstance(idea.query, Intent) else None
+    return _rejected(profile, reason, detail, sql, shape)
+
+
+def _unwritten(one: Unwritten, profile: DatabaseProfile) -> Row:
+    return _rejected(profile, f"unwritten_{one.kind}", f"{one.generator}: {one.detail}", None, None)
+
+
+def _rejected(profile: DatabaseProfile, reason: str, detail: str, sql: str | None, shape: str | None) -> Row:
+    return {
+        "candidate_id": stable_hash([profile.content_hash, reason, detail, sql])[:16],
+        "db_id": profile.db_id,
+        "stage": "candidates",
+        "reason": reason,
+        "detail": detail,
+        "sql": sql,
+        "question": None,
+        "shape": shape,
+    }

@@ -1,0 +1,115 @@
+"""Queries by a language model: for parts of a schema at a given complexity, and as variations of a log's queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from random import Random
+
+from agro_data.fingerprint import seed_of
+from agro_data.intent.atlas import Atlas
+from agro_data.intent.tree import Intent
+from agro_data.llm.client import Client
+from agro_data.llm.prompts.prompt import Asked, Unparsed, ask
+from agro_data.llm.prompts.solve import Solution
+from agro_data.llm.prompts.vary_query import KINDS, VARY_QUERY, VariationWanted
+from agro_data.llm.prompts.write_query import COMPLEXITIES, WRITE_QUERY, QueryWanted
+from agro_data.llm.types import Sampling
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.serialise import fit_schema
+from agro_data.synthesis.ideas import Idea
+from agro_data.synthesis.reading import read_intent
+from agro_data.synthesis.seeds import Seed
+from agro_data.synthesis.subschemas import SubSchema, subschemas
+
+DIALECTS = {"sqlite": "SQLite", "duckdb": "DuckDB"}
+BUDGET = 2_000  # tokens of the schema in a request
+SHARE_OF_SEEDS = 0.5  # of the requests, where there is a log to vary
+ONE_MORE = 0.4  # how often one more column is asked for: their number is geometric, as OmniSQL's (2503.02240)
+MOST_OUTPUTS = 5
+STAGE = "candidates"
+
+
+@dataclass(frozen=True)
+class Unwritten:
+    """A request that gave no query: the class and the words of `Unparsed`, and what was asked for."""
+
+    kind: str
+    detail: str
+    generator: str
+
+
+def write_queries(
+    client: Client, atlas: Atlas, seeds: Sequence[Seed], count: int, seed: int, sampling: Sampling
+) -> tuple[list[Idea], list[Unwritten]]:
+    """What a model writes when it is asked for `count` queries: each as an idea, or why it is none.
+
+    Requests are the same for the same arguments, so that what was answered is not asked again.
+    """
+    varied = round(count * SHARE_OF_SEEDS) if seeds else 0
+    sampling = Sampling(sampling.temperature, sampling.top_p, sampling.max_tokens, sampling.stop, seed % 2**31)
+    wanted = queries_wanted(atlas, count - varied, seed)
+    fresh = ask(client, WRITE_QUERY, wanted, sampling, stage=STAGE)
+    changes = variations_wanted(atlas, seeds, varied, seed)
+    changed = ask(client, VARY_QUERY, changes, sampling, stage=STAGE)
+    told = [(one, f"llm:{wanted[one.place].complexity}") for one in fresh]
+    told += [(one, f"llm:{changes[one.place].kind}") for one in changed]
+    ideas: list[Idea] = []
+    unwritten: list[Unwritten] = []
+    for number, (one, generator) in enumerate(told):
+        if isinstance(one.answer, Unparsed):
+            unwritten.append(Unwritten(one.answer.kind, one.answer.detail, generator))
+        else:
+            ideas.append(_idea(one, atlas, generator, seed_of(seed, number)))
+    return ideas, unwritten
+
+
+def queries_wanted(atlas: Atlas, count: int, seed: int) -> list[QueryWanted]:
+    """What is asked for: parts of the schema in turn, each complexity as often as the others."""
+    rng = Random(seed_of(seed, "write"))
+    return [
+        QueryWanted(
+            schema=_schema(part.profile),
+            column=".".join(part.target),
+            outputs=_outputs(part, rng),
+            complexity=COMPLEXITIES[number % len(COMPLEXITIES)],
+            dialect=DIALECTS[atlas.profile.dialect],
+        )
+        for number, part in enumerate(islice(subschemas(atlas, seed), count))
+    ]
+
+
+def variations_wanted(atlas: Atlas, seeds: Sequence[Seed], count: int, seed: int) -> list[VariationWanted]:
+    """What is asked for: the seeds in turn, each in a way of its own; their values are not told."""
+    start = seed_of(seed, "vary")
+    wanted = []
+    for number in range(count):
+        one = seeds[number % len(seeds)]
+        tables = sorted({column.rpartition(".")[0] for column in one.columns} & set(atlas.by_name))
+        wanted.append(
+            VariationWanted(
+                schema=fit_schema(atlas.profile, budget=BUDGET, tables=tables or None).text,
+                sql=one.sql,
+                kind=KINDS[(start + number) % len(KINDS)],
+                dialect=DIALECTS[atlas.profile.dialect],
+            )
+        )
+    return wanted
+
+
+def _schema(profile: DatabaseProfile) -> str:
+    return fit_schema(profile, budget=BUDGET).text
+
+
+def _outputs(part: SubSchema, rng: Random) -> int:
+    count = 1
+    while rng.random() < ONE_MORE and count < MOST_OUTPUTS:
+        count += 1
+    return count
+
+
+def _idea(one: Asked[Solution], atlas: Atlas, generator: str, seed: int) -> Idea:
+    assert isinstance(one.answer, Solution)
+    read = read_intent(one.answer.sql, atlas, seed)
+    return Idea(read if isinstance(read, Intent) else one.answer.sql, generator, seed % 2**48)

@@ -1,0 +1,68 @@
+"""A build whose SQL comes from a query log, without any model: the same gate, certificate and contract as any other."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import polars as pl
+import pytest
+from making import make_school
+from synthesis.school_log import LOG, SECRETS
+
+import agro_data
+from agro_data.config import STRUCTURAL
+from agro_data.records import EXAMPLE
+
+
+@pytest.fixture(scope="module")
+def school(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("log")
+    (folder / "asked.sql").write_text(LOG)
+    (folder / "databases").mkdir()
+    return make_school(folder / "databases" / "school.sqlite")
+
+
+@pytest.fixture(scope="module")
+def built(school: Path, tmp_path_factory: pytest.TempPathFactory) -> agro_data.Build:
+    place = tmp_path_factory.mktemp("built")
+    config = agro_data.BuildConfig(
+        databases=str(school.parent),
+        size=30,
+        embedding_model=STRUCTURAL,
+        query_log=str(school.parents[1] / "asked.sql"),
+        generator="log",
+    )
+    return agro_data.build(config=config, run=agro_data.RunConfig(out=place / "out", cache=place / "cache", workers=1))
+
+
+def test_rows_of_a_log_are_certified_like_any_others(built: agro_data.Build, school: Path) -> None:
+    examples = built.version.examples().collect()
+    assert examples.schema == EXAMPLE
+    assert examples.height == 30
+    kinds = {generator.partition(":")[2] for generator in examples["generator"]}
+    assert examples["generator"].str.starts_with("log:").all()
+    assert len(kinds) >= 4, kinds
+    assert (examples["mutants_total"] > 0).all()
+    assert examples["instances"].list.len().min() > 0
+    assert examples["steps"].list.len().min() > 0
+    with closing(sqlite3.connect(school)) as connection:
+        for sql, rows in examples.select("sql", "result_rows").iter_rows():
+            assert len(connection.execute(sql).fetchall()) == rows
+
+
+def test_no_value_of_the_log_is_written(built: agro_data.Build) -> None:
+    place = built.version.path.parents[2]
+    for path in place.rglob("*"):
+        if path.is_file():
+            held = [path.read_bytes()]
+            if path.suffix == ".parquet":
+                held.append(repr(pl.read_parquet(path, glob=False).rows()).encode())
+            assert not [secret for secret in SECRETS for content in held if secret.encode() in content], path
+
+
+def test_what_the_grammar_cannot_ask_is_listed(built: agro_data.Build) -> None:
+    rejected = built.version.rejected().filter(pl.col("reason") == "no_question").collect()
+    assert rejected.height > 0
+    assert rejected["sql"].str.contains("WITH").any()
