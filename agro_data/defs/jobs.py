@@ -7,7 +7,7 @@ from agro_data.defs import metadata
 from agro_data.defs.assets import ASSETS, corpus, published_corpus
 from agro_data.defs.place import Place
 from agro_data.defs.pools import DATABASE
-from agro_data.publish.read import NoVersion, list_versions
+from agro_data.publish.read import NoVersion
 from agro_data.publish.retention import fates, prune
 
 LOG = {"loggers": {"console": {"config": {"log_level": "INFO"}}}}
@@ -50,11 +50,7 @@ class RetentionConfig(dg.Config):
 def delete_old_versions(context: dg.OpExecutionContext, config: RetentionConfig, place: Place) -> None:
     """Old versions go, each whole, as with `agro versions prune`."""
     decide = fates if config.dry_run else prune
-    names = (
-        [config.name]
-        if config.name
-        else sorted(path.name for path in place.out.iterdir() if list_versions(place.out, path.name))
-    )
+    names = [config.name] if config.name else sorted(path.parent.name for path in place.out.glob("*/latest"))
     try:
         decided = [(name, fate) for name in names for fate in decide(place.out, name, config.keep)]
     except NoVersion as error:
