@@ -7,6 +7,7 @@ import dagster as dg
 from agro_data.defs.assets import ASSETS, published_corpus
 from agro_data.defs.checks import CHECKS
 from agro_data.defs.jobs import JOBS, OP_JOBS, SCHEDULES
+from agro_data.defs.migrating import changed_schemas, migrate_corpus, migrated_corpus
 from agro_data.defs.place import Place
 from agro_data.defs.sensors import SENSORS
 
@@ -14,11 +15,11 @@ from agro_data.defs.sensors import SENSORS
 def definitions() -> dg.Definitions:
     """Assets, checks, jobs, what starts them, and the place they work in."""
     return dg.Definitions(
-        assets=[*ASSETS, published_corpus],  # the last one by its own job alone
+        assets=[*ASSETS, published_corpus, migrated_corpus],  # the last two by their own jobs alone
         asset_checks=CHECKS,
-        jobs=[*JOBS, *OP_JOBS],
+        jobs=[*JOBS, *OP_JOBS, migrate_corpus],
         schedules=SCHEDULES,
-        sensors=SENSORS,
+        sensors=[*SENSORS, changed_schemas],
         resources={"place": Place()},
         # What the UI starts with "Materialize all" runs as the job does: a process per step would only cost time.
         executor=dg.in_process_executor,

@@ -31,7 +31,7 @@ from agro_data.stages.shards import usable
 
 SHOWN = {
     "candidates": ("db_id", "shape", "hardness", "sql"),
-    "verified": ("db_id", "hardness", "sql", "result_rows", "checks"),
+    "verified": ("db_id", "hardness", "sql", "result_rows"),
     "questions": ("db_id", "style", "question", "sql"),
     "distinct": ("db_id", "style", "question", "sql"),
     "certified": ("db_id", "sql", "mutants_total", "mutants_killed", "mutants_equivalent", "instances"),
@@ -73,7 +73,7 @@ def of_stage(context: Context, report: StageReport) -> dict[str, Any]:
         "rows in": report.rows_in,
         "share kept": round(report.rows_out / max(report.rows_in, 1), 4),
         "seconds": round(report.seconds, 2),
-        "rows per second": round(report.rate, 1),
+        **({"rows per second": round(report.rate, 1)} if report.rows_made else {}),  # none of what was finished before
         **{FIGURES.get(name, name.replace("_", " ")): value for name, value in report.figures.items()},
     }
     if report.problems:
@@ -130,6 +130,22 @@ def of_publication(made: Publication) -> dict[str, Any]:
         "megabytes": round(sum(file["bytes"] for file in files.values()) / 1e6, 1),
         "checks": table([{"check": one["name"], "found": one["says"]} for one in made.manifest["checks"]]),
         "card": dg.MetadataValue.md(made.card.split("---", 2)[-1]),
+    }
+
+
+def of_drift(figures: Mapping[str, Any], opened: Version) -> dict[str, Any]:
+    """What became of a version's examples on databases that changed, and where what holds stands now."""
+    changes = [(one["db_id"], change) for one in figures["databases"] for change in one["changes"]]
+    return {
+        "dagster/row_count": figures["kept"] + figures["repaired"],
+        "dagster/uri": str(opened.path),
+        "version": opened.name,
+        "version before": figures["version"],
+        "examples": counted("class", {name: figures[name] for name in ("kept", "repaired", "broken")}),
+        "changes": table(
+            [{"database": db_id, "what": one["kind"], "says": one["says"]} for db_id, one in changes][:LISTED]
+        ),
+        "broken": table(figures["reasons"][:LISTED]),
     }
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,20 @@ class Seen:
     "shards of the other databases are taken over.",
 )
 def changed_databases(context: dg.SensorEvaluationContext, place: Place) -> dg.SensorResult:
-    """Files are looked at by size and time, and read once they have kept still for a tick. What is built is what the
-    version's manifest says, which takes over the shards of databases that did not change (`stages.reuse`).
+    """What is built is what the version's manifest says, which takes over the shards of databases that did not change
+    (`stages.reuse`).
+    """
+    return watch(context, place, _rebuild)
+
+
+def watch(
+    context: dg.SensorEvaluationContext,
+    place: Place,
+    request: Callable[[Version, Seen, dict[str, list[str]]], dg.RunRequest | None],
+) -> dg.SensorResult:
+    """The runs that `request` asks for where databases of a corpus' latest version changed.
+
+    Files are looked at by size and time, and read once they have kept still for a tick.
     """
     seen = {name: Seen(**facts) for name, facts in json.loads(context.cursor or "{}").items()}
     requests: list[dg.RunRequest] = []
@@ -50,9 +63,9 @@ def changed_databases(context: dg.SensorEvaluationContext, place: Place) -> dg.S
         try:
             version = Version(latest(place.out, name))
             after[name], changes = look(version, before)
-            said.append(f"{name}: {_in_words(changes) if changes else 'nothing new'}")
-            if changes:
-                requests.append(_rebuild(version, after[name], changes))
+            said.append(f"{name}: {in_words(changes) if changes else 'nothing new'}")
+            asked = request(version, after[name], changes) if changes else None
+            requests += [asked] if asked is not None else []
         except (NoVersion, OSError) as error:  # another corpus is looked at all the same
             after[name] = before
             said.append(f"{name}: {error}")
@@ -65,7 +78,7 @@ def look(version: Version, before: Seen) -> tuple[Seen, dict[str, list[str]]]:
     """What is known of the version's databases now, and what changed since `before`, or since the version if they were
     never read. Raises `FileNotFoundError` when they are not where they were.
     """
-    source = _source(version)
+    source = source_of(version)
     now = glance(source)
     if now == before.read_at:
         return Seen(now, now, before.databases), {}
@@ -85,7 +98,8 @@ def look(version: Version, before: Seen) -> tuple[Seen, dict[str, list[str]]]:
     return Seen(now, now, found), changes
 
 
-def _source(version: Version) -> Path:
+def source_of(version: Version) -> Path:
+    """Where a version's databases were when it was made. Raises `FileNotFoundError` when nothing is there any more."""
     source = project_root() / Path(version.manifest["config"]["databases"]).expanduser()
     if not source.exists():
         raise FileNotFoundError(f"its databases are not at {source} any more")
@@ -94,16 +108,17 @@ def _source(version: Version) -> Path:
 
 def _rebuild(version: Version, seen: Seen, changes: dict[str, list[str]]) -> dg.RunRequest:
     config: dict[str, Any] = {k: v for k, v in version.manifest["config"].items() if k in CorpusConfig.model_fields}
-    config |= {"databases": str(_source(version))}
+    config |= {"databases": str(source_of(version))}
     return dg.RunRequest(
         # The version is part of it: databases may come back to what they were before.
         run_key=f"{version.corpus}:{version.name}:{stable_hash(seen.databases)[:16]}",
         run_config={**LOG, "ops": {"databases": {"config": config}}},
-        tags={"agro/corpus": version.corpus, "agro/because": _in_words(changes)[:200]},
+        tags={"agro/corpus": version.corpus, "agro/because": in_words(changes)[:200]},
     )
 
 
-def _in_words(changes: dict[str, list[str]]) -> str:
+def in_words(changes: dict[str, list[str]]) -> str:
+    """What changed, in one line."""
     return "; ".join(f"{kind}: {', '.join(ids)}" for kind, ids in changes.items())
 
 

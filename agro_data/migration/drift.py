@@ -12,7 +12,8 @@ import polars as pl
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import find_databases
-from agro_data.databases.opening import DatabaseError
+from agro_data.databases.connections import open_database
+from agro_data.databases.opening import DatabaseError, folded
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Database, Limits
 from agro_data.migration.changes import Change
@@ -229,11 +230,35 @@ def _follow(task: _Task) -> _Answer:
     return _Answer(found.fates, found.changes, found.problems)
 
 
+def lost_names(version: Version, database: Database) -> list[str]:
+    """Tables and columns (`table.column`) that `database` had when `version` was made, and has no more under that name
+    and type. Cheap: no row is read. Raises `FileNotFoundError` when the version remembers no schema of it.
+    """
+    before = decode(_remembered(version, database.db_id).read_text(encoding="utf-8"))
+    with open_database(database) as connection:
+        now = {
+            (folded(table.name), folded(column.name), column.declared_type.upper())
+            for table in connection.objects()
+            for column in table.columns
+        }
+    tables = {table for table, _, _ in now}
+    return [
+        f"{table.name}.{column.name}" if folded(table.name) in tables else table.name
+        for table in before.tables
+        for column in (table.columns if folded(table.name) in tables else table.columns[:1])
+        if (folded(table.name), folded(column.name), column.declared_type.upper()) not in now
+    ]
+
+
+def _remembered(version: Version, db_id: str) -> Path:
+    return version.path / "profiles" / f"{db_id}.json"
+
+
 def _before(task: _Task) -> Side | None:
     """What the database was: read again where it is still at hand, else as the version remembers it."""
     if task.was is not None:
         return of_database(task.was, cached_profile(task.was, task.cache / "profiles"))
-    stored = task.version.path / "profiles" / f"{task.db_id}.json"
+    stored = _remembered(task.version, task.db_id)
     return of_profile(decode(stored.read_text(encoding="utf-8"))) if stored.is_file() else None
 
 

@@ -10,12 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from agro_data.databases.opening import folded
 from agro_data.migration.evidence import Place
 from agro_data.migration.matching import Matching
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.words import number_forms
+
+ALIKE = 0.6  # of the letters of two words, from which one may be a form of the other
+SHORTEST = 4  # letters of a word that is looked for in other forms
 
 _CODE = re.compile(r"_|\d|[a-z][A-Z]")  # what no English word has
 
@@ -72,7 +76,8 @@ def renames(
 def said_again(text: str, renamed: Iterable[Renamed]) -> Said:
     """A question or its evidence for the new schema. Raises `NotTrue` where the words would mislead."""
     swaps: dict[str, str] = {}
-    for one in renamed:
+    every = list(renamed)
+    for one in every:
         if _CODE.search(one.old) or _quoted_in(one.old, text):
             _add(swaps, one.old, one.new)
         if one.misleading:
@@ -93,9 +98,25 @@ def said_again(text: str, renamed: Iterable[Renamed]) -> Said:
         return new[:1].upper() + new[1:] if old[:1].isupper() and not _CODE.search(old) else new
 
     again = pattern.sub(change, text)
+    for one in every:
+        near = _near(one, pattern.sub(" ", text)) if one.misleading else ""
+        if near:
+            raise NotTrue(
+                f"{one.old} is called {one.new} now, and something else {one.old}: is that meant by {near!r}?"
+            )
     if not done:
         return Said(text)
     return Said(again, "; ".join(f"{old!r} is {new!r} now" for old, new in done.items()))
+
+
+def _near(one: Renamed, text: str) -> str:
+    """A word of the text that may be another form of the old name: "wider" of "width"."""
+    names = {word for words in one.words for word in words.split() if len(word) >= SHORTEST}
+    for found in re.finditer(r"(?<!\w)[^\W\d_]{4,}(?!\w)", text.lower()):
+        word = found[0]
+        if any(SequenceMatcher(None, word, name, autojunk=False).ratio() >= ALIKE for name in names):
+            return word
+    return ""
 
 
 def _add(swaps: dict[str, str], old: str, new: str) -> None:

@@ -11,16 +11,17 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Migration:
-    """`changes` are SQL of both engines. `broken` maps an example to the class of its reason."""
+    """`changes` are SQL of both engines, `broken` the class of the reason for each example that is."""
 
     name: str
     changes: Sequence[str]
     repaired: Mapping[str, str] = field(default_factory=dict)
     broken: Mapping[str, str] = field(default_factory=dict)
+    questions: Mapping[str, str] = field(default_factory=dict)  # those that have another text now
 
 
 CUSTOMER = ("in_paris", "per_city", "open", "aliased", "codes", "big_cities")
-PRODUCT = ("dear", "tall", "wider", "unsold", "units")
+PRODUCT = ("dear", "tall", "wider", "unsold", "units", "shelf_of")
 PURCHASE = ("open", "unsold", "units")
 
 
@@ -39,6 +40,8 @@ CLIENT = {
 }
 OPEN = "SELECT c.full_name, COUNT(*) FROM customer c JOIN {p} p ON c.customer_id = p.customer_id " \
     "WHERE p.{status} = 'open' GROUP BY c.customer_id, c.full_name"  # fmt: skip
+
+SHELF = "SELECT p.{}, s.shelf FROM {} p JOIN stock s ON p.{} = s.product_id WHERE s.amount > 20"
 
 RENAMES = [
     Migration("rename_table", ["ALTER TABLE customer RENAME TO client"], CLIENT),
@@ -76,6 +79,7 @@ RENAMES = [
             "wider": "SELECT label FROM product WHERE w > h",
             "unsold": "SELECT label FROM product WHERE product_id NOT IN (SELECT product_id FROM purchase)",
             "units": "SELECT kind, SUM(quantity) FROM product JOIN purchase USING (product_id) GROUP BY kind",
+            "shelf_of": SHELF.format("label", "product", "product_id"),
         },
     ),
     Migration(
@@ -108,6 +112,7 @@ RENAMES = [
         ["ALTER TABLE product RENAME COLUMN product_id TO item_no"],
         {
             "unsold": "SELECT title FROM product WHERE item_no NOT IN (SELECT product_id FROM purchase)",
+            "shelf_of": SHELF.format("title", "product", "item_no"),
             "units": "SELECT category, SUM(quantity) FROM product JOIN purchase ON item_no = product_id "
             "GROUP BY category",
         },
@@ -120,6 +125,7 @@ RENAMES = [
         ],
         {
             "unsold": "SELECT title FROM product WHERE item_id NOT IN (SELECT item_id FROM purchase)",
+            "shelf_of": SHELF.format("title", "product", "item_id"),
             "units": "SELECT category, SUM(quantity) FROM product JOIN purchase USING (item_id) GROUP BY category",
         },
     ),
@@ -128,6 +134,7 @@ RENAMES = [
         ["ALTER TABLE product RENAME TO T1"],
         {
             "dear": "SELECT title FROM T1 WHERE price > 50",
+            "shelf_of": SHELF.format("title", "T1", "product_id"),
             "tall": "SELECT title, height FROM T1 WHERE height > 30",
             "wider": "SELECT title FROM T1 WHERE width > height",
             "unsold": "SELECT title FROM T1 WHERE product_id NOT IN (SELECT product_id FROM purchase)",
@@ -144,11 +151,13 @@ RENAMES = [
         "rename_an_identifier_that_the_question_says",
         ["ALTER TABLE customer RENAME COLUMN cust_cd TO client_code"],
         {"codes": "SELECT client_code FROM customer WHERE birth_year > 1990"},
+        questions={"codes": "What is the client_code of those born after 1990?"},
     ),
     Migration(
         "rename_two_tables_at_once",
         ["ALTER TABLE product RENAME TO article", "ALTER TABLE purchase RENAME TO sale"],
         {
+            "shelf_of": SHELF.format("title", "article", "product_id"),
             "dear": "SELECT title FROM article WHERE price > 50",
             "tall": "SELECT title, height FROM article WHERE height > 30",
             "wider": "SELECT title FROM article WHERE width > height",
@@ -169,8 +178,9 @@ SWAPS = [
         ],
         {
             "tall": "SELECT title, width FROM product WHERE width > 30",
-            "wider": "SELECT title FROM product WHERE height > width",
         },
+        {"wider": "question_untrue"},
+        {"tall": "Which products have a width above 30?"},
     ),
     Migration(
         "swap_names_of_text_columns",
@@ -181,11 +191,13 @@ SWAPS = [
         ],
         {
             "dear": "SELECT category FROM product WHERE price > 50",
+            "shelf_of": SHELF.format("category", "product", "product_id"),
             "tall": "SELECT category, height FROM product WHERE height > 30",
             "wider": "SELECT category FROM product WHERE width > height",
             "unsold": "SELECT category FROM product WHERE product_id NOT IN (SELECT product_id FROM purchase)",
             "units": "SELECT title, SUM(quantity) FROM product JOIN purchase USING (product_id) GROUP BY title",
         },
+        questions={"units": "How many units of each title were bought?"},
     ),
     Migration(
         "rotate_names_of_three_columns",
@@ -198,8 +210,9 @@ SWAPS = [
         {
             "dear": "SELECT title FROM product WHERE height > 50",
             "tall": "SELECT title, width FROM product WHERE width > 30",
-            "wider": "SELECT title FROM product WHERE price > width",
         },
+        {"wider": "question_untrue"},
+        {"tall": "Which products have a width above 30?"},
     ),
     Migration(
         "swap_names_of_two_tables",
@@ -211,10 +224,22 @@ SWAPS = [
         {name: sql.replace("client", "product") for name, sql in CLIENT.items()}
         | {
             "dear": "SELECT title FROM customer WHERE price > 50",
+            "shelf_of": SHELF.format("title", "customer", "product_id"),
             "tall": "SELECT title, height FROM customer WHERE height > 30",
             "wider": "SELECT title FROM customer WHERE width > height",
             "unsold": "SELECT title FROM customer WHERE product_id NOT IN (SELECT product_id FROM purchase)",
             "units": "SELECT category, SUM(quantity) FROM customer JOIN purchase USING (product_id) GROUP BY category",
+        },
+        questions={
+            "in_paris": "Which products live in Paris?",
+            "per_city": "How many products live in each city?",
+            "open": "How many open purchases does each product have?",
+            "big_cities": "Which cities have more than four products?",
+            "dear": "Which customers cost more than 50?",
+            "tall": "Which customers have a height above 30?",
+            "wider": "Which customers are wider than high?",
+            "unsold": "Which customers were never bought?",
+            "shelf_of": "On which shelf are the customers of which more than 20 are there?",
         },
     ),
     Migration(
@@ -434,6 +459,7 @@ SHAPES = [
             "DROP TABLE product",
         ],
         {
+            "shelf_of": SHELF.format("title", "article", "item"),
             "dear": "SELECT title FROM article WHERE price > 50",
             "tall": "SELECT title, tall FROM article JOIN size USING (item) WHERE tall > 30",
             "wider": "SELECT title FROM article JOIN size USING (item) WHERE wide > tall",
@@ -444,13 +470,45 @@ SHAPES = [
     Migration(
         "merge_tables",
         [
-            "CREATE TABLE c2 AS SELECT c.customer_id, c.full_name, c.city, c.birth_year, c.cust_cd FROM customer c",
-            "DROP TABLE customer",
-            "ALTER TABLE c2 RENAME TO customer",
-            "CREATE TABLE team AS SELECT staff_id, name, boss_id, 'd' || staff_id AS desk FROM staff",
-            "DROP TABLE staff",
+            "CREATE TABLE p2 AS SELECT p.product_id, p.title, p.category, p.price, p.height, p.width, s.shelf, "
+            "s.amount FROM product p JOIN stock s ON p.product_id = s.product_id",
+            "DROP TABLE product",
+            "DROP TABLE stock",
+            "ALTER TABLE p2 RENAME TO product",
         ],
-        {"bosses": "SELECT a.name, b.name FROM team a JOIN team b ON a.boss_id = b.staff_id"},
+        {
+            "per_shelf": "SELECT shelf, SUM(amount) FROM product GROUP BY shelf",
+            "shelf_of": "SELECT title, shelf FROM product WHERE amount > 20",
+        },
+    ),
+    Migration(
+        "merge_tables_under_a_new_name",
+        [
+            "CREATE TABLE article AS SELECT p.product_id AS nr, p.title, p.category, p.price, p.height, p.width, "
+            "s.shelf AS place, s.amount FROM product p JOIN stock s ON p.product_id = s.product_id",
+            "DROP TABLE product",
+            "DROP TABLE stock",
+        ],
+        {
+            "dear": "SELECT title FROM article WHERE price > 50",
+            "tall": "SELECT title, height FROM article WHERE height > 30",
+            "wider": "SELECT title FROM article WHERE width > height",
+            "unsold": "SELECT title FROM article WHERE nr NOT IN (SELECT product_id FROM purchase)",
+            "units": "SELECT category, SUM(quantity) FROM article JOIN purchase ON nr = product_id GROUP BY category",
+            "per_shelf": "SELECT place, SUM(amount) FROM article GROUP BY place",
+            "shelf_of": "SELECT title, place FROM article WHERE amount > 20",
+        },
+    ),
+    Migration(
+        "move_a_column_to_a_table_that_was_there",
+        [
+            "ALTER TABLE stock ADD COLUMN category TEXT",
+            "UPDATE stock SET category = (SELECT category FROM product WHERE product.product_id = stock.product_id)",
+            "ALTER TABLE product DROP COLUMN category",
+        ],
+        {
+            "units": "SELECT category, SUM(quantity) FROM stock JOIN purchase USING (product_id) GROUP BY category",
+        },
     ),
     Migration(
         "move_a_column_to_a_new_table",

@@ -24,6 +24,7 @@ CREATE TABLE customer (customer_id INTEGER PRIMARY KEY, full_name TEXT NOT NULL,
                        cust_cd TEXT);
 CREATE TABLE product (product_id INTEGER PRIMARY KEY, title TEXT NOT NULL, category TEXT, price REAL, height INTEGER,
                       width INTEGER);
+CREATE TABLE stock (product_id INTEGER PRIMARY KEY, shelf TEXT, amount INTEGER);
 CREATE TABLE purchase (purchase_id INTEGER PRIMARY KEY, customer_id INTEGER NOT NULL, product_id INTEGER NOT NULL,
                        quantity INTEGER, day TEXT, status TEXT);
 CREATE TABLE staff (staff_id INTEGER PRIMARY KEY, name TEXT NOT NULL, boss_id INTEGER);
@@ -35,6 +36,12 @@ ASKED = {
     "dear": ("Which products cost more than 50?", "SELECT title FROM product WHERE price > 50"),
     "tall": ("Which products have a height above 30?", "SELECT title, height FROM product WHERE height > 30"),
     "wider": ("Which products are wider than high?", "SELECT title FROM product WHERE width > height"),
+    "per_shelf": ("How many articles lie on each shelf?", "SELECT shelf, SUM(amount) FROM stock GROUP BY shelf"),
+    "shelf_of": (
+        "On which shelf are the products of which more than 20 are there?",
+        "SELECT T1.title, T2.shelf FROM product AS T1 JOIN stock AS T2 ON T1.product_id = T2.product_id "
+        "WHERE T2.amount > 20",
+    ),
     "open": (
         "How many open purchases does each customer have?",
         "SELECT T1.full_name, COUNT(*) FROM customer AS T1 JOIN purchase AS T2 ON T1.customer_id = T2.customer_id "
@@ -82,6 +89,7 @@ def contents() -> list[str]:
         size = chance.randrange(10, 60), chance.randrange(5, 70)
         row = (n, f"{chance.choice(THINGS)} {n}", chance.choice(KINDS), chance.randrange(100, 9900) / 100, *size)
         found.append(f"INSERT INTO product VALUES {row}")
+        found.append(f"INSERT INTO stock VALUES {(n, chance.choice(SHELVES), chance.randrange(0, 40))}")
     for n in range(1, 81):
         day = f"2024-{chance.randrange(1, 13):02d}-{chance.randrange(1, 28):02d}"
         status = chance.choice(("open", "paid", "void"))
@@ -95,6 +103,7 @@ def contents() -> list[str]:
 FIRST = ("Ana", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gus", "Hal", "Ida", "Jon")
 LAST = ("Marsh", "Stone", "Hill", "Vale", "Ford", "Reed")
 THINGS = ("Lamp", "Chair", "Desk", "Shelf", "Vase")
+SHELVES = ("upper", "lower", "cellar")
 KINDS = ("home", "office", "garden")
 
 

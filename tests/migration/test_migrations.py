@@ -77,5 +77,6 @@ def test_every_example_gets_its_class(before: Before, migration: Migration, sand
         assert wanted.ok, (name, wanted.error)
         assert given.digest == wanted.digest, (name, fate.new["sql"], right)
         assert fate.new["result_digest"] == wanted.digest
+        assert fate.new["question"] == migration.questions.get(name, ASKED[name][0])
         if name not in migration.repaired:
             assert fate.new["sql"] == ASKED[name][1]

@@ -1,0 +1,103 @@
+"""A corpus that follows its databases when their schema changes: one asset, its job, and the sensor that starts it.
+
+(No postponed annotations here: Dagster reads the config's type from them.)
+"""
+
+import tempfile
+from pathlib import Path
+
+import dagster as dg
+from pydantic import Field
+
+from agro_data.config import ConfigError
+from agro_data.databases.catalog import find_databases
+from agro_data.defs import metadata
+from agro_data.defs.assets import GROUP, OWNER, Result, corpus
+from agro_data.defs.jobs import LOG
+from agro_data.defs.place import Place
+from agro_data.defs.pools import DATABASE
+from agro_data.defs.sensors import LOOK_EVERY, Seen, in_words, source_of, watch
+from agro_data.fingerprint import stable_hash
+from agro_data.migration.drift import lost_names, verify_version
+from agro_data.migration.opening import open_migrated
+from agro_data.migration.report import summary
+from agro_data.progress import Lines
+from agro_data.publish.read import NoVersion, Version, latest, open_version
+
+
+class MigrationConfig(dg.Config):
+    """Which version follows its databases. The defaults: the newest of the corpus, where its build found them."""
+
+    name: str = Field("demo", description="Name of the corpus: its folder under datasets/.")
+    version: str = Field("", description="A version's folder. Empty: the newest of the corpus.")
+    databases: str = Field("", description="The databases as they are now. Empty: where the build found them.")
+    before: str = Field("", description="The databases as they were. Empty: as the version remembers them.")
+    least: float = Field(0.5, ge=0, le=1, description="Share of the examples that must hold; of fewer none is opened.")
+
+
+@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"sqlite", "duckdb"}, deps=[corpus], pool=DATABASE)
+def migrated_corpus(context: dg.AssetExecutionContext, config: MigrationConfig, place: Place) -> Result:
+    """The version on databases that have changed: kept and repaired examples, certified again, in a version of their
+    own; broken ones in its rejected rows, each with the reason.
+    """
+    try:
+        version = open_version(Path(config.version) if config.version else latest(place.out, config.name))
+        source = Path(config.databases) if config.databases else source_of(version)
+        with tempfile.TemporaryDirectory(prefix="agro-certified-") as scratch:
+            folder = Path(scratch)
+            drift = verify_version(
+                version,
+                source,
+                folder,
+                before=config.before or None,
+                cache=place.cache,
+                workers=place.workers,
+                progress=Lines(context.log.info),
+            )
+            if drift.sound < config.least:
+                counts = drift.counts
+                raise ConfigError(f"{counts['broken']:,} of {len(drift.fates):,} examples are broken: build it again")
+            changed = any(one.state != "unchanged" for one in drift.databases)
+            opened = open_migrated(drift, place.out, source, folder, place.cache) if changed else version
+    except (ConfigError, NoVersion, FileNotFoundError) as error:
+        raise dg.Failure(description=str(error), allow_retries=False) from error
+    for problem in drift.problems:
+        context.log.warning(problem)
+    return dg.MaterializeResult(value=str(opened.path), metadata=metadata.of_drift(summary(drift), opened))
+
+
+migrate_corpus = dg.define_asset_job(
+    "migrate_corpus",
+    selection=dg.AssetSelection.assets(migrated_corpus),
+    description="Opens a version of a corpus for databases whose schema has changed: what holds, under the new names.",
+    executor_def=dg.in_process_executor,
+    config=LOG,
+)
+
+
+@dg.sensor(
+    job=migrate_corpus,
+    minimum_interval_seconds=LOOK_EVERY,
+    description="Opens a version that follows when tables or columns of a corpus' databases are gone, renamed or of "
+    "another type. Rows that changed are for changed_databases.",
+)
+def changed_schemas(context: dg.SensorEvaluationContext, place: Place) -> dg.SensorResult:
+    """The schema of each database that changed is compared with what the version remembers of it."""
+    return watch(context, place, _follow)
+
+
+def _follow(version: Version, seen: Seen, changes: dict[str, list[str]]) -> dg.RunRequest | None:
+    source = source_of(version)
+    now = {database.db_id: database for database in find_databases(source).databases}
+    lost = {db_id: lost_names(version, now[db_id]) for db_id in changes.get("changed", ())}
+    lost = {db_id: names for db_id, names in lost.items() if names} | {
+        db_id: ["it"] for db_id in changes.get("gone", ())
+    }
+    if not lost:
+        return None
+    config = {"name": version.corpus, "version": str(version.path), "databases": str(source)}
+    return dg.RunRequest(
+        run_key=f"{version.corpus}:{version.name}:{stable_hash(seen.databases)[:16]}",
+        run_config={**LOG, "ops": {"migrated_corpus": {"config": config}}},
+        tags={"agro/corpus": version.corpus, "agro/because": in_words(lost)[:200]},
+    )
