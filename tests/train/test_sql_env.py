@@ -169,7 +169,7 @@ def test_turns_are_taken_in_turn(database: Database) -> None:
     with pytest.raises(RuntimeError, match="without a query"):
         env.observe(Result("ok"))
     with pytest.raises(RuntimeError, match="has ended"):
-        env.case()
+        env.cases()
     assert env.act(turn("sql", GOLD)) == GOLD
     with pytest.raises(RuntimeError, match="out of turn"):
         env.act(turn("sql", GOLD))
