@@ -18,10 +18,10 @@ from agro_data.migration.evidence import Place, Side, plain
 from agro_data.migration.matching import Matching, match
 from agro_data.migration.rewriting import CannotFollow, rewrite, used_places
 from agro_data.migration.wording import NotTrue, Renamed, Said, renames, said_again
-from agro_data.pairs.literals import uses_of, value_of
+from agro_data.pairs.literals import uses_of
 from agro_data.sql.facts import sql_facts
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import resolve
+from agro_data.sql.scope import resolve, value_of
 from agro_data.verify.certificate import Budget, certify
 from agro_data.verify.check import Verdict, verify_statements
 from agro_data.verify.pool import BYTES, FILES, Certificate

@@ -15,7 +15,7 @@ from agro_data.databases.types import Cell, Database, Dialect
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import respelt
 from agro_data.sql.canonical import sql_text
-from agro_data.sql.scope import Binding, Resolution
+from agro_data.sql.scope import Resolution, value_of
 from agro_data.verify.execution import execute
 
 ALIKE = 0.8  # of the letters of two values, from which one may be a slip for the other
@@ -67,15 +67,6 @@ def _uses(found: Resolution, dialect: Dialect) -> Iterator[tuple[Use, exp.Expr]]
             condition = f"{quoted(name)} {word} {right}"
             value_text = literal.name if literal.is_string else right
             yield Use(owner.source.table, name, value_text, literal.is_string, condition), value
-
-
-def value_of(node: exp.Expr, found: Resolution) -> exp.Expr | None:
-    """The literal that a node is, with its sign: also SQLite's double-quoted token that names nothing."""
-    inner = node.this if isinstance(node, exp.Neg) else node
-    if isinstance(inner, exp.Literal):
-        return node
-    binding: Binding | None = found.binding(node)
-    return exp.Literal.string(binding.name) if binding is not None and binding.kind == "string" else None
 
 
 def check_literals(database: Database, names: Mapping[str, Resolution], sandbox: Sandbox) -> dict[str, list[Finding]]:

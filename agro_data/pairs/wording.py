@@ -11,9 +11,9 @@ from sqlglot import exp
 from agro_data.databases.types import Dialect
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import turned
-from agro_data.pairs.said import Said, SqlValues, numbers_in, plain, quoted_values, values_in, words_of
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.said import Said, SqlValues, numbers_in, plain, quoted_values, values_in, words_of
 from agro_data.sql.scope import Resolution, leftmost
 
 ALIKE = 0.75  # of the letters, from which two spellings are meant to be one value

@@ -89,6 +89,15 @@ def leftmost(query: exp.Expr) -> exp.Select:
     return query
 
 
+def value_of(node: exp.Expr, found: Resolution) -> exp.Expr | None:
+    """The literal that a node is, with its sign: also SQLite's double-quoted token that names nothing."""
+    inner = node.this if isinstance(node, exp.Neg) else node
+    if isinstance(inner, exp.Literal):
+        return node
+    binding = found.binding(node)
+    return exp.Literal.string(binding.name) if binding is not None and binding.kind == "string" else None
+
+
 def local_nodes(node: exp.Expr) -> Iterator[exp.Expr]:
     """The nodes of an expression or clause, without those of the subqueries in it (the subquery node itself is)."""
     yield node

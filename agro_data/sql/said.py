@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from agro_data.pairs.literals import value_of
-from agro_data.sql.scope import Resolution
+from agro_data.sql.scope import Resolution, value_of
 
 _WORD = re.compile(r"[^\W_]+")
 
