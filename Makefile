@@ -6,7 +6,7 @@ PIP_ARGS ?=
 SHELL := /bin/bash
 ENV := source ./env.sh &&
 
-.PHONY: corpus train test test-all ui bench check format clean
+.PHONY: corpus train test test-all ui bench docs check format clean
 
 corpus: $(VENV)/.embed  ## build the sample corpus and show where it is, three rows, counts and funnel
 	@$(ENV) dagster job execute -j build_corpus
@@ -26,6 +26,10 @@ ui: $(VENV)/.embed  ## the Dagster UI on this machine only
 
 bench: $(VENV)/.dev  ## measure, as ratios to the engine's own limit in the same run
 	$(ENV) python -m bench
+
+docs: $(VENV)/.dev  ## write the reference off the code, and what the pages' commands print
+	$(ENV) python -m agro_train.reference docs/reference
+	$(ENV) python tests/house/pages.py
 
 check: $(VENV)/.dev  ## lint, format, types, definitions
 	$(ENV) ruff check . && ruff format --check . && mypy && dg check defs
