@@ -14,4 +14,4 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Version:
     folder = tmp_path_factory.mktemp("exports")
     make_school(folder / "school.sqlite")
     run = agro_data.RunConfig(out=folder / "out", cache=folder / "cache", workers=1)
-    return agro_data.build(folder / "school.sqlite", size=40, embedding_model="structural", run=run).version
+    return agro_data.build(folder / "school.sqlite", size=24, embedding_model="structural", run=run).version

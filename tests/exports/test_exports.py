@@ -51,19 +51,46 @@ def test_openai_takes_the_files(corpus: Version, tmp_path: Path) -> None:
 
 
 def test_spider_and_bird_are_read_back(corpus: Version, tmp_path: Path) -> None:
-    wanted = sorted(corpus.examples().select("sql").collect()["sql"])
+    rows = corpus.examples().select("split", "sql").collect()
+    wanted = sorted(rows["sql"])
     spider, bird = exported(corpus, "spider", tmp_path), exported(corpus, "bird", tmp_path)
-    assert sorted(pair.sql for pair in load_pairs(spider).pairs) == wanted
     parts = [load_pairs(folder).pairs for folder in sorted(bird.iterdir())]
     assert sorted(pair.sql for pairs in parts for pair in pairs) == wanted
     golds = [line.split("\t") for line in (spider / "train_gold.sql").read_text(encoding="utf-8").splitlines()]
     asked = json.loads((spider / "train_spider.json").read_text(encoding="utf-8"))
     assert golds == [[row["query"], row["db_id"]] for row in asked]
+    assert sorted(sql for sql, _ in golds) == sorted(rows.filter(pl.col("split") == "train")["sql"])
     (entry,) = json.loads((spider / "tables.json").read_text(encoding="utf-8"))
     named = [entry["column_names_original"][place][1] for place in entry["primary_keys"]]
     assert sorted(named) == ["lesson_id", "school_id", "teacher_id"]
-    found = agro_data.evaluate(spider / "train_gold.sql", spider / "database", gold=spider / "train_spider.json")
-    assert all(verdict.score == 1.0 for verdict in found.verdicts)
+
+
+@pytest.mark.parametrize("metric", ["spider-ex", "spider-em"])
+def test_golds_of_the_spider_layout_score_as_the_official_script_reads_them(
+    metric: str, corpus: Version, tmp_path: Path
+) -> None:
+    folder = exported(corpus, "spider", tmp_path)
+    for name in ("dev", "test"):
+        asked = load_pairs(folder / f"{name}.json").pairs
+        assert 0 < len(asked) <= corpus.manifest["counts"]["splits"]["validation" if name == "dev" else name]
+        found = agro_data.evaluate(
+            folder / f"{name}_gold.sql", folder / "database", gold=folder / f"{name}.json", metric=metric
+        )
+        assert [verdict.score for verdict in found.verdicts] == [1.0] * len(asked)
+
+
+def test_golds_of_the_bird_layout_score_as_the_official_script_reads_them(corpus: Version, tmp_path: Path) -> None:
+    """Its script reads predictions as one JSON object: by the place of a question the SQL, a mark and the database."""
+    folder = exported(corpus, "bird", tmp_path) / "dev"
+    golds = [line.split("\t") for line in (folder / "dev.sql").read_text(encoding="utf-8").splitlines()]
+    asked = json.loads((folder / "dev.json").read_text(encoding="utf-8"))
+    assert [row["question_id"] for row in asked] == list(range(len(golds)))
+    assert {row["difficulty"] for row in asked} <= {"simple", "moderate", "challenging"}
+    said = {str(place): f"{sql}\t----- bird -----\t{db_id}" for place, (sql, db_id) in enumerate(golds)}
+    predictions = tmp_path / "predict_dev.json"
+    predictions.write_text(json.dumps(said), encoding="utf-8")
+    found = agro_data.evaluate(predictions, folder / "dev_databases", gold=folder / "dev.json", metric="bird-ex")
+    assert [verdict.score for verdict in found.verdicts] == [1.0] * len(golds)
 
 
 def test_the_grader_of_an_export_tells_right_from_wrong(corpus: Version, tmp_path: Path) -> None:
