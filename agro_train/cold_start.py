@@ -4,7 +4,7 @@
 
 Trajectories are made of a corpus' train split (or of pairs that people wrote), chosen for their diversity, tokenised
 as a rollout sees them, and learnt by TRL's SFTTrainer: L = -sum m_t log pi(y_t | y_<t, x) / sum m_t, with m_t = 1 on
-the agent's own tokens and 0 on prompt and observations (2512.23366).
+the agent's own tokens and 0 on prompt and observations (2512.23366), and on turns that go wrong on purpose (ours).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from agro_train.settings import SettingsError, read_settings, settings_to, train
 from agro_train.sql_env import score
 from agro_train.tasks import COMPACT, PROMPT_BUDGET
 from agro_train.teachers import TEACHER, Habits, make_trajectories
-from agro_train.tokens import Example, encode, encode_steps
+from agro_train.tokens import OUTSIDE, Example, encode, encode_steps
 from agro_train.trajectories import DROPPED, TRAJECTORY, steps_of, write_trajectories
 
 Report = Callable[[Mapping[str, Any]], object]
@@ -375,13 +375,17 @@ def select(made: pl.DataFrame, config: ColdStartConfig) -> Chosen:
 
 
 def encode_rows(trajectories: pl.DataFrame, tokenizer: Any, max_length: int) -> list[Example]:
-    """Tokens of each trajectory that is no longer than `max_length`; a longer one is left out, never cut."""
+    """Tokens of each trajectory that is no longer than `max_length`; a longer one is left out, never cut.
+
+    Learnt are the agent's own, but for turns that go wrong.
+    """
     found: list[Example] = []
     for row in trajectories.iter_rows(named=True):
         tokens = encode_steps(row["prompt"], steps_of(row), tokenizer)
         if len(tokens.so_far) <= max_length:
             opening = f"{row['db_id']}\n{before_question(row['prompt'])}"
-            found.append(Example(tokens.so_far, [0] * len(tokens.prompt) + tokens.mask, opening))
+            learnt = [turn != OUTSIDE and row["turns"][turn]["learnt"] for turn in tokens.turns]
+            found.append(Example(tokens.so_far, [0] * len(tokens.prompt) + list(map(int, learnt)), opening))
     if not found:
         raise ValueError(f"no trajectory has at most {max_length} tokens; raise max_length or lower budget")
     return found

@@ -23,7 +23,7 @@ from agro_data.fingerprint import seed_of
 from agro_data.sql.canonical import skeleton_of
 
 WEIGHT = 0.5
-RECOVERIES = frozenset({"wrong_column", "wrong_query", "recovered"})
+RECOVERIES = frozenset({"wrong_table", "wrong_column", "wrong_query", "recovered"})
 _SAMPLE = 4_000  # rows that the radius is measured on
 
 

@@ -7,7 +7,7 @@ of the sandbox for all SQL that is pending: GRPO steps hundreds of rollouts toge
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Result
@@ -33,6 +33,7 @@ from agro_train.clarifying import points_at
 from agro_train.rewards import AGRO, Finished, Outcome, Preset, reward
 from agro_train.tasks import Task
 
+NAMES_TOLD = 3  # that a query gets wrong, in the observation of its error
 WRONGLY_ANSWERED = Grade(0.0, "an answer, where what is shown has none: something is hidden", "ungradable")
 RAN = frozenset({"", "empty", "columns", "wrong_rows", "order", "constant", "ungradable"})  # error classes
 
@@ -116,7 +117,8 @@ class SqlEnv:
         """
         if self._pending is None:
             raise RuntimeError("observe() without a query that waits for its result")
-        body = render_observation(result, self.max_turns - self.turns, self.bounds)
+        told = result if result.ok or self.task is None else _explained(result, self._pending, self.task)
+        body = render_observation(told, self.max_turns - self.turns, self.bounds)
         self.looks.append(
             Look(self._pending, result.digest, result.row_count, "" if result.ok else failure_class(result)[0])
         )
@@ -206,6 +208,16 @@ def step(
     results = iter(execute([(task.database, sql) for _, task, sql in shown if isinstance(sql, str)], sandbox, "rows"))
     seen = {id(env): env.observe(next(results) if isinstance(sql, str) else sql) for env, _, sql in shown}
     return [seen.get(id(env)) for env in envs]
+
+
+def _explained(result: Result, sql: str, task: Task) -> Result:
+    """An error as our own reader of names tells it, which knows what the schema has instead; else as it is."""
+    try:
+        problems = resolve(parse_select(sql, task.database.dialect), task.database.dialect, task.schema).problems
+    except SqlRefused:
+        return result
+    told = dict.fromkeys(detail for reason, detail in problems if reason in ("unknown_table", "unknown_column"))
+    return replace(result, error="; ".join(list(told)[:NAMES_TOLD])) if told else result
 
 
 def _as_shown(sql: str, task: Task) -> str | Result:

@@ -1,7 +1,7 @@
 """Trajectories from decompositions: what an example's steps would look like when an agent takes them.
 
 No model: thoughts are the intents of the steps, queries are executed for real, and the observation is what came back.
-Some trajectories look first (values of a column, whether two tables join), some begin with a mistake (a column that is
+Some trajectories look first (values of a column, whether two tables join), some begin with a mistake (a name that is
 not there, a mutant of the gold) and correct it. A question without one answer is asked back, after a look where only
 the data can tell. Kept only when the answer is right on all instances, or asking back names why there is none.
 """
@@ -34,7 +34,7 @@ from agro_train.tasks import Source, Task
 from agro_train.trajectories import DROPPED, TRAJECTORY, drop_of, trajectory_of
 
 TEACHER = "decomposition"
-FEATURES = ("steps", "look_at_values", "check_join", "wrong_column", "wrong_query")
+FEATURES = ("steps", "look_at_values", "check_join", "wrong_table", "wrong_column", "wrong_query")
 ASKED_BACK = "asked_back"  # the feature of a trajectory that ends so
 
 Expected = Literal["runs", "fails", "differs"]  # "differs": runs, and does not give the gold's result
@@ -80,7 +80,7 @@ def plan_trajectory(row: Mapping[str, Any], profile: DatabaseProfile, seed: int,
     chance = stream(seed, "trajectory", row["example_id"])
     names = resolve(parse_select(row["sql"], profile.dialect), profile.dialect, profile.schema)
     first = [_draw(chance, list(_explorations(names, profile)))] if chance.random() < habits.explore else []
-    wrong = [_draw(chance, list(_mistakes(names, profile, row)))] if chance.random() < habits.mistake else []
+    wrong = [_draw_kind(chance, list(_mistakes(names, profile, row)))] if chance.random() < habits.mistake else []
     extra = [move for move in [*first, *wrong] if move is not None]
     if len(extra) + 2 > habits.max_turns:  # a mistake is followed by what is right, and that by the answer
         extra = []
@@ -111,6 +111,13 @@ def plan_trajectory(row: Mapping[str, Any], profile: DatabaseProfile, seed: int,
 
 def _draw(chance: Random, moves: Sequence[_Move]) -> _Move | None:
     return moves[chance.randrange(len(moves))] if moves else None
+
+
+def _draw_kind(chance: Random, moves: Sequence[_Move]) -> _Move | None:
+    """A kind of mistake, then one of that kind: there are many mutants, and few names to get wrong."""
+    kinds = sorted({move.feature for move in moves})
+    kind = kinds[chance.randrange(len(kinds))] if kinds else ""
+    return _draw(chance, [move for move in moves if move.feature == kind])
 
 
 def _step_thought(step: Mapping[str, Any], profile: DatabaseProfile, linked: bool) -> str:
@@ -149,7 +156,8 @@ def _asking_back(row: Mapping[str, Any], profile: DatabaseProfile, seed: int, ha
                 looks.append(Turn(_thought(wanted), "sql", sql))
     last = Turn(_thought(why), "clarify", inert(row["clarification"]).strip())
     features = (*(["look_at_values"] if looks else []), ASKED_BACK)
-    return Plan((*looks, last), ("runs",) * len(looks), features)
+    ran: Expected = "runs"
+    return Plan((*looks, last), tuple(ran for _ in looks), features)
 
 
 # --- looking first -----------------------------------------------------------------------------------------------
@@ -191,6 +199,7 @@ def _compared_with_text(names: Resolution) -> Iterator[tuple[exp.Column, exp.Lit
 
 def _mistakes(names: Resolution, profile: DatabaseProfile, row: Mapping[str, Any]) -> Iterator[_Move]:
     intent = _thought(row["steps"][-1]["intent"] if row["steps"] else "Answer the question.")
+    yield from _wrong_tables(names, profile, intent)
     yield from _wrong_columns(names, profile, intent)
     for mutant in mutants_of(names, profile.dialect, profile.schema):
         right, arrow, wrong = _thought(mutant.what).partition(" -> ")
@@ -198,6 +207,24 @@ def _mistakes(names: Resolution, profile: DatabaseProfile, row: Mapping[str, Any
         if arrow:
             lesson = f"{right} is missing." if wrong == "dropped" else f"{lesson} Not {wrong}, but {right}."
         yield _Move("wrong_query", Turn(intent, "sql", mutant.sql), "differs", lesson)
+
+
+def _wrong_tables(names: Resolution, profile: DatabaseProfile, intent: str) -> Iterator[_Move]:
+    """A table called by what its rows are: `cinemas` for `cinema`."""
+    known = {table.lower() for table in profile.schema}
+    for name in sorted(names.tables):
+        table = profile.table(name)
+        for phrase in (table.plural, table.singular):
+            guess = "_".join(phrase.lower().split())
+            if not guess.isidentifier() or guess in known:
+                continue
+            tree = names.tree.copy()
+            for node in tree.find_all(exp.Table, exp.Column):
+                part = "this" if isinstance(node, exp.Table) else "table"
+                if node.text(part).lower() == name.lower():
+                    node.set(part, exp.to_identifier(guess))
+            turn = Turn(intent, "sql", sql_text(tree, profile.dialect))
+            yield _Move("wrong_table", turn, "fails", _thought(f"There is no table {guess}; it is {name}."))
 
 
 def _wrong_columns(names: Resolution, profile: DatabaseProfile, intent: str) -> Iterator[_Move]:
@@ -261,7 +288,9 @@ def make_trajectories(
         if reason:
             dropped.append(drop_of(row, reason, detail))
         else:
-            kept.append(trajectory_of(row, env, env.task.prompt if env.task else "", plan.features, TEACHER))
+            prompt = env.task.prompt if env.task else ""
+            mistakes = [place for place, expected in enumerate(plan.expected) if expected != "runs"]
+            kept.append(trajectory_of(row, env, prompt, plan.features, TEACHER, mistakes))
     return pl.DataFrame(kept, schema=TRAJECTORY), pl.DataFrame(dropped, schema=DROPPED)
 
 
@@ -276,7 +305,7 @@ def _fault(env: SqlEnv, plan: Plan, shown: Finished, gold: str) -> tuple[str, st
         return "not_right", env.grade.reason if env.grade else ""
     for look, expected in zip(env.looks, plan.expected, strict=True):
         if expected == "fails" and look.error_class != "schema":
-            return "mistake_unseen", f"{look.sql}: expected an unknown column, got {look.error_class or 'a result'}"
+            return "mistake_unseen", f"{look.sql}: expected an unknown name, got {look.error_class or 'a result'}"
         if expected != "fails" and look.error_class:
             return "step_failed", f"{look.sql}: {look.error_class}"
         if expected == "differs" and look.digest == gold:

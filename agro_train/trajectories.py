@@ -16,7 +16,7 @@ from agro_data.publish.version import library_versions, place_version, write_man
 from agro_data.records import Columns, conform
 from agro_train.sql_env import SqlEnv
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 TURN = pl.Struct(
     {
@@ -25,6 +25,7 @@ TURN = pl.Struct(
         "text": pl.String,
         "observation": pl.String,  # null at the end
         "error_class": pl.String,  # "" where the query ran; of the answer: ""
+        "learnt": pl.Boolean,  # false of a turn that goes wrong: what follows it is learnt, not to go wrong
     }
 )
 _COLUMNS: Columns = {
@@ -44,9 +45,17 @@ DROPPED = pl.Schema({"example_id": pl.String, "db_id": pl.String, "reason": pl.S
 
 
 def trajectory_of(
-    row: Mapping[str, Any], env: SqlEnv, prompt: str, features: Sequence[str], teacher: str
+    row: Mapping[str, Any],
+    env: SqlEnv,
+    prompt: str,
+    features: Sequence[str],
+    teacher: str,
+    mistakes: Sequence[int] = (),
 ) -> dict[str, Any]:
-    """A row of `TRAJECTORY`: how a row of `records.EXAMPLE` was answered in `env`, for one who reads `prompt`."""
+    """A row of `TRAJECTORY`: how a row of `records.EXAMPLE` was answered in `env`, for one who reads `prompt`.
+
+    `mistakes` are turns that go wrong; so are those whose query failed.
+    """
     transcript = render_transcript(env.steps)
     classes = [*(look.error_class for look in env.looks), ""]
     return {
@@ -64,8 +73,9 @@ def trajectory_of(
                 "text": one.turn.text,
                 "observation": one.observation,
                 "error_class": error_class,
+                "learnt": not error_class and place not in mistakes,
             }
-            for one, error_class in zip(env.steps, classes, strict=True)
+            for place, (one, error_class) in enumerate(zip(env.steps, classes, strict=True))
         ],
         "prompt": prompt,
         "transcript": transcript,

@@ -211,7 +211,8 @@ class _Resolver:
             self.found.tables.add(table)
             scope.sources.append(Source(alias, table, columns, node))
         else:
-            self._problem("unknown_table", f"no table {node.name}" + self._nearest(name, list(self.schema)))
+            tables = {key: table for key, (table, _) in self.schema.items()}
+            self._problem("unknown_table", f"no table {node.name}" + _nearest(name, tables))
             scope.sources.append(Source(alias, "", {}, node))
 
     def _merge(self, join: exp.Expr, scope: Scope) -> None:
@@ -283,9 +284,9 @@ class _Resolver:
         elif qualifier and not seen_qualifier and not self._struct_field(qualifier, scope):
             self._problem("unknown_table", f"{node.sql(dialect=self.dialect)}: no table or alias {node.table} here")
         elif not qualifier or seen_qualifier:
-            candidates = [c for s in scope.sources if qualifier in ("", s.alias) for c in s.columns.values()]
+            candidates = {key: c for s in scope.sources if qualifier in ("", s.alias) for key, c in s.columns.items()}
             owner = qualifier or ", ".join(source.table or source.alias for source in scope.sources)
-            self._problem("unknown_column", f"no column {node.name} in {owner}" + self._nearest(name, candidates))
+            self._problem("unknown_column", f"no column {node.name} in {owner}" + self._where(name, candidates))
 
     def _struct_field(self, qualifier: str, scope: Scope) -> bool:
         """DuckDB: `a.b` may be field b of struct column a."""
@@ -305,7 +306,17 @@ class _Resolver:
     def _problem(self, reason: str, detail: str) -> None:
         self.found.problems.append((reason, detail))
 
-    @staticmethod
-    def _nearest(name: str, candidates: Sequence[str]) -> str:
-        near = get_close_matches(name, candidates, n=1)
-        return f" (did you mean {near[0]}?)" if near else ""
+    def _where(self, name: str, columns: Mapping[str, str]) -> str:
+        """What may have been meant by a column that is none of `columns`: that of another table, or one alike."""
+        owners = [table for table, own in self.schema.values() if name in own]
+        if owners:
+            return f" ({' and '.join(owners[:3])} {'have' if len(owners) > 1 else 'has'} one)"
+        others = {key: f"{table}.{column}" for table, own in self.schema.values() for key, column in own.items()}
+        return _nearest(name, columns) or _nearest(name, others)
+
+
+def _nearest(name: str, candidates: Mapping[str, str]) -> str:
+    """Which of `candidates` is likeliest meant: as they are called, by their folded names."""
+    ends = [key for key in candidates if name.endswith(f"_{key}") or key.endswith(f"_{name}")]
+    near = ends or get_close_matches(name, candidates, n=1)
+    return f" (did you mean {candidates[near[0]]}?)" if near else ""

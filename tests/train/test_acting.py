@@ -99,7 +99,7 @@ def test_what_is_right_is_kept_as_it_happened(acted: Acted) -> None:
     assert (row["teacher"], row["features"]) == ("scripted", ["looked", "recovered"])
     assert [one["error_class"] for one in row["turns"]] == ["schema", ""]
     first, last = steps_of(row)
-    assert "no such column: nom" in str(first.observation)
+    assert "no column nom in school" in str(first.observation)
     assert "2 turns left" in str(first.observation)
     assert (last.turn.text, last.observation) == (NAMES, None)
     assert "At most 3 turns" in row["prompt"]

@@ -11,9 +11,10 @@ from agro_train.trajectories import TRAJECTORY
 
 
 def trajectory(number: int, sql: str, thought: str, hardness: str = "easy", features: tuple[str, ...] = ()) -> dict:
+    ran = {"error_class": "", "learnt": True}
     turns = [
-        {"thought": thought, "action": "sql", "text": sql, "observation": "x\n1", "error_class": ""},
-        {"thought": "It is done.", "action": "solution", "text": sql, "observation": None, "error_class": ""},
+        {"thought": thought, "action": "sql", "text": sql, "observation": "x\n1", **ran},
+        {"thought": "It is done.", "action": "solution", "text": sql, "observation": None, **ran},
     ]
     return {
         "trajectory_id": f"{number:016x}",

@@ -77,7 +77,7 @@ def test_a_rollout_sees_true_observations_and_is_scored(database: Database, sand
     first, second, last = env.steps
     assert first.observation == "founded\n1907\n1914\n(2 rows, 5 turns left)"
     assert second.observation is not None
-    assert "no such column: nmae" in second.observation
+    assert "no column nmae in school (did you mean name?)" in second.observation
     assert last == Step(Turn("so", "solution", GOLD), None)
     assert env.outcome == "answered"
     assert [look.error_class for look in env.looks] == ["", "schema"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -88,18 +89,25 @@ def test_observations_are_what_the_engine_answers(
         assert steps[-1].turn.text == GOLD
         asked = [turn["text"] for turn in row["turns"][:-1]]
         for place, result in enumerate(sandbox.run(source.database, asked, want="rows")):
-            assert steps[place].observation == render_observation(result, MAX_TURNS - place - 1)
+            observed = steps[place].observation or ""
+            if result.ok:
+                assert observed == render_observation(result, MAX_TURNS - place - 1)
+            else:
+                assert re.match(r"Error: no (table|column) \w+", observed)
 
 
 def test_mistakes_show_and_are_corrected(made: tuple[list[Task], pl.DataFrame, pl.DataFrame]) -> None:
     _, kept, _ = made
     for row in kept.to_dicts():
         classes = [turn["error_class"] for turn in row["turns"]]
-        assert ("schema" in classes) == ("wrong_column" in row["features"])
-        if "wrong_column" in row["features"]:
-            after = row["turns"][classes.index("schema") + 1]
-            assert after["thought"].startswith("There is no column ")
-            assert after["text"] == GOLD
+        assert ("schema" in classes) == bool({"wrong_column", "wrong_table"} & set(row["features"]))
+        wrong = {"wrong_table", "wrong_column", "wrong_query"} & set(row["features"])
+        assert sum(not turn["learnt"] for turn in row["turns"]) == len(wrong)
+        for kind in ("table", "column"):
+            if f"wrong_{kind}" in wrong:
+                after = row["turns"][classes.index("schema") + 1]
+                assert after["thought"].startswith(f"There is no {kind} ")
+                assert after["text"] == GOLD
 
 
 def test_the_same_seed_gives_the_same_trajectories(source: Source, sandbox: Sandbox) -> None:
