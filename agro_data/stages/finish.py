@@ -27,9 +27,11 @@ from agro_data.stages.certifying import instance_file
 from agro_data.stages.context import Context
 from agro_data.stages.questions import in_style
 from agro_data.stages.shards import Outcome, usable
+from agro_data.stages.synthesised import spending
 from agro_data.stages.unanswered import id_of
 from agro_data.work import Work
 
+WRITING = ("candidates", "questions")  # stages that may ask a model
 SELECTION = "all"  # the one shard of the stage
 STAGES = ("candidates", "verified", "questions", "distinct", "certified", "selection")
 INDEXED = ["db_id", "example_id", "instances", "digests", "mutants"]  # of what the instance index is made
@@ -127,7 +129,7 @@ def _further_styles(context: Context, chosen: pl.DataFrame) -> pl.DataFrame:
         return chosen
     said: list[dict[str, Any]] = []
     for row in chosen.filter(pl.col("intent") != "").to_dicts():  # others have the one that was written for them
-        first = STYLES.index(row["style"])
+        first = STYLES.index(row["style"]) if row["style"] in STYLES else -1
         taken = {row["question"]}
         for step in range(1, len(STYLES)):
             style = STYLES[(first + step) % len(STYLES)]
@@ -194,7 +196,7 @@ def _manifest(context: Context, config: dict[str, Any]) -> dict[str, Any]:
         "unanswerable": figures["unanswerable"],
         "split": figures["split"],
         "problems": work.read_json("catalog.json")["problems"],
-    }
+    } | ({"asked_of_a_model": {name: spending(context, name) for name in WRITING}} if context.config.writer else {})
 
 
 def _database_facts(context: Context) -> list[dict[str, Any]]:

@@ -379,6 +379,7 @@ def recount(context: Context) -> None:
         counts = work.read_json(f"{stage}.json")
         given = sum(_accepted(context).values()) if stage == "verified" else tally.rows(work, stage)
         counts |= {"out": given, "reasons": tally.reasons(work, stage)}
+        counts["figures"] |= spending(context, stage)
         if before is not None:
             counts["in"] = tally.rows(work, before)
         work.write_json(f"{stage}.json", counts)

@@ -11,7 +11,8 @@ SELECT COUNT(*) FROM teacher WHERE subject = '{SECRETS[1]}' AND salary > {SECRET
 SELECT subject, AVG(salary) FROM teacher GROUP BY subject;
 SELECT t.name, s.city FROM teacher t JOIN school s ON t.school_id = s.school_id WHERE t.salary < 3000 ORDER BY t.name;
 SELECT city FROM school WHERE school_id NOT IN (SELECT school_id FROM teacher WHERE subject LIKE '%{SECRETS[2]}%');
-SELECT s.name, COUNT(*) FROM teacher t JOIN school s ON t.school_id = s.school_id GROUP BY s.school_id HAVING COUNT(*) > 2;
+SELECT s.name, COUNT(*) FROM teacher t JOIN school s ON t.school_id = s.school_id
+GROUP BY s.school_id HAVING COUNT(*) > 2;
 SELECT name FROM teacher ORDER BY salary DESC LIMIT 3;
 SELECT room, COUNT(*) FROM lesson WHERE pupils BETWEEN 10 AND 40 GROUP BY room;
 SELECT day FROM lesson WHERE pupils > 60 UNION SELECT day FROM lesson WHERE pupils < 20;

@@ -1,0 +1,144 @@
+"""A build whose SQL a model writes, over HTTP: what it writes is certified, what it does not is listed."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from making import make_school
+from synthesis.school_log import LOG, SECRETS
+
+import agro_data
+from agro_data.config import STRUCTURAL, ConfigError
+from agro_data.fingerprint import seed_of
+from agro_data.llm.scripted_server import ScriptedServer
+from agro_data.pipeline import prepare, run_stage
+
+# What the model writes: some that an intent says, some that none does, some that the gate refuses.
+QUERIES = (
+    "SELECT name FROM school WHERE city = 'Oslo'",
+    "SELECT AVG(salary) FROM teacher WHERE subject = 'Physics'",
+    "SELECT subject, COUNT(*) FROM teacher GROUP BY subject HAVING COUNT(*) > 2",
+    "SELECT name FROM teacher ORDER BY salary DESC LIMIT {n}",
+    "SELECT COUNT(*) FROM lesson WHERE pupils > {n}0",
+    "SELECT COUNT(*) FROM lesson WHERE pupils < {n}5",
+    "WITH per AS (SELECT school_id, COUNT(*) AS n FROM teacher GROUP BY school_id)"
+    " SELECT s.name FROM school s JOIN per ON per.school_id = s.school_id WHERE per.n > 4",
+    "SELECT name, CASE WHEN salary > {n}000 THEN 'high' ELSE 'low' END AS band FROM teacher WHERE subject = 'Music'",
+    "SELECT s.city, MAX(t.salary) - MIN(t.salary) FROM school s JOIN teacher t ON t.school_id = s.school_id"
+    " GROUP BY s.city",
+    "SELECT wages FROM teacher",
+    "DROP TABLE teacher",
+)  # fmt: skip
+
+
+@dataclass
+class Model:
+    """Answers by the text that it is sent; `said` keeps that text."""
+
+    said: list[str] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def reply(self, body: Mapping[str, Any]) -> str:
+        text = "\n".join(message["content"] for message in body["messages"])
+        with self.lock:
+            self.said.append(text)
+        drawn = seed_of(text, body["seed"])
+        if "What it means:" in text:
+            sql = text.partition("Query:\n")[2].partition("\n\nWhat it means")[0]
+            return json.dumps(
+                {"question": f"What does number {drawn % 10**6} stand for in {len(sql)}?", "evidence": None}
+            )
+        if drawn % 9 == 0:
+            return "I would rather not."
+        return f"```sql\n{QUERIES[drawn % len(QUERIES)].format(n=1 + drawn // 100 % 4)}\n```"
+
+    @property
+    def asked(self) -> list[str]:
+        """What it was asked, apart from the words that find out how it can be asked."""
+        return [text for text in self.said if "Database:" in text]
+
+
+@pytest.fixture
+def model() -> Iterator[tuple[Model, str]]:
+    answers = Model()
+    with ScriptedServer(answers.reply) as server:
+        yield answers, server.base
+
+
+def build_at(place: Path, databases: Path, **settings: Any) -> agro_data.Build:
+    config = agro_data.BuildConfig(databases=str(databases), size=12, embedding_model=STRUCTURAL, **settings)
+    return agro_data.build(config=config, run=agro_data.RunConfig(out=place / "out", cache=place / "cache", workers=1))
+
+
+def test_a_model_writes_and_the_gate_decides(model: tuple[Model, str], tmp_path: Path) -> None:
+    school = make_school(tmp_path / "school.sqlite")
+    answers, address = model
+    built = build_at(tmp_path, school, generator="llm", writer=address)
+    examples = built.version.examples().collect()
+    assert examples["generator"].str.starts_with("llm:").all()
+    methods = set(examples["alignment_method"])
+    assert methods == {"construction", "written"}, "what an intent says is asked by the grammar, the rest by the model"
+    written = examples.filter(pl.col("alignment_method") == "written")
+    assert written["question"].str.contains("number").all()
+    assert written.filter(pl.col("sql").str.contains("WITH"))["steps"].list.len().min() == 2
+    with closing(sqlite3.connect(school)) as connection:
+        for sql, rows in examples.select("sql", "result_rows").iter_rows():
+            assert len(connection.execute(sql).fetchall()) == rows
+    refused = built.version.rejected().collect()
+    reasons = set(refused["reason"])
+    assert {"unwritten_no_sql", "unknown_column"} <= reasons
+    sent = [text for text in answers.asked if "What it means:" not in text]
+    took = built.version.manifest["asked_of_a_model"]
+    assert took["candidates"]["requests"] >= len(sent) > 0, "equal requests are sent once"
+    assert took["questions"]["tokens_written"] > 0
+
+    answers.said.clear()
+    again = build_at(tmp_path, school, generator="llm", writer=address)
+    assert again.version.path == built.version.path
+    assert answers.said == [], "finished stages ask nothing"
+
+    work = next((tmp_path / "cache" / "work").iterdir())
+    for stage in ("candidates", "verified", "questions"):
+        for shard in (work / stage).glob("*.parquet"):
+            shard.unlink()
+    build_at(tmp_path, school, generator="llm", writer=address, name="other")
+    assert answers.asked == [], "a stage that is done again has its answers on disk"
+
+
+def test_half_of_both(model: tuple[Model, str], tmp_path: Path) -> None:
+    built = build_at(tmp_path, make_school(tmp_path / "school.sqlite"), generator="both", writer=model[1])
+    kinds = {generator.partition(":")[0] for generator in built.version.examples().collect()["generator"]}
+    assert kinds == {"grammar", "llm"}
+
+
+def test_no_value_of_the_source_is_in_any_request(model: tuple[Model, str], tmp_path: Path) -> None:
+    school = make_school(tmp_path / "school.sqlite", tag=" Zqsecret77")
+    (tmp_path / "log.sql").write_text(LOG.replace("Oslo", "Zqoslo88"))
+    answers, address = model
+    settings: dict[str, Any] = {"generator": "llm", "writer": address, "values": "synthetic"}
+    settings["query_log"] = str(tmp_path / "log.sql")
+    config = agro_data.BuildConfig(databases=str(school), size=12, embedding_model=STRUCTURAL, **settings)
+    context = prepare(config, agro_data.RunConfig(out=tmp_path / "out", cache=tmp_path / "cache", workers=1))
+    for stage in ("profiles", "candidates", "verified", "questions"):
+        run_stage(stage, context, workers=1)
+    assert any("Change:" in text for text in answers.asked)
+    assert any("Write one query" in text for text in answers.asked)
+    with closing(sqlite3.connect(school)) as connection:
+        names = [name for (name,) in connection.execute("SELECT name FROM school UNION SELECT name FROM teacher")]
+    told = "\n".join(answers.asked)
+    secrets = [*SECRETS, "Zqsecret77", "Zqoslo88", *names]
+    assert [secret for secret in secrets if secret in told] == []
+
+
+def test_a_writer_that_is_not_there_is_said_before_anything_is_done(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="writer"):
+        build_at(tmp_path, make_school(tmp_path / "school.sqlite"), generator="llm", writer="http://127.0.0.1:9/v1#m")
