@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from agro_data.cli import data
 from agro_data.terminal import Verbs, run
+from agro_train.verbs.align import align_command
 from agro_train.verbs.ask import ask_command
 from agro_train.verbs.predict import predict_command
 from agro_train.verbs.train import train_group
 
-OWN = (train_group, predict_command, ask_command)
+OWN = (train_group, predict_command, align_command, ask_command)
 
 agro = Verbs(
     name="agro",

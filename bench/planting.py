@@ -31,8 +31,9 @@ from bench.altering import Altered, altered_questions, wrong_evidence
 
 Fault = Literal["", "gold", "question", "evidence"]
 SHARES: tuple[tuple[Fault, float], ...] = (("evidence", 0.05), ("question", 0.10), ("gold", 0.10))  # rarest first
-TRIED = 12  # mutants of a row that are looked at
-OTHERS = 2  # golds of other rows, likewise
+TRIED = 7  # mutants of a row that are looked at
+OTHERS = 1  # golds of other rows, likewise
+SPARE = 3.0  # rows whose question or evidence is altered for each that is wanted: not all alterations change an answer
 WRONG = 5  # answers that solvers give instead of the right one
 
 
@@ -129,8 +130,9 @@ def _draft(one: Example, examples: Sequence[Example], profile: DatabaseProfile, 
     found = resolve(parse_select(one.sql, profile.dialect), profile.dialect, profile.schema)
     mutants = [mutant.sql for mutant in mutants_of(found, profile.dialect, profile.schema)]
     others = sorted({other.sql for other in examples} - {one.sql})
-    questions = altered_questions(one.question, one.sql, profile, chance)[:3]
-    evidence = wrong_evidence(one.question, one.sql, profile, chance)[:2]
+    wanted = {fault: chance.random() < SPARE * share for fault, share in SHARES}
+    questions = altered_questions(one.question, one.sql, profile, chance)[:2] if wanted["question"] else []
+    evidence = wrong_evidence(one.question, one.sql, profile, chance)[:1] if wanted["evidence"] else []
     return _Draft(
         one,
         tuple(chance.sample(mutants, min(TRIED, len(mutants)))),

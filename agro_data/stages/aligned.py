@@ -23,6 +23,7 @@ from agro_data.alignment.tournament import MATCHES
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.fingerprint import code_version, seed_of, stable_hash
+from agro_data.llm.accounting import Spending
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.progress import Reporter, counting, silent
 from agro_data.publish.read import Version
@@ -46,7 +47,8 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Referees:
-    """Who checks, and how: solvers, the rule, and who judges and makes anew. `facts` are what a manifest says of them.
+    """Who checks, and how: solvers, the rule, and who judges and makes anew. `facts` are what a manifest says of them,
+    `spent` what their client counts by stage.
 
     Without a `judge` the solvers outvote a gold.
     """
@@ -56,6 +58,7 @@ class Referees:
     regenerate: Regenerator
     judge: Judge | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+    spent: Mapping[str, Spending] = field(default_factory=dict)
 
     def described(self) -> dict[str, Any]:
         """For the manifest, and for the identity of the version."""

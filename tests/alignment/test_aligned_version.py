@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from alignment.aligning import SANDBOX
+from click.testing import CliRunner
 from making import make_school
 
 import agro_data
@@ -14,10 +18,12 @@ from agro_data.alignment.cycles import Rule
 from agro_data.alignment.regenerate import Regenerator
 from agro_data.alignment.solvers import Solver, solver_of
 from agro_data.databases.catalog import find_databases
+from agro_data.llm.scripted_server import ScriptedServer
 from agro_data.profiling.cache import cached_profile
 from agro_data.publish.read import Version, open_version
 from agro_data.stages.aligned import Referees, align_version
 from agro_data.verify.replay import replay, replay_instances
+from agro_train.verbs.align import align_command
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +86,31 @@ def test_what_is_confirmed_becomes_the_next_version(before: Version, folder: Pat
     before_again = len(asked)
     assert aligned(before, folder, solver_of("known", solve)).path == after.path
     assert len(asked) == before_again  # a database that is finished is not asked about again
+
+
+def test_the_verb_asks_a_server_and_a_judge(before: Version, folder: Path) -> None:
+    rows = before.examples().collect().sort("example_id")
+    question, sql = rows["question"][0], rows["sql"][0]
+
+    def reply(body: Mapping[str, Any]) -> str:
+        said = "".join(message["content"] for message in body["messages"])
+        if "referee" in said:
+            return '<think>I see</think><solution>{"verdict": "predictor_wrong", "evidence": "the condition is meant"}'
+        own = f"Question: {question}\n" in said
+        return f"<think>so</think><solution>{sql if own else 'SELECT 1 FROM lesson'}"
+
+    with ScriptedServer(reply) as server:
+        arguments = ["--corpus", str(before.path), "--solver", server.base, "--judge", server.base, "--samples", "2"]
+        where = ["--data", str(folder / "out"), "--databases", str(folder / "school.sqlite"), "--need", "2", "--json"]
+        done = CliRunner().invoke(align_command, [*arguments, *where], standalone_mode=False)
+    assert done.exception is None, done.output
+    figures = json.loads(done.stdout)
+    after = open_version(folder / "out" / before.corpus / figures["version"])
+    found = after.examples().collect()
+    methods = dict(found.group_by("alignment_method").len().iter_rows())
+    assert methods == {"verified": 1, "judged": rows.height - 1}
+    assert found.filter(pl.col("alignment_method") == "verified")["question"].to_list() == [question]
+    assert sorted(found["example_id"]) == sorted(rows["example_id"])
+    assert after.verify_hashes() == []
+    assert {one["stage"]: one["requests"] for one in figures["spent"]} == {"judge": rows.height - 1}
+    assert figures["solvers"][0]["weights"].endswith("#m")
