@@ -38,8 +38,9 @@ COLUMNS = {
     "mutants_killed": "mutants whose result differs on some instance",
     "mutants_equivalent": "mutants proved to mean the same",
     "mutants_undecided": "mutants that are neither; they count as surviving",
-    "alignment_method": "`construction`: both come from one tree; `verified`: an independent solver agreed",
-    "alignment_score": "share of the independent solvers that agreed, or null",
+    "alignment_method": "`construction`: both come from one tree; `verified`: independent solvers agreed; `judged`: a "
+    "judge held for it against them",
+    "alignment_score": "share of the solvers' answers that agreed (of `construction` 1, nobody was asked), or null",
     "plausibility": "how likely a person asks this, 0 to 1",
     "generator": "what wrote the SQL and the question",
     "seed": "seed of this example",
