@@ -11,49 +11,37 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from random import Random
-from typing import Any, Literal, get_args
-
-import polars as pl
+from typing import Literal, get_args
 
 from agro_data.config import DEFAULT_MODEL
 from agro_data.databases.sandbox import Sandbox
-from agro_data.diversity.embeddings import load_encoder
-from agro_data.fingerprint import seed_of, stable_hash
+from agro_data.evaluation.load import files_of
+from agro_data.fingerprint import file_hash, stable_hash
 from agro_data.models import DEFAULT_WRITER
-from agro_data.profiling.serialise import Style, serialiser
-from agro_data.protocol import before_question
+from agro_data.profiling.serialise import Style
 from agro_data.publish.read import Version, open_version
 from agro_data.verify.grade import GoldResults
-from agro_train.acting import Attempts, Teacher, act
-from agro_train.agents import is_url, open_agent
+from agro_train.acting import Attempts
 from agro_train.finetuning import Check, FineTuning, fine_tune
 from agro_train.lineage import manifest_of, start_of
 from agro_train.loading import LanguageModel, load_tokenizer, model_hash
-from agro_train.questions import COLUMNS, Questions, Reading, questions_of_file, questions_of_version
+from agro_train.material import Report, encode_rows, read_material, reading_of, sources_of, teach, teacher_hash
+from agro_train.questions import questions_of_version
 from agro_train.ranks import is_first, written_by_first
 from agro_train.rewards import ENDED
 from agro_train.rollouts import Limits, roll
 from agro_train.runs import ModelRun, begin
 from agro_train.sampling.module import ModuleSampler
-from agro_train.selection import Chosen, choose, hybrid_vectors
 from agro_train.settings import SettingsError, read_settings, settings_to, training_code_version
 from agro_train.sql_env import score
 from agro_train.tasks import COMPACT, PROMPT_BUDGET
-from agro_train.teachers import TEACHER, Habits, make_trajectories
-from agro_train.tokens import OUTSIDE, Example, encode, encode_steps
-from agro_train.trajectories import DROPPED, TRAJECTORY, steps_of, write_trajectories
+from agro_train.teachers import Habits
 
-Report = Callable[[Mapping[str, Any]], object]
+# Settings that do not decide what is learnt; what lies there is asked for by its content.
+PLACES = ("corpus", "databases", "pairs", "learn_from", "trajectories", "models", "cache")
 TeacherKind = Literal["decomposition", "model", "both"]
-MAKING = (  # settings that decide which trajectories there are, beside the corpus
-    *("model", "examples", "pool", "selection", "embedding_model", "decompose", "explore", "mistake", "rehearse"),
-    *("link", "turns", "style", "budget", "seed"),
-    *("teacher", "teacher_model", "teacher_samples", "teacher_temperature", "teacher_keep", "teacher_dtype"),
-)
 
 
 @dataclass(frozen=True)
@@ -138,9 +126,7 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
     """
     parent, base = start_of(config.model, Path(config.models), Path(config.cache))
     corpus = open_version(Path(config.corpus)) if config.corpus else None
-    weights = [model_hash(base), teacher_hash(config)]
-    identity = [settings_to(config), corpus and corpus.fingerprint, *weights, training_code_version()]
-    draft = begin(Path(config.models), config.name, stable_hash(identity))
+    draft = begin(Path(config.models), config.name, _fingerprint(config, corpus, base))
     if isinstance(draft, ModelRun):
         return draft
     tokenizer = load_tokenizer(base)
@@ -197,224 +183,15 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
     return draft.finish({**manifest, **made, **learnt})
 
 
-@dataclass(frozen=True)
-class Material:
-    """`trajectories` that are learnt from and where they are stored; how they were chosen, and why others dropped.
-
-    `teacher` names who made them; `acting` are the facts of `acting.Teacher` where a model did.
-    """
-
-    trajectories: pl.DataFrame
-    stored: Path | None
-    selection: dict[str, Any]
-    dropped: dict[str, int]
-    teacher: str = TEACHER
-    acting: dict[str, Any] | None = None
-
-
-def teach(
-    config: ColdStartConfig,
-    corpus: Version | None,
-    sources: Sequence[Questions],
-    tokenizer: Any,
-    sandbox: Sandbox,
-    report: Report = lambda line: None,
-) -> Material:
-    """Make trajectories, choose among them, and store them as a version where there is a corpus to name."""
-    teacher = open_teacher(config)
-    made, dropped, chosen = make_material(config, sources, tokenizer, sandbox, teacher, report)
-    selection = {
-        "kind": config.selection,
-        "made": made.height,
-        "radius_95": chosen.radius.percentile_95,
-        "radius_95_random": chosen.random.percentile_95,
-        "strata": chosen.strata,
-    }
-    kept = made[chosen.rows]
-    reasons = dict(dropped["reason"].value_counts().sort("reason").iter_rows())
-    by = " and ".join(
-        [*([TEACHER] if config.teacher != "model" else []), *([teacher.agent.name] if teacher is not None else [])]
-    )
-    material = Material(kept, None, selection, reasons, by, teacher.facts() if teacher is not None else None)
-    return replace(material, stored=_store(config, corpus, material, dropped))
-
-
-def open_teacher(config: ColdStartConfig) -> Teacher | None:
-    """The model whose right answers are learnt from; None where the examples' own steps are all. Raises like
-    `agents.open_agent`."""
-    if config.teacher == "decomposition":
-        return None
-    name, models, cache = config.teacher_model or config.model, Path(config.models), Path(config.cache)
-    reading = Reading(config.style, config.budget)
-    agent = open_agent(name, models, cache, reading=reading, dtype=config.teacher_dtype)
-    return Teacher.of(agent, config.attempts, config.turns)
-
-
-def teacher_hash(config: ColdStartConfig) -> str:
-    """Which weights teach, or which server; "" where no model does."""
-    name = config.teacher_model or config.model
-    if config.learn_from or config.teacher == "decomposition":
-        return ""
-    return name if is_url(name) else model_hash(start_of(name, Path(config.models), Path(config.cache))[1])
-
-
-def read_material(config: ColdStartConfig, corpus: Version | None) -> Material:
-    """The trajectories of `config.learn_from`. Raises `SettingsError` when they are of another corpus or reading."""
-    stored = open_version(Path(config.learn_from))
-    of, made = stored.manifest["of_corpus"], stored.manifest["settings"]
-    if corpus is None or of["fingerprint"] != corpus.fingerprint:
-        raise SettingsError(f"{stored.path}: made of corpus {of['name']} {of['version']}; give that one as `corpus`")
-    wanted = {name: getattr(config, name) for name in ("style", "budget", "turns")}
-    if wanted != {name: made["config"][name] for name in wanted}:
-        raise SettingsError(f"{stored.path}: made with {made['config']}, but the settings say {wanted}")
-    rows = stored.examples().collect()
-    facts = stored.manifest
-    dropped = facts["counts"]["dropped"]
-    return Material(rows, stored.path, facts["selection"], dropped, facts["teacher"], made.get("acting"))
-
-
-def make_material(
-    config: ColdStartConfig,
-    sources: Sequence[Questions],
-    tokenizer: Any,
-    sandbox: Sandbox,
-    teacher: Teacher | None = None,
-    report: Report = lambda line: None,
-) -> tuple[pl.DataFrame, pl.DataFrame, Chosen]:
-    """Trajectories made for real, those that were dropped, and which of the first are learnt from.
-
-    Of several sources each gives its share by rows. Where there are two teachers, both are given the same questions.
-    Raises `SettingsError` when the model that teaches is right on none of them.
-    """
-    reading = _reading(config, tokenizer)
-    asked = sum(len(source.rows) for source in sources)
-    wanted = min(asked, round(config.examples * max(1.0, config.pool)))
-    drawn = [_drawn(source, round(wanted * len(source.rows) / asked), config.seed) for source in sources]
-    made, dropped = [pl.DataFrame(schema=TRAJECTORY)], [pl.DataFrame(schema=DROPPED)]
-    if config.teacher != "model":
-        for one in drawn:
-            kept, lost = make_trajectories(
-                one.rows, one.tasks(reading), one.sources, sandbox, seed=config.seed, habits=config.habits
-            )
-            made.append(kept)
-            dropped.append(lost)
-    if teacher is not None:
-        kept, lost = _act(teacher, drawn, reading, sandbox, config, report)
-        made.append(kept)
-        dropped.append(lost)
-    candidates = pl.concat(made).unique("trajectory_id", keep="first", maintain_order=True)
-    lost = pl.concat(dropped)
-    if candidates.is_empty():
-        first = lost.row(0, named=True)
-        raise ValueError(f"none of {wanted} trajectories is right, the first for {first['reason']}: {first['detail']}")
-    return candidates, lost, select(candidates, config)
-
-
-def _act(
-    teacher: Teacher,
-    drawn: Sequence[Questions],
-    reading: Reading,
-    sandbox: Sandbox,
-    config: ColdStartConfig,
-    report: Report,
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    found = [
-        act(
-            one.rows,
-            [task.prompt for task in one.tasks(reading)],
-            one.tasks(teacher.agent.reading),
-            teacher,
-            sandbox,
-            Path(config.cache),
-            seed=config.seed,
-            tell=report,
-        )
-        for one in drawn
+def _fingerprint(config: ColdStartConfig, corpus: Version | None, base: Path) -> str:
+    """What decides the weights; not where things lie."""
+    decides = {name: value for name, value in settings_to(config).items() if name not in PLACES}
+    given = [
+        corpus and corpus.fingerprint,
+        config.pairs and [file_hash(file) for file in files_of(Path(config.pairs))[0]],
+        config.learn_from and open_version(Path(config.learn_from)).fingerprint,
     ]
-    kept, lost = (pl.concat(frames) for frames in zip(*found, strict=True))
-    if kept.is_empty():
-        raise SettingsError(
-            f"{teacher.agent.name} is right on none of {sum(len(one.rows) for one in drawn)} questions, "
-            f"{teacher.attempts.samples} attempts at each ({_tally(lost)}): there is nothing to learn from it. "
-            "Let it learn from decompositions first (teacher decomposition), or name a stronger teacher_model"
-        )
-    return kept, lost
-
-
-def _tally(dropped: pl.DataFrame) -> str:
-    counted = dropped["reason"].value_counts().sort("count", "reason", descending=[True, False])
-    return ", ".join(f"{reason} {count}" for reason, count in counted.iter_rows())
-
-
-def _drawn(source: Questions, size: int, seed: int) -> Questions:
-    order = Random(seed_of(seed, "questions", source.name)).sample(range(len(source.rows)), size)
-    return replace(source, rows=tuple(source.rows[place] for place in sorted(order)))
-
-
-def sources_of(config: ColdStartConfig, corpus: Version | None) -> list[Questions]:
-    """What there is to learn from: the corpus' train split, the pairs, or both."""
-    databases, cache = Path(config.databases), Path(config.cache)
-    found: list[Questions] = []
-    if corpus is not None:
-        found.append(questions_of_version(corpus, databases, cache, "train", columns=(*COLUMNS, "steps", "split")))
-    if config.pairs:
-        pairs = questions_of_file(Path(config.pairs), databases, cache)
-        rows = tuple({**row, "steps": [], "split": "train"} for row in pairs.rows)
-        found.append(replace(pairs, rows=rows))
-    if not found:
-        raise SettingsError("nothing to learn from: give `corpus` (a version) or `pairs` (a file of questions)")
-    clarify = any(one.clarify for one in found)  # one model reads one kind of prompt
-    return [replace(one, clarify=clarify) for one in found]
-
-
-def select(made: pl.DataFrame, config: ColdStartConfig) -> Chosen:
-    """Those of the trajectories made that are learnt from."""
-    structural = config.embedding_model == "structural"
-    vectors = hybrid_vectors(made, None if structural else load_encoder(config.embedding_model))
-    return choose(made, vectors, config.examples, config.seed, diverse=config.selection == "diverse")
-
-
-def encode_rows(trajectories: pl.DataFrame, tokenizer: Any, max_length: int) -> list[Example]:
-    """Tokens of each trajectory that is no longer than `max_length`; a longer one is left out, never cut.
-
-    Learnt are the agent's own, but for turns that go wrong.
-    """
-    found: list[Example] = []
-    for row in trajectories.iter_rows(named=True):
-        tokens = encode_steps(row["prompt"], steps_of(row), tokenizer)
-        if len(tokens.so_far) <= max_length:
-            opening = f"{row['db_id']}\n{before_question(row['prompt'])}"
-            learnt = [turn != OUTSIDE and row["turns"][turn]["learnt"] for turn in tokens.turns]
-            found.append(Example(tokens.so_far, [0] * len(tokens.prompt) + list(map(int, learnt)), opening))
-    if not found:
-        raise ValueError(f"no trajectory has at most {max_length} tokens; raise max_length or lower budget")
-    return found
-
-
-def _reading(config: ColdStartConfig, tokenizer: Any) -> Reading:
-    return Reading(config.style, config.budget, lambda text: len(encode(text, tokenizer)), config.turns)
-
-
-def _store(config: ColdStartConfig, corpus: Version | None, material: Material, dropped: pl.DataFrame) -> Path | None:
-    """Write the trajectories as a version beside the corpus; those of pairs have no corpus to name."""
-    if corpus is None:
-        return None
-    made_by = {name: value for name, value in settings_to(config).items() if name in MAKING}
-    settings = {
-        "config": made_by,
-        "pairs": bool(config.pairs),
-        "serialiser": serialiser(config.style),
-        "acting": material.acting,
-    }
-    return write_trajectories(
-        Path(config.trajectories),
-        corpus,
-        material.trajectories,
-        dropped,
-        teacher=material.teacher,
-        settings=settings,
-        selection=material.selection,
-    )
+    return stable_hash([decides, *given, model_hash(base), teacher_hash(config), training_code_version()])
 
 
 def _check(config: ColdStartConfig, corpus: Version | None, sandbox: Sandbox) -> Check | None:
@@ -426,7 +203,7 @@ def _check(config: ColdStartConfig, corpus: Version | None, sandbox: Sandbox) ->
         return None
 
     def check(model: LanguageModel) -> dict[str, float]:
-        reading = _reading(config, model.tokenizer)
+        reading = reading_of(config, model.tokenizer)
         tasks = held.first(config.check_questions).tasks(reading)
         limits = Limits(turns=config.turns)
         sampler = ModuleSampler(model.network, model.tokenizer)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 Settings = TypeVar("Settings", bound="DataclassInstance")
+_EDGE = frozenset({"defs", "verbs"})  # what only calls the rest
 
 
 class SettingsError(ConfigError):
@@ -67,8 +68,9 @@ def settings_to(settings: DataclassInstance) -> dict[str, Any]:
 @cache
 def training_code_version() -> str:
     """Hash of the sources that decide what training does: the factory's and this package's own modules."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    return stable_hash([code_version(), [[path.name, file_hash(path)] for path in files]])[:16]
+    root = Path(__file__).parent
+    files = sorted(path for path in root.rglob("*.py") if path.relative_to(root).parts[0] not in _EDGE)
+    return stable_hash([code_version(), [[path.relative_to(root).as_posix(), file_hash(path)] for path in files]])[:16]
 
 
 def _check_type(kind: str, name: str, default: Any, value: Any) -> None:

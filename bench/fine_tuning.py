@@ -19,9 +19,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from agro_data.publish.read import open_version
-from agro_train.cold_start import ColdStartConfig, encode_rows
+from agro_train.cold_start import ColdStartConfig
 from agro_train.finetuning import FineTuning
 from agro_train.loading import load_tokenizer
+from agro_train.material import encode_rows
 from agro_train.sft_trainer import make_trainer
 from agro_train.shared_prompts import Limits, row_length, schedule
 from agro_train.tokens import Example

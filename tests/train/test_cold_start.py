@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -70,6 +71,8 @@ def test_a_run_says_what_it_was_made_of(config: ColdStartConfig) -> None:
     assert [line for line in run.metrics() if "learning_rate" in line]
     assert not (run.path / "checkpoints").exists()
     assert train(config) == run  # the same settings are the same run
+    moved = Path(shutil.copytree(config.corpus, Path(config.cache) / "moved" / Path(config.corpus).name))
+    assert train(replace(config, corpus=str(moved), trajectories=config.cache)) == run  # wherever things lie
     assert len(runs_of(Path(config.models), "cold-start")) == 1
     assert (Path(config.trajectories) / manifest["trajectories"]).is_dir()
 
