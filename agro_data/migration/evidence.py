@@ -33,14 +33,17 @@ class Side:
 
 
 def plain(value: Cell) -> str:
-    """A value as text: the same for `5`, `5.0` and `'5'`, so that a column keeps its values when its type changes."""
+    """A value as text: the same for `5`, `5.0` and `'5'`, so that a column keeps its values when its type changes.
+
+    Fractions count to six digits: as many as a four-byte float holds for certain.
+    """
     if isinstance(value, bytes):
         return f"x'{value.hex()}'"
     if isinstance(value, str):
         number = _number(value)
         return value if number is None else plain(number)
     if isinstance(value, float) and math.isfinite(value):
-        return str(int(value)) if value == int(value) else repr(float(f"{value:.12g}"))
+        return str(int(value)) if value == int(value) else repr(float(f"{value:.6g}"))
     return str(value)
 
 

@@ -381,12 +381,17 @@ class _Migration:
         answer = self._answer(case)
         if case.reason:
             return Fate(case.row, "broken", case.reason, case.says, None, case.changes, answer)
-        notes = [said.note for said in (case.question, case.evidence) if said is not None and said.note]
-        repaired = case.rewritten or bool(notes) or self.database.db_id != case.row["db_id"]
-        renamed = [change.says for change in case.changes if change.kind in _RENAMES]
-        says = "; ".join([*(renamed or [_SPELT_OUT]), *(f"question: {note}" for note in notes)])
-        outcome: Outcome = "repaired" if repaired else "kept"
-        return Fate(case.row, outcome, "", says if repaired else "", new, case.changes, answer, case.certificate)
+        said = [one for one in (case.question, case.evidence) if one is not None]
+        moved = self.database.db_id != case.row["db_id"]
+        outcome: Outcome = "repaired" if case.rewritten or moved or any(one.note for one in said) else "kept"
+        says = [change.says for change in case.changes if change.kind in _RENAMES]
+        if case.rewritten and not says:
+            says = [_SPELT_OUT]
+        if moved:
+            says.append(f"database {case.row['db_id']} is {self.database.db_id} now")
+        says += [f"question: {text}" for one in said for text in (one.note, one.stays) if text]
+        told = "; ".join(says) if outcome == "repaired" else ""
+        return Fate(case.row, outcome, "", told, new, case.changes, answer, case.certificate)
 
 
 _SPELT_OUT = "a name in it could mean something else on the new schema, so it says which table is meant"

@@ -30,10 +30,13 @@ class NotTrue(ValueError):
 
 @dataclass(frozen=True)
 class Said:
-    """A text for the new schema, and what was done to it in words ("" where it stands as it was)."""
+    """A text for the new schema; what was done to it, and what of it names a renamed thing and is true as it stands, in
+    words ("" where nothing is to be said).
+    """
 
     text: str
     note: str = ""
+    stays: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,9 @@ def said_again(text: str, renamed: Iterable[Renamed]) -> Said:
     """A question or its evidence for the new schema. Raises `NotTrue` where the words would mislead."""
     swaps: dict[str, str] = {}
     every = list(renamed)
+    stays = "; ".join(
+        f"{said!r} says in words what is called {one.new} now" for one in every if (said := _in_words(one, text))
+    )
     for one in every:
         if _CODE.search(one.old) or _quoted_in(one.old, text):
             _add(swaps, one.old, one.new)
@@ -84,7 +90,7 @@ def said_again(text: str, renamed: Iterable[Renamed]) -> Said:
             for old, new in one.words.items():
                 _add(swaps, old, new)
     if not swaps:
-        return Said(text)
+        return Said(text, stays=stays)
     longest_first = sorted(swaps, key=lambda old: (-len(old), old))
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)", re.IGNORECASE)
     lowered = {old.lower(): new for old, new in swaps.items()}
@@ -104,9 +110,13 @@ def said_again(text: str, renamed: Iterable[Renamed]) -> Said:
             raise NotTrue(
                 f"{one.old} is called {one.new} now, and something else {one.old}: is that meant by {near!r}?"
             )
-    if not done:
-        return Said(text)
-    return Said(again, "; ".join(f"{old!r} is {new!r} now" for old, new in done.items()))
+    return Said(again, "; ".join(f"{old!r} is {new!r} now" for old, new in done.items()), stays)
+
+
+def _in_words(one: Renamed, text: str) -> str:
+    """What the text calls a renamed thing in words that mislead nobody, or ""."""
+    lowered = f" {re.sub(r'[^a-z0-9]+', ' ', text.lower())} "
+    return next((words for words in one.words if not one.misleading and f" {words.lower()} " in lowered), "")
 
 
 def _near(one: Renamed, text: str) -> str:
