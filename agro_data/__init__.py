@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from agro_data.evaluation.evaluate import Evaluation, evaluate
     from agro_data.evaluation.load import load_pairs, load_predictions
     from agro_data.exports.export import Exported, export
+    from agro_data.migration.drift import Drift, verify_version
+    from agro_data.migration.opening import open_migrated
     from agro_data.pairs.audit import Audit, audit_pairs
     from agro_data.pairs.verify import Verified, verify_pairs
     from agro_data.pipeline import Build, build
@@ -22,6 +24,7 @@ _HOMES = {
     "Build": "agro_data.pipeline",
     "BuildConfig": "agro_data.config",
     "ConfigError": "agro_data.config",
+    "Drift": "agro_data.migration.drift",
     "Evaluation": "agro_data.evaluation.evaluate",
     "Exported": "agro_data.exports.export",
     "RunConfig": "agro_data.config",
@@ -33,14 +36,17 @@ _HOMES = {
     "export": "agro_data.exports.export",
     "load_pairs": "agro_data.evaluation.load",
     "load_predictions": "agro_data.evaluation.load",
+    "open_migrated": "agro_data.migration.opening",
     "open_version": "agro_data.publish.read",
     "verify_pairs": "agro_data.pairs.verify",
+    "verify_version": "agro_data.migration.drift",
 }
 __all__ = [
     "Audit",
     "Build",
     "BuildConfig",
     "ConfigError",
+    "Drift",
     "Evaluation",
     "Exported",
     "RunConfig",
@@ -52,8 +58,10 @@ __all__ = [
     "export",
     "load_pairs",
     "load_predictions",
+    "open_migrated",
     "open_version",
     "verify_pairs",
+    "verify_version",
 ]
 
 

@@ -1,0 +1,90 @@
+"""The sensor for schemas that changed, and the run that it asks for, with real databases, sensors and runs."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from migration.test_drift import change, write_shop
+
+from agro_data.defs.migrating import changed_schemas
+from agro_data.defs.place import Place
+from agro_data.publish.read import latest, open_version
+from agro_train.definitions import defs
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.instance_for_test() as opened:
+        yield opened
+
+
+def place(folder: Path) -> Place:
+    return Place(datasets=str(folder / "out"), cache_folder=str(folder / "cache"), workers=1)
+
+
+def requests(folder: Path, instance: dg.DagsterInstance, ticks: int = 3) -> list[dg.RunRequest]:
+    """What the sensor asks for in so many ticks, from the first on."""
+    found: list[dg.RunRequest] = []
+    cursor: str | None = None
+    for _ in range(ticks):
+        context = dg.build_sensor_context(
+            instance=instance, cursor=cursor, resources={"place": place(folder)}, definitions=defs
+        )
+        done = changed_schemas(context)
+        assert isinstance(done, dg.SensorResult)
+        cursor = done.cursor
+        found += done.run_requests or []
+    return found
+
+
+def test_rows_that_change_are_not_its_business(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    write_shop(tmp_path)
+    assert not requests(tmp_path, instance)
+    change(tmp_path, ("DELETE FROM purchase WHERE purchase_id > 70", "ALTER TABLE staff ADD COLUMN phone TEXT"))
+    assert not requests(tmp_path, instance)
+
+
+def test_a_schema_that_changed_opens_a_version_that_follows(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    before = write_shop(tmp_path)
+    change(tmp_path)
+    (request,) = requests(tmp_path, instance)
+    assert request.tags["agro/because"] == "shop: customer, product.price, staff"
+    done = defs.resolve_job_def("migrate_corpus").execute_in_process(
+        run_config=request.run_config, instance=instance, resources={"place": place(tmp_path)}
+    )
+    assert done.success
+    opened = open_version(latest(tmp_path / "out", "shop"))
+    assert opened.manifest["parent"] == before.name
+    (event,) = done.asset_materializations_for_node("migrated_corpus")
+    assert event.metadata["dagster/row_count"].value == 3
+    assert not requests(tmp_path, instance)  # the new version knows the new schema
+
+
+def test_no_version_is_opened_of_too_few(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    before = write_shop(tmp_path)
+    change(tmp_path)
+    (request,) = requests(tmp_path, instance)
+    config = request.run_config
+    config["ops"]["migrated_corpus"]["config"]["least"] = 0.9
+    job = defs.resolve_job_def("migrate_corpus")
+    done = job.execute_in_process(
+        run_config=config, instance=instance, raise_on_error=False, resources={"place": place(tmp_path)}
+    )
+    assert not done.success
+    assert latest(tmp_path / "out", "shop") == before.path
+
+
+def test_a_missing_database_is_a_change_of_schema(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    write_shop(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "databases" / "other.sqlite")) as connection:
+        connection.execute("CREATE TABLE thing (thing_id INTEGER)")
+        connection.execute("INSERT INTO thing VALUES (1)")
+        connection.commit()
+    (tmp_path / "databases" / "shop.sqlite").unlink()
+    (request,) = requests(tmp_path, instance)
+    assert request.tags["agro/because"] == "shop: it"
