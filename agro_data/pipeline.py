@@ -21,7 +21,7 @@ from agro_data.databases.types import Catalog
 from agro_data.fingerprint import fingerprint, settings_of
 from agro_data.progress import Reporter, silent
 from agro_data.publish.read import Version, open_version
-from agro_data.stages import finish, reuse, shards
+from agro_data.stages import finish, reuse, shards, tally
 from agro_data.stages.certifying import run_certified
 from agro_data.stages.context import Context, store_catalog
 from agro_data.stages.embedding import run_embeddings
@@ -32,11 +32,15 @@ from agro_data.work import Work
 
 @dataclass(frozen=True)
 class StageReport:
-    """What a stage did: rows in and out, why rows were dropped, and figures worth a plot over builds."""
+    """What a stage did: rows in and out, why rows were dropped, and figures worth a plot over builds.
+
+    `rows_made` are those of `rows_out` that were made in these `seconds`, not found finished.
+    """
 
     stage: str
     rows_in: int
     rows_out: int
+    rows_made: int
     seconds: float
     reasons: dict[str, int] = field(default_factory=dict)
     figures: dict[str, float] = field(default_factory=dict)
@@ -45,8 +49,8 @@ class StageReport:
 
     @property
     def rate(self) -> float:
-        """Rows out a second."""
-        return self.rows_out / self.seconds if self.seconds > 0 else 0.0
+        """Rows made a second; 0 where all was finished before."""
+        return self.rows_made / self.seconds if self.seconds > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -113,12 +117,13 @@ def open_work(root: Path, cache: Path, seconds: float = 10.0) -> Context:
 
 def run_stage(name: str, context: Context, workers: int = 2, progress: Reporter = silent) -> StageReport:
     """Do what is left of one stage, and say what the whole stage did."""
-    start = time.monotonic()
+    start, moment = time.monotonic(), time.time_ns()
     outcome = STAGES[name](context, workers, progress)
     report = StageReport(
         stage=name,
         rows_in=outcome.rows_in,
         rows_out=outcome.rows_out,
+        rows_made=tally.rows(context.work, name, context.work.made_since(name, moment)),
         seconds=time.monotonic() - start,
         reasons=outcome.reasons,
         figures=outcome.figures | reuse.counts(context.work, name),
@@ -200,7 +205,7 @@ def _source(database: Any, config: BuildConfig) -> dict[str, Any]:
 
 
 def funnel(reports: tuple[StageReport, ...]) -> pl.DataFrame:
-    """One row a stage: rows in, rows out, seconds, rate."""
+    """One row a stage: rows in, rows out, seconds, rate (null where nothing was left to make)."""
     return pl.DataFrame(
         [
             {
@@ -208,7 +213,7 @@ def funnel(reports: tuple[StageReport, ...]) -> pl.DataFrame:
                 "in": r.rows_in,
                 "out": r.rows_out,
                 "seconds": round(r.seconds, 2),
-                "per_second": round(r.rate, 1),
+                "per_second": round(r.rate, 1) if r.rows_made else None,
             }
             for r in reports
         ]

@@ -52,6 +52,11 @@ class Work:
         names = (p.name for p in folder.glob("*.parquet") if not p.name.endswith(REJECTED_SUFFIX))
         return sorted(name.removesuffix(".parquet") for name in names if not name.startswith("."))
 
+    def made_since(self, stage: str, moment: int) -> list[str]:
+        """Finished shards written at `moment` (nanoseconds since 1970) or later; a linked one keeps its time."""
+        shards = self.shards(stage)
+        return [shard for shard in shards if self.path(stage, f"{shard}.parquet").stat().st_mtime_ns >= moment]
+
     def read_rejected(self, stage: str = "*") -> pl.DataFrame:
         """Everything that a stage, or any, dropped, in a stable order."""
         files = sorted(self.root.glob(f"{stage}/*{REJECTED_SUFFIX}"))

@@ -85,7 +85,10 @@ def of_stage(context: Context, report: StageReport) -> dict[str, Any]:
     if report.stage == "selection":
         found["plot: diversity map"] = image("diversity map", diversity_map(context))
     if report.stage in SHOWN and context.work.shards(report.stage):
-        found["sample"] = sample(_rows_of(context, report.stage), SHOWN[report.stage], ROWS)
+        rows = _rows_of(context, report.stage)
+        if "instances" in rows.columns:
+            rows = rows.with_columns(pl.col("instances").list.len())  # their names are of use to programs alone
+        found["sample"] = sample(rows, SHOWN[report.stage], ROWS)
     if report.reasons:
         dropped = context.work.read_rejected(report.stage)
         found["rejected rows"] = sample(dropped, ("db_id", "reason", "detail", "question", "sql"), REJECTED_ROWS)
@@ -103,6 +106,7 @@ def of_version(version: Version, context: Context) -> dict[str, Any]:
         "dagster/row_count": examples.height,
         "dagster/uri": str(version.path),
         "dagster/column_schema": _schema(examples.schema),
+        "folder": dg.MetadataValue.path(str(version.path)),  # the page of an asset does not show dagster/uri
         "version": version.name,
         "databases": counts["databases"],
         "skeletons": counts["skeletons"],

@@ -30,6 +30,7 @@ def of_trajectories(version: Version) -> dict[str, Any]:
     return {
         "dagster/row_count": rows.height,
         "dagster/uri": str(version.path),
+        "folder": dg.MetadataValue.path(str(version.path)),
         "version": f"{version.corpus} {version.name}",
         "corpus": "{name} {version}".format(**version.manifest[DERIVED]),
         "turns": counted("turns", counts["turns"]),
@@ -47,6 +48,7 @@ def of_run(run: ModelRun) -> dict[str, Any]:
     moved = facts["parameters_moved"]
     return {
         "dagster/uri": str(run.path),
+        "folder": dg.MetadataValue.path(str(run.path)),
         "run": run.name,
         "from": facts.get("parent") or facts["base_model"],
         "steps": facts["steps"],

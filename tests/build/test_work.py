@@ -153,3 +153,14 @@ def _until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.05)
+
+
+def test_a_linked_shard_was_not_made_now(tmp_path: Path) -> None:
+    work = Work(tmp_path)
+    work.write("stage", "old", pl.DataFrame({"a": [1]}))
+    moment = time.time_ns() + 10**9
+    work.write("stage", "new", pl.DataFrame({"a": [2]}))
+    os.utime(work.path("stage", "new.parquet"), ns=(moment, moment))
+    os.link(work.path("stage", "old.parquet"), work.path("stage", "linked.parquet"))
+    assert work.made_since("stage", moment) == ["new"]
+    assert work.made_since("other", moment) == []
