@@ -17,7 +17,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, Generator, RunConfig, cache_folder
+from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, Generator, RunConfig, Wording, cache_folder
 from agro_data.databases.catalog import find_databases
 from agro_data.progress import Bars
 from agro_data.publish.explain import explain
@@ -85,6 +85,13 @@ def data() -> None:
     help="Who writes SQL: the grammar, seeds from --query-log, the model --writer, or both.  [default: grammar]",
 )
 @asks("--writer", default=None, metavar="MODEL", help="A model that writes: Hub id, folder, vllm:ID or http address.")
+@asks(
+    "--wording",
+    type=click.Choice(get_args(Wording)),
+    default=None,
+    help="Who words questions: the grammar, or --writer from its question or from the meaning.  [default: grammar]",
+)
+@asks("--phrasings", type=int, default=None, help="Replies of --writer for each question.  [default: 3]")
 @asks("--styles-per-sql", type=int, default=None, help="Questions for each SQL, 1 to 6.  [default: 1]")
 @asks("--unanswerable", type=float, default=None, help="Share of rows without one answer, at most 0.33.  [default: 0]")
 @asks("--seed", type=int, default=None, help="Same seed, same bytes.  [default: 0]")

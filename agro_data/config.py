@@ -19,6 +19,7 @@ STRUCTURAL = "structural"  # embeddings of the SQL's structure alone: needs no m
 Values = Literal["source", "synthetic"]
 SplitBy = Literal["auto", "database", "skeleton"]
 Generator = Literal["grammar", "log", "llm", "both"]
+Wording = Literal["grammar", "paraphrase", "direct"]
 
 
 class ConfigError(ValueError):
@@ -44,6 +45,8 @@ class BuildConfig:
     query_log: str = ""  # a file of SQL; what is asked there is asked more
     generator: Generator = "grammar"  # who writes SQL; log varies `query_log`, llm asks `writer`, both: half each
     writer: str = ""  # a model: Hub id or folder, `vllm:` before either for vLLM, or the address of a server
+    wording: Wording = "grammar"  # who words questions; paraphrase: `writer`, of the grammar's; direct: from meaning
+    phrasings: int = 3  # replies of `writer` for each question, of which the most central good one is kept
     embedding_model: str = DEFAULT_MODEL  # Hub id or path; `structural` needs no model
     oversample: float = 1.3  # verified queries for each row asked for, so that selection has a choice
     unanswerable: float = 0.0  # share of rows that the database shown does not answer in one way, at most a third
@@ -77,6 +80,15 @@ class BuildConfig:
                 f"generator is {self.generator!r}: say which model writes with writer, a Hub id, a folder or the "
                 "address of a server"
             )
+        if self.wording not in get_args(Wording):
+            raise ConfigError(f"wording is {self.wording!r}: use {', '.join(get_args(Wording))}")
+        if self.wording != "grammar" and not self.writer:
+            raise ConfigError(
+                f"wording is {self.wording!r}: say which model writes with writer, a Hub id, a folder or the address "
+                "of a server"
+            )
+        if not 1 <= self.phrasings <= 16:
+            raise ConfigError(f"phrasings is {self.phrasings}: ask for 1 to 16 replies a question")
         if not self.name.replace("-", "").replace("_", "").isalnum():
             raise ConfigError(f"name is {self.name!r}: use letters, digits, '-' and '_' (it names a folder)")
 

@@ -45,6 +45,8 @@ class CorpusConfig(dg.Config):
     query_log: str = Field("", description="A file of SQL: what is asked there is asked more.")
     generator: str = Field("grammar", description="Who writes SQL: grammar, log (of query_log), llm, or both.")
     writer: str = Field("", description="The model that writes: a Hub id, a folder, vllm:ID, or a server's address.")
+    wording: str = Field("grammar", description="Who words questions: grammar, or writer (paraphrase or direct).")
+    phrasings: int = Field(3, description="Replies of writer for each question: the most central good one is kept.")
     embedding_model: str = Field(DEFAULT_MODEL, description="Hub id or path; structural needs no model.")
     oversample: float = Field(1.3, description="Verified queries for each row asked for.")
     certify: bool = Field(True, description="Tell each SQL from its mutants on instances made for it.")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from typing import Any, Literal
 
@@ -17,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from agro_data.config import DEFAULT_MODEL
+from agro_data.config import DEFAULT_MODEL, STRUCTURAL
 from agro_data.diversity.structure import structural_vectors
 from agro_data.models import FoundModel, ModelMissing, find_model
 
@@ -86,6 +87,12 @@ class Encoder:
 def embedding_installed() -> bool:
     """Whether the extra `embed` (sentence-transformers) is installed; else embeddings are structural."""
     return find_spec("sentence_transformers") is not None
+
+
+@cache
+def encoder_named(model: str) -> Encoder | None:
+    """The encoder of a build's `embedding_model`, loaded once a process; None where that is `structural`."""
+    return None if model == STRUCTURAL else load_encoder(model)
 
 
 def load_encoder(

@@ -17,7 +17,8 @@ COLUMNS = {
     "dialect": "`sqlite` or `duckdb`: the engine that ran the SQL",
     "split": "`train`, `validation` or `test`",
     "question": "the question, in English",
-    "style": "how it is phrased: interrogative, imperative, formal, colloquial, concise, descriptive",
+    "style": "how it is phrased: interrogative, imperative, formal, colloquial, concise, descriptive; by a model also "
+    "vague, metaphorical, multi-turn",
     "evidence": "knowledge the question needs beyond the schema, or null",
     "sql": "the gold SQL, as executed",
     "skeleton": "the SQL with literals masked",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 from agro_data.config import STRUCTURAL
-from agro_data.diversity.embeddings import Encoder, embed, load_encoder
+from agro_data.diversity.embeddings import embed, encoder_named
 from agro_data.progress import Reporter
 from agro_data.records import DISTINCT
 from agro_data.stages import shards, tally
@@ -38,14 +37,9 @@ def _read_to_embed(task: Task) -> list[Path]:
 def _embed(task: Task) -> int:
     work = task.context.work
     frame = work.read("certified", task.shard, list(DISTINCT))
-    vectors = embed(frame, _encoder(task.context.config.embedding_model))
+    vectors = embed(frame, encoder_named(task.context.config.embedding_model))
     work.write("embeddings", task.shard, stored(frame, vectors))
     return frame.height
-
-
-@cache
-def _encoder(model: str) -> Encoder | None:
-    return None if model == STRUCTURAL else load_encoder(model)
 
 
 def _rows_in(task: Task) -> int:

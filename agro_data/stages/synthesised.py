@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from agro_data.diversity.embeddings import encoder_named
+from agro_data.diversity.structure import text_vectors
 from agro_data.fingerprint import seed_of, stable_hash
 from agro_data.intent.atlas import Atlas
 from agro_data.intent.query_log import shape_of
 from agro_data.intent.tree import Intent
 from agro_data.llm.client import Client
-from agro_data.llm.prompts.prompt import ask
-from agro_data.llm.prompts.write_question import WRITE_QUESTION
 from agro_data.llm.types import Sampling
 from agro_data.llm.writers import open_writer
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.records import CANDIDATE, REJECTED, rows
 from agro_data.stages.candidates import candidate, candidates, facts_columns
 from agro_data.stages.context import Context
+from agro_data.stages.phrased import Writer, phrased
 from agro_data.stages.questions import questions
 from agro_data.synthesis.ideas import Idea, ideas_of_log
 from agro_data.synthesis.seeds import Seeds, seeds_of_log
@@ -51,18 +54,18 @@ def made(context: Context, db_id: str, shard: str, count: int) -> tuple[pl.DataF
 
 
 def said(context: Context, db_id: str, shard: str, verified: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The questions of a shard; a model is asked only for SQL that no intent says."""
-    profile, seed = context.profile(db_id), context.config.seed
-    if not context.config.writer or verified.filter(pl.col("intent") == "").is_empty():
-        return questions(verified, profile, seed)
+    """The questions of a shard; a model words those of SQL that no intent says, or all, as `wording` has it."""
+    profile, config = context.profile(db_id), context.config
+    unsaid = config.wording != "grammar" or not verified.filter(pl.col("intent") == "").is_empty()
+    if not config.writer or not unsaid:
+        return questions(verified, profile, config.seed)
+
+    def embed(texts: Sequence[str]) -> NDArray[np.float32]:
+        encoder = encoder_named(config.embedding_model)
+        return text_vectors(texts) if encoder is None else encoder.encode(texts)
+
     with writer_of(context) as client:
-        sampling = Sampling(temperature=SAMPLING.temperature, max_tokens=SAMPLING.max_tokens, seed=seed % 2**31)
-        found = questions(
-            verified,
-            profile,
-            seed,
-            lambda wanted: ask(client, WRITE_QUESTION, wanted, sampling, stage="questions"),
-        )
+        found = phrased(verified, profile, config.seed, Writer(client, config.wording, config.phrasings, embed))
         store_spending(context, client, shard)
     return found
 

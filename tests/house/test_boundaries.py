@@ -26,6 +26,7 @@ ORDER: list[set[str]] = [
     {"alignment"},
     {"evaluation"},
     {"diversity"},
+    {"phrasing"},
     {"publish"},
     {"fingerprint", "progress", "parallel", "work", "pages"},
     {"stages"},

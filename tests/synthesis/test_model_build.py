@@ -18,6 +18,7 @@ from synthesis.school_log import LOG, SECRETS
 
 import agro_data
 from agro_data.config import STRUCTURAL, ConfigError
+from agro_data.diversity.normal_forms import literals
 from agro_data.fingerprint import seed_of
 from agro_data.llm.scripted_server import ScriptedServer
 from agro_data.pipeline import prepare, run_stage
@@ -54,9 +55,9 @@ class Model:
         drawn = seed_of(text, body["seed"])
         if "What it means:" in text:
             sql = text.partition("Query:\n")[2].partition("\n\nWhat it means")[0]
-            return json.dumps(
-                {"question": f"What does number {drawn % 10**6} stand for in {len(sql)}?", "evidence": None}
-            )
+            word = "".join(chr(97 + int(digit)) for digit in str(drawn % 10**6))
+            values = " and ".join(literals(sql)) or "nothing"
+            return json.dumps({"question": f"What does number {word} stand for with {values}?", "evidence": None})
         if drawn % 9 == 0:
             return "I would rather not."
         return f"```sql\n{QUERIES[drawn % len(QUERIES)].format(n=1 + drawn // 100 % 4)}\n```"

@@ -22,6 +22,8 @@ QuestionStyle = Literal[
     "multi-turn",
 ]  # the nine of OmniSQL (2503.02240); `vague` and `metaphorical` carry evidence
 QUESTION_STYLES: tuple[QuestionStyle, ...] = get_args(QuestionStyle)
+Manner = Literal["polite", "brisk", "manager", "analyst", "newcomer", "chatty"]
+MANNERS: tuple[Manner, ...] = get_args(Manner)  # who asks, and how courteously; any style can be asked in any of them
 LONGEST = 1_000  # characters of a question, and of its evidence
 
 SCHEMA: Mapping[str, Any] = {
@@ -36,7 +38,8 @@ SCHEMA: Mapping[str, Any] = {
 class QuestionWanted:
     """`schema` is text of `profiling.serialise`, `meaning` the steps of the query or its intent in words.
 
-    `question` is the grammar's, to be said in other words; empty where there is none.
+    `question` is the grammar's, to be said in other words; empty where there is none, or where it is not to be seen.
+    `manner`, if any, is the voice it is asked in.
     """
 
     schema: str
@@ -46,6 +49,7 @@ class QuestionWanted:
     question: str = ""
     evidence: str = ""
     dialect: str = "SQLite"
+    manner: Manner | Literal[""] = ""
 
 
 @dataclass(frozen=True)
