@@ -30,6 +30,7 @@ from agro_data.verbs.choosing import chosen_version, whole
 from agro_data.verbs.doctor import doctor_command
 from agro_data.verbs.evaluate import evaluate_command
 from agro_data.verbs.export import export_command
+from agro_data.verbs.invent import invent_command
 from agro_data.verbs.publish import publish_command
 from agro_data.verbs.verify import verify_command
 from agro_data.verbs.versions import versions_group
@@ -268,6 +269,7 @@ def report_command(
     print_json({"report": str(html)}) if as_json else say(f"{html}: report of {shown.path.name}")
 
 
+data.add_command(invent_command)
 data.add_command(verify_command)
 data.add_command(audit_command)
 data.add_command(evaluate_command)

@@ -30,7 +30,12 @@ def build_samples(folder: Path, seed: int = 7) -> list[Path]:
 
 def build_sample(name: str, folder: Path, seed: int = 7) -> tuple[Path, bool]:
     """One sample database: its path, and whether it was written now (False: the one there was right)."""
-    domain = load_domain(name)
+    return build_domain(load_domain(name), folder, seed)
+
+
+def build_domain(domain: Domain, folder: Path, seed: int = 7) -> tuple[Path, bool]:
+    """The database of any domain, as `build_sample` makes those that are shipped."""
+    name = domain.name
     path = folder / f"{name}{SUFFIXES[domain.engine]}"
     notes = folder / f"{name}.semantics.yml"
     receipt = folder / RECEIPT
