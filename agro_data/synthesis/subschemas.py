@@ -1,7 +1,7 @@
 """Parts of a schema to ask about: tables that can be joined, and a window of their columns (SING-SQL, 2509.25672).
 
-Every part has a column whose turn it is, the one that has stood in the fewest parts so far: so every table and column
-of a database gets asked about, and those that are hard to reach are not forgotten (the balancing pass of SING-SQL).
+Every part has a column whose turn it is: the one that had the fewest turns, and of these the one that was shown least.
+So every table and column of a database gets asked about before any is asked about again (the balancing of SING-SQL).
 """
 
 from __future__ import annotations
@@ -33,14 +33,19 @@ class SubSchema:
 def subschemas(atlas: Atlas, seed: int) -> Iterator[SubSchema]:
     """Parts of the database without end, the same for the same arguments; nothing where no table has rows."""
     rng = Random(seed)
-    uses: Counter[tuple[str, str]] = Counter()
+    uses: Counter[tuple[str, str]] = Counter()  # how often a column was shown
+    turns: Counter[tuple[str, str]] = Counter()
+
+    def behind(target: tuple[str, str]) -> tuple[int, int]:
+        return turns[target], uses[target]
+
     while atlas.targets:
-        least = min(uses[target] for target in atlas.targets)
-        target = rng.choice([target for target in atlas.targets if uses[target] == least])
+        least = min(map(behind, atlas.targets))
+        target = rng.choice([target for target in atlas.targets if behind(target) == least])
+        turns[target] += 1
         size = rng.choices([count for count, _ in TABLES], [weight for _, weight in TABLES])[0]
         part = SubSchema(target, _cut(atlas, _joinable(atlas, target[0], size, rng), target, uses))
         uses.update((table.name, column.name) for table in part.profile.tables for column in table.columns)
-        uses[target] += 1  # beside a key of a much used table, its own turn counts too
         yield part
 
 

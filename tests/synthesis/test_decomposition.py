@@ -1,0 +1,83 @@
+"""Steps of any SQL: each runs by itself, is used by a later one, and leads to the query; nothing is left out."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from intent import shop
+
+from agro_data.intent.sample import sample_intents
+from agro_data.intent.steps import MOST
+from agro_data.intent.to_sql import render_sql
+from agro_data.synthesis.decomposition import steps_of
+
+PROFILE = shop.profile()
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("shop") / "shop.sqlite"
+    shop.build_sqlite(path).close()
+    return path
+
+
+def check(sql: str, database: Path) -> list[str]:
+    steps = steps_of(sql, "sqlite", PROFILE.schema)
+    names = [step.name for step in steps]
+    assert len(set(names)) == len(names) <= MOST
+    assert steps[-1].sql == sql
+    assert {name for step in steps for name in step.inputs} == set(names[:-1]), "every step is used"
+    for place, step in enumerate(steps):
+        assert set(step.inputs) <= set(names[:place])
+        assert step.intent.endswith(".")
+        with closing(sqlite3.connect(database)) as connection:
+            connection.execute(step.sql).fetchall()
+    return names
+
+
+def test_whatever_the_grammar_writes_is_taken_apart(database: Path) -> None:
+    counts = [
+        len(check(render_sql(intent, PROFILE), database)) for intent in islice(sample_intents(PROFILE, seed=2), 200)
+    ]
+    assert sum(count > 1 for count in counts) > 60
+
+
+@pytest.mark.parametrize(
+    ("sql", "names"),
+    [
+        ("SELECT name FROM customers", ["answer"]),
+        (
+            'WITH a AS (SELECT customer_id, total FROM "order"), b AS (SELECT customer_id, SUM(total) AS s FROM a'
+            " GROUP BY customer_id) SELECT name, s FROM b JOIN customers USING (customer_id) WHERE s > 900",
+            ["a", "b", "answer"],
+        ),
+        (
+            "SELECT city, COUNT(*) FROM customers WHERE birth_year > (SELECT AVG(birth_year) FROM customers)"
+            " GROUP BY city",
+            ["figure", "matching_rows", "answer"],
+        ),
+        ("SELECT city FROM customers UNION SELECT city FROM employees", ["first_part", "second_part", "answer"]),
+        (
+            "SELECT name FROM customers c WHERE EXISTS (SELECT 1 FROM \"order\" o WHERE o.customer_id = c.customer_id)",
+            ["answer"],
+        ),
+        (
+            "SELECT d.city FROM (SELECT city, COUNT(*) AS n FROM customers GROUP BY city) AS d WHERE d.n > 3",
+            ["d", "answer"],
+        ),
+    ],
+)  # fmt: skip
+def test_the_parts_of_a_query_are_its_steps(sql: str, names: list[str], database: Path) -> None:
+    assert check(sql, database) == names
+
+
+def test_a_step_holds_all_that_it_reads(database: Path) -> None:
+    sql = "WITH a AS (SELECT city FROM customers), b AS (SELECT city FROM a) SELECT COUNT(*) FROM b"
+    steps = steps_of(sql, "sqlite", PROFILE.schema)
+    assert steps[1].sql.startswith("WITH a AS")
+    assert steps[1].inputs == ("a",)
+    assert steps[1].columns == ("customers.city",)

@@ -1,0 +1,109 @@
+"""Variations: each kind changes what it says, runs and can be asked; so do rewrites of SQL that no intent says."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+import pytest
+from intent import shop
+
+from agro_data.intent.atlas import Atlas
+from agro_data.intent.prior import default_prior
+from agro_data.intent.questions import render_question
+from agro_data.intent.sample import sample_intents
+from agro_data.intent.to_sql import render_sql
+from agro_data.intent.tree import Intent
+from agro_data.llm.prompts.vary_query import KINDS, Kind
+from agro_data.sql.facts import sql_facts
+from agro_data.synthesis.frames import frame_of
+from agro_data.synthesis.reading import read_intent
+from agro_data.synthesis.rewrites import rewritten
+from agro_data.synthesis.variations import vary
+
+SEEDS: dict[Kind, str] = {
+    "values": "SELECT name FROM customers WHERE city = 'Lyon'",
+    "structure": 'SELECT name FROM customers WHERE customer_id NOT IN (SELECT customer_id FROM "order")',
+    "logic": "SELECT city, AVG(salary) FROM employees GROUP BY city",
+    "complexity": "SELECT name FROM customers WHERE city = 'Oslo' AND birth_year > 1970",
+    "advanced": "SELECT title FROM products WHERE max_stock > 40",
+    "performance": "SELECT COUNT(*) FROM \"order\" WHERE status = 'paid' OR status = 'open'",
+}
+SAME = ("structure", "performance")  # kinds that keep the answer
+BEYOND = """WITH per AS (
+SELECT customer_id, COUNT(*) AS n FROM "order" WHERE total BETWEEN 100 AND 800 GROUP BY customer_id)
+SELECT c.city, MAX(per.n) FROM per JOIN customers c ON c.customer_id = per.customer_id
+WHERE c.birth_year > 1950 AND (c.city = 'Oslo' OR c.city = 'Porto' OR c.city = 'Lyon') GROUP BY c.city"""
+
+
+@pytest.fixture(scope="module")
+def atlas() -> Atlas:
+    return Atlas(shop.profile())
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("shop") / "shop.sqlite"
+    shop.build_sqlite(path).close()
+    return path
+
+
+def answer(database: Path, sql: str) -> list[str]:
+    with closing(sqlite3.connect(database)) as connection:
+        return sorted(map(repr, connection.execute(sql).fetchall()))
+
+
+def varied(intent: Intent, kind: Kind, atlas: Atlas) -> list[Intent]:
+    return list(islice(vary(intent, kind, atlas, Random(3), default_prior()), 10))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_gives_other_queries_that_run_and_are_asked(kind: Kind, atlas: Atlas, database: Path) -> None:
+    seed = read_intent(SEEDS[kind], atlas)
+    assert isinstance(seed, Intent)
+    found = varied(seed, kind, atlas)
+    assert found
+    before = sql_facts(SEEDS[kind], "sqlite", atlas.profile.schema)
+    for one in found:
+        sql = render_sql(one, atlas.profile)
+        facts = sql_facts(sql, "sqlite", atlas.profile.schema)
+        assert facts.canonical != before.canonical
+        assert (answer(database, sql) == answer(database, SEEDS[kind])) or kind not in SAME
+        if kind == "values":
+            assert facts.skeleton == before.skeleton
+        if kind == "advanced":
+            assert set(facts.constructs) & {"window", "cte", "case", "derived_table", "self_join", "date_part"}
+        assert render_question(one, atlas.profile, "formal", 1).text
+
+
+def test_what_keeps_the_meaning_keeps_the_answer(atlas: Atlas, database: Path) -> None:
+    kept = 0
+    for seed in islice(sample_intents(atlas.profile, seed=11), 250):
+        if isinstance(frame_of(seed.query, atlas.profile), str) or seed.main.limit is not None:
+            continue  # where rows tie, what a limit keeps is nobody's to say: the gate drops such seeds
+        for kind in SAME:
+            for one in varied(seed, kind, atlas):  # type: ignore[arg-type]
+                rows = answer(database, render_sql(one, atlas.profile))
+                before = answer(database, render_sql(seed, atlas.profile))
+                assert rows == before or (seed.tie_policy == "include_ties" and set(rows) <= set(before))
+                kept += 1
+    assert kept > 40
+
+
+def test_sql_that_no_intent_says_is_varied_too(atlas: Atlas, database: Path) -> None:
+    assert not isinstance(read_intent(BEYOND, atlas), Intent)
+    before = answer(database, BEYOND)
+    made = {kind: list(islice(rewritten(BEYOND, kind, atlas, Random(2)), 8)) for kind in KINDS if kind != "advanced"}
+    grouped = 'SELECT c.city, COUNT(o.total) FROM customers c LEFT JOIN "order" o USING (customer_id) GROUP BY c.city'
+    made["advanced"] = list(rewritten(grouped, "advanced", atlas, Random(2)))
+    assert min(map(len, made.values())) > 0, {kind: len(found) for kind, found in made.items()}
+    for kind, found in made.items():
+        for sql in found:
+            rows = answer(database, sql)
+            assert rows == before or kind not in SAME, (kind, sql)
+    assert any(" IN (" in sql for sql in made["performance"])
+    assert any("WITH" not in sql for sql in made["structure"]), "the named query stands in its place"
+    assert all("per_group" in sql for sql in made["advanced"])
