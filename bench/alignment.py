@@ -55,7 +55,7 @@ def load(
         names = own["instances"].explode().drop_nulls().to_list()
         home = Home.of(database, profile, opened.path / "instances", names)
         able += variants([home.example(row) for row in own.iter_rows(named=True)], profile, sandbox, seed)
-    rows = plant(able, seed)
+    rows = plant(able, sandbox, seed)
     show(
         f"{len(rows)} of {frame.height} rows, of which faulty",
         ["fault", "possible in", "planted", "same answer as the truth on the source database"],

@@ -8,13 +8,12 @@ the question mean another one. A fault that no instance tells from the gold is n
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
 
-from agro_data.alignment.agreement import vote
+from agro_data.alignment.agreement import Ballot, vote
 from agro_data.alignment.example import Example
 from agro_data.alignment.expected import Expected, expected
 from agro_data.alignment.grouping import Group, group
@@ -73,14 +72,25 @@ def simulated(rows: Sequence[Planted], accuracy: float, asked: int, seed: int) -
     return Solver(f"simulated {accuracy:g}", attempts)
 
 
-def plant(rows: Sequence[dict[Fault, Planted]], seed: int) -> list[Planted]:
-    """A share of each fault, the rest of the rows as they were, in order. `rows` are those of `variants`."""
-    order = sorted(range(len(rows)), key=lambda place: seed_of(seed, "order", rows[place][""].example.example_id))
+def plant(able: Sequence[Mapping[Fault, Planted]], sandbox: Sandbox, seed: int) -> list[Planted]:
+    """A share of each fault, the rest of the rows as they were, in order. `able` are those of `variants`."""
+    order = sorted(range(len(able)), key=lambda place: seed_of(seed, "order", able[place][""].example.example_id))
+    golds = GoldResults()
     chosen: dict[int, Planted] = {}
+
+    def take(fault: Fault, count: int) -> None:
+        left = [place for place in order if place not in chosen and fault in able[place]]
+        while left and count > 0:
+            some, left = left[:count], left[count:]
+            found = _checked([able[place][fault] for place in some], sandbox, golds)
+            kept = {place: row for place, row in zip(some, found, strict=True) if row is not None}
+            chosen.update(kept)
+            count -= len(kept)
+
     for fault, share in SHARES:
-        able = [place for place in order if place not in chosen and fault in rows[place]]
-        chosen |= {place: rows[place][fault] for place in able[: round(share * len(rows))]}
-    return [chosen.get(place, row[""]) for place, row in enumerate(rows)]
+        take(fault, round(share * len(able)))
+    take("", len(able) - len(chosen))
+    return [chosen[place] for place in sorted(chosen)]
 
 
 # --- what a row may become -----------------------------------------------------------------------------------------
@@ -114,15 +124,16 @@ def variants(
     verdicts = verify_statements(examples[0].database, profile.schema, statements, sandbox)
     sound = {sql for sql, verdict in zip(statements, verdicts, strict=True) if verdict.ok}
     entries = [(draft.example, [sql for sql in draft.statements if sql in sound]) for draft in drafts]
-    made: list[Planted] = []
+    rows: list[dict[Fault, Planted]] = []
     for draft, (_, candidates), found in zip(drafts, entries, group(entries, sandbox), strict=True):
         groups = {candidates[place]: own for own in found.groups for place in own.members}
-        if draft.example.sql in groups:
-            made += _of_row(draft, groups, Random(seed_of(seed, draft.example.example_id)))
-    rows: dict[str, dict[Fault, Planted]] = defaultdict(dict)
-    for row in _checked(made, sandbox):
-        rows[row.example.example_id].setdefault(row.fault, row)
-    return [rows[one.example_id] for one in examples if "" in rows[one.example_id]]
+        if draft.example.sql not in groups:
+            continue
+        own: dict[Fault, Planted] = {}
+        for row in _of_row(draft, groups, Random(seed_of(seed, draft.example.example_id))):
+            own.setdefault(row.fault, row)
+        rows += [own] if own else []
+    return rows
 
 
 def _draft(one: Example, examples: Sequence[Example], profile: DatabaseProfile, seed: int) -> _Draft:
@@ -176,22 +187,27 @@ def _of_row(draft: _Draft, groups: Mapping[str, Group], chance: Random) -> Itera
         yield Planted(shown, altered.sql, errors, 1, fault, altered.what, alike)
 
 
-def _checked(rows: Sequence[Planted], sandbox: Sandbox) -> Iterator[Planted]:
-    """The rows, each without wrong answers that count as its gold's or as the truth; not those whose truth does."""
-    golds = GoldResults()
+def _checked(rows: Sequence[Planted], sandbox: Sandbox, golds: GoldResults) -> list[Planted | None]:
+    """The rows, each without wrong answers that count as its gold's or as the truth; None where the truth itself does,
+    or nothing wrong is left.
+    """
     answers = [(row.truth, *row.wrong) for row in rows]
     as_shown = vote([row.example for row in rows], answers, sandbox, golds)
-    true = [replace(row.example, sql=row.truth, ordered=None, alternatives=()) for row in rows]
-    as_meant = vote(true, answers, sandbox, golds)
-    for row, shown, meant in zip(rows, as_shown, as_meant, strict=True):
-        if row.fault and shown.grades[0].right:
-            continue
-        kept = [
-            place
-            for place in range(1, len(row.wrong) + 1)
-            if not meant.grades[place].right and (place == row.gold or not shown.grades[place].right)
-        ]
-        if kept:
-            places = {place: number for number, place in enumerate((0, *kept))}
-            wrong = tuple(row.wrong[place - 1] for place in kept)
-            yield replace(row, wrong=wrong, gold=None if row.gold is None else places.get(row.gold))
+    faulty = [place for place, row in enumerate(rows) if row.fault]
+    true = [replace(rows[p].example, sql=rows[p].truth, ordered=None, alternatives=()) for p in faulty]
+    voted = vote(true, [answers[place] for place in faulty], sandbox, golds)
+    as_meant = dict(enumerate(as_shown)) | dict(zip(faulty, voted, strict=True))
+    return [_without_doubles(row, as_shown[place], as_meant[place]) for place, row in enumerate(rows)]
+
+
+def _without_doubles(row: Planted, shown: Ballot, meant: Ballot) -> Planted | None:
+    if row.fault and shown.grades[0].right:
+        return None
+    kept = [
+        place
+        for place in range(1, len(row.wrong) + 1)
+        if not meant.grades[place].right and (place == row.gold or not shown.grades[place].right)
+    ]
+    places = {place: number for number, place in enumerate((0, *kept))}
+    gold = None if row.gold is None else places.get(row.gold)
+    return replace(row, wrong=tuple(row.wrong[place - 1] for place in kept), gold=gold) if kept else None
