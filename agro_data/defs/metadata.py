@@ -6,6 +6,7 @@ Numbers stand under names that read as titles: the UI draws each of them over bu
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -52,6 +53,7 @@ BAR = 24  # characters of the longest bar
 LISTED = 120  # rows of the longest table
 PROBLEMS = 50
 MAP_POINTS = 2_000
+PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)\n*")  # of a card: its path is one in the repository
 
 
 def of_databases(context: Context) -> dict[str, Any]:
@@ -133,7 +135,7 @@ def of_publication(made: Publication) -> dict[str, Any]:
         "files": len(files),
         "megabytes": round(sum(file["bytes"] for file in files.values()) / 1e6, 1),
         "checks": table([{"check": one["name"], "found": one["says"]} for one in made.manifest["checks"]]),
-        "card": dg.MetadataValue.md(made.card.split("---", 2)[-1]),
+        "card": dg.MetadataValue.md(PICTURE.sub("", made.card.split("---", 2)[-1])),
     }
 
 
