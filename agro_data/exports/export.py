@@ -39,6 +39,9 @@ FORMS: Mapping[str, Callable[[Material], Form]] = {
 }
 
 
+CLARIFYING = ("sft", "openai")  # forms whose answers may ask back
+
+
 @dataclass(frozen=True)
 class Exported:
     """What was written: the folder, how many rows of each split, what was left out, and what is worth knowing."""
@@ -77,11 +80,20 @@ def export(
             f"{target}: is there already; an export goes to a folder of its own, give another or remove it"
         )
     place = Path(databases or opened.manifest["config"]["databases"]).expanduser()
-    material = gather(opened, place, cache_folder(run or RunConfig()) / "profiles", style=style, budget=budget)
+    material = gather(
+        opened,
+        place,
+        cache_folder(run or RunConfig()) / "profiles",
+        style=style,
+        budget=budget,
+        clarify=form in CLARIFYING,
+    )
     made = FORMS[form](material)
+    lost = 0 if form in CLARIFYING else opened.examples().select(pl.len()).collect().item() - material.rows.height
+    notes = (f"{lost:,} questions without one answer are not in this form: nobody can ask back in it",) if lost else ()
     write_files(target, made.files)
     rows = {split: part.height for split, part in material.splits().items()}
-    return Exported(target, form, rows, made.left_out, made.notes)
+    return Exported(target, form, rows, made.left_out, (*made.notes, *notes))
 
 
 def write_files(target: Path, files: Mapping[str, Content]) -> None:

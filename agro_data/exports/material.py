@@ -13,12 +13,14 @@ from agro_data.config import ConfigError
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Database
 from agro_data.profiling.cache import cached_profile
+from agro_data.profiling.concealing import without
 from agro_data.profiling.linking import index_schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.serialise import BUDGET, STYLE, Style, check_serialiser, fit_schema, serialiser
 from agro_data.protocol import Turn, inert, render_prompt, render_turn
 from agro_data.publish.read import Version
 from agro_data.publish.summary import SPLITS
+from agro_data.sql.concealing import Hidden
 
 Content = str | pl.DataFrame | Path  # a text, a frame (written as Parquet), a file or folder that is copied
 MESSAGE = pl.Struct({"role": pl.String, "content": pl.String})
@@ -68,17 +70,25 @@ class Form:
 
 
 def gather(
-    version: Version, databases: Path, profiles: Path, *, style: Style = STYLE, budget: int = BUDGET
+    version: Version,
+    databases: Path,
+    profiles: Path,
+    *,
+    style: Style = STYLE,
+    budget: int = BUDGET,
+    clarify: bool = False,
 ) -> Material:
     """The material of a version whose databases lie below `databases`; profiles are kept in `profiles`.
 
     A prompt is what `protocol.render_prompt` says of a row: with `style` and `budget` its schema is written as
-    `profiling.serialise` writes it for the question. Raises `ExportError` when a database is not there as it was.
+    `profiling.serialise` writes it for the question, without what is hidden from that. Questions without one answer are
+    left out unless with `clarify`; where there are some, every prompt then says that one may ask back. Raises
+    `ExportError` when a database is not there as it was.
     """
     where = f"{version.corpus} {version.name}"
     stored = version.manifest.get("schema_serialiser", serialiser())
     check_serialiser(stored, stored["name"], where=where)
-    rows = version.examples().sort("example_id").collect()
+    rows = version.examples().filter(pl.lit(clarify) | pl.col("answerable")).sort("example_id").collect()
     facts = {fact["db_id"]: fact for fact in version.manifest["databases"]}
     private = any(fact.get("values") == "synthetic" for fact in facts.values())
     found = _found(where, databases, facts, rows["db_id"].unique().sort().to_list())
@@ -99,10 +109,12 @@ def messages(column: str, role: str, name: str) -> pl.Expr:
 
 
 def answers(rows: pl.DataFrame) -> pl.Series:
-    """The turn that answers each row: its decomposition as the thought, its SQL as the solution."""
+    """The turn that answers each row, or asks back: its decomposition as the thought, its SQL as the solution."""
     said = [
         answer([step["intent"] for step in row["steps"] or []], row["sql"])
-        for row in rows.select("steps", "sql").iter_rows(named=True)
+        if row["answerable"]
+        else render_turn(Turn("No one query answers this.", "clarify", inert(row["clarification"]).strip()))
+        for row in rows.select("steps", "sql", "answerable", "clarification").iter_rows(named=True)
     ]
     return pl.Series("answer", said, dtype=pl.String)
 
@@ -129,13 +141,17 @@ def _found(where: str, databases: Path, facts: Mapping[str, Any], names: list[st
 
 def _prompts(rows: pl.DataFrame, sources: Mapping[str, Source], style: Style, budget: int) -> list[str]:
     indexes = {db_id: index_schema(source.profile) for db_id, source in sources.items()}
+    clarify = not rows["answerable"].all()
     prompts = []
-    for row in rows.select("db_id", "question", "evidence").iter_rows(named=True):
-        source = sources[row["db_id"]]
-        links = indexes[row["db_id"]].link(row["question"], row["evidence"])
+    for row in rows.select("db_id", "question", "evidence", "hidden").iter_rows(named=True):
+        source, hidden = sources[row["db_id"]], list(map(Hidden.of, row["hidden"]))
+        shown = without(source.profile, hidden) if hidden else source.profile
+        index = index_schema(shown) if hidden else indexes[row["db_id"]]
+        links = index.link(row["question"], row["evidence"])
         try:
-            schema = fit_schema(source.profile, style=style, budget=budget, links=links)
+            schema = fit_schema(shown, style=style, budget=budget, links=links)
         except ValueError as error:
             raise ExportError(f"{error} (--budget TOKENS)") from error
-        prompts.append(render_prompt(schema.text, row["question"], source.database.dialect, evidence=row["evidence"]))
+        dialect = source.database.dialect
+        prompts.append(render_prompt(schema.text, row["question"], dialect, evidence=row["evidence"], clarify=clarify))
     return prompts

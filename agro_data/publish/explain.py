@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from agro_data.publish.read import Version
+from agro_data.sql.concealing import Hidden
 
 ENGINES = {"sqlite": ("SQLite", "sqlite"), "duckdb": ("DuckDB", "duckdb"), "postgres": ("PostgreSQL", "")}
 TIES = {
@@ -57,6 +58,13 @@ def _question(row: dict[str, Any]) -> str:
     lines = [row["question"]]
     if row["evidence"]:
         lines.append(f"Evidence: {row['evidence']}")
+    if row["clarification"]:
+        lines.append(f"It has no one answer. To be said instead: {row['clarification']}")
+    lines += [f"Hidden from who is asked: {Hidden.of(one)}." for one in row["hidden"]]
+    for reading in row["readings"]:
+        lines.append(
+            f"It can mean: {reading['says']} {reading['sql']} ({_count(len(reading['instances']), 'instance')})"
+        )
     kind = f"{row['hardness']} (Spider), {row['complexity'].replace('_', ' ')}"
     lines.append(f"Style {row['style']}; hardness {kind}; uses {', '.join(row['constructs']) or 'no construct'}.")
     return "\n".join(lines)

@@ -155,7 +155,9 @@ def _write_rows(folder: Path, examples: pl.DataFrame, rejected: pl.DataFrame, sc
     for split in SPLITS:
         rows = examples.filter(pl.col("split") == split)
         if rows.height:  # `load_dataset` cannot build a split without rows
-            _write(rows.with_columns(schema).select(SMALL), folder / "data", split)
+            plain = rows.filter(pl.col("answerable"))  # what is hidden, and all readings, stand in the whole rows
+            if plain.height:
+                _write(plain.with_columns(schema).select(SMALL), folder / "data", split)
             _write(rows.select(list(EXAMPLE)), folder / "certificate", split)
     _write(rejected, folder / "rejected", "rejected")
 
@@ -167,11 +169,18 @@ def _write(frame: pl.DataFrame, folder: Path, stem: str) -> None:
         write_parquet(frame.slice(number * SHARD, SHARD), folder / f"{stem}-{number:05d}-of-{total:05d}.parquet")
 
 
+def _certified(examples: pl.DataFrame) -> pl.DataFrame:
+    """The ids under which certificates stand: those of the examples, and of the readings of those that have several."""
+    readings = examples.select(pl.col("readings").explode().struct.field("reading_id").alias("example_id"))
+    return pl.concat([examples.select("example_id"), readings.drop_nulls()]).unique()
+
+
 def _copy_instances(version: Version, folder: Path, declared: Declaration, examples: pl.DataFrame) -> int:
     """Copy the instances that may be shared, with their index and mutants; return how many personal data kept back."""
     target = folder / "instances"
     target.mkdir()
-    index = version.instances().collect().join(examples.select("example_id"), on="example_id", how="semi")
+    ids = _certified(examples)
+    index = version.instances().collect().join(ids, on="example_id", how="semi")
     shared = sorted({str(file) for db_id, file in index.select("db_id", "file").iter_rows() if declared.shares(db_id)})
     for name in shared:
         (target / name).parent.mkdir(exist_ok=True)
@@ -184,7 +193,7 @@ def _copy_instances(version: Version, folder: Path, declared: Declaration, examp
     kept = index.filter(pl.col("file").is_in(sorted(set(shared) - kept_back)))
     write_parquet(kept.sort(kept.columns), target / "index.parquet")
     mutants = pl.read_parquet(version.path / "instances" / "mutants.parquet")
-    of_shown = mutants.join(examples.select("example_id"), on="example_id", how="semi", maintain_order="left")
+    of_shown = mutants.join(ids, on="example_id", how="semi", maintain_order="left")
     if declared.personal_data == "drop":
         of_shown, _ = _without(of_shown)
     write_parquet(of_shown, target / "mutants.parquet")

@@ -17,8 +17,10 @@ from agro_data.config import STRUCTURAL, ConfigError
 from agro_data.databases.catalog import find_databases
 from agro_data.diversity.normal_forms import normal_question
 from agro_data.profiling.profiler import profile_database
-from agro_data.publish.checks import check_version, sources_of
+from agro_data.publish.checks import Check, check_version, sources_of
+from agro_data.publish.explain import explain
 from agro_data.publish.read import Version
+from agro_data.publish.release import Declaration, make_release
 from agro_data.sql.concealing import Hidden, NotThere, conceal
 from agro_data.sql.facts import sql_facts
 
@@ -123,6 +125,38 @@ def test_questions_stay_different_and_splits_apart(version: Version) -> None:
     for row in examples.filter(pl.col("readings").list.len() > 0).to_dicts():
         for sql in row["alternatives"]:
             assert homes.get(sql_facts(sql, "sqlite", schema).skeleton, row["split"]) == row["split"]
+
+
+def test_who_can_ask_back_is_given_such_questions(version: Version, tmp_path: Path) -> None:
+    run = agro_data.RunConfig(cache=version.path.parents[2] / "cache")
+    whole = agro_data.export(version, "sft", tmp_path / "sft", run=run)
+    rows = pl.read_parquet(whole.path / "data" / "train.parquet").to_dicts()
+    asked = [row for row in rows if "<clarify>" in row["completion"][0]["content"]]
+    assert len(asked) == version.examples("train").filter(~pl.col("answerable")).collect().height
+    assert all("<clarify>" in row["prompt"][0]["content"] for row in rows)
+    plain = agro_data.export(version, "grpo", tmp_path / "grpo", run=run)
+    assert sum(plain.rows.values()) == version.examples().filter("answerable").collect().height
+    assert any("without one answer" in note for note in plain.notes)
+    for row in pl.read_parquet(plain.path / "data" / "train.parquet").to_dicts():
+        assert "<clarify>" not in row["prompt"][0]["content"]
+
+
+def test_a_release_has_the_instances_of_all_readings(version: Version, turned: pl.DataFrame, tmp_path: Path) -> None:
+    declared = Declaration("apache-2.0", {"*": "apache-2.0"}, frozenset("*"), personal_data="keep")
+    make_release(version, tmp_path, declared, [Check("some", True, "holds")])
+    for row in turned.to_dicts():
+        for reading in row["readings"]:
+            assert all((tmp_path / "instances" / file).is_file() for file in reading["instances"])
+    shown = pl.read_parquet(tmp_path / "data" / "*.parquet")
+    assert not set(shown["example_id"]) & set(turned["example_id"])
+    assert set(pl.read_parquet(tmp_path / "certificate" / "*.parquet")["example_id"]) >= set(turned["example_id"])
+
+
+def test_it_is_explained(version: Version, turned: pl.DataFrame) -> None:
+    for row in turned.head(8).to_dicts():
+        told = " ".join(explain(version, row["example_id"]).split())
+        assert row["clarification"] in told
+        assert all(str(Hidden.of(one)) in told for one in row["hidden"])
 
 
 @pytest.mark.slow
