@@ -108,7 +108,7 @@ def questions_of_version(
     rows = [{**row, "place": f"{split} {row['example_id']}"} for row in frame.iter_rows(named=True)]
     sources = find_sources(version, databases, cache / "profiles", only=frame["db_id"].unique().to_list())
     name = f"{version.corpus} {version.name} {split}"
-    clarify = bool(version.manifest.get("unanswerable"))
+    clarify = bool(version.manifest["counts"].get("unanswerable"))
     return Questions(name, tuple(rows), sources, databases, version.path / "instances", clarify)
 
 

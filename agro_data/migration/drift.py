@@ -198,7 +198,9 @@ def _run(
 
 
 def _rows(version: Version, db_id: str) -> list[dict[str, Any]]:
-    return version.examples().filter(pl.col("db_id") == db_id).sort("example_id").collect().to_dicts()
+    """The examples of one database, without those that have no one answer: what is hidden is named as it was built."""
+    own = version.examples().filter("answerable", pl.col("db_id") == db_id)
+    return own.sort("example_id").collect().to_dicts()
 
 
 def _follow(task: _Task) -> _Answer:

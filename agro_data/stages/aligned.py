@@ -157,6 +157,7 @@ def _align(
     certificates = _certificates(outcomes, database, profile, sandbox, work)
     kept: list[Row] = frame.filter(~pl.col("answerable")).to_dicts()
     ids = {row["example_id"]: row["example_id"] for row in kept}  # those of rows whose certificate still holds
+    ids |= {reading["reading_id"]: reading["reading_id"] for row in kept for reading in row["readings"]}
     refused: list[Row] = []
     index: list[Row] = []
     mutants: list[Row] = []
