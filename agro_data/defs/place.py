@@ -6,6 +6,8 @@ from pathlib import Path
 import dagster as dg
 from pydantic import Field
 
+from agro_data.defs.pools import free_dead
+
 
 def project_root() -> Path:
     """`$AGRO_ROOT`, which env.sh sets, else the current folder."""
@@ -18,6 +20,11 @@ class Place(dg.ConfigurableResource):  # type: ignore[type-arg]
     datasets: str = Field(default="", description="The folder that holds the corpora. Empty: datasets/.")
     cache_folder: str = Field(default="", description="Empty: $AGRO_CACHE, else .agro-cache beside that folder.")
     workers: int = Field(default=2, description="Processes that sample and verify.")
+
+    def setup_for_execution(self, context: dg.InitResourceContext) -> None:
+        """Every run works in a place: before its first step, what dead runs hold of pools is free."""
+        if context.instance is not None:
+            free_dead(context.instance)
 
     @property
     def out(self) -> Path:

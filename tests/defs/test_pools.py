@@ -1,0 +1,74 @@
+"""Slots of pools: a run that was killed keeps none for longer than until the next run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from agro_data.defs.place import Place
+from agro_data.defs.pools import DATABASE, free_dead
+
+HELD = """
+import sys, time
+import dagster as dg
+
+@dg.op(pool="database")
+def hold():
+    open(sys.argv[1], "w").close()
+    time.sleep(600)
+
+@dg.job(executor_def=dg.in_process_executor)
+def holding():
+    hold()
+
+holding.execute_in_process(instance=dg.DagsterInstance.get())
+"""
+HOME = "telemetry: {enabled: false}\nconcurrency: {pools: {granularity: op, default_limit: 1}}\n"
+
+
+@dg.op(pool=DATABASE)
+def query(place: Place) -> None:
+    """A step that waits for the pool."""
+
+
+@dg.job(executor_def=dg.in_process_executor)
+def querying() -> None:
+    query()
+
+
+def held(instance: dg.DagsterInstance) -> list[str]:
+    slots = instance.event_log_storage.get_concurrency_info(DATABASE).claimed_slots
+    return [slot.run_id for slot in slots]
+
+
+def test_the_slot_of_a_killed_run_is_free_for_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
+    (tmp_path / "dagster.yaml").write_text(HOME)
+    program = subprocess.Popen([sys.executable, "-c", HELD, str(tmp_path / "began")], env=dict(os.environ))
+    try:
+        deadline = time.monotonic() + 120
+        while not (tmp_path / "began").exists():
+            assert program.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        with dg.DagsterInstance.get() as instance:
+            (run_id,) = held(instance)
+            assert free_dead(instance) == []  # it lives
+            assert held(instance) == [run_id]
+            program.kill()
+            program.wait()
+            done = querying.execute_in_process(instance=instance, resources={"place": Place()})
+            assert done.success
+            assert not held(instance)
+            killed = instance.get_run_by_id(run_id)
+            assert killed is not None
+            assert killed.status == dg.DagsterRunStatus.FAILURE
+    finally:
+        program.kill()
+        program.wait()
