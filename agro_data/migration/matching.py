@@ -6,15 +6,14 @@ What is not certain is not matched; the nearest candidate is then named for a pe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
 from math import sqrt
 
 from agro_data.databases.opening import folded
-from agro_data.migration.evidence import Known, Place, Side, plain
+from agro_data.migration.evidence import Place, Side
+from agro_data.migration.likeness import family, held, keys_of, name_likeness, value_likeness
 from agro_data.profiling.profile import ColumnProfile, TableProfile
-from agro_data.profiling.words import expand, split_identifier
 
 EXACT = 0.999  # likeness from which values are the same
 SURE = 0.9  # from which another column of that content is the column
@@ -23,7 +22,6 @@ UNLIKE = 0.5  # share of known values below which a column's values are others
 NAMED = 0.5  # likeness of two names that say about the same
 GAP = 0.1  # by which the best candidate is ahead of the next
 TELLING = 3  # different values from which content can tell columns apart
-LISTED = 50  # values with counts that a profile keeps
 MANY = 10  # rows from which two counts that agree are no chance
 
 
@@ -62,26 +60,10 @@ class Matching:
     tables: Mapping[str, TableMatch]
     columns: Mapping[Place, ColumnMatch]
 
-    def renamed(self) -> Iterator[tuple[Place, Place]]:
-        """Columns that stand elsewhere or are called otherwise now, letter case aside."""
-        for old, match in self.columns.items():
-            if match.new is not None and tuple(map(folded, old)) != tuple(map(folded, match.new)):
-                yield old, match.new
-
 
 def match(before: Side, after: Side) -> Matching:
     """The old schema found again in the new one."""
     return _Matcher(before, after).match()
-
-
-def name_likeness(old: str, new: str) -> float:
-    """How much two identifiers say the same, 0 to 1: their words with abbreviations written out, or their letters."""
-    if folded(old) == folded(new):
-        return 1.0
-    a, b = expand(split_identifier(old)), expand(split_identifier(new))
-    shared = len(set(a) & set(b)) / max(len(set(a) | set(b)), 1)
-    letters = SequenceMatcher(None, "".join(a), "".join(b), autojunk=False).ratio()
-    return max(shared, letters if letters > FAIR else 0.0)
 
 
 class _Matcher:
@@ -90,6 +72,7 @@ class _Matcher:
         self.named = {folded(table.name): table for table in after.profile.tables}
         self.contested: dict[Place, Place] = {}  # a column whose name and whose values are in two places now
         self.contested_tables: dict[str, str] = {}
+        self._likeness: dict[tuple[Place, Place], float | None] = {}
         self._found: dict[tuple[str, str], dict[str, str]] = {}
 
     def match(self) -> Matching:
@@ -98,7 +81,7 @@ class _Matcher:
         taken: set[Place] = set()
         for old, new in tables.items():
             for name, twin in self._columns(old, new).items():
-                columns[old, name] = self._described((old, name), (new, twin), tables)
+                columns[old, name] = self._described((old, name), (new, twin))
                 taken.add((new, twin))
         matches = {old: TableMatch(new, why=self._why(old, new)) for old, new in tables.items()}
         for table in self.before.profile.tables:
@@ -109,18 +92,12 @@ class _Matcher:
 
     def likeness(self, old: Place, new: Place) -> float | None:
         """How much two columns hold the same values as often; None where neither holds any."""
-        a, b = self.before.known[old], self.after.known[new]
-        if not a.values and not b.values:
-            return None
-        if not a.values or not b.values:
-            return 0.0
-        one, two = self._profile(self.before, old), self._profile(self.after, new)
-        spread = min(one.distinct, two.distinct) / max(one.distinct, two.distinct, 1)
-        missing = 1 - abs(one.null_share - two.null_share)
-        return self._held(a, b) * sqrt(spread) * missing * _as_often(one, two)
-
-    def _held(self, a: Known, b: Known) -> float:
-        return len(a.values & b.values) / len(a.values) if a.values else 1.0
+        if (old, new) not in self._likeness:
+            a, b = self.before.known[old], self.after.known[new]
+            self._likeness[old, new] = value_likeness(
+                self._profile(self.before, old), a, self._profile(self.after, new), b
+            )
+        return self._likeness[old, new]
 
     @staticmethod
     def _profile(side: Side, place: Place) -> ColumnProfile:
@@ -190,7 +167,7 @@ class _Matcher:
             return False  # neither has a value: nothing but a name would speak for it
         named = name_likeness(a, b)
         one, two = old.column(a), new.column(b)
-        if _family(one) != _family(two) and named < NAMED:
+        if family(one) != family(two) and named < NAMED:
             return False
         if one.distinct < TELLING and not (named >= NAMED or (one.distinct > 1 and old.rows >= MANY)):
             return False
@@ -262,7 +239,7 @@ class _Matcher:
             why = f"table {name} holds other rows now, and its own stand in {self.contested_tables[name]}"
             matches[name] = TableMatch(None, why=f"{why}: which one is meant is not certain")
         elif name not in matches:
-            matches[name] = self._merged_into(table, columns)
+            matches[name] = self._merged_into(table, columns, taken)
         main = matches[name].new
         left = [c.name for c in table.columns if (name, c.name) not in columns]
         if main is not None and left:
@@ -272,24 +249,26 @@ class _Matcher:
             if (name, column) not in columns:
                 columns[name, column] = ColumnMatch(None, why=self._missing(table, column, main, columns))
 
-    def _merged_into(self, table: TableProfile, columns: dict[Place, ColumnMatch]) -> TableMatch:
-        """The table whose rows are those of one that is gone: the same keys, and most of its columns."""
-        best: tuple[int, str, str, str] | None = None
-        for key in _keys(table):
+    def _merged_into(self, table: TableProfile, columns: dict[Place, ColumnMatch], taken: set[Place]) -> TableMatch:
+        """The table whose rows are those of one that is gone: the same keys, and columns that were not there before.
+
+        Keys are often 1, 2, 3 ...: only further columns, half of them at least, tell that the rows are the same.
+        """
+        rest = [c.name for c in table.columns if c.distinct >= TELLING and c.name not in keys_of(table)[:1]]
+        found: dict[tuple[str, str, str], set[str]] = {}
+        for key in keys_of(table)[:1]:
             for other in self.after.profile.tables:
-                for own in _keys(other):
+                free = [c.name for c in other.columns if (other.name, c.name) not in taken]
+                for own in keys_of(other):
                     if other.rows == table.rows and self._exact((table.name, key), (other.name, own)):
-                        rest = [c.name for c in table.columns if c.name != key and c.has_values]
-                        free = [c.name for c in other.columns if c.name != own]
-                        held = sum(any(self._exact((table.name, a), (other.name, b)) for b in free) for a in rest)
-                        if held and (best is None or held > best[0]):
-                            best = held, other.name, key, own
-        if best is None:
+                        there = {a for a in rest for b in free if self._exact((table.name, a), (other.name, b))}
+                        found[other.name, key, own] = there
+        if not rest or 2 * len(set().union(*found.values())) < len(rest):
             return TableMatch(None, why=f"table {table.name} is gone{self._nearest_table(table)}")
-        _, other_name, key, own = best
-        columns[table.name, key] = self._described((table.name, key), (other_name, own), {})
-        why = f"the rows of table {table.name} stand in {other_name} now: the same {key}, row by row"
-        return TableMatch(other_name, why=why, by_rows=True)
+        home, key, own = max(found, key=lambda place: len(found[place]))
+        columns[table.name, key] = self._described((table.name, key), (home, own))
+        why = f"the rows of table {table.name} stand in {home} now: the same {key}, row by row"
+        return TableMatch(home, why=why, by_rows=True)
 
     def _pieces(
         self,
@@ -307,7 +286,7 @@ class _Matcher:
         keys = [m.new[1] for (t, _), m in columns.items() if t == table.name and m.new is not None and m.new[0] == main]
         for other in self.after.profile.tables:
             waiting = [name for name in left if (table.name, name) not in columns]
-            link = self._link(home, [key for key in keys if key in _keys(home)], other)
+            link = self._link(home, [key for key in keys if key in keys_of(home)], other)
             if link is None or not waiting:
                 continue
             free = [c.name for c in other.columns if (other.name, c.name) not in taken and c.name != link[1]]
@@ -331,7 +310,7 @@ class _Matcher:
             old = (table.name, name)
             likeness = self.likeness(old, (other, twin)) or 0.0
             if likeness >= SURE or (likeness >= FAIR and folded(name) == folded(twin)):
-                columns[old] = self._described(old, (other, twin), {})
+                columns[old] = self._described(old, (other, twin))
                 taken.add((other, twin))
         return any(columns.get((table.name, name), ColumnMatch(None)).new is not None for name in waiting)
 
@@ -341,7 +320,7 @@ class _Matcher:
             return None
         for key in keys:
             a = self.after.known[home.name, key]
-            for own in _keys(other):
+            for own in keys_of(other):
                 b = self.after.known[other.name, own]
                 if a.complete and b.complete and a.values == b.values:
                     return key, own
@@ -349,29 +328,29 @@ class _Matcher:
 
     # --- words ---
 
-    def _described(self, old: Place, new: Place, tables: Mapping[str, str]) -> ColumnMatch:
+    def _described(self, old: Place, new: Place) -> ColumnMatch:
         likeness = self.likeness(old, new)
         a, b = self.before.known[old], self.after.known[new]
         same = likeness is None or (likeness >= EXACT and self._rows(old[0]) == self.after.profile.table(new[0]).rows)
-        held = self._held(a, b)
-        replaced = bool(a.values) and b.complete and bool(b.values) and held < UNLIKE and self._rows_remain(old, new)
-        return ColumnMatch(new, likeness, same, replaced, self._how(old, new, held))
+        share = held(a, b)
+        replaced = bool(a.values) and b.complete and bool(b.values) and share < UNLIKE and self._rows_remain(old, new)
+        return ColumnMatch(new, likeness, same, replaced, self._how(old, share))
 
     def _rows_remain(self, old: Place, new: Place) -> bool:
         """Whether the rows are still those: by their key, or by their number where there is none."""
         table, other = self.before.profile.table(old[0]), self.after.profile.table(new[0])
         twins = {folded(column.name): column.name for column in other.columns}
-        keys = [key for key in _keys(table) if folded(key) in twins and key != old[1]]
+        keys = [key for key in keys_of(table) if folded(key) in twins and key != old[1]]
         if not keys:
             return table.rows == other.rows
-        shares = [self._held(self.before.known[old[0], k], self.after.known[new[0], twins[folded(k)]]) for k in keys]
+        shares = [held(self.before.known[old[0], k], self.after.known[new[0], twins[folded(k)]]) for k in keys]
         return max(shares) >= UNLIKE
 
-    def _how(self, old: Place, new: Place, held: float) -> str:
+    def _how(self, old: Place, share: float) -> str:
         values = len(self.before.known[old].values)
         if not values:
             return "neither has a value"
-        return f"{round(held * values):,} of {values:,} known values are there"
+        return f"{round(share * values):,} of {values:,} known values are there"
 
     def _why(self, old: str, new: str) -> str:
         if folded(old) == folded(new):
@@ -396,12 +375,8 @@ class _Matcher:
         if near is None or near[0] < 0.3:
             return f"{where} is gone: no new column has its values"
         likeness = self.likeness((table.name, column), (near[1], near[2]))
-        held = self._how(
-            (table.name, column),
-            (near[1], near[2]),
-            self._held(self.before.known[table.name, column], self.after.known[near[1], near[2]]),
-        )
-        told = "empty as well" if likeness is None else held
+        share = held(self.before.known[table.name, column], self.after.known[near[1], near[2]])
+        told = "empty as well" if likeness is None else self._how((table.name, column), share)
         return f"{where} is gone; the nearest is {near[1]}.{near[2]} ({told}), which is not certain"
 
     def _nearest_table(self, table: TableProfile) -> str:
@@ -411,25 +386,3 @@ class _Matcher:
         if near is None or near[0] < 0.2:
             return ""
         return f"; the nearest is {near[1]} ({near[0]:.0%} alike), which is not certain"
-
-
-def _keys(table: TableProfile) -> list[str]:
-    """Columns that tell its rows apart, each alone: declared ones first, then those that the values show."""
-    declared = [key[0] for key in (table.primary_key, *table.unique_keys) if len(key) == 1]
-    shown = [c.name for c in table.columns if c.unique and c.null_share == 0.0 and c.distinct == table.rows]
-    return list(dict.fromkeys([*declared, *shown]))
-
-
-def _family(column: ColumnProfile) -> str:
-    return "number" if column.kind in ("integer", "real", "boolean") else column.kind
-
-
-def _as_often(one: ColumnProfile, two: ColumnProfile) -> float:
-    """Overlap of two distributions whose values are all listed; 1 where they are not."""
-    if not (0 < one.distinct <= LISTED and 0 < two.distinct <= LISTED):
-        return 1.0
-    a, b = ({plain(value): count for value, count in column.common} for column in (one, two))
-    whole = sum(a.values()), sum(b.values())
-    if not all(whole):
-        return 1.0
-    return sum(min(count / whole[0], b.get(value, 0) / whole[1]) for value, count in a.items())

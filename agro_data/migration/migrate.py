@@ -8,20 +8,17 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 
-from sqlglot import exp
-
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
 from agro_data.fingerprint import seed_of, stable_hash
 from agro_data.migration.changes import Change, concerning, schema_changes
-from agro_data.migration.evidence import Place, Side, plain
+from agro_data.migration.evidence import Place, Side
 from agro_data.migration.matching import Matching, match
-from agro_data.migration.rewriting import CannotFollow, rewrite, used_places
+from agro_data.migration.meanings import used_places
+from agro_data.migration.rewriting import CannotFollow, rewrite
+from agro_data.migration.values import Values
 from agro_data.migration.wording import NotTrue, Renamed, Said, renames, said_again
-from agro_data.pairs.literals import uses_of
 from agro_data.sql.facts import sql_facts
-from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import resolve, value_of
 from agro_data.verify.certificate import Budget, certify
 from agro_data.verify.check import Verdict, verify_statements
 from agro_data.verify.pool import BYTES, FILES, Certificate
@@ -127,6 +124,7 @@ class _Migration:
         self.certification = certification
         self.matching: Matching = match(before, after)
         self.changes = schema_changes(before, after, self.matching)
+        self.values = Values(before, after, self.matching)
         self.problems: list[str] = []
 
     def run(self, rows: Sequence[Row]) -> Migrated:
@@ -148,9 +146,9 @@ class _Migration:
             tables, case.places = used_places(row["sql"], dialect, old)
             case.changes = tuple(concerning(self.changes, tables, case.places))
             case.sql = self._rewritten(row["sql"])
-            for says in self._emptied(case.places):
+            for says in self.values.emptied(case.places):
                 case.broken("column_emptied", says)
-            for says in self._lost_values(row["sql"]):
+            for says in self.values.lost(row["sql"]):
                 case.broken("values_recoded", says)
             renamed = renames(tables, case.places, self.before.profile, self.after.profile, self.matching)
             case.question = said_again(row["question"], renamed)
@@ -168,37 +166,6 @@ class _Migration:
         schemas = self.before.profile.schema, self.after.profile.schema
         return rewrite(sql, self.database.dialect, *schemas, self.matching)
 
-    def _emptied(self, places: frozenset[Place]) -> Iterator[str]:
-        """Columns that had values and have none, although their table has rows."""
-        for old in sorted(places):
-            new = self.matching.columns[old].new
-            if new is not None and self.before.known[old].values and not self.after.known[new].values:
-                table = self.after.profile.table(new[0])
-                if table.rows and not table.column(new[1]).has_values:
-                    yield f"{'.'.join(new)} has no value any more"
-
-    def _lost_values(self, sql: str) -> Iterator[str]:
-        """Values that the query asks for and that its columns have lost."""
-        found = resolve(parse_select(sql, self.database.dialect), self.database.dialect, self.before.profile.schema)
-        for use in uses_of(found, self.database.dialect):
-            old = (use.table, use.column)
-            new = self.matching.columns[old].new
-            if new is None or " LIKE " in use.condition or " ILIKE " in use.condition:
-                continue
-            value, was, now = plain(use.value), self.before.known[old].values, self.after.known[new]
-            if value in was and now.complete and value not in now.values:
-                yield f"the value {use.value!r} that it asks for is not in {'.'.join(new)} any more"
-        for node in found.tree.find_all(exp.Predicate):
-            sides = [side for side in node.iter_expressions() if isinstance(side, exp.Column)]
-            if any(value_of(side, found) is not None for side in node.iter_expressions()):
-                for side in sides:
-                    binding = found.binding(side)
-                    if binding is None or binding.source is None or not binding.source.table:
-                        continue
-                    column = self.matching.columns[binding.source.table, binding.source.columns[binding.name]]
-                    if column.replaced and column.new is not None:
-                        yield f"it compares {'.'.join(column.new)} with a value, and the values of that are others now"
-
     # --- execution and certificates ---
 
     def _execute(self, cases: Sequence[_Case]) -> None:
@@ -213,6 +180,8 @@ class _Migration:
         if not verdict.ok:
             why = [change.says for change in case.changes if change.kind in ("type_changed", "values_recoded")]
             case.broken(verdict.reason, "; ".join([verdict.detail, *why]))
+        elif self._answer(case) and (computed := self.values.computed_otherwise(case.row["sql"])):
+            case.broken("type_changed", f"it computes with {computed}, whose values are of another type now")
         elif case.rewritten and self._answer(case) and self._untouched(case):
             case.broken("answer_differs", "nothing that it reads seems to have changed, and it answers otherwise now")
 

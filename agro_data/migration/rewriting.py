@@ -16,12 +16,11 @@ from agro_data.databases.opening import folded
 from agro_data.databases.types import Dialect
 from agro_data.migration.evidence import Place
 from agro_data.migration.matching import Matching
+from agro_data.migration.meanings import Meaning, meanings, references
 from agro_data.sql.canonical import names_matter, sql_text, unchanged_by_text
 from agro_data.sql.identifiers import identifier
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import Resolution, Schema, Scope, Source, resolve
-
-Meaning = tuple[str, str, str, str]  # kind of binding, alias, table, name; folded, "" where it says nothing
 
 
 class CannotFollow(ValueError):
@@ -48,42 +47,12 @@ def rewrite(sql: str, dialect: Dialect, before: Schema, after: Schema, matching:
     editor.apply()
     for _ in range(2):
         text = sql_text(found.tree, dialect) if editor.edited else sql
-        if _meanings(text, dialect, after) == editor.expected():
+        if meanings(text, dialect, after) == editor.expected():
             if editor.edited and not unchanged_by_text(found.tree, dialect):
                 raise CannotFollow("unresolved", "it cannot be written anew without changing it")
             return text
         editor.spell_out()
     raise CannotFollow("captured", "a name in it would mean something else on the new schema")
-
-
-def used_places(sql: str, dialect: Dialect, schema: Schema) -> tuple[frozenset[str], frozenset[Place]]:
-    """Tables and columns that a query names, as the schema spells them; what it cannot bind is left out."""
-    found = resolve(parse_select(sql, dialect), dialect, schema)
-    return frozenset(found.tables), frozenset(found.columns)
-
-
-def _meanings(text: str, dialect: Dialect, schema: Schema) -> list[Meaning] | None:
-    """What each column reference of a text is bound to, in the order of the tree; None when one is bound to nothing."""
-    try:
-        found = resolve(parse_select(text, dialect), dialect, schema)
-    except SqlRefused:
-        return None
-    if found.problems:
-        return None
-    return [_meaning(found, node) for node in _references(found.tree)]
-
-
-def _references(tree: exp.Expr) -> list[exp.Column]:
-    return [node for node in tree.find_all(exp.Column) if not isinstance(node.this, exp.Star)]
-
-
-def _meaning(found: Resolution, node: exp.Column) -> Meaning:
-    binding = found.binding(node)
-    if binding is None:
-        return "", "", "", folded(node.name)
-    if binding.kind == "column" and binding.source is not None:
-        return "column", binding.source.alias, folded(binding.source.table), binding.name
-    return binding.kind, "", "", folded(binding.name)
 
 
 @dataclass(frozen=True)
@@ -119,17 +88,17 @@ class _Editor:
             self._shared_names(scope)
         for scope in self.found.scopes:
             self._items(scope)
-        for node in _references(self.found.tree):
+        for node in references(self.found.tree):
             self._reference(node)
         for scope in self.found.scopes:
             self._one_row_once(scope)
 
     def expected(self) -> list[Meaning]:
-        return [self._expected(node) for node in _references(self.found.tree)]
+        return [self._expected(node) for node in references(self.found.tree)]
 
     def spell_out(self) -> None:
         """Say of every reference which source it means, so that no other column of that name can be meant."""
-        for node in _references(self.found.tree):
+        for node in references(self.found.tree):
             kind, alias, _, name = self._expected(node)
             if kind == "string":
                 node.replace(exp.Literal.string(node.name))
@@ -293,7 +262,7 @@ class _Editor:
         join.set("using", None)
         join.set("on", exp.and_(*conditions, copy=False))
         scope.merged.difference_update(names)
-        for node in _references(self.found.tree):
+        for node in references(self.found.tree):
             binding = self.found.binding(node)
             if binding is not None and binding.source in [s for s, _ in pairs] and binding.name in names:
                 node.set("table", identifier(self._home_of(binding.source).alias))
@@ -382,7 +351,7 @@ class _Editor:
             if left not in scope.sources or not merged or len(keys) != 1 or not self._is_key(left, right, sides):
                 continue
             select.set("joins", [other for other in select.args["joins"] if other is not join])
-            for node in _references(self.found.tree):
+            for node in references(self.found.tree):
                 binding = self.found.binding(node)
                 if binding is not None and binding.source is right:
                     node.set("table", identifier(self._written_alias(left)) if node.table else None)

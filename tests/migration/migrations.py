@@ -267,6 +267,16 @@ SWAPS = [
 
 LOSSES = [
     Migration(
+        "drop_table_where_another_has_the_same_keys",
+        [
+            "DROP TABLE stock",
+            "CREATE TABLE colour (product_id INTEGER, shade TEXT, amount INTEGER)",
+            "INSERT INTO colour SELECT product_id, 'shade ' || product_id, 7 FROM product",
+        ],
+        {},
+        all_broken(("per_shelf", "shelf_of"), "table_gone"),
+    ),
+    Migration(
         "drop_column",
         ["ALTER TABLE product DROP COLUMN price"],
         {},
@@ -398,6 +408,18 @@ TYPES = [
             "ALTER TABLE c2 RENAME TO customer",
         ],
         broken_in_duckdb=all_broken(("aliased", "codes"), "execution_error"),
+    ),
+    Migration(
+        "numbers_become_text",
+        [
+            "CREATE TABLE p2 AS SELECT product_id, title, category, CAST(price AS TEXT) AS price, height, width "
+            "FROM product",
+            "DROP TABLE product",
+            "ALTER TABLE p2 RENAME TO product",
+        ],
+        {},
+        {"dear": "type_changed"},
+        broken_in_duckdb={"dear": "execution_error"},
     ),
     Migration(
         "type_and_name_at_once",

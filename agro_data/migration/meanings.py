@@ -1,0 +1,44 @@
+"""What the names of a query are bound to, in a form in which two texts of it can be compared."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from agro_data.databases.opening import folded
+from agro_data.databases.types import Dialect
+from agro_data.migration.evidence import Place
+from agro_data.sql.parse import SqlRefused, parse_select
+from agro_data.sql.scope import Resolution, Schema, resolve
+
+Meaning = tuple[str, str, str, str]  # kind of binding, alias, table, name; folded, "" where it says nothing
+
+
+def used_places(sql: str, dialect: Dialect, schema: Schema) -> tuple[frozenset[str], frozenset[Place]]:
+    """Tables and columns that a query names, as the schema spells them; what it cannot bind is left out."""
+    found = resolve(parse_select(sql, dialect), dialect, schema)
+    return frozenset(found.tables), frozenset(found.columns)
+
+
+def meanings(text: str, dialect: Dialect, schema: Schema) -> list[Meaning] | None:
+    """What each column reference of a text is bound to, in the order of the tree; None when one is bound to nothing."""
+    try:
+        found = resolve(parse_select(text, dialect), dialect, schema)
+    except SqlRefused:
+        return None
+    if found.problems:
+        return None
+    return [_meaning_of(found, node) for node in references(found.tree)]
+
+
+def references(tree: exp.Expr) -> list[exp.Column]:
+    """The column references of a tree in an order that its text keeps; stars are none."""
+    return [node for node in tree.find_all(exp.Column) if not isinstance(node.this, exp.Star)]
+
+
+def _meaning_of(found: Resolution, node: exp.Column) -> Meaning:
+    binding = found.binding(node)
+    if binding is None:
+        return "", "", "", folded(node.name)
+    if binding.kind == "column" and binding.source is not None:
+        return "column", binding.source.alias, folded(binding.source.table), binding.name
+    return binding.kind, "", "", folded(binding.name)
