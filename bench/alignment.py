@@ -15,82 +15,138 @@ that is accepted with what it means.
 from __future__ import annotations
 
 import argparse
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import sqrt
 from pathlib import Path
 from time import perf_counter
 
+import polars as pl
+
 from agro_data.alignment.agreement import vote
 from agro_data.alignment.cycles import Cycle, Outcome, Rule, acceptance, check
 from agro_data.alignment.example import Home
+from agro_data.alignment.expected import Expected
 from agro_data.alignment.grouping import group
 from agro_data.databases.catalog import find_databases
-from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Limits
+from agro_data.databases.sandbox import Sandbox, own_sandbox
+from agro_data.databases.types import Database
+from agro_data.parallel import Outcome as Shard
+from agro_data.parallel import run_shards
 from agro_data.profiling.cache import cached_profile
-from agro_data.publish.read import open_version
+from agro_data.publish.read import Version, open_version
 from agro_data.verify.grade import GoldResults
 from agro_data.verify.pool import LIMITS
 from bench.machine import description
-from bench.planting import Fault, Planted, plant, simulated, variants
+from bench.planting import SHARES, Fault, Planted, plant, simulated, variants
 from bench.tables import show
 
-FAULTS: tuple[Fault, ...] = ("gold", "question", "evidence")
-SANDBOX: Limits = LIMITS
+CHUNK = 150  # rows, about, that are planted and checked together
+
+Setting = tuple[float, int]  # accuracy, K
 
 
-def load(
-    version: Path, databases: Path, cache: Path, count: int, sandbox: Sandbox, seed: int, split: str | None = None
-) -> list[Planted]:
-    """The first `count` rows of a version, or of a split of it, by id, with faults planted."""
-    opened = open_version(version)
-    frame = opened.examples(split).sort("example_id").head(count).collect()
+@dataclass(frozen=True)
+class Settings:
+    """What is measured: `need` of `asked` answers, at each accuracy, within each number of cycles."""
+
+    accuracies: tuple[float, ...]
+    cycles: tuple[int, ...]
+    asked: int
+    need: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """Rows of some databases, with all that it takes to work on them in a process of their own."""
+
+    version: Version
+    rows: tuple[tuple[Database, pl.DataFrame], ...]
+    cache: Path
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A row, what became of it at each setting, and what is calculated. Ends are places in (truth, *wrong), -1 for any
+    other answer, None for rejected.
+    """
+
+    row: Planted
+    ends: dict[Setting, int | None]
+    expected: dict[Setting, Expected]
+
+    def as_shown(self, setting: Setting) -> bool:
+        """Whether it was accepted with the SQL that it was shown with."""
+        return self.ends[setting] == (-1 if self.row.gold is None else self.row.gold)
+
+    def accepted(self, place: int | None, setting: Setting) -> float:
+        """The calculated chance that it is accepted with the answer at `place`; None: one that no solver gives."""
+        return 0.0 if place is None else self.expected[setting].accepted[place]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a task gives: its rows, in how many each fault was possible, and acceptance by hardness at each setting."""
+
+    seen: list[Seen]
+    possible: Counter[str]
+    acceptance: dict[Setting, pl.DataFrame]
+
+
+def tasks(
+    version: Version, databases: Path, cache: Path, count: int, split: str | None, settings: Settings
+) -> list[Task]:
+    """The first `count` rows of a version, or of a split of it, by id; those of a database in one task."""
+    frame = version.examples(split).sort("example_id").head(count).collect()
     found = {database.db_id: database for database in find_databases(databases).databases}
+    made: list[Task] = []
+    own: list[tuple[Database, pl.DataFrame]] = []
+    for (db_id,), rows in sorted(frame.partition_by("db_id", as_dict=True).items()):
+        own.append((found[str(db_id)], rows))
+        if sum(rows.height for _, rows in own) >= CHUNK:
+            made.append(Task(version, tuple(own), cache, settings))
+            own = []
+    return [*made, Task(version, tuple(own), cache, settings)] if own else made
+
+
+def planted(task: Task, sandbox: Sandbox) -> tuple[list[Planted], Counter[str]]:
+    """The rows of a task with faults in them, and in how many each was possible."""
     able: list[dict[Fault, Planted]] = []
-    for (db_id,), own in sorted(frame.partition_by("db_id", as_dict=True).items()):
-        database = found[str(db_id)]
-        profile = cached_profile(database, cache / "profiles")
-        names = own["instances"].explode().drop_nulls().to_list()
-        home = Home.of(database, profile, opened.path / "instances", names)
-        able += variants([home.example(row) for row in own.iter_rows(named=True)], profile, sandbox, seed)
-    rows = plant(able, sandbox, seed)
-    show(
-        f"{len(rows)} of {frame.height} rows, of which faulty",
-        ["fault", "possible in", "planted", "same answer as the truth on the source database"],
-        [
-            [fault, sum(fault in one for one in able), len(own), sum(row.alike for row in own)]
-            for fault in FAULTS
-            for own in [[row for row in rows if row.fault == fault]]
-        ],
-    )
-    return rows
+    for database, rows in task.rows:
+        profile = cached_profile(database, task.cache / "profiles")
+        names = rows["instances"].explode().drop_nulls().to_list()
+        home = Home.of(database, profile, task.version.path / "instances", names)
+        examples = [home.example(row) for row in rows.iter_rows(named=True)]
+        able += variants(examples, profile, sandbox, task.settings.seed)
+    return plant(able, sandbox, task.settings.seed), Counter(fault for one in able for fault in one)
 
 
-# --- what became of them -------------------------------------------------------------------------------------------
-
-
-def became(rows: Sequence[Planted], outcomes: Sequence[Outcome], sandbox: Sandbox) -> list[int | None]:
-    """Which answer each row was accepted with: a place in (truth, *wrong), -1 for any other, None for rejected."""
-    kept = [place for place, one in enumerate(outcomes) if one.fate != "rejected"]
-    asked = [
-        (rows[place].example, [rows[place].truth, *rows[place].wrong, outcomes[place].example.sql]) for place in kept
+def measure(task: Task) -> Part:
+    """Plant faults in the rows of a task, check them at every accuracy, and say what became of each."""
+    sandbox, settings, golds = own_sandbox(LIMITS), task.settings, GoldResults()
+    rows, possible = planted(task, sandbox)
+    rule = Rule(settings.need, max(settings.cycles))
+    ends: dict[Setting, list[int | None]] = {}
+    counts: dict[Setting, pl.DataFrame] = {}
+    for accuracy in settings.accuracies:
+        solver = simulated(rows, accuracy, settings.asked, settings.seed)
+        whole = check([row.example for row in rows], [solver], rule, sandbox, golds=golds)
+        for cycles in settings.cycles:
+            outcomes = within(whole, cycles)
+            ends[accuracy, cycles] = became(rows, outcomes, sandbox)
+            counts[accuracy, cycles] = acceptance(outcomes)
+    seen = [
+        Seen(
+            row,
+            {setting: found[place] for setting, found in ends.items()},
+            {(a, k): row.expected(a, settings.asked, settings.need, k) for a, k in ends},
+        )
+        for place, row in enumerate(rows)
     ]
-    ended: list[int | None] = [None] * len(rows)
-    for place, (_, answers), found in zip(kept, asked, group(asked, sandbox), strict=True):
-        last = len(answers) - 1
-        alike = next((one.members for one in found.groups if last in one.members), (last,))
-        if outcomes[place].example.sql == rows[place].example.sql:
-            ended[place] = -1 if rows[place].gold is None else rows[place].gold
-        else:
-            ended[place] = -1 if alike[0] == last else alike[0]
-    return ended
-
-
-def _accepted(row: Planted, place: int | None, accuracy: float, asked: int, need: int, cycles: int) -> float:
-    """Calculated chance that a row is accepted with the answer at `place`."""
-    return 0.0 if place is None else row.expected(accuracy, asked, need, cycles).accepted[place]
+    return Part(seen, possible, counts)
 
 
 def within(outcomes: Sequence[Outcome], cycles: int) -> list[Outcome]:
@@ -103,58 +159,86 @@ def within(outcomes: Sequence[Outcome], cycles: int) -> list[Outcome]:
     ]
 
 
-def measure(
-    rows: Sequence[Planted],
-    outcomes: Sequence[Outcome],
-    accuracy: float,
-    asked: int,
-    need: int,
-    cycles: int,
-    sandbox: Sandbox,
-) -> list[list[object]]:
+def became(rows: Sequence[Planted], outcomes: Sequence[Outcome], sandbox: Sandbox) -> list[int | None]:
+    """Which answer each row was accepted with: a place in (truth, *wrong), -1 for any other, None for rejected."""
+    kept = [place for place, one in enumerate(outcomes) if one.fate != "rejected"]
+    asked = [(rows[p].example, [rows[p].truth, *rows[p].wrong, outcomes[p].example.sql]) for p in kept]
+    ended: list[int | None] = [None] * len(rows)
+    for place, (_, answers), found in zip(kept, asked, group(asked, sandbox), strict=True):
+        last = len(answers) - 1
+        alike = next((one.members for one in found.groups if last in one.members), (last,))
+        if outcomes[place].example.sql == rows[place].example.sql:
+            ended[place] = -1 if rows[place].gold is None else rows[place].gold
+        else:
+            ended[place] = -1 if alike[0] == last else alike[0]
+    return ended
+
+
+# --- figures -------------------------------------------------------------------------------------------------------
+
+
+def figures(seen: Sequence[Seen], setting: Setting) -> list[list[object]]:
     """One line a figure: measured, calculated, and the distance in standard deviations."""
-    ended = became(rows, outcomes, sandbox)
-    as_shown = [end == (-1 if row.gold is None else row.gold) for row, end in zip(rows, ended, strict=True)]
+    faulty = [one for one in seen if one.row.fault]
+    good = [one for one in seen if not one.row.fault]
     lines: list[list[object]] = []
 
-    def line(name: str, fault: bool, hits: Sequence[bool], chance: Callable[[Planted], float]) -> tuple[float, float]:
-        own = [place for place, row in enumerate(rows) if bool(row.fault) == fault]
-        chances = [chance(rows[place]) for place in own]
-        got, want = sum(hits[place] for place in own), sum(chances)
+    def line(
+        name: str, own: Sequence[Seen], hit: Callable[[Seen], bool], chance: Callable[[Seen], float]
+    ) -> tuple[float, float]:
+        chances = [chance(one) for one in own]
+        got, want = sum(map(hit, own)), sum(chances)
         deviation = sqrt(sum(c * (1 - c) for c in chances))
         off = (got - want) / deviation if deviation > 1e-9 else 0.0
         lines.append([name, round(100 * got / len(own), 2), round(100 * want / len(own), 2), round(off, 2)])
         return got, want
 
-    def kept(place: int | None) -> Callable[[Planted], float]:
-        return lambda row: _accepted(row, place, accuracy, asked, need, cycles)
-
     found, found_ = line(
-        "recall: faults found", True, [not same for same in as_shown], lambda row: 1 - kept(row.gold)(row)
+        "recall: faults found", faulty, lambda o: not o.as_shown(setting), lambda o: 1 - o.accepted(o.row.gold, setting)
     )
-    lost, lost_ = line("good rows lost", False, [end != 0 for end in ended], lambda row: 1 - kept(0)(row))
-    line("faults mended", True, [end == 0 for end in ended], kept(0))
+    lost, lost_ = line("good rows lost", good, lambda o: o.ends[setting] != 0, lambda o: 1 - o.accepted(0, setting))
+    line("faults mended", faulty, lambda o: o.ends[setting] == 0, lambda o: o.accepted(0, setting))
     precision, calculated = found / max(found + lost, 1), found_ / max(found_ + lost_, 1e-9)
     lines.insert(1, ["precision of what is found", round(100 * precision, 2), round(100 * calculated, 2), ""])
-    right = sum(end == 0 for end in ended) / max(sum(end is not None for end in ended), 1)
-    lines.append(["right, of all rows that are kept", round(100 * right, 2), "", ""])
+    kept = [one for one in seen if one.ends[setting] is not None]
+    right = sum(one.ends[setting] == 0 for one in kept)
+    lines.append(["right, of all rows that are kept", round(100 * right / max(len(kept), 1), 2), "", ""])
     return lines
 
 
-def by_fault(rows: Sequence[Planted], outcomes: Sequence[Outcome]) -> list[list[object]]:
-    """Of each kind of fault how many rows were accepted as they were shown, and how many rejected."""
-    own: dict[str, list[Outcome]] = defaultdict(list)
-    for row, outcome in zip(rows, outcomes, strict=True):
-        own[row.fault or "none"].append(outcome)
+def by_fault(seen: Sequence[Seen], setting: Setting) -> list[list[object]]:
+    """Of each kind of fault how many rows were accepted as they were shown, how many mended, how many rejected."""
     return [
         [
-            fault,
-            len(some),
-            sum(o.fate == "verified" and not o.changed for o in some),
-            sum(o.fate == "rejected" for o in some),
+            fault or "none",
+            len(own),
+            sum(one.as_shown(setting) for one in own),
+            sum(one.ends[setting] == 0 for one in own) if fault else "",
+            sum(one.ends[setting] is None for one in own),
         ]
-        for fault, some in own.items()
+        for fault in (*(fault for fault, _ in SHARES), "")
+        for own in [[one for one in seen if one.row.fault == fault]]
     ]
+
+
+def show_planted(rows: Sequence[Planted], possible: Counter[str]) -> None:
+    """How many rows have which fault."""
+    show(
+        f"{len(rows)} rows, of which faulty",
+        ["fault", "possible in", "planted", "same answer as the truth on the source database"],
+        [
+            [fault, possible[fault], len(own), sum(row.alike for row in own)]
+            for fault, _ in SHARES
+            for own in [[row for row in rows if row.fault == fault]]
+        ],
+    )
+
+
+def by_hardness(found: pl.DataFrame) -> None:
+    """Acceptance by hardness, summed."""
+    summed = found.group_by("hardness", maintain_order=True).agg(pl.exclude("kept").sum())
+    summed = summed.with_columns(kept=(1 - pl.col("rejected") / pl.col("examples")).round(3)).sort("hardness")
+    show("By hardness", summed.columns, [list(row) for row in summed.rows()])
 
 
 # --- a model -------------------------------------------------------------------------------------------------------
@@ -167,13 +251,18 @@ def _balanced(rows: Sequence[Planted], count: int) -> list[Planted]:
     return [*faulty[: count // 2], *good[: count - count // 2]]
 
 
-def of_model(rows: Sequence[Planted], name: str, asked: int, cache: Path, sandbox: Sandbox, seed: int) -> None:
+def of_model(made: Sequence[Task], name: str, count: int) -> None:
     """One cycle: how many answers of a model agree, and what each k of n would find and lose."""
     from agro_train.agents import open_agent  # loads torch
     from agro_train.solving import agent_solver
 
+    settings, cache, sandbox = made[0].settings, made[0].cache, own_sandbox(LIMITS)
+    asked = settings.asked
+    every = [row for task in made for row in planted(task, sandbox)[0]]
+    rows = _balanced(every, count)
+    show_planted(rows, Counter())
     agent = open_agent(name, Path("models"), cache)
-    solver = agent_solver(agent, sandbox, cache, samples=asked, seed=seed)
+    solver = agent_solver(agent, sandbox, cache, samples=asked, seed=settings.seed)
     start = perf_counter()
     answers = solver.attempts([row.example for row in rows], 1)
     print(f"{len(rows)} rows, {asked} answers each, in {perf_counter() - start:.0f} s; {solver.facts}")
@@ -201,7 +290,11 @@ def of_model(rows: Sequence[Planted], name: str, asked: int, cache: Path, sandbo
         Outcome("verified" if b.votes else "rejected", row.example, (Cycle(row.example, b),))
         for row, b in zip(rows, ballots, strict=True)
     ]
-    by_hardness(outcomes)
+    by_hardness(acceptance(outcomes))
+
+
+def _tell(one: Shard[Task, Part]) -> None:
+    print(f"{len(one.answer.seen)} rows" if one.answer else one.error)
 
 
 def main() -> None:
@@ -222,40 +315,25 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=36, help="rows that a model is asked about, half of them faulty")
     a = parser.parse_args()
     print(description())
-    with Sandbox(a.workers, SANDBOX) as sandbox:
-        if a.model:
-            rows = load(a.version, a.databases, a.cache, a.rows, sandbox, a.seed, a.split)
-            of_model(_balanced(rows, a.sample), a.model, a.asked, a.cache, sandbox, a.seed)
-            return
-        start = perf_counter()
-        rows = load(a.version, a.databases, a.cache, a.rows, sandbox, a.seed)
-        print(f"planted in {perf_counter() - start:.0f} s")
-        golds = GoldResults()
-        for accuracy in a.accuracy:
-            start = perf_counter()
-            rule = Rule(a.need, max(a.cycles))
-            whole = check(
-                [row.example for row in rows], [simulated(rows, accuracy, a.asked, a.seed)], rule, sandbox, golds=golds
-            )
-            print(f"\naccuracy {accuracy:g}: checked in {perf_counter() - start:.0f} s")
-            for cycles in a.cycles:
-                outcomes = within(whole, cycles)
-                lines = measure(rows, outcomes, accuracy, a.asked, a.need, cycles, sandbox)
-                title = f"Accuracy {accuracy:g}, {a.need} of {a.asked}, K = {cycles}"
-                show(title, ["%", "measured", "calculated", "deviations"], lines)
-                show("By fault", ["fault", "rows", "accepted as shown", "rejected"], by_fault(rows, outcomes))
-            by_hardness(whole)
-
-
-def by_hardness(outcomes: Sequence[Outcome]) -> None:
-    """Acceptance by hardness."""
-    found = acceptance(outcomes)
-    show(
-        "By hardness",
-        found.columns,
-        [[round(c, 3) if isinstance(c, float) else c for c in row] for row in found.rows()],
-    )
+    settings = Settings(tuple(a.accuracy), tuple(a.cycles), a.asked, a.need, a.seed)
+    made = tasks(open_version(a.version), a.databases, a.cache, a.rows, a.split, settings)
+    if a.model:
+        of_model(made, a.model, a.sample)
+        return
+    start = perf_counter()
+    outcomes = run_shards(measure, made, a.workers, _tell)
+    parts = [one.answer for one in outcomes if one.answer is not None]
+    seen = [one for part in parts for one in part.seen]
+    show_planted([one.row for one in seen], sum((part.possible for part in parts), Counter()))
+    for setting in parts[0].acceptance:
+        title = f"Accuracy {setting[0]:g}, {a.need} of {a.asked}, K = {setting[1]}"
+        show(title, ["%", "measured", "calculated", "deviations"], figures(seen, setting))
+        show("By fault", ["fault", "rows", "accepted as shown", "mended", "rejected"], by_fault(seen, setting))
+        by_hardness(pl.concat([part.acceptance[setting] for part in parts]))
+    print(f"\n{perf_counter() - start:.0f} s with {a.workers} workers")
 
 
 if __name__ == "__main__":
-    main()
+    from bench import alignment  # workers find what they run by its module's name, which is not __main__
+
+    alignment.main()
