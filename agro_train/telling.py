@@ -11,6 +11,7 @@ TITLES = {
     "format_rate": "format rate",
     "execution_rate": "execution rate",
     "right": "right answers",
+    "clarified_rate": "asked back",
     "kl": "KL",
     "entropy": "entropy",
     "completion_length": "completion length",

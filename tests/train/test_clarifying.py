@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 import pytest
@@ -16,8 +16,11 @@ from agro_data.protocol import Turn, parse_transcript, parse_turn
 from agro_data.publish.read import Version
 from agro_data.verify.grade import GoldResults
 from agro_train.abstention import abstention
+from agro_train.agents import Agent
 from agro_train.answers import Answer
 from agro_train.clarifying import points_at
+from agro_train.comparison_page import render_page
+from agro_train.evaluate import Compared, answerable, compare, scored_by, table
 from agro_train.questions import COLUMNS, Questions, Reading, one_question, questions_of_version
 from agro_train.rewards import AGRO, PRESETS, reward
 from agro_train.sql_env import SqlEnv, check_golds, score, step
@@ -198,3 +201,27 @@ def test_false_abstention_is_measured(questions: Questions) -> None:
     counted = sum(kind["count"] for kind in never["kinds"].values())
     assert counted == never["unanswerable"] == sum(not row["answerable"] for row in questions.rows)
     assert never["answerable"] + never["unanswerable"] == len(questions.rows)
+
+
+def test_an_evaluation_scores_what_has_an_answer_and_tells_the_rest_apart(questions: Questions) -> None:
+    texts = [
+        ending("solution", row["sql"]) if row["answerable"] else ending("clarify", row["clarification"])
+        for row in questions.rows
+    ]
+    asker = Agent("asker", cast(Any, None), None, READING, "")
+    cache = questions.databases.parent / "cache"
+    one = scored_by(questions, asker, answers_of(questions, texts), questions.instances, cache)
+    asked = answerable(questions)
+    figures = compare(asked, [one])
+    assert figures["count"] == len(asked.rows) < len(questions.rows)
+    told = figures["models"][0]
+    assert (told["metrics"]["strict-ts"]["score"]["mean"], told["format_rate"], told["clarified_rate"]) == (
+        1.0,
+        1.0,
+        0.0,
+    )
+    assert told["asked_back"]["named"] == 1.0
+    assert table(figures)[0]["in vain"] == "0.0%"
+    page = render_page([Compared(asked, (one,), figures)], "Models side by side")
+    assert "Asked back" in page
+    assert "missing column" in page
