@@ -42,6 +42,13 @@ def requests(folder: Path, instance: dg.DagsterInstance, ticks: int = 3) -> list
     return found
 
 
+def run(folder: Path, request: dg.RunRequest, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
+    where = {"datasets": str(folder / "out"), "cache_folder": str(folder / "cache"), "workers": 1}
+    config = request.run_config | {"resources": {"place": {"config": where}}}
+    job = defs.resolve_job_def("migrate_corpus")
+    return job.execute_in_process(run_config=config, instance=instance, raise_on_error=False)
+
+
 def test_rows_that_change_are_not_its_business(tmp_path: Path, instance: dg.DagsterInstance) -> None:
     write_shop(tmp_path)
     assert not requests(tmp_path, instance)
@@ -54,9 +61,7 @@ def test_a_schema_that_changed_opens_a_version_that_follows(tmp_path: Path, inst
     change(tmp_path)
     (request,) = requests(tmp_path, instance)
     assert request.tags["agro/because"] == "shop: customer, product.price, staff"
-    done = defs.resolve_job_def("migrate_corpus").execute_in_process(
-        run_config=request.run_config, instance=instance, resources={"place": place(tmp_path)}
-    )
+    done = run(tmp_path, request, instance)
     assert done.success
     opened = open_version(latest(tmp_path / "out", "shop"))
     assert opened.manifest["parent"] == before.name
@@ -69,12 +74,8 @@ def test_no_version_is_opened_of_too_few(tmp_path: Path, instance: dg.DagsterIns
     before = write_shop(tmp_path)
     change(tmp_path)
     (request,) = requests(tmp_path, instance)
-    config = request.run_config
-    config["ops"]["migrated_corpus"]["config"]["least"] = 0.9
-    job = defs.resolve_job_def("migrate_corpus")
-    done = job.execute_in_process(
-        run_config=config, instance=instance, raise_on_error=False, resources={"place": place(tmp_path)}
-    )
+    request.run_config["ops"]["migrated_corpus"]["config"]["least"] = 0.9
+    done = run(tmp_path, request, instance)
     assert not done.success
     assert latest(tmp_path / "out", "shop") == before.path
 
