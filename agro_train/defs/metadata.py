@@ -54,11 +54,10 @@ def of_run(run: ModelRun) -> dict[str, Any]:
         "steps": facts["steps"],
         "seconds": facts["seconds"],
         "share of tensors changed": moved["share"],
-        "largest change": moved["largest"],
-        **figures(facts.get("summary") or {}),
+        "largest change": _short(moved["largest"]),
+        **{title: _short(value) for title, value in figures(facts.get("summary") or {}).items()},
         "plot: training": image("training", curves(run)),
         "databases": len(facts["databases"]),
-        "TensorBoard": dg.MetadataValue.path(str(run.path)),
         "settings": dg.MetadataValue.json(facts["config"]),
         "hardware": dg.MetadataValue.json(facts["hardware"]),
     }
@@ -92,9 +91,13 @@ def _gain(pair: Mapping[str, Any]) -> dict[str, Any]:
         "model": pair["challenger"],
         "against": pair["against"],
         "metric": pair["metric"],
-        "gain": f"{gain['mean']:+.1%}",
-        "95 % interval": f"{gain['low']:+.1%} to {gain['high']:+.1%}",
+        "gain (95 % interval)": f"{gain['mean']:+.1%} ({gain['low']:+.1%} to {gain['high']:+.1%})",
     }
+
+
+def _short(value: float) -> float:
+    """A figure as it is read, not as it was computed."""
+    return float(f"{value:.4g}")
 
 
 def of_decisions(decisions: Sequence[Decision]) -> dg.TableMetadataValue:
