@@ -28,7 +28,10 @@ REPOSITORY = "me/first-corpus"
 LONGEST = 1_500.0  # seconds that a run may take on a busy machine
 GRAPH = defs.resolve_asset_graph()
 ASSETS = [key.to_user_string() for key in GRAPH.toposorted_asset_keys]
+JOBS = ("build_corpus", "train_grpo", "publish_corpus")
+MADE = {key.to_user_string() for job in JOBS for key in defs.resolve_job_def(job).asset_layer.executable_asset_keys}
 CHECKED = sorted({key.asset_key.to_user_string() for key in GRAPH.asset_check_keys})
+WITHOUT_NUMBERS = {"corpus_report", "promoted_model"}
 STATUS = "query($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
 
 
@@ -64,7 +67,7 @@ def finished(ui: Ui, browser: Browser) -> Browser:
 
 TRAINING: dict[str, dict[str, Any]] = {
     "cold_start_trajectories": {"examples": 8, "budget": 400, "settings": {"check_questions": 2}},
-    "cold_start_model": {"batch": 2, "micro_batch": 2, "learning_rate": 1e-4, "settings": {"max_length": 3_500}},
+    "cold_start_model": {"epochs": 3, "learning_rate": 2e-4, "settings": {"max_length": 3_500}},
     "grpo_model": {"steps": 2, "prompts": 4, "candidates": 8, "prompts_per_step": 2, "learning_rate": 1e-3, "group": 8},
     "model_evaluation": {"limit": 4},
 }
@@ -111,7 +114,7 @@ def materialise(ui: Ui, browser: Browser, job: str, config: dict[str, Any], says
     while (now := status(ui, run)) not in ("SUCCESS", "FAILURE", "CANCELED"):
         assert time.monotonic() < deadline, f"{job}: still {now} after {LONGEST:.0f} s"
         time.sleep(2)
-    browser.shoot(f"{job}-run")
+    browser.shoot(f"{job}-{now.lower()}")
     assert now == "SUCCESS", browser.text()[-3_000:]
     browser.sees("Success")
 
@@ -129,13 +132,17 @@ def spelled(text: str) -> str:
 def test_the_page_of_an_asset(asset: str, finished: Browser) -> None:
     node = GRAPH.get(next(key for key in GRAPH.get_all_asset_keys() if key.to_user_string() == asset))
     finished.errors.clear()
-    finished.open(f"/assets/{asset}", shows="Latest materialization")
+    finished.open(f"/assets/{asset}", shows="Description")
     page = finished.page
-    finished.sees("Description")
     finished.sees(str(node.description).partition("\n")[0][:60])
     shown = spelled(finished.text())
     for told in (str(node.group_name), "agro", *node.kinds):
         assert spelled(told) in shown, told
+    if asset not in MADE:  # made on a changed database only, by its own job
+        finished.shoot(f"asset-{asset}")
+        assert finished.errors == []
+        return
+    finished.sees("Latest materialization")
     assert "Failed" not in finished.text()
     tables = page.locator("table", has=page.get_by_role("cell"))
     assert tables.count(), "metadata stands in a table"
@@ -145,15 +152,14 @@ def test_the_page_of_an_asset(asset: str, finished: Browser) -> None:
         dialog = page.get_by_role("dialog").last
         dialog.wait_for()
         for image in dialog.locator("img").all():
-            image.wait_for()
-            assert image.evaluate("image => image.complete && image.naturalWidth") > 100, "the plot is drawn"
+            image.evaluate("image => image.decode()")  # fails where it is no picture
+            assert image.evaluate("image => image.naturalWidth") > 100
         finished.shoot(f"asset-{asset}-plot-{number}")
         page.keyboard.press("Escape")
         dialog.wait_for(state="hidden")
-    plots = page.get_by_role("button", name="Plots")
-    if plots.count():
-        plots.first.click()
-        page.locator("canvas, svg.recharts-surface").first.wait_for()
+    if asset not in WITHOUT_NUMBERS:
+        page.get_by_role("button", name="Plots").first.click()
+        page.locator("canvas").first.wait_for()
         finished.shoot(f"asset-{asset}-numbers")
     assert finished.errors == []
 
