@@ -26,8 +26,7 @@ _WORD = re.compile(r"[^\W\d_]+|\d+")
 _SMALL = word_set("a an the of in on at to for from by with and or")
 # Words that columns of many tables end in: beside another table's noun they name another thing.
 _GENERIC = word_set(
-    "name title id code type date time year month day number description detail status value amount price cost "
-    "address text comment note role category location city country state"
+    "name title id code type date time year month day number description detail status text comment note role category"
 )
 _COUNTED = ("number of ", "count of ", "total ", "average ", "mean ")
 _FOLLOWS = (("age", "birth"), ("age", "born"), ("year", "date"), ("month", "date"), ("duration", "start"))
@@ -126,6 +125,8 @@ def _only_here(table: TableProfile, column: ColumnProfile, profile: DatabaseProf
             if own & words and (other is table or (other.name in near and own & words - _GENERIC)):
                 return False
             if other is not table and own == words and stems(table.singular) & stems(other.singular):
+                return False
+            if other.is_view and rival.name.lower() == column.name.lower():
                 return False
             follows = any(what in own and source in words for what, source in _FOLLOWS)
             if (other is table and follows) or _same_values(column, rival):
