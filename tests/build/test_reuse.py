@@ -28,7 +28,9 @@ def build(folder: Path, databases: Path, **settings: object) -> agro_data.Build:
     config = agro_data.BuildConfig.from_dict(
         {"databases": str(databases), "size": 30, "embedding_model": STRUCTURAL} | settings
     )
-    return agro_data.build(config=config, run=agro_data.RunConfig(out=folder / "out", cache=folder / "cache", workers=1))
+    return agro_data.build(
+        config=config, run=agro_data.RunConfig(out=folder / "out", cache=folder / "cache", workers=1)
+    )
 
 
 def hashes(built: agro_data.Build) -> dict[str, str]:
