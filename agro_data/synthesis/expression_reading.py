@@ -221,8 +221,8 @@ class ExpressionReader(ABC):
         return column
 
     def _like(self, node: exp.Expr, negated: bool) -> Like:
-        column, pattern = self._tested(node.this), node.expression
-        text = pattern.name if isinstance(pattern, exp.Literal) and pattern.is_string else ""
+        column, pattern = self._tested(node.this), self.value(node.expression, None)
+        text = pattern.value if pattern is not None and isinstance(pattern.value, str) else ""
         core = text.strip("%")
         if not core or "%" in core or "_" in core or text.count("%") > 2:
             raise Beyond("pattern", "a pattern that is not a text with % at its ends")

@@ -54,6 +54,7 @@ def test_what_the_grammar_says_is_read_back(atlas: Atlas, database: Path) -> Non
         ('select count(*) from customers c, "order" o'
          " where o.customer_id = c.customer_id and c.city = 'Oslo'", "count"),
         ("SELECT AVG(salary), MAX(salary) FROM employees", "aggregate"),
+        ('SELECT title FROM products WHERE title LIKE "%Kite%"', "list"),
         ("SELECT city, COUNT(*) AS n FROM customers GROUP BY 1 ORDER BY n DESC, city", "group"),
         ("SELECT city FROM customers GROUP BY city HAVING 3 < COUNT(*)", "having"),
         (
