@@ -156,7 +156,8 @@ def _align(
     )
     certificates = _certificates(outcomes, database, profile, sandbox, work)
     kept: list[Row] = frame.filter(~pl.col("answerable")).to_dicts()
-    ids = {row["example_id"]: row["example_id"] for row in kept}  # those of rows whose certificate still holds
+    ids = {row["example_id"]: row["example_id"] for row in kept}  # those whose certificate still holds
+    ids |= {one["reading_id"]: one["reading_id"] for row in kept for one in row["readings"]}
     ids |= {reading["reading_id"]: reading["reading_id"] for row in kept for reading in row["readings"]}
     refused: list[Row] = []
     index: list[Row] = []

@@ -35,7 +35,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def before(folder: Path) -> Version:
     make_school(folder / "school.sqlite")
     run = agro_data.RunConfig(out=folder / "out", cache=folder / "cache", workers=1)
-    return agro_data.build(folder / "school.sqlite", size=16, embedding_model="structural", run=run).version
+    return agro_data.build(
+        folder / "school.sqlite", size=20, unanswerable=0.2, embedding_model="structural", run=run
+    ).version
 
 
 def aligned(version: Version, folder: Path, solver: Solver) -> Version:
@@ -46,7 +48,9 @@ def aligned(version: Version, folder: Path, solver: Solver) -> Version:
 
 
 def test_what_is_confirmed_becomes_the_next_version(before: Version, folder: Path) -> None:
-    rows = before.examples().collect().sort("example_id")
+    every = before.examples().collect().sort("example_id")
+    rows = every.filter("answerable")
+    assert 0 < rows.height < every.height
     by_question = dict(zip(rows["question"], rows["sql"], strict=True))
     mended, doubted = rows["question"][0], rows["question"][1]
     instead = "SELECT name, salary FROM teacher WHERE salary > 3000"
@@ -61,9 +65,12 @@ def test_what_is_confirmed_becomes_the_next_version(before: Version, folder: Pat
     found = after.examples().collect()
     assert after.verify_hashes() == []
     assert (after.manifest["parent"], after.manifest["alignment"]["of"]) == (before.name, before.name)
-    assert found.height == rows.height - 1
-    assert set(found["alignment_method"]) == {"verified"}
-    assert found["alignment_score"].unique().to_list() == [2 / 3]
+    assert found.height == every.height - 1
+    assert set(found.filter("answerable")["alignment_method"]) == {"verified"}
+    assert found.filter("answerable")["alignment_score"].unique().to_list() == [2 / 3]
+    assert found.filter(~pl.col("answerable")).equals(
+        every.filter(~pl.col("answerable"))
+    )  # nobody is asked about those
 
     new = found.row(by_predicate=pl.col("question") == mended, named=True)
     assert (new["sql"], new["generator"], new["steps"]) == (instead, "alignment", [])
@@ -72,8 +79,11 @@ def test_what_is_confirmed_becomes_the_next_version(before: Version, folder: Pat
     assert new["mutants_total"] == after.mutants(new["example_id"]).height > 0
     database = find_databases(folder / "school.sqlite").databases
     assert replay(found, database) == []
-    golds = after.instances().collect().join(found.drop("db_id"), on="example_id")
+    index = after.instances().collect()
+    golds = index.join(found.drop("db_id"), on="example_id")
     assert golds.height == found["instances"].list.len().sum()
+    readings = found["readings"].explode().drop_nulls().struct.field("reading_id")
+    assert set(index["example_id"]) == {*golds["example_id"], *readings}
     assert replay_instances(golds, after.path / "instances") == []
 
     refused = after.rejected().filter(pl.col("stage") == "alignment").collect().to_dicts()
@@ -89,7 +99,8 @@ def test_what_is_confirmed_becomes_the_next_version(before: Version, folder: Pat
 
 
 def test_the_verb_asks_a_server_and_a_judge(before: Version, folder: Path) -> None:
-    rows = before.examples().collect().sort("example_id")
+    every = before.examples().collect().sort("example_id")
+    rows = every.filter("answerable")
     question, sql = rows["question"][0], rows["sql"][0]
 
     def reply(body: Mapping[str, Any]) -> str:
@@ -107,10 +118,10 @@ def test_the_verb_asks_a_server_and_a_judge(before: Version, folder: Path) -> No
     figures = json.loads(done.stdout)
     after = open_version(folder / "out" / before.corpus / figures["version"])
     found = after.examples().collect()
-    methods = dict(found.group_by("alignment_method").len().iter_rows())
+    methods = dict(found.filter("answerable").group_by("alignment_method").len().iter_rows())
     assert methods == {"verified": 1, "judged": rows.height - 1}
     assert found.filter(pl.col("alignment_method") == "verified")["question"].to_list() == [question]
-    assert sorted(found["example_id"]) == sorted(rows["example_id"])
+    assert sorted(found["example_id"]) == sorted(every["example_id"])
     assert after.verify_hashes() == []
     assert {one["stage"]: one["requests"] for one in figures["spent"]} == {"judge": rows.height - 1}
     assert figures["solvers"][0]["weights"].endswith("#m")
