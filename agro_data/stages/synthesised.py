@@ -74,7 +74,12 @@ def _of_log(context: Context, db_id: str, count: int, seed: int) -> tuple[pl.Dat
     profile = context.profile(db_id)
     seeds = _seeds(context, profile)
     ideas = ideas_of_log(seeds.seeds, Atlas(profile), context.prior(db_id), seed)
-    return stored(ideas, profile, count=count, asked=bool(context.config.writer))
+    kept, refused = stored(ideas, profile, count=count, asked=bool(context.config.writer))
+    if seeds.seeds:
+        return kept, refused
+    counts = ", ".join(f"{reason} {number:,}" for reason, number in seeds.refused) or "no queries"
+    none = _rejected(profile, "no_seeds", f"the log has no query that this database can answer ({counts})", None, None)
+    return kept, rows([none], REJECTED)
 
 
 def _of_model(context: Context, db_id: str, shard: str, count: int, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -126,6 +131,10 @@ def stored(
     accepted: dict[str, Row] = {}
     refused: dict[str, Row] = {}
     for idea in islice(ideas, 4 * count):
+        if idea.fault:
+            refusal = _refusal(idea, profile, "not_varied", idea.fault)
+            refused.setdefault(refusal["candidate_id"], refusal)
+            continue
         try:
             row = _row(idea, profile)
         except Exception as error:  # a renderer's fault, or SQL that is no query, costs one idea, and is listed

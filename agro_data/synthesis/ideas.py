@@ -26,11 +26,15 @@ MOST = 12  # variations of one kind that are chosen from
 
 @dataclass(frozen=True)
 class Idea:
-    """A query to ask: its intent, or SQL that no intent says; and what made it, `log:structure` or `llm`."""
+    """A query to ask: its intent, or SQL that no intent says; and what made it, `log:structure` or `llm:simple`.
+
+    `fault` says why nothing came of it, where a rewriting failed on the SQL.
+    """
 
     query: Intent | str
     generator: str
     seed: int
+    fault: str = ""
 
 
 def ideas_of_log(seeds: Sequence[Seed], atlas: Atlas, prior: Prior, seed: int) -> Iterator[Idea]:
@@ -45,10 +49,15 @@ def ideas_of_log(seeds: Sequence[Seed], atlas: Atlas, prior: Prior, seed: int) -
         for place, one in enumerate(seeds):
             own = seed_of(seed, number, place)
             kind = KINDS[0] if number == 0 else KINDS[(number + place) % len(KINDS)]
-            idea = _idea(one, kind, atlas, prior, own)
+            try:
+                idea = _idea(one, kind, atlas, prior, own)
+            except Exception as error:  # people write what no rewriting was made for: it costs one idea, and is listed
+                idea = Idea(one.sql, f"log:{kind}", own % 2**48, f"{type(error).__name__}: {error}")
             if idea is None:
                 continue
-            key = (idea.query.query, idea.query.rendering) if isinstance(idea.query, Intent) else idea.query
+            key = (
+                (idea.query.query, idea.query.rendering) if isinstance(idea.query, Intent) else (idea.query, idea.fault)
+            )
             if key not in seen:
                 seen.add(key)
                 idle = 0

@@ -111,5 +111,9 @@ def _outputs(part: SubSchema, rng: Random) -> int:
 
 def _idea(one: Asked[Solution], atlas: Atlas, generator: str, seed: int) -> Idea:
     assert isinstance(one.answer, Solution)
-    read = read_intent(one.answer.sql, atlas, seed)
-    return Idea(read if isinstance(read, Intent) else one.answer.sql, generator, seed % 2**48)
+    sql = one.answer.sql
+    try:
+        read = read_intent(sql, atlas, seed)
+    except Exception as error:  # models write what nobody foresaw: it costs one idea, and is listed
+        return Idea(sql, generator, seed % 2**48, f"{type(error).__name__}: {error}")
+    return Idea(read if isinstance(read, Intent) else sql, generator, seed % 2**48)
