@@ -16,6 +16,7 @@ from agro_data.databases.connections import open_database
 from agro_data.databases.opening import DatabaseError, folded
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Database, Limits
+from agro_data.fingerprint import stable_hash
 from agro_data.migration.changes import Change
 from agro_data.migration.evidence import Side, of_database, of_profile
 from agro_data.migration.migrate import Certification, Fate, Outcome, broken, migrate
@@ -37,11 +38,15 @@ State = Literal["unchanged", "changed", "gone"]
 
 @dataclass(frozen=True)
 class Drifted:
-    """One database of a version: what it is now (None: it is gone), and what distinguishes it from what it was."""
+    """One database of a version: what it is now (None: it is gone), and what distinguishes it from what it was.
+
+    `content_hash` is that of the source, whose stand-in `database` is where no value of it may be seen.
+    """
 
     db_id: str
     state: State
     database: Database | None
+    content_hash: str = ""
     changes: tuple[Change, ...] = ()
 
 
@@ -116,7 +121,9 @@ def verify_version(
     found, problems = _as_built(version, catalog.databases, folder)
     facts = {str(fact["db_id"]): fact for fact in version.manifest["databases"]}
     now = _paired(sorted(facts), found)
-    was = {database.db_id: database for database in sources_of(version, _home(version, before))}
+    hashes = {database.db_id: database.content_hash for database in catalog.databases}
+    secret = version.manifest["config"].get("values") == "synthetic"  # it is told from the version's profile alone
+    was = {} if secret else {one.db_id: one for one in sources_of(version, _home(version, before))}
     certifies = version.manifest["config"].get("certify", True)
     tasks = [
         _Task(
@@ -124,7 +131,7 @@ def verify_version(
             db_id,
             database,
             was.get(db_id),
-            facts[db_id]["content_hash"] == database.content_hash and database.db_id == db_id,
+            facts[db_id]["content_hash"] == hashes[database.db_id] and database.db_id == db_id,
             folder,
             instances if certifies else None,
         )
@@ -136,17 +143,22 @@ def verify_version(
     fates = [fate for answer in answers.values() for fate in answer.fates]
     for db_id in gone:
         fates += [broken(row, "no_database", f"there is no database {db_id} any more") for row in _rows(version, db_id)]
-    drifted = [_drifted(db_id, now.get(db_id), answers.get(db_id), tasks) for db_id in sorted(facts)]
+    unchanged = {task.db_id for task in tasks if task.unchanged}
+    drifted = [
+        Drifted(
+            db_id,
+            "unchanged" if db_id in unchanged else "changed",
+            now[db_id],
+            hashes[now[db_id].db_id],
+            answers[db_id].changes,
+        )
+        if db_id in now
+        else Drifted(db_id, "gone", None)
+        for db_id in sorted(facts)
+    ]
     problems += [line for answer in answers.values() for line in answer.problems]
     fates.sort(key=lambda fate: str(fate.row["example_id"]))
     return Drift(version, tuple(fates), tuple(drifted), tuple(problems))
-
-
-def _drifted(db_id: str, database: Database | None, answer: _Answer | None, tasks: Sequence[_Task]) -> Drifted:
-    if database is None:
-        return Drifted(db_id, "gone", None)
-    unchanged = any(task.db_id == db_id and task.unchanged for task in tasks)
-    return Drifted(db_id, "unchanged" if unchanged else "changed", database, answer.changes if answer else ())
 
 
 def _as_built(version: Version, found: Sequence[Database], cache: Path) -> tuple[list[Database], list[str]]:
@@ -154,7 +166,8 @@ def _as_built(version: Version, found: Sequence[Database], cache: Path) -> tuple
     config = version.manifest["config"]
     if config.get("values") != "synthetic":
         return list(found), []
-    made, failed, _ = surrogates(found, cache / "surrogates" / version.fingerprint[:16], int(config.get("seed", 0)))
+    place = cache / "surrogates" / stable_hash([database.content_hash for database in found])[:16]
+    made, failed, _ = surrogates(found, place, int(config.get("seed", 0)))
     return made, failed
 
 

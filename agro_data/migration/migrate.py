@@ -19,6 +19,7 @@ from agro_data.migration.rewriting import CannotFollow, rewrite
 from agro_data.migration.values import Values
 from agro_data.migration.wording import NotTrue, Renamed, Said, renames, said_again
 from agro_data.sql.facts import sql_facts
+from agro_data.stages.certifying import BATCH, BATCHES
 from agro_data.verify.certificate import Budget, certify
 from agro_data.verify.check import Verdict, verify_statements
 from agro_data.verify.pool import BYTES, FILES, Certificate
@@ -26,8 +27,7 @@ from agro_data.verify.pool import BYTES, FILES, Certificate
 Outcome = Literal["kept", "repaired", "broken"]
 Row = dict[str, Any]
 
-BATCH = 150  # golds, about, that share files, as in a build
-BATCHES = 8
+AGAIN = 0.25  # of a database's files, for golds that fail at first
 
 
 @dataclass(frozen=True)
@@ -209,30 +209,39 @@ class _Migration:
         return f"as many rows come out ({result.row_count:,}), and they differ"
 
     def _certify(self, cases: Sequence[_Case]) -> None:
-        own = self.certification
-        if own.folder is None or not cases:
+        """A certificate for each case; golds that fail among many get files with few others once more."""
+        if self.certification.folder is None or not cases:
             return
         golds = sorted({case.sql for case in cases})
         count = min(max(ceil(len(golds) / BATCH), 1), BATCHES)
         found: dict[str, Certificate] = {}
         for number in range(count):
-            pool = certify(
-                self.database,
-                self.after.profile,
-                golds[number::count],
-                own.sandbox,
-                own.folder / self.database.db_id,
-                seed_of(own.seed, "migrated", self.database.db_id, number),
-                Budget(files=max(FILES // count, 1), bytes=BYTES // count),
-                prefix=f"{number}-",
-                min_kill_rate=own.min_kill_rate,
-            )
-            found |= {certificate.sql: certificate for certificate in pool.certificates}
-            self.problems += pool.problems
+            found |= self._certificates(golds[number::count], f"0{number}-", (1 - AGAIN) / count)
+        if failed := [sql for sql in golds if not found[sql].ok]:
+            found |= self._certificates(failed, "10-", AGAIN)
         for case in cases:
             case.certificate = found[case.sql]
             if not found[case.sql].ok:
                 case.broken(found[case.sql].reason, f"it could not be certified again: {found[case.sql].detail}")
+
+    def _certificates(self, golds: Sequence[str], prefix: str, share: float) -> dict[str, Certificate]:
+        """By SQL. `share` is that of the files and bytes which a database's instances may have."""
+        own = self.certification
+        if own.folder is None:
+            return {}
+        pool = certify(
+            self.database,
+            self.after.profile,
+            golds,
+            own.sandbox,
+            own.folder / self.database.db_id,
+            seed_of(own.seed, "migrated", self.database.db_id, prefix),
+            Budget(files=max(int(FILES * share), 1), bytes=int(BYTES * share)),
+            prefix=prefix,
+            min_kill_rate=own.min_kill_rate,
+        )
+        self.problems += pool.problems
+        return {certificate.sql: certificate for certificate in pool.certificates}
 
     # --- rows ---
 

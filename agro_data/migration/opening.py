@@ -108,7 +108,7 @@ def _fact(one: Drifted, profiles: dict[str, DatabaseProfile], old: dict[str, Any
         "db_id": database.db_id,
         "dialect": database.dialect,
         "relative_path": database.relative_path,
-        "content_hash": database.content_hash,
+        "content_hash": one.content_hash,
         "shareable": bool(before.get("shareable")) and one.state == "unchanged",
         "tables": len(tables),
         "columns": sum(column.has_values for table in tables for column in table.columns),

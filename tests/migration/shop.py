@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import polars as pl
 
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.fingerprint import stable_hash
 from agro_data.profiling.profiler import profile_database
-from agro_data.records import ANSWERABLE
+from agro_data.records import ANSWERABLE, EXAMPLE
 from agro_data.sql.facts import sql_facts
 
 SCHEMA = """
@@ -165,10 +166,7 @@ def rows(database: Database, sandbox: Sandbox, asked: dict[str, tuple[str, str]]
             "plausibility": 0.5,
             "generator": "hand",
             "seed": 0,
-            "answerable": True,
-            "hidden": [],
-            "readings": [],
-            "clarification": None,
         }
-    assert set(ANSWERABLE) <= set(found["dear"])
-    return found
+    plain = pl.Schema({name: kind for name, kind in EXAMPLE.items() if name not in ANSWERABLE})
+    whole = pl.DataFrame(list(found.values()), schema=plain).with_columns(**ANSWERABLE)
+    return dict(zip(found, whole.to_dicts(), strict=True))

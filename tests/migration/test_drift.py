@@ -12,8 +12,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from making import make_school
 from migration.shop import ASKED, make_shop, rows
 
+import agro_data
 from agro_data.config import ConfigError
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
@@ -172,6 +174,29 @@ def test_names_that_are_gone_are_seen_without_reading_a_row(tmp_path: Path) -> N
     change(tmp_path)
     (now,) = find_databases(tmp_path / "databases").databases
     assert lost_names(version, now) == ["customer", "product.price", "staff"]
+
+
+@pytest.mark.slow
+def test_no_value_of_the_source_is_seen_where_the_build_saw_none(tmp_path: Path) -> None:
+    (tmp_path / "databases").mkdir()
+    make_school(tmp_path / "databases" / "school.sqlite")
+    run = agro_data.RunConfig(out=tmp_path / "out", cache=tmp_path / "cache", workers=1)
+    settings = {"name": "school", "size": 8, "embedding_model": "structural", "values": "synthetic"}
+    version = agro_data.build(tmp_path / "databases", run=run, **settings).version
+    drift = drift_of(version, tmp_path)
+    assert [one.state for one in drift.databases] == ["unchanged"]
+    assert drift.sound == 1.0
+
+    with closing(sqlite3.connect(tmp_path / "databases" / "school.sqlite")) as connection:
+        connection.execute("ALTER TABLE school ADD COLUMN motto TEXT")
+        connection.execute("UPDATE school SET motto = 'Xyzzy ' || school_id")
+        connection.commit()
+    drift = drift_of(version, tmp_path)
+    assert [one.state for one in drift.databases] == ["changed"]
+    opened = open_migrated(drift, tmp_path / "out", tmp_path / "databases", tmp_path / "made", tmp_path / "cache")
+    (fact,) = opened.manifest["databases"]
+    assert fact["content_hash"] == find_databases(tmp_path / "databases").databases[0].content_hash
+    assert not [path for path in opened.path.rglob("*") if path.is_file() and b"Xyzzy" in path.read_bytes()]
 
 
 def agro(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
