@@ -47,6 +47,20 @@ def test_what_the_grammar_says_is_read_back(atlas: Atlas, database: Path) -> Non
     assert found[True] > 0.6 * found.total(), "windows, CTEs, CASE and the like are not read"
 
 
+def test_duckdb_is_read_as_well() -> None:
+    profile = shop.profile("duckdb")
+    atlas, found = Atlas(profile), 0
+    with closing(shop.build_duckdb()) as connection:
+        for intent in islice(sample_intents(profile, seed=4), 120):
+            sql = render_sql(intent, profile)
+            again = read_intent(sql, atlas)
+            if isinstance(again, Intent):
+                found += 1
+                rows = [sorted(map(repr, connection.execute(s).fetchall())) for s in (sql, render_sql(again, profile))]
+                assert rows[0] == rows[1], sql
+    assert found > 60
+
+
 @pytest.mark.parametrize(
     ("sql", "shape"),
     [
