@@ -51,7 +51,7 @@ def check(page: Sequence[Block]) -> None:
                         check_command(words, files)
             elif block.language == "python":
                 compile(block.text, "block", "exec")
-            elif block.language == "bash" and block.mark("file") is None:
+            elif block.language == "bash" and block.mark("file") is None and block.mark("before") is None:
                 for words in commands(block.text):
                     check_command(words, files)
         except Exception as error:

@@ -100,7 +100,8 @@ def blocks(text: str) -> list[Block]:
             found.append(Block(fence[2], body, number + 1, tuple(marks)))
             marks = []
         elif line.strip() == "<!-- before":
-            found.append(Block("bash", "".join(f"{held}\n" for held in _until(lines, "-->", number)), number + 1))
+            body = "".join(f"{held}\n" for held in _until(lines, "-->", number))
+            found.append(Block("bash", body, number + 1, ("before",)))
         elif comment:
             marks.append(comment[1])
         elif line.strip():

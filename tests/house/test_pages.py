@@ -21,7 +21,7 @@ HEADING = re.compile(r"^#+ (.+)$", re.M)
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_block_says_its_language_and_a_mark_means_something(name: str) -> None:
-    known = ("output", "exit", "file", "slow", "not run", "with: ")
+    known = ("before", "output", "exit", "file", "slow", "not run", "with: ")
     for block in BLOCKS[name]:
         assert block.language in LANGUAGES, f"{name}, line {block.line}: {block.language!r}"
         for mark in block.marks:
