@@ -19,6 +19,7 @@ from agro_train.definitions import defs
 
 ROOT = Path(__file__).resolve().parents[2]
 
+BESIDE = {"migrated_corpus"}  # branches off the corpus, by a job of its own
 SNAPSHOT = Path(__file__).with_name("definitions.txt")
 
 
@@ -63,7 +64,7 @@ def test_the_chain_reads_left_to_right() -> None:
     graph = defs.resolve_asset_graph()
     keys = graph.toposorted_asset_keys
     for group, first in (("corpus", "nothing"), ("training", "corpus")):
-        chain = [key for key in keys if graph.get(key).group_name == group]
+        chain = [key for key in keys if graph.get(key).group_name == group and key.to_user_string() not in BESIDE]
         for left, right in itertools.pairwise(chain):
             assert left in graph.get(right).parent_keys
         parents = {parent.to_user_string() for parent in graph.get(chain[0]).parent_keys}
