@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 from typing import Any, Literal
@@ -76,6 +76,7 @@ class _Case:
     sql: str = ""
     question: Said | None = None
     evidence: Said | None = None
+    hidden: list[Row] = field(default_factory=list)
     changes: tuple[Change, ...] = ()
     places: frozenset[Place] = frozenset()
     reason: str = ""
@@ -153,6 +154,7 @@ class _Migration:
             renamed = renames(tables, case.places, self.before.profile, self.after.profile, self.matching)
             case.question = said_again(row["question"], renamed)
             case.evidence = said_again(row["evidence"], renamed) if row["evidence"] else None
+            case.hidden = [self._hidden(one) for one in row.get("hidden") or ()]
         except CannotFollow as reason:
             case.broken(reason.reason, reason.says)
         except NotTrue as reason:
@@ -161,6 +163,19 @@ class _Migration:
             case.broken("unresolved", str(error))
         if row.get("readings"):
             case.broken("several_readings", "each of its readings needs a certificate of its own: build it again")
+
+    def _hidden(self, one: Row) -> Row:
+        """What is taken away from a database before it is shown, under its name of now."""
+        table, column = one["table"], one["column"]
+        if not column:
+            match = self.matching.tables[table]
+            if match.new is None:
+                raise CannotFollow("table_gone", match.why)
+            return one | {"table": match.new}
+        place = self.matching.columns[table, column]
+        if place.new is None:
+            raise CannotFollow("column_gone", place.why)
+        return one | {"table": place.new[0], "column": place.new[1]}
 
     def _rewritten(self, sql: str) -> str:
         schemas = self.before.profile.schema, self.after.profile.schema
@@ -281,6 +296,7 @@ class _Migration:
             "columns": list(facts.columns),
             "steps": steps,
             "alternatives": alternatives,
+            "hidden": case.hidden,
         }
         if result is not None:
             new |= {

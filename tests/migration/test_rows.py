@@ -80,3 +80,15 @@ def test_evidence_follows_and_reworded_examples_are_nobodys_verified_ones(tmp_pa
 def test_several_readings_are_built_again(tmp_path: Path, sandbox: Sandbox) -> None:
     reading = {"reading_id": "0" * 16, "sql": OLD, "says": "", "result_digest": "", "instances": []}
     assert followed(tmp_path, sandbox, RENAMES, readings=[reading]).reason == "several_readings"
+
+
+def test_what_is_hidden_follows(tmp_path: Path, sandbox: Sandbox) -> None:
+    hidden = [{"table": "customer", "column": "birth_year", "value": None}]
+    fate = followed(tmp_path, sandbox, RENAMES, answerable=False, hidden=hidden)
+    assert fate.new is not None
+    assert fate.new["hidden"] == [{"table": "client", "column": "born", "value": None}]
+    gone = [{"table": "customer", "column": "city", "value": None}]
+    lost = followed(
+        tmp_path / "more", sandbox, ("ALTER TABLE customer DROP COLUMN city",), answerable=False, hidden=gone
+    )
+    assert lost.reason == "column_gone"
