@@ -67,7 +67,7 @@ def finished(ui: Ui, browser: Browser) -> Browser:
 
 TRAINING: dict[str, dict[str, Any]] = {
     "cold_start_trajectories": {"examples": 8, "budget": 400, "settings": {"check_questions": 2}},
-    "cold_start_model": {"epochs": 3, "learning_rate": 2e-4, "settings": {"max_length": 3_500}},
+    "cold_start_model": {"epochs": 6, "learning_rate": 2e-3, "settings": {"max_length": 3_500}},
     "grpo_model": {"steps": 2, "prompts": 4, "candidates": 8, "prompts_per_step": 2, "learning_rate": 1e-3, "group": 8},
     "model_evaluation": {"limit": 4},
 }
