@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -21,6 +22,7 @@ from agro_data.synthesis.variations import vary
 PATIENCE = 2 * len(KINDS)  # rounds over all seeds without anything new after which a log has given what it has
 CHAIN = 0.5  # of the variations that are varied once more
 AGAIN: tuple[Kind, ...] = ("structure", "logic", "complexity", "performance")
+DULL = 3  # times that a kind may give nothing new of a seed, in a row, before it is asked for no more
 MOST = 12  # variations of one kind that are chosen from
 
 
@@ -43,12 +45,16 @@ def ideas_of_log(seeds: Sequence[Seed], atlas: Atlas, prior: Prior, seed: int) -
     The same for the same arguments; no two alike. The stream ends when whole rounds give nothing new.
     """
     seen: set[object] = set()
+    dull: Counter[tuple[int, Kind]] = Counter()
     idle = number = 0
     while seeds and idle < PATIENCE:
         idle += 1
         for place, one in enumerate(seeds):
             own = seed_of(seed, number, place)
             kind = KINDS[0] if number == 0 else KINDS[(number + place) % len(KINDS)]
+            if dull[place, kind] >= DULL:
+                continue
+            dull[place, kind] += 1
             try:
                 idea = _idea(one, kind, atlas, prior, own)
             except Exception as error:  # people write what no rewriting was made for: it costs one idea, and is listed
@@ -60,7 +66,7 @@ def ideas_of_log(seeds: Sequence[Seed], atlas: Atlas, prior: Prior, seed: int) -
             )
             if key not in seen:
                 seen.add(key)
-                idle = 0
+                idle = dull[place, kind] = 0
                 yield idea
         number += 1
 
