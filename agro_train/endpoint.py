@@ -19,7 +19,7 @@ from agro_data.llm.connection import Connection, NoAnswer, Patience
 from agro_data.llm.endpoint import NO_CHAT, EndpointError, Malformed, in_words, only_model, read_completion
 from agro_data.llm.types import Completion
 from agro_data.profiling.serialise import estimate_tokens
-from agro_data.protocol import STOPS
+from agro_data.protocol import STOPS, with_end
 from agro_train.agents import Agent, Unit
 from agro_train.decoding import LIMITS
 from agro_train.questions import Reading
@@ -30,7 +30,6 @@ PATIENCE = Patience(tries=4)
 AT_ONCE = 8  # requests under way together
 _END = "\x1d"  # ends a prompt; `protocol.inert` lets no such character into one
 _OBSERVED = re.compile(r"\n(<observation>\n.*?\n</observation>)\n", re.DOTALL)
-_OPENED = re.compile(r"<(sql|solution)>(?!.*</\1>)", re.DOTALL)
 
 
 class Characters:
@@ -109,9 +108,7 @@ class EndpointSampler:
             found = self._complete(body)
         except NoAnswer as error:
             raise in_words(error) from error
-        text = found.text
-        if not found.cut and (opened := _OPENED.search(text)):  # the stop itself is not part of the text
-            text += f"</{opened[1]}>"
+        text = found.text if found.cut else with_end(found.text)
         ids = Characters()(text)["input_ids"]
         return Sampled(ids, [0.0] * len(ids), found.cut, Usage(found.usage.read, found.usage.written))
 

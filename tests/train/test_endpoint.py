@@ -15,6 +15,7 @@ from train.scripted import one_database
 
 from agro_data.llm.connection import Connection, Patience
 from agro_data.llm.endpoint import EndpointError
+from agro_data.protocol import STOPS
 from agro_train.agents import open_agent
 from agro_train.asking import ask
 from agro_train.endpoint import Characters, EndpointSampler, messages_of
@@ -96,7 +97,7 @@ def test_turns_come_back_in_order_with_the_tag_that_stopped_them(server: Server)
     assert texts[4].count("</sql>") == 1
     assert [turn.cut for turn in turns] == [False, False, False, True, False]
     assert {body["max_tokens"] for body in server.asked} == {100}
-    assert all(body["stop"] == ["</sql>", "</solution>"] and body["temperature"] == 0.5 for body in server.asked)
+    assert all(body["stop"] == list(STOPS) and body["temperature"] == 0.5 for body in server.asked)
 
 
 def test_a_busy_server_is_asked_again_and_a_refusal_is_not(server: Server) -> None:
