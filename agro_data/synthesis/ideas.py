@@ -49,9 +49,9 @@ def ideas_of_log(seeds: Sequence[Seed], atlas: Atlas, prior: Prior, seed: int) -
     idle = number = 0
     while seeds and idle < PATIENCE:
         idle += 1
-        for place, one in enumerate(seeds):
-            own = seed_of(seed, number, place)
-            kind = KINDS[0] if number == 0 else KINDS[(number + place) % len(KINDS)]
+        for place, kind in _turns(number, len(seeds)):
+            one = seeds[place]
+            own = seed_of(seed, number, place, kind)
             if dull[place, kind] >= DULL:
                 continue
             dull[place, kind] += 1
@@ -69,6 +69,16 @@ def ideas_of_log(seeds: Sequence[Seed], atlas: Atlas, prior: Prior, seed: int) -
                 idle = dull[place, kind] = 0
                 yield idea
         number += 1
+
+
+def _turns(number: int, count: int) -> Iterator[tuple[int, Kind]]:
+    """The seeds of a round and their kinds: in the first each as it was asked and varied in one way, then in turn."""
+    for place in range(count):
+        if number == 0:
+            yield place, KINDS[0]
+            yield place, KINDS[1 + place % (len(KINDS) - 1)]
+        else:
+            yield place, KINDS[(number + place) % len(KINDS)]
 
 
 def _idea(one: Seed, kind: Kind, atlas: Atlas, prior: Prior, seed: int) -> Idea | None:
