@@ -147,11 +147,12 @@ def latest(root: Path, name: str) -> Path:
     return next((path for path in versions if path.name == named), versions[-1])
 
 
-def open_version(path: Path) -> Version:
+def open_version(path: Path | str) -> Version:
     """The version at `path`, or the latest one when `path` is a corpus folder.
 
     Raises `NoVersion` when it is neither.
     """
+    path = Path(path)  # in a script it is often text
     if (path / "manifest.json").is_file():
         return Version(path)
     if list_versions(path.parent, path.name):
