@@ -12,7 +12,7 @@ from pydantic import Field
 from agro_data.config import ConfigError
 from agro_data.databases.catalog import find_databases
 from agro_data.defs import metadata
-from agro_data.defs.assets import GROUP, OWNER, Result, corpus
+from agro_data.defs.assets import OWNER, Result, corpus
 from agro_data.defs.jobs import LOG
 from agro_data.defs.place import Place
 from agro_data.defs.pools import DATABASE
@@ -35,7 +35,7 @@ class MigrationConfig(dg.Config):
     least: float = Field(0.5, ge=0, le=1, description="Share of the examples that must hold; of fewer none is opened.")
 
 
-@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"sqlite", "duckdb"}, deps=[corpus], pool=DATABASE)
+@dg.asset(group_name="migration", owners=[OWNER], kinds={"sqlite", "duckdb"}, deps=[corpus], pool=DATABASE)
 def migrated_corpus(context: dg.AssetExecutionContext, config: MigrationConfig, place: Place) -> Result:
     """The version on databases that have changed: kept and repaired examples, certified again, in a version of their
     own; broken ones in its rejected rows, each with the reason.
