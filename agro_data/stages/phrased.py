@@ -6,7 +6,7 @@ stays where none of the model's questions will do. What was dropped is listed, e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -23,9 +23,10 @@ from agro_data.phrasing.faults import meaning_of
 from agro_data.phrasing.writing import Dropped, Embed, phrase
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.serialise import fit_schema
+from agro_data.protocol import ENGINES
 from agro_data.records import QUESTION, REJECTED, rows
 from agro_data.stages.questions import in_style, not_said, refused
-from agro_data.synthesis.writing import BUDGET, DIALECTS
+from agro_data.synthesis.writing import BUDGET
 
 WRITTEN = "written"  # by a model that saw the SQL: not even a claim
 SHOWN = 1_000  # characters of a reply that are kept
@@ -71,7 +72,7 @@ def phrased(
         [_wanted(row, profile, writer.wording, seed) for row in open_],
         [meaning_of(row["sql"], profile, row["question"], row["wanted_style"]) for row in open_],
         writer.client,
-        Sampling(temperature=SAMPLING.temperature, max_tokens=SAMPLING.max_tokens, seed=seed % 2**31),
+        replace(SAMPLING, seed=seed % 2**31),
         writer.samples,
         writer.embed,
     )
@@ -95,7 +96,7 @@ def _wanted(row: Row, profile: DatabaseProfile, wording: Wording, seed: int) -> 
         style=row["wanted_style"],
         question=row["question"] if wording == "paraphrase" else "",
         evidence=row["evidence"] or "",
-        dialect=DIALECTS[profile.dialect],
+        dialect=ENGINES[profile.dialect],
         manner=draw.choice(("", *MANNERS)),
     )
 

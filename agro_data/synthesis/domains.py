@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -57,13 +57,7 @@ def invent(client: Client, topics: Sequence[str], folder: Path, *, tables: int, 
     """
     kinds = tuple(sorted([*WORDS, *PATTERNS]))
     wanted = [DatabaseWanted(topic, kinds, tables, rows) for topic in topics]
-    asked = ask(
-        client,
-        PROPOSE_DATABASE,
-        wanted,
-        Sampling(SAMPLING.temperature, 1.0, SAMPLING.max_tokens, (), seed % 2**31),
-        stage=STAGE,
-    )
+    asked = ask(client, PROPOSE_DATABASE, wanted, replace(SAMPLING, seed=seed % 2**31), stage=STAGE)
     found: list[Invented] = []
     taken: set[str] = set()
     for topic, one in zip(topics, asked, strict=True):

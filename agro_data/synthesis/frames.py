@@ -16,7 +16,6 @@ from agro_data.intent.tree import (
     Comparison,
     DatePart,
     Exists,
-    Expression,
     InQuery,
     Predicate,
     Query,
@@ -221,8 +220,3 @@ def _own_rows(query: Query, columns: Sequence[Column], profile: DatabaseProfile)
     own = [column.name for column in columns if column.source == query.subject.alias]
     key = bool(table.primary_key) and set(table.primary_key) <= set(own)
     return key or any(table.column(name).unique for name in own)
-
-
-def in_frame(expression: Expression) -> bool:
-    """Whether an expression is one that frames show."""
-    return isinstance(expression, Column | Aggregate | DatePart)

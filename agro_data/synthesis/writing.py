@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from random import Random
 
@@ -18,12 +18,12 @@ from agro_data.llm.prompts.write_query import COMPLEXITIES, WRITE_QUERY, QueryWa
 from agro_data.llm.types import Sampling
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.serialise import fit_schema
+from agro_data.protocol import ENGINES
 from agro_data.synthesis.ideas import Idea
 from agro_data.synthesis.reading import read_intent
 from agro_data.synthesis.seeds import Seed
 from agro_data.synthesis.subschemas import SubSchema, subschemas
 
-DIALECTS = {"sqlite": "SQLite", "duckdb": "DuckDB"}
 BUDGET = 2_000  # tokens of the schema in a request
 SHARE_OF_SEEDS = 0.5  # of the requests, where there is a log to vary
 ONE_MORE = 0.4  # how often one more column is asked for: their number is geometric, as OmniSQL's (2503.02240)
@@ -48,7 +48,7 @@ def write_queries(
     Requests are the same for the same arguments, so that what was answered is not asked again.
     """
     varied = round(count * SHARE_OF_SEEDS) if seeds else 0
-    sampling = Sampling(sampling.temperature, sampling.top_p, sampling.max_tokens, sampling.stop, seed % 2**31)
+    sampling = replace(sampling, seed=seed % 2**31)
     wanted = queries_wanted(atlas, count - varied, seed)
     fresh = ask(client, WRITE_QUERY, wanted, sampling, stage=STAGE)
     changes = variations_wanted(atlas, seeds, varied, seed)
@@ -74,7 +74,7 @@ def queries_wanted(atlas: Atlas, count: int, seed: int) -> list[QueryWanted]:
             column=".".join(part.target),
             outputs=_outputs(part, rng),
             complexity=COMPLEXITIES[number % len(COMPLEXITIES)],
-            dialect=DIALECTS[atlas.profile.dialect],
+            dialect=ENGINES[atlas.profile.dialect],
         )
         for number, part in enumerate(islice(subschemas(atlas, seed), count))
     ]
@@ -92,7 +92,7 @@ def variations_wanted(atlas: Atlas, seeds: Sequence[Seed], count: int, seed: int
                 schema=fit_schema(atlas.profile, budget=BUDGET, tables=tables or None).text,
                 sql=one.sql,
                 kind=KINDS[(start + number) % len(KINDS)],
-                dialect=DIALECTS[atlas.profile.dialect],
+                dialect=ENGINES[atlas.profile.dialect],
             )
         )
     return wanted
