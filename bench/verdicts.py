@@ -139,7 +139,7 @@ def _load(predictions: Path, instances: Path, most: int, seed: int, sandbox: San
         ordered = _ordered(gold)
         answers = [next(results) for _ in databases[db_id]]
         if all(answer.ok for answer in answers):
-            expected[db_id, gold] = tuple((a.ordered_digest if ordered else a.digest,) for a in answers)
+            expected[db_id, gold] = tuple((a.digest_if(ordered),) for a in answers)
     asked_of = [row for row in sorted([*pairs, *again]) if row[:2] in expected]
     trials = [Trial(pred, databases[db], expected[db, gold], _ordered(gold)) for db, gold, pred in asked_of]
     cases = [Case(gold, pred, databases[db], _ordered(gold)) for db, gold, pred in asked_of]

@@ -9,7 +9,6 @@ from itertools import islice
 
 from agro_data.alignment.example import Example
 from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Result
 from agro_data.verify.execution import execute, failure
 from agro_data.verify.gate import check_statement
 
@@ -59,7 +58,7 @@ def group(asked: Sequence[tuple[Example, Sequence[str]]], sandbox: Sandbox) -> l
             if failed is not None:
                 out.append((place, ": ".join(failure(failed))))
             else:
-                alike[tuple(_digest(result, ordered) for result in given)].append(place)
+                alike[tuple(result.digest_if(ordered) for result in given)].append(place)
         groups = [
             Group(min((candidates[place] for place in members), key=lambda sql: (len(sql), sql)), tuple(members), key)
             for key, members in alike.items()
@@ -74,7 +73,3 @@ def _refusal(example: Example, sql: str) -> str:
         return "missing: no query"
     gate = check_statement(sql, example.database.dialect, example.schema)
     return "" if gate.ok else f"{gate.reason}: {gate.detail}"
-
-
-def _digest(result: Result, ordered: bool) -> str:
-    return result.ordered_digest if ordered else result.digest

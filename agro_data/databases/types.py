@@ -103,6 +103,10 @@ class Result:
     def ok(self) -> bool:
         return self.status == "ok"
 
+    def digest_if(self, ordered: bool) -> str:
+        """The digest that counts: `ordered_digest` where the order of rows is part of the answer."""
+        return self.ordered_digest if ordered else self.digest
+
 
 @dataclass(frozen=True)
 class Trial:

@@ -74,7 +74,7 @@ def candidates(material: Material, sandbox: Sandbox) -> pl.DataFrame:
         orders(sql, material.sources[db_id].database.dialect) for sql, db_id in frame.select("sql", "db_id").iter_rows()
     ]
     same = [
-        result.ok and (result.ordered_digest if order else result.digest) == digest
+        result.ok and result.digest_if(order) == digest
         for result, order, digest in zip(results, ordered, frame["result_digest"], strict=True)
     ]
     return frame.with_columns(pl.Series("same_on_source", same, dtype=pl.Boolean))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
@@ -215,7 +215,7 @@ class _Migration:
     def _answer(self, case: _Case) -> str:
         """How the answer differs from the stored one; "" where it is the same."""
         row, result = case.row, case.result
-        if result is None or _digest(result, row) == row["result_digest"]:
+        if result is None or result.digest_if(row["order_matters"]) == row["result_digest"]:
             return ""
         if result.column_count != row["result_columns"]:
             return f"{result.column_count:,} columns come out, there were {row['result_columns']:,}"
@@ -300,7 +300,7 @@ class _Migration:
         }
         if result is not None:
             new |= {
-                "result_digest": _digest(result, row),
+                "result_digest": result.digest_if(row["order_matters"]),
                 "result_rows": result.row_count,
                 "result_columns": result.column_count,
             }
@@ -390,10 +390,6 @@ class _Migration:
 
 _SPELT_OUT = "a name in it could mean something else on the new schema, so it says which table is meant"
 _RENAMES = frozenset(("table_renamed", "table_merged", "table_split", "column_renamed", "column_moved"))
-
-
-def _digest(result: Result, row: Mapping[str, Any]) -> str:
-    return result.ordered_digest if row["order_matters"] else result.digest
 
 
 def broken(row: Row, reason: str, says: str) -> Fate:

@@ -187,7 +187,7 @@ def _check(task: _Task) -> _Answer:
         for pair in task.pairs
     ]
     digests = {
-        sql: result.ordered_digest if sql in names and names[sql].tree.args.get("order") is not None else result.digest
+        sql: result.digest_if(sql in names and names[sql].tree.args.get("order") is not None)
         for sql, result in results.items()
     }
     canonical = {sql: canonical_sql(tree, database.dialect) for sql, tree in names.items()}  # consumes the trees

@@ -241,7 +241,7 @@ def _row(
             "order_matters": facts.order_matters,
             "tie_policy": "total_order" if facts.order_matters else "none",
             "alternatives": [],
-            "result_digest": result.ordered_digest if facts.order_matters else result.digest,
+            "result_digest": result.digest_if(facts.order_matters),
             "result_rows": result.row_count,
             "result_columns": result.column_count,
             "generator": MADE,

@@ -87,8 +87,7 @@ def _needs(row: Row, result: Result | None) -> bool:
     """Whether the SQL does not do without what was hidden."""
     if result is None or not result.ok:
         return result is None or result.status == "error"
-    digest = result.ordered_digest if row["order_matters"] else result.digest
-    return bool(digest != row["result_digest"])
+    return result.digest_if(row["order_matters"]) != str(row["result_digest"])
 
 
 def _hidden_row(one: Withheld) -> Row:
@@ -185,7 +184,7 @@ def _tell_apart(one: Asked, verdicts: Sequence[Verdict]) -> bool:
 def _digest(row: Row, verdict: Verdict) -> str:
     if verdict.result is None:
         raise ValueError(f"{row['db_id']}: a verdict without a result cannot be ok: {row['sql']}")
-    return verdict.result.ordered_digest if row["order_matters"] else verdict.result.digest
+    return verdict.result.digest_if(row["order_matters"])
 
 
 def _ambiguous_row(

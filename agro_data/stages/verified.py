@@ -71,10 +71,9 @@ def _accepted(record: Row, verdict: Verdict, steps: list[Row]) -> Row:
     result = verdict.result
     if result is None:
         raise ValueError(f"{record['db_id']}: a verdict without a result cannot be ok: {record['sql']}")
-    digest = result.ordered_digest if record["order_matters"] else result.digest
     return record | {
         "steps": steps,
-        "result_digest": digest,
+        "result_digest": result.digest_if(record["order_matters"]),
         "result_rows": result.row_count,
         "result_columns": result.column_count,
         "alternatives": [],

@@ -80,7 +80,7 @@ def _adds(node: exp.Expr) -> bool:
 
 def digest_of(result: Result, gold: Gold) -> str:
     """The digest that counts for this gold."""
-    return result.ordered_digest if gold.ordered else result.digest
+    return result.digest_if(gold.ordered)
 
 
 def ask(pairs: Sequence[Pair], sandbox: Sandbox) -> list[Answer]:

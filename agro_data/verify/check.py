@@ -157,7 +157,7 @@ def _reorder(
 
 
 def _same(first: Result, second: Result, ordered: bool) -> bool:
-    return first.ordered_digest == second.ordered_digest if ordered else first.digest == second.digest
+    return first.digest_if(ordered) == second.digest_if(ordered)
 
 
 def _is_ordered(case: _Case) -> bool:

@@ -99,8 +99,7 @@ class Standard:
 
     def accept(self, place: int, result: Result) -> None:
         """Remember that a result on the database at `place` was compared and found equal."""
-        digest = result.ordered_digest if self.ordered else result.digest
-        self.expected[place] = (*self.expected[place], digest)
+        self.expected[place] = (*self.expected[place], result.digest_if(self.ordered))
 
 
 @dataclass
@@ -141,7 +140,7 @@ class GoldResults:
         expected = []
         for database in runs:
             right = [result for sql in golds if (result := self._results[_key(database, sql)]).ok]
-            expected.append(tuple([r.ordered_digest if ordered else r.digest for r in right]))
+            expected.append(tuple([r.digest_if(ordered) for r in right]))
         standard = Standard(golds, spelling(case.gold), ordered, runs, expected)
         if mode == "intent":
             standard.keys = order_keys(case.gold, _dialect(case))

@@ -26,8 +26,7 @@ def replay(examples: pl.DataFrame, databases: Iterable[Database]) -> list[str]:
                 continue
             results = sandbox.run(database, rows["sql"].to_list(), want="digest")
             for row, result in zip(rows.iter_rows(named=True), results, strict=True):
-                digest = result.ordered_digest if row["order_matters"] else result.digest
-                if not result.ok or digest != row["result_digest"]:
+                if not result.ok or result.digest_if(row["order_matters"]) != row["result_digest"]:
                     differing.append(row["example_id"])
     return differing
 
@@ -54,7 +53,6 @@ def replay_instances(golds: pl.DataFrame, folder: Path) -> list[str]:
         rows = golds.sort("file", "example_id").to_dicts()
         results = sandbox.run_many([(instances[row["file"]], row["sql"]) for row in rows])
         for row, result in zip(rows, results, strict=True):
-            digest = result.ordered_digest if row["order_matters"] else result.digest
-            if not result.ok or digest != row["gold_digest"]:
+            if not result.ok or result.digest_if(row["order_matters"]) != row["gold_digest"]:
                 differing.append(f"{row['example_id']} on {row['file']}")
     return differing

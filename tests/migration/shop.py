@@ -153,7 +153,7 @@ def rows(database: Database, sandbox: Sandbox, asked: dict[str, tuple[str, str]]
             "order_matters": facts.order_matters,
             "tie_policy": "none",
             "alternatives": [],
-            "result_digest": result.ordered_digest if facts.order_matters else result.digest,
+            "result_digest": result.digest_if(facts.order_matters),
             "result_rows": result.row_count,
             "result_columns": result.column_count,
             "instances": [],
