@@ -9,7 +9,6 @@ from agro_data.intent.scene import Frame
 from agro_data.intent.tree import (
     Aggregate,
     AggregateFunction,
-    And,
     Column,
     Comparison,
     Expression,
@@ -18,6 +17,7 @@ from agro_data.intent.tree import (
     OrderKey,
     Output,
     Predicate,
+    conjuncts,
 )
 from agro_data.profiling.profile import ColumnProfile
 
@@ -29,7 +29,7 @@ def outputs(expressions: Iterable[Expression]) -> tuple[Output, ...]:
 
 def fixed(where: Predicate | None) -> set[Column]:
     """Columns that a condition holds to one value, or to one of a few that it names: to show them says little."""
-    parts = where.parts if isinstance(where, And) else (where,)
+    parts = conjuncts(where)
     held = {p.argument for p in parts if isinstance(p, InList) and not p.negated}
     for part in parts:
         tests = part.parts if isinstance(part, Or) else (part,)

@@ -36,6 +36,7 @@ from agro_data.intent.tree import (
     TextFunction,
     Value,
     Window,
+    conjuncts,
 )
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.identifiers import identifier
@@ -358,12 +359,8 @@ class ExpressionWriter(ABC):
         if column.null_share == 0 and not (self.profile.table(table).sampled and column.nullable):
             return query
         known = IsNull(output, negated=True)
-        where = known if query.where is None else And((*_conjuncts(query.where), known))
+        where = known if query.where is None else And((*conjuncts(query.where), known))
         return Query(query.sources, query.select, query.joins, where, query.group_by, query.having)
-
-
-def _conjuncts(node: Predicate) -> tuple[Predicate, ...]:
-    return node.parts if isinstance(node, And) else (node,)
 
 
 def conjunction(parts: Sequence[exp.Expr]) -> exp.Expr:

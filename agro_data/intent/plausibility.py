@@ -26,6 +26,7 @@ from agro_data.intent.tree import (
     Share,
     TextFunction,
     Window,
+    conjuncts,
     walk,
 )
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
@@ -71,8 +72,7 @@ def _of_columns(query: Query, tables: dict[str, TableProfile | None]) -> float:
     """What is shown and what is tested, by the roles of the columns."""
     score = 0.75 ** max(0, len(query.select) - 2)
     tests = list(_tests(query.where))
-    certain = query.where.parts if isinstance(query.where, And) else (query.where,)
-    held = {t.left for t in certain if isinstance(t, Comparison) and t.operator == "="}
+    held = {t.left for t in conjuncts(query.where) if isinstance(t, Comparison) and t.operator == "="}
     for output in query.select:
         column = _profile(output.expression, tables)
         if column is not None:

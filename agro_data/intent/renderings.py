@@ -16,7 +16,6 @@ from dataclasses import replace
 from agro_data.databases.types import Dialect
 from agro_data.intent.rename import rename_sources
 from agro_data.intent.tree import (
-    And,
     Between,
     Column,
     Comparison,
@@ -28,6 +27,8 @@ from agro_data.intent.tree import (
     Predicate,
     Query,
     SetOperation,
+    conjunction,
+    conjuncts,
     walk,
 )
 from agro_data.profiling.profile import DatabaseProfile, TableProfile
@@ -54,7 +55,7 @@ def renderings(query: Query | SetOperation, profile: DatabaseProfile) -> tuple[s
         if not link.negated and _can_join(query, profile):
             names += ["join"] * 5
         return tuple(names)
-    if any(isinstance(part, Between) for part in _parts(query.where)):
+    if any(isinstance(part, Between) for part in conjuncts(query.where)):
         return ("", "", "bounds")
     return ("",)
 
@@ -66,7 +67,7 @@ def rewrite(
     if isinstance(query, SetOperation) or rendering not in renderings(query, profile):
         return query
     if rendering == "bounds":
-        return replace(query, where=_and(tuple(p for part in _parts(query.where) for p in _bounds(part))))
+        return replace(query, where=conjunction(tuple(p for part in conjuncts(query.where) for p in _bounds(part))))
     if rendering == "group_by_key":
         return query if dialect == "duckdb" else replace(query, group_by=_key_of_group(query, profile))
     link = _related(query)
@@ -150,7 +151,7 @@ def _at_most_one(link: Exists, profile: DatabaseProfile) -> bool:
     own = link.query.subject.alias
     fixed = {inner for _, inner in link.link} | {
         part.left
-        for part in _parts(link.query.where)
+        for part in conjuncts(link.query.where)
         if isinstance(part, Comparison) and part.operator == "=" and isinstance(part.left, Column)
     }
     known = {c.name for c in fixed if c.source == own}
@@ -171,19 +172,9 @@ def _keys(table: TableProfile) -> list[tuple[str, ...]]:
     return [table.primary_key, *table.unique_keys, *unique]
 
 
-def _parts(node: Predicate | None) -> tuple[Predicate, ...]:
-    if node is None:
-        return ()
-    return node.parts if isinstance(node, And) else (node,)
-
-
-def _and(parts: tuple[Predicate, ...]) -> Predicate | None:
-    return None if not parts else parts[0] if len(parts) == 1 else And(parts)
-
-
 def _related(query: Query) -> Exists | None:
     """The one EXISTS condition of `query`, if it has exactly one and no other subquery."""
-    found = [part for part in _parts(query.where) if isinstance(part, Exists)]
+    found = [part for part in conjuncts(query.where) if isinstance(part, Exists)]
     if len(found) != 1 or found[0].query.group_by or found[0].query.limit is not None:
         return None
     return found[0]
@@ -191,9 +182,9 @@ def _related(query: Query) -> Exists | None:
 
 def _swap(query: Query, old: Exists, new: Predicate | None) -> Query:
     parts: list[Predicate] = []
-    for part in _parts(query.where):
-        parts.extend(_parts(new) if part is old else (part,))
-    return replace(query, where=_and(tuple(parts)))
+    for part in conjuncts(query.where):
+        parts.extend(conjuncts(new) if part is old else (part,))
+    return replace(query, where=conjunction(tuple(parts)))
 
 
 def _can_left_join(query: Query, link: Exists) -> bool:

@@ -15,9 +15,9 @@ from agro_data.intent.plausibility import plausibility
 from agro_data.intent.prior import Prior, default_prior
 from agro_data.intent.rename import rename_sources
 from agro_data.intent.renderings import renderings
-from agro_data.intent.scene import Draft, Scene, conjunction
+from agro_data.intent.scene import Draft, Scene
 from agro_data.intent.shapes import GENERATORS
-from agro_data.intent.tree import Column, Intent, Output, Query, SetOperation, Shape, Source, walk
+from agro_data.intent.tree import Column, Intent, Output, Query, SetOperation, Shape, Source, conjunction, walk
 from agro_data.profiling.profile import DatabaseProfile
 
 PATIENCE = 600  # draws without a new intent after which a database has given all it holds

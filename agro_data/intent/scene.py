@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from agro_data.intent.atlas import Atlas, Edge, Row
 from agro_data.intent.prior import Prior
-from agro_data.intent.tree import And, Column, Join, Predicate, Query, SetOperation, Source, TiePolicy
+from agro_data.intent.tree import Column, Join, Query, SetOperation, Source, TiePolicy
 from agro_data.profiling.profile import ColumnProfile, TableProfile
 
 Item = TypeVar("Item")
@@ -175,8 +175,3 @@ class Frame:
                 if column.role in roles:
                     return [Column(alias, column.name)]
         return [Column(alias, self.atlas.columns(table.name)[0].name)]
-
-
-def conjunction(parts: Sequence[Predicate]) -> Predicate | None:
-    """All of `parts`; None for none."""
-    return None if not parts else parts[0] if len(parts) == 1 else And(tuple(parts))

@@ -14,7 +14,6 @@ from agro_data.intent.rename import transform
 from agro_data.intent.step_words import StepWords
 from agro_data.intent.to_sql import render_query, render_sql
 from agro_data.intent.tree import (
-    And,
     Column,
     Cte,
     Exists,
@@ -27,6 +26,8 @@ from agro_data.intent.tree import (
     SetOperation,
     Source,
     Window,
+    conjunction,
+    conjuncts,
     walk,
 )
 from agro_data.profiling.profile import DatabaseProfile
@@ -230,9 +231,9 @@ class _Decomposition:
 
 
 def _without_subqueries(where: Predicate | None) -> Predicate | None:
-    parts = where.parts if isinstance(where, And) else (() if where is None else (where,))
-    kept = tuple(p for p in parts if not any(isinstance(n, Scalar | InQuery | Exists) for n in walk(p)))
-    return None if not kept else kept[0] if len(kept) == 1 else And(kept)
+    return conjunction(
+        [p for p in conjuncts(where) if not any(isinstance(n, Scalar | InQuery | Exists) for n in walk(p))]
+    )
 
 
 def _is_figure(node: Any) -> bool:

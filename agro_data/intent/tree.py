@@ -8,7 +8,7 @@ hints are all rendered from this one tree. A tree is immutable, hashable, and su
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any
@@ -376,6 +376,18 @@ def walk(node: Any) -> Iterator[Any]:
         elif names := _field_names(node.__class__):
             yield node
             waiting.extend([getattr(node, name) for name in reversed(names)])
+
+
+def conjuncts(where: Predicate | None) -> tuple[Predicate, ...]:
+    """The conditions that `where` asks to hold together; none for None."""
+    if where is None:
+        return ()
+    return where.parts if isinstance(where, And) else (where,)
+
+
+def conjunction(parts: Sequence[Predicate]) -> Predicate | None:
+    """All of `parts`; None for none."""
+    return None if not parts else parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
 @cache

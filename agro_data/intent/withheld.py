@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from agro_data.intent.tree import And, Column, Comparison, Intent, Query, Value, walk
+from agro_data.intent.tree import Column, Comparison, Intent, Query, Value, conjuncts, walk
 from agro_data.profiling.linking import Name
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
 from agro_data.profiling.words import singular_word, word_set
@@ -97,12 +97,11 @@ def _values(intent: Intent, question: str, profile: DatabaseProfile) -> Iterator
 def _required(intent: Intent) -> list[Value]:
     """Values that a row of the answer must have."""
     query = intent.query
-    if not isinstance(query, Query) or query.where is None:
+    if not isinstance(query, Query):
         return []
-    parts = query.where.parts if isinstance(query.where, And) else (query.where,)
     return [
         part.right
-        for part in parts
+        for part in conjuncts(query.where)
         if isinstance(part, Comparison)
         and part.operator == "="
         and isinstance(part.left, Column)

@@ -12,7 +12,6 @@ from agro_data.intent.atlas import Atlas, is_iso_date
 from agro_data.intent.tree import (
     Aggregate,
     AggregateFunction,
-    And,
     Between,
     Column,
     Comparator,
@@ -31,6 +30,8 @@ from agro_data.intent.tree import (
     Scalar,
     Source,
     Value,
+    conjunction,
+    conjuncts,
 )
 from agro_data.profiling.profile import ColumnProfile
 from agro_data.sql.scope import Resolution, Scope
@@ -279,8 +280,7 @@ class ExpressionReader(ABC):
             above = (edge.child, edge.child_columns, edge.parent, edge.parent_columns)
             if not negated and above == (table, (column.name,), inner.subject.table, (shown.name,)):
                 join = Join(column.source, inner.subject.alias, edge.pairs_up, "inner", "up")
-                parts = inner.where.parts if isinstance(inner.where, And) else (inner.where,) if inner.where else ()
-                return Merged(list(inner.sources), [join, *inner.joins], list(parts))
+                return Merged(list(inner.sources), [join, *inner.joins], list(conjuncts(inner.where)))
         raise Beyond("membership", "IN that follows no foreign key")
 
     def _existence(self, node: exp.Exists, negated: bool, scope: Scope) -> Exists:
@@ -322,11 +322,9 @@ def parts_of(condition: exp.Expr, kind: type[exp.Connector] = exp.And) -> Iterat
 
 def all_of(parts: Sequence[Predicate]) -> Predicate | None:
     """The condition that all of `parts` hold, each said once."""
-    unique = tuple(dict.fromkeys(parts))
-    return None if not unique else unique[0] if len(unique) == 1 else And(unique)
+    return conjunction(list(dict.fromkeys(parts)))
 
 
 def _without_guard(where: Predicate | None, column: Column) -> Predicate | None:
     """A condition without the IS NOT NULL that keeps NULL out of NOT IN: rendering puts it back where it is needed."""
-    parts = where.parts if isinstance(where, And) else (where,) if where is not None else ()
-    return all_of([part for part in parts if part != IsNull(column, negated=True)])
+    return all_of([part for part in conjuncts(where) if part != IsNull(column, negated=True)])

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from agro_data.intent.tree import (
     Aggregate,
-    And,
     Column,
     Comparison,
     DatePart,
@@ -24,6 +23,7 @@ from agro_data.intent.tree import (
     Shape,
     TiePolicy,
     Value,
+    conjuncts,
     walk,
 )
 from agro_data.profiling.profile import DatabaseProfile
@@ -45,7 +45,7 @@ def frame_of(query: Query | SetOperation, profile: DatabaseProfile) -> Frame | s
     """The frame that says all of `query`, or why there is none."""
     if isinstance(query, SetOperation):
         return _two_lists(query)
-    parts = _conditions(query)
+    parts = conjuncts(query.where)
     faults = (
         (query.keep is not None or bool(query.ctes), "windows and CTEs are drawn by the grammar alone"),
         (len(query.select) > MOST_SHOWN, f"more than {MOST_SHOWN} columns or figures"),
@@ -145,7 +145,7 @@ def _two_lists(operation: SetOperation) -> Frame | str:
     ]
     if len(shown) != 2 or shown[0] != shown[1] or any(len(side.select) != 1 for side in sides):
         return "a set operation over other than one column"
-    parts = [_conditions(side) for side in sides]
+    parts = [conjuncts(side.where) for side in sides]
     if any(
         len(found) > 2 or any(isinstance(n, Scalar | Exists | InQuery) for n in walk(tuple(found))) for found in parts
     ):
@@ -165,7 +165,7 @@ def _nested(query: Query, parts: Sequence[Predicate]) -> Frame | str | None:
         return "two nested conditions"
     if related:
         inner = related[0].query
-        plain = len(inner.joins) <= 1 and len(_conditions(inner)) <= 1
+        plain = len(inner.joins) <= 1 and len(conjuncts(inner.where)) <= 1
         if not plain or query.limit is not None:
             return "a nested condition of many parts"
         return Frame("related_none" if related[0].negated else "related_exists")
@@ -193,12 +193,6 @@ def _compared(query: Query, test: Comparison, parts: Sequence[Predicate]) -> Fra
     if output.function != "avg" or test.operator not in ("<", ">"):
         return "a comparison with other than an average"
     return Frame("compare_average")
-
-
-def _conditions(query: Query) -> list[Predicate]:
-    if query.where is None:
-        return []
-    return list(query.where.parts) if isinstance(query.where, And) else [query.where]
 
 
 def _repeats(query: Query) -> bool:

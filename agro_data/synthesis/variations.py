@@ -15,7 +15,7 @@ does not run, is empty or depends on chance is dropped by the gate like any othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random
 
@@ -32,7 +32,6 @@ from agro_data.intent.shapes import GENERATORS
 from agro_data.intent.tree import (
     Aggregate,
     AggregateFunction,
-    And,
     Between,
     Column,
     Comparator,
@@ -52,6 +51,8 @@ from agro_data.intent.tree import (
     Shape,
     Source,
     Value,
+    conjunction,
+    conjuncts,
 )
 from agro_data.llm.prompts.vary_query import Kind
 from agro_data.profiling.profile import ColumnProfile
@@ -129,7 +130,7 @@ def _logic(intent: Intent, atlas: Atlas, rng: Random) -> Made:
         for operator in ("union", "intersect", "except"):
             yield replace(query, operator=operator), None
         return
-    for place, part in enumerate(_parts(query)):
+    for place, part in enumerate(conjuncts(query.where)):
         if isinstance(part, Comparison) and not isinstance(part.right, Column):
             turned = _OPPOSITE[part.operator]
             if not (isinstance(part.right, Scalar) and part.operator == "="):
@@ -153,9 +154,10 @@ def _complexity(intent: Intent, atlas: Atlas, rng: Random) -> Made:
     if isinstance(query, SetOperation):
         yield replace(query.left, distinct=True), None
         return
-    parts = _parts(query)
+    parts = conjuncts(query.where)
     for place in range(len(parts)):
-        yield _where(query, [part for other, part in enumerate(parts) if other != place]), None
+        others = [part for other, part in enumerate(parts) if other != place]
+        yield replace(query, where=conjunction(others)), None
     root, table = query.subject.alias, query.subject.table
     used = {name for owner, name in touched(query) if owner == table}
     columns = [column for column in atlas.categories(table) if column.name not in used]
@@ -164,7 +166,7 @@ def _complexity(intent: Intent, atlas: Atlas, rng: Random) -> Made:
         values = [cell for cell, _ in column.common[:5] if sayable(cell)]
         if values:
             test = Comparison("=", Column(root, column.name), Value(rng.choice(values), (table, column.name)))  # type: ignore[arg-type]
-            yield _where(query, [*parts, test]), None
+            yield replace(query, where=conjunction([*parts, test])), None
     figures = [o.expression for o in query.select if isinstance(o.expression, Aggregate)]
     if query.group_by and figures and query.limit is None and query.having is None:
         yield replace(query, order_by=(OrderKey(figures[0], True),), limit=1), None
@@ -209,7 +211,7 @@ def _performance(intent: Intent, atlas: Atlas, rng: Random) -> Made:
     for rendering in ("exists", "join", "group_by_key"):
         if rendering in options and rendering != intent.rendering:
             yield query, rendering
-    for place, part in enumerate(_parts(query)):
+    for place, part in enumerate(conjuncts(query.where)):
         values = _alternatives(part)
         if values is not None:
             yield _with_part(query, place, InList(values[0], values[1])), None
@@ -220,7 +222,7 @@ def _performance(intent: Intent, atlas: Atlas, rng: Random) -> Made:
             inner = part.right.query.select[0].expression
             if isinstance(inner, Aggregate) and inner.function in ("min", "max"):
                 first = OrderKey(part.left, inner.function == "max")
-                yield replace(_where(query, []), order_by=(first,), limit=1), None
+                yield replace(query, where=None, order_by=(first,), limit=1), None
     if query.distinct and _tells_rows_apart(query, atlas):
         yield replace(query, distinct=False), None
 
@@ -257,18 +259,9 @@ def _advanced(intent: Intent, atlas: Atlas, rng: Random, prior: Prior) -> Iterat
 # --- parts of trees ------------------------------------------------------------------------------------------------
 
 
-def _parts(query: Query) -> tuple[Predicate, ...]:
-    if query.where is None:
-        return ()
-    return query.where.parts if isinstance(query.where, And) else (query.where,)
-
-
-def _where(query: Query, parts: Sequence[Predicate]) -> Query:
-    return replace(query, where=None if not parts else parts[0] if len(parts) == 1 else And(tuple(parts)))
-
-
 def _with_part(query: Query, place: int, part: Predicate) -> Query:
-    return _where(query, [part if at == place else old for at, old in enumerate(_parts(query))])
+    parts = [part if at == place else old for at, old in enumerate(conjuncts(query.where))]
+    return replace(query, where=conjunction(parts))
 
 
 def _is_list(query: Query) -> bool:

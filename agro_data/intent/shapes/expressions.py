@@ -8,7 +8,7 @@ import re
 from agro_data.intent.atlas import is_number, sayable
 from agro_data.intent.choose import fixed, outputs
 from agro_data.intent.filters import condition, conditions
-from agro_data.intent.scene import Draft, Frame, Scene, conjunction
+from agro_data.intent.scene import Draft, Frame, Scene
 from agro_data.intent.shapes.groups import grouping
 from agro_data.intent.tree import (
     Aggregate,
@@ -25,6 +25,7 @@ from agro_data.intent.tree import (
     Share,
     TextFunction,
     Value,
+    conjunction,
     walk,
 )
 from agro_data.profiling.profile import ColumnProfile, TableProfile

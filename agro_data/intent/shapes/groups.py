@@ -9,7 +9,7 @@ from agro_data.databases.types import Cell
 from agro_data.intent.atlas import is_number
 from agro_data.intent.choose import adds_up, details, outputs, summary
 from agro_data.intent.filters import conditions
-from agro_data.intent.scene import Draft, Frame, Scene, conjunction
+from agro_data.intent.scene import Draft, Frame, Scene
 from agro_data.intent.tree import (
     Aggregate,
     Column,
@@ -27,6 +27,7 @@ from agro_data.intent.tree import (
     Scalar,
     Source,
     Value,
+    conjunction,
 )
 from agro_data.profiling.profile import TableProfile
 

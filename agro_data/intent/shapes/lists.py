@@ -13,8 +13,8 @@ from agro_data.intent.choose import (
     summary,
 )
 from agro_data.intent.filters import by_name, conditions
-from agro_data.intent.scene import Draft, Frame, Scene, conjunction
-from agro_data.intent.tree import Aggregate, Column, Expression, OrderKey, Predicate, walk
+from agro_data.intent.scene import Draft, Frame, Scene
+from agro_data.intent.tree import Aggregate, Column, Expression, OrderKey, Predicate, conjunction, walk
 
 
 def gather(scene: Scene, frame: Frame, filters: int, hops: int, skip: tuple[Column, ...] = ()) -> Predicate | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agro_data.intent.atlas import Edge
 from agro_data.intent.choose import answer, details, fixed, outputs
 from agro_data.intent.filters import conditions
-from agro_data.intent.scene import Draft, Frame, Scene, conjunction
+from agro_data.intent.scene import Draft, Frame, Scene
 from agro_data.intent.tree import (
     Aggregate,
     Column,
@@ -18,6 +18,7 @@ from agro_data.intent.tree import (
     Scalar,
     Source,
     Value,
+    conjunction,
 )
 from agro_data.profiling.profile import TableProfile
 
