@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
-from agro_data.fingerprint import seed_of, stable_hash
+from agro_data.fingerprint import seed_of
 from agro_data.migration.changes import Change, concerning, schema_changes
 from agro_data.migration.evidence import Place, Side
 from agro_data.migration.matching import Matching, match
@@ -19,7 +19,9 @@ from agro_data.migration.rewriting import CannotFollow, rewrite
 from agro_data.migration.values import Values
 from agro_data.migration.wording import NotTrue, Renamed, Said, renames, said_again
 from agro_data.sql.facts import sql_facts
+from agro_data.stages.certified import stored_columns
 from agro_data.stages.certifying import BATCH, BATCHES
+from agro_data.stages.unanswered import id_of
 from agro_data.verify.certificate import Budget, certify
 from agro_data.verify.check import Verdict, verify_statements
 from agro_data.verify.pool import BYTES, FILES, Certificate
@@ -280,24 +282,18 @@ class _Migration:
         question = case.question.text if case.question is not None else row["question"]
         evidence = case.evidence.text if case.evidence is not None else row["evidence"]
         facts = sql_facts(case.sql, self.database.dialect, self.after.profile.schema)
-        identity = [self.database.content_hash, self.database.dialect, case.sql, question, evidence]
         new = row | {
-            "example_id": stable_hash(identity)[:16],
             "db_id": self.database.db_id,
             "dialect": self.database.dialect,
             "question": question,
             "evidence": evidence,
             "sql": case.sql,
-            "skeleton": facts.skeleton,
-            "hardness": facts.hardness,
-            "complexity": facts.complexity,
-            "constructs": list(facts.constructs),
-            "tables": list(facts.tables),
-            "columns": list(facts.columns),
+            **facts.stored(),
             "steps": steps,
             "alternatives": alternatives,
             "hidden": case.hidden,
         }
+        new["example_id"] = id_of(self.database, new, case.sql, case.hidden)
         if result is not None:
             new |= {
                 "result_digest": result.digest_if(row["order_matters"]),
@@ -306,14 +302,7 @@ class _Migration:
             }
         if question != row["question"] and row["alignment_method"] == "verified":
             new |= {"alignment_method": "construction", "alignment_score": None}  # nobody has read the new words
-        found = case.certificate
-        return new | {
-            "instances": list(found.instances) if found else [],
-            "mutants_total": found.total if found else 0,
-            "mutants_killed": found.count("killed") if found else 0,
-            "mutants_equivalent": found.count("equivalent") if found else 0,
-            "mutants_undecided": found.count("undecided") if found else 0,
-        }
+        return new | stored_columns(case.certificate)
 
     def _steps(self, cases: Sequence[_Case]) -> list[list[Row]]:
         """The decomposition of each case; only its last step where another cannot follow or gives nothing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from sqlglot import exp
 
@@ -30,6 +31,17 @@ class SqlFacts:
     order_matters: bool  # ORDER BY at top level
     hardness: Hardness
     complexity: Complexity
+
+    def stored(self) -> dict[str, Any]:
+        """What a row of a version says of its SQL, but for the order: columns of `records.EXAMPLE`."""
+        return {
+            "skeleton": self.skeleton,
+            "hardness": self.hardness,
+            "complexity": self.complexity,
+            "constructs": list(self.constructs),
+            "tables": list(self.tables),
+            "columns": list(self.columns),
+        }
 
 
 def sql_facts(sql: str | exp.Query, dialect: Dialect, schema: Schema) -> SqlFacts:

@@ -30,7 +30,7 @@ from agro_data.publish.read import Version
 from agro_data.publish.version import MUTANTS, Instances, write_version
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, conform, rows
 from agro_data.sql.facts import sql_facts
-from agro_data.stages.certified import UNCERTIFIED, columns_of
+from agro_data.stages.certified import mutant_row, stored_columns
 from agro_data.stages.unanswered import id_of
 from agro_data.verify.certificate import certify
 from agro_data.verify.execution import execute
@@ -84,11 +84,12 @@ def align_version(
     identity = stable_hash([version.fingerprint, referees.described(), code_version()])
     work = Work(cache / STAGE / identity[:16])
     frame = version.examples().sort("example_id").collect()
+    fates = version.all_mutants()
     add = counting(progress, "alignment", frame.height, "examples")
     parts = {str(db_id): own for (db_id,), own in sorted(frame.partition_by("db_id", as_dict=True).items())}
     for db_id, own in parts.items():
         if not work.finished("kept", db_id):
-            _align(version, own, *databases[db_id], referees, sandbox, work)
+            _align(version, own, fates, *databases[db_id], referees, sandbox, work)
         add(own.height)
     kept = _all(work, "kept", list(parts), EXAMPLE)
     index = _all(work, "index", list(parts), INSTANCE_INDEX)
@@ -100,28 +101,28 @@ def align_version(
     rejected = pl.concat([version.rejected().collect().select(list(REJECTED)), work.read_rejected("kept")])
     summed = _all(work, "acceptance", list(parts), ACCEPTANCE).group_by("hardness", maintain_order=True)
     counts = summed.agg(pl.exclude("kept").sum()).with_columns(kept=1 - pl.col("rejected") / pl.col("examples"))
-    manifest = version.manifest
     return write_version(
         out,
         version.corpus,
         fingerprint=identity,
         examples=kept,
         rejected=rejected,
-        manifest={
-            **{key: manifest[key] for key in ("config", "databases", "seeds", "schema_serialiser") if key in manifest},
-            "funnel": [*manifest["funnel"], {"stage": STAGE, "rows": kept.height}],
-            "alignment": {
-                "of": version.name,
-                **referees.described(),
-                "acceptance": counts.sort("hardness").to_dicts(),
-            },
-        },
+        manifest=_manifest(version, referees, kept.height, counts.sort("hardness").to_dicts()),
         instances=Instances(files, index, _all(work, "mutants", list(parts), MUTANTS)),
         tables={
             "alignment/cycles.parquet": _all(work, "cycles", list(parts), CYCLE),
             "alignment/matches.parquet": _all(work, "matches", list(parts), MATCHES),
         },
     )
+
+
+def _manifest(version: Version, referees: Referees, kept: int, counts: list[Row]) -> dict[str, Any]:
+    old = version.manifest
+    return {
+        **{key: old[key] for key in ("config", "databases", "seeds", "schema_serialiser") if key in old},
+        "funnel": [*old["funnel"], {"stage": STAGE, "rows": kept}],
+        "alignment": {"of": version.name, **referees.described(), "acceptance": counts},
+    }
 
 
 def _all(work: Work, stage: str, shards: Sequence[str], schema: pl.Schema) -> pl.DataFrame:
@@ -131,16 +132,31 @@ def _all(work: Work, stage: str, shards: Sequence[str], schema: pl.Schema) -> pl
 # --- one database --------------------------------------------------------------------------------------------------
 
 
+@dataclass
+class _Sorted:
+    """The rows of one database as they end. `ids`: those whose certificates still hold, to what they are called now."""
+
+    kept: list[Row]
+    ids: dict[str, str]
+    refused: list[Row] = field(default_factory=list)
+    index: list[Row] = field(default_factory=list)
+    mutants: list[Row] = field(default_factory=list)
+
+
 def _align(
     version: Version,
     frame: pl.DataFrame,
+    fates: pl.DataFrame,
     database: Database,
     profile: DatabaseProfile,
     referees: Referees,
     sandbox: Sandbox,
     work: Work,
 ) -> None:
-    """Check the rows of one database, and store what is kept, what is not, and the log; `kept` last."""
+    """Check the rows of one database, and store what is kept, what is not, and the log; `kept` last.
+
+    `fates` are all mutants of the version.
+    """
     names = frame["instances"].explode().drop_nulls().to_list()
     home = Home.of(database, profile, version.path / INSTANCES, names)
     checked = frame.filter(pl.col("answerable")).to_dicts()
@@ -155,40 +171,51 @@ def _align(
         golds=GoldResults(),
     )
     certificates = _certificates(outcomes, database, profile, sandbox, work)
-    kept: list[Row] = frame.filter(~pl.col("answerable")).to_dicts()
-    ids = {row["example_id"]: row["example_id"] for row in kept}  # those whose certificate still holds
-    ids |= {one["reading_id"]: one["reading_id"] for row in kept for one in row["readings"]}
-    ids |= {reading["reading_id"]: reading["reading_id"] for row in kept for reading in row["readings"]}
-    refused: list[Row] = []
-    index: list[Row] = []
-    mutants: list[Row] = []
-    for row, outcome in zip(checked, outcomes, strict=True):
-        found = certificates.get(outcome.example.sql) if outcome.example.sql != row["sql"] else None
-        if outcome.fate == "rejected":
-            refused.append(_refused(row, outcome.reason, outcome.detail))
-        elif found is not None and not found.ok:
-            refused.append(_refused(row | {"sql": found.sql}, found.reason, found.detail))
-        else:
-            new = _row(row, outcome, database, profile, found, sandbox)
-            kept.append(new)
-            if found is None:
-                ids[row["example_id"]] = new["example_id"]
-            else:
-                own = {"db_id": database.db_id, "example_id": new["example_id"]}
-                pairs = zip(found.instances, found.digests, strict=True)
-                index += [{**own, "file": file, "gold_digest": digest} for file, digest in pairs]
-                mutants += [{"example_id": new["example_id"], **one} for one in columns_of(found)["mutants"]]
+    ended = _sorted_out(frame, list(zip(checked, outcomes, strict=True)), certificates, home, sandbox)
     before = version.instances().filter(pl.col("db_id") == database.db_id).collect()
-    fates = version.all_mutants()
+    mutants = _renamed(fates, ended.ids).select(list(MUTANTS))
     shard = database.db_id
-    work.write("index", shard, pl.concat([_renamed(before, ids), rows(index, INSTANCE_INDEX)]))
-    work.write("mutants", shard, pl.concat([_renamed(fates, ids).select(list(MUTANTS)), rows(mutants, MUTANTS)]))
+    work.write("index", shard, pl.concat([_renamed(before, ended.ids), rows(ended.index, INSTANCE_INDEX)]))
+    work.write("mutants", shard, pl.concat([mutants, rows(ended.mutants, MUTANTS)]))
     work.write("cycles", shard, log_of(outcomes))
     work.write("acceptance", shard, acceptance(outcomes))
     played = [match for one in referees.regenerate.tournaments for match in one.rows()]
     work.write("matches", shard, pl.DataFrame(played, schema=MATCHES, orient="row"))
-    said = pl.DataFrame(kept, schema=EXAMPLE, orient="row").unique("example_id", keep="first", maintain_order=True)
-    work.write("kept", shard, conform(said, EXAMPLE), rows(refused, REJECTED))
+    kept = pl.DataFrame(ended.kept, schema=EXAMPLE, orient="row")
+    kept = kept.unique("example_id", keep="first", maintain_order=True)
+    work.write("kept", shard, conform(kept, EXAMPLE), rows(ended.refused, REJECTED))
+
+
+def _sorted_out(
+    frame: pl.DataFrame,
+    ended: Sequence[tuple[Row, Outcome]],
+    certificates: Mapping[str, Certificate],
+    home: Home,
+    sandbox: Sandbox,
+) -> _Sorted:
+    """What becomes of each row; those that nobody is asked about stay, with their readings."""
+    kept: list[Row] = frame.filter(~pl.col("answerable")).to_dicts()
+    same = [row["example_id"] for row in kept]
+    same += [reading["reading_id"] for row in kept for reading in row["readings"]]
+    found = _Sorted(kept, dict(zip(same, same, strict=True)))
+    for row, outcome in ended:
+        new_sql = outcome.example.sql != row["sql"]
+        certificate = certificates.get(outcome.example.sql) if new_sql else None
+        if outcome.fate == "rejected":
+            found.refused.append(_refused(row, outcome.reason, outcome.detail))
+        elif certificate is not None and not certificate.ok:
+            found.refused.append(_refused(row | {"sql": certificate.sql}, certificate.reason, certificate.detail))
+        else:
+            new = _row(row, outcome, home, certificate, sandbox)
+            found.kept.append(new)
+            if certificate is None:
+                found.ids[row["example_id"]] = new["example_id"]
+                continue
+            own = {"db_id": home.database.db_id, "example_id": new["example_id"]}
+            pairs = zip(certificate.instances, certificate.digests, strict=True)
+            found.index += [{**own, "file": file, "gold_digest": digest} for file, digest in pairs]
+            found.mutants += [{"example_id": new["example_id"], **mutant_row(fate)} for fate in certificate.mutants]
+    return found
 
 
 def _renamed(frame: pl.DataFrame, ids: Mapping[str, str]) -> pl.DataFrame:
@@ -210,16 +237,9 @@ def _certificates(
     return {found.sql: found for found in pool.certificates}
 
 
-def _row(
-    row: Row,
-    outcome: Outcome,
-    database: Database,
-    profile: DatabaseProfile,
-    found: Certificate | None,
-    sandbox: Sandbox,
-) -> Row:
+def _row(row: Row, outcome: Outcome, home: Home, found: Certificate | None, sandbox: Sandbox) -> Row:
     """The row as it is now."""
-    one = outcome.example
+    one, database = outcome.example, home.database
     new = row | {
         "question": one.question,
         "evidence": one.evidence or None,
@@ -227,16 +247,11 @@ def _row(
         "alignment_score": outcome.score,
     }
     if one.sql != row["sql"]:
-        facts = sql_facts(one.sql, database.dialect, profile.schema)
+        facts = sql_facts(one.sql, database.dialect, home.profile.schema)
         [result] = execute([(database, one.sql)], sandbox)
         new |= {
             "sql": one.sql,
-            "skeleton": facts.skeleton,
-            "hardness": facts.hardness,
-            "complexity": facts.complexity,
-            "constructs": list(facts.constructs),
-            "tables": list(facts.tables),
-            "columns": list(facts.columns),
+            **facts.stored(),
             "steps": [],  # those of the SQL that was wrong
             "order_matters": facts.order_matters,
             "tie_policy": "total_order" if facts.order_matters else "none",
@@ -245,7 +260,7 @@ def _row(
             "result_rows": result.row_count,
             "result_columns": result.column_count,
             "generator": MADE,
-            **{name: value for name, value in (columns_of(found) if found else UNCERTIFIED).items() if name in row},
+            **stored_columns(found),
         }
     if outcome.changed:
         new["example_id"] = id_of(database, new, new["sql"])

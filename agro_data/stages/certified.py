@@ -10,7 +10,7 @@ import polars as pl
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.records import CERTIFIED, REJECTED, rows
+from agro_data.records import CERTIFIED, EXAMPLE, REJECTED, rows
 from agro_data.verify.certificate import Budget, certify
 from agro_data.verify.pool import Certificate, Fate
 
@@ -75,6 +75,12 @@ def columns_of(found: Certificate) -> dict[str, Any]:
         "digests": list(found.digests),
         "mutants": [mutant_row(fate) for fate in found.mutants],
     }
+
+
+def stored_columns(found: Certificate | None) -> dict[str, Any]:
+    """What a row of a version says of its certificate, or that there is none: the columns of `records.EXAMPLE`."""
+    said = columns_of(found) if found else UNCERTIFIED
+    return {name: value for name, value in said.items() if name in EXAMPLE}
 
 
 def mutant_row(fate: Fate) -> dict[str, str | None]:
