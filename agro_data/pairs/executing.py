@@ -19,7 +19,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.scope import Resolution, Schema, leftmost, resolve
+from agro_data.sql.scope import Resolution, Schema, leftmost, resolve, value_of
 from agro_data.verify.check import Verdict, verify_statements
 from agro_data.verify.difference import first_difference
 from agro_data.verify.execution import execute, failure
@@ -53,6 +53,7 @@ _RAN = {
     "row_order": "row_order",
     "undecided": "not_analysed",
 }
+UNTESTED = "untested_"  # and the part: idle on this data, not proved to be so on any
 _PARTS = {"WHERE": "predicate", "HAVING": "predicate", "QUALIFY": "predicate", "ON": "predicate"}
 
 
@@ -84,8 +85,10 @@ def examine(
     for sql, resolved in names.items():
         apart = unlinked(resolved)
         found[sql] += [] if apart is None else [replace(apart, mended=linked(resolved, keys, database.dialect))]
-    for sql, more in _idle_parts(database, names, results, keys, sandbox).items():
-        found[sql] += more
+    zeros = {sql for sql, findings in found.items() if any(one.kind == "zero" for one in findings)}
+    for sql, more in _idle_parts(database, profile, names, results, keys, sandbox).items():
+        # without any of its conditions a 0 may stay a 0: that is one fault, and it is told
+        found[sql] += [one for one in more if sql not in zeros or not one.kind.startswith(UNTESTED)]
     _add_witnesses(database, shuffled, found, sandbox)
     found = {sql: list({(one.kind, one.says): one for one in findings}.values()) for sql, findings in found.items()}
     return found, {sql: result for sql, result in results.items() if result.ok}, names
@@ -152,9 +155,15 @@ def _has_one_extreme(names: Resolution) -> bool:
 
 
 def _idle_parts(
-    database: Database, names: Mapping[str, Resolution], results: Mapping[str, Result], keys: Keys, sandbox: Sandbox
+    database: Database,
+    profile: DatabaseProfile,
+    names: Mapping[str, Resolution],
+    results: Mapping[str, Result],
+    keys: Keys,
+    sandbox: Sandbox,
 ) -> dict[str, list[Finding]]:
     """Conditions, joins and DISTINCTs without which the answer is the same on this data, or provably on any."""
+    whole = {sql: _whole_names(found, profile, database.dialect) for sql, found in names.items()}
     telling = [sql for sql in names if results[sql].ok and results[sql].row_count and not results[sql].all_null]
     variants = [
         (sql, kind, variant)
@@ -167,14 +176,36 @@ def _idle_parts(
     for (sql, kind, variant), result in zip(variants, without, strict=True):
         if result.ok and result.digest == results[sql].digest:
             rule = proved_equivalent(sql, variant.sql, database.dialect, keys)
+            if not rule and variant.name in whole[sql]:
+                continue
             if rule:
                 says = f"Wherever the keys hold, the answer is the same without {variant.name} (proved: {rule})."
             else:
                 says = f"The answer on this data is the same without {variant.name}."
-            name = f"useless_{kind}" if rule else f"untested_{kind}"
+            name = f"useless_{kind}" if rule else f"{UNTESTED}{kind}"
             mended = variant.sql if rule else ""
             found.setdefault(sql, []).append(Finding(name, says, variant.sql, mended))
     return found
+
+
+def _whole_names(found: Resolution, profile: DatabaseProfile, dialect: Dialect) -> set[str]:
+    """Conditions that say one name in several columns (first and last name), as `Variant.name` has them.
+
+    That a part of the name would do on this data is no fault: the whole name is what was asked for.
+    """
+    said: dict[int, dict[str, set[str]]] = {}  # by source and column
+    for node in found.tree.find_all(exp.EQ):
+        binding = found.binding(node.this) if isinstance(node.this, exp.Column) else None
+        if binding is None or binding.kind != "column" or binding.source is None or not binding.source.table:
+            continue
+        column = binding.source.columns[binding.name]
+        alternative = not isinstance(node.find_ancestor(exp.Or, exp.Not, exp.Where), exp.Where)
+        if alternative or value_of(node.expression, found) is None:
+            continue
+        if column in profile.table(binding.source.table).label_columns:
+            parts = said.setdefault(id(binding.source), {})
+            parts.setdefault(column, set()).add(f"WHERE {sql_text(node, dialect)}")
+    return {one for parts in said.values() if len(parts) > 1 for some in parts.values() for one in some}
 
 
 def _variants(found: Resolution, dialect: Dialect) -> Iterator[tuple[str | None, Variant]]:

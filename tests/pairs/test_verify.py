@@ -321,6 +321,34 @@ def test_certificates_and_their_instances(market: Path, tmp_path: Path) -> None:
     assert any("tells them apart" in says and "No instance" not in says for says in told), told
 
 
+def test_parts_of_a_whole_name_and_of_a_zero_are_not_told_one_by_one(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "staff.sqlite")) as connection:
+        connection.executescript(
+            """CREATE TABLE member (id INTEGER PRIMARY KEY, first_name TEXT, last_name TEXT, town TEXT, age INTEGER);
+            INSERT INTO member VALUES (1, 'Ada', 'Byron', 'London', 36), (2, 'Alan', 'Turing', 'London', 41),
+                                      (3, 'Grace', 'Hopper', 'Arlington', 85), (4, 'Kurt', 'Adler', 'Brno', 71);"""
+        )
+    where = {
+        "the whole name": "first_name = 'Ada' AND last_name = 'Byron'",
+        "the town too": "first_name = 'Ada' AND last_name = 'Byron' AND town = 'London'",
+        "no name": "age = 36 AND town = 'London'",
+        "one or the other": "first_name = 'Ada' OR last_name = 'Byron'",
+    }
+    asked = [(f"How old, given {said}?", f"SELECT age FROM member WHERE {sql}") for said, sql in where.items()]
+    asked.append(("How many of age 36 in Brno?", "SELECT count(*) FROM member WHERE age = 36 AND town = 'Brno'"))
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps([{"db_id": "staff", "question": q, "query": s} for q, s in asked]), encoding="utf-8")
+    found = verify_pairs(file, tmp_path, cache=tmp_path / "cache", workers=1)
+    idle = [
+        [f.says.split("without ")[1] for f in one.findings if f.kind.startswith("untested_")] for one in found.checked
+    ]
+    assert idle[0] == []
+    assert idle[1] == ["WHERE town = 'London'."]
+    assert "WHERE town = 'London'." in idle[2]
+    assert idle[3] == ["WHERE first_name = 'Ada'.", "WHERE last_name = 'Byron'."]
+    assert [f.kind for f in found.checked[4].findings] == ["zero"]
+
+
 def test_workers_do_not_change_what_is_found(tmp_path: Path) -> None:
     place = sqlite_market(tmp_path / "one")
     with closing(sqlite3.connect(place / "other.sqlite")) as connection:
