@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from agro_data.fingerprint import fingerprint, settings_of
 from agro_data.progress import Reporter, silent
 from agro_data.publish.read import Version, open_version
 from agro_data.stages import finish, reuse, shards, tally
+from agro_data.stages.asking import followed
 from agro_data.stages.certifying import run_certified
 from agro_data.stages.context import Context, store_catalog
 from agro_data.stages.embedding import run_embeddings
@@ -118,7 +120,8 @@ def open_work(root: Path, cache: Path, seconds: float = 10.0) -> Context:
 def run_stage(name: str, context: Context, workers: int = 2, progress: Reporter = silent) -> StageReport:
     """Do what is left of one stage, and say what the whole stage did."""
     start, moment = time.monotonic(), time.time_ns()
-    outcome = STAGES[name](context, workers, progress)
+    with followed(context.work, progress) if context.config.writer else nullcontext():
+        outcome = STAGES[name](context, workers, progress)
     report = StageReport(
         stage=name,
         rows_in=outcome.rows_in,

@@ -80,6 +80,11 @@ class Spending:
             dict(sorted((Counter(self.failures) + Counter(other.failures)).items())),
         )
 
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Spending:
+        """Of its fields as JSON has them."""
+        return cls(**{**stored, "used": Usage(**stored["used"]), "paid": Usage(**stored["paid"])})
+
     def to_dict(self, prices: Prices) -> dict[str, Any]:
         """JSON-ready, for manifests."""
         return asdict(self) | {"failed": self.failed, "cost": prices.of(self.used), "cost_paid": prices.of(self.paid)}

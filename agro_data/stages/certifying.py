@@ -160,13 +160,14 @@ def _make_up(tasks: list[Task], number: int, workers: int, progress: Reporter) -
     work = context.work
     problems = shards.make(tasks, workers, progress)
     made = [task for task in tasks if work.finished("candidates", task.shard)]
-    for stage, function, unit, reads in (
-        ("verified", shards.verify, "candidates", shards.read_to_verify),
-        ("questions", shards.ask, "queries", shards.read_to_ask),
-    ):
-        waiting = [task for task in made if not work.finished(stage, task.shard)]
-        problems += shards.failures(shards.run(function, waiting, workers, stage, unit, progress, reads=reads))
-        made = [task for task in made if work.finished(stage, task.shard)]
+    waiting = [task for task in made if not work.finished("verified", task.shard)]
+    verified = shards.run(
+        shards.verify, waiting, workers, "verified", "candidates", progress, reads=shards.read_to_verify
+    )
+    made = [task for task in made if work.finished("verified", task.shard)]
+    asked = shards.ask_all([task for task in made if not work.finished("questions", task.shard)], workers, progress)
+    made = [task for task in made if work.finished("questions", task.shard)]
+    problems += shards.failures([*verified, *asked])
     parts: dict[str, list[str]] = {}
     for task in made:
         parts.setdefault(task.db_id, []).append(task.shard)

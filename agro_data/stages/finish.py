@@ -23,11 +23,11 @@ from agro_data.progress import Reporter
 from agro_data.publish.version import Instances, NotWritten, write_version
 from agro_data.records import ANSWERABLE, CERTIFICATE, CERTIFIED, EXAMPLE, REJECTED, SELECTED, rows
 from agro_data.stages import tally, unanswerable, vectors
+from agro_data.stages.asking import spending
 from agro_data.stages.certifying import instance_file
 from agro_data.stages.context import Context
 from agro_data.stages.questions import in_style
 from agro_data.stages.shards import Outcome, usable
-from agro_data.stages.synthesised import spending
 from agro_data.stages.unanswered import id_of
 from agro_data.work import Work
 
@@ -196,7 +196,9 @@ def _manifest(context: Context, config: dict[str, Any]) -> dict[str, Any]:
         "unanswerable": figures["unanswerable"],
         "split": figures["split"],
         "problems": work.read_json("catalog.json")["problems"],
-    } | ({"asked_of_a_model": {name: spending(context, name) for name in WRITING}} if context.config.writer else {})
+    } | (
+        {"asked_of_a_model": {name: spending(context.work, name) for name in WRITING}} if context.config.writer else {}
+    )
 
 
 def _database_facts(context: Context) -> list[dict[str, Any]]:

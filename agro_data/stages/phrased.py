@@ -23,6 +23,7 @@ from agro_data.phrasing.faults import meaning_of
 from agro_data.phrasing.writing import Dropped, Embed, phrase
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.serialise import fit_schema
+from agro_data.progress import Reporter, silent
 from agro_data.protocol import ENGINES
 from agro_data.records import QUESTION, REJECTED, rows
 from agro_data.stages.questions import in_style, not_said, refused
@@ -46,7 +47,7 @@ class Writer:
 
 
 def phrased(
-    verified: pl.DataFrame, profile: DatabaseProfile, seed: int, writer: Writer
+    verified: pl.DataFrame, profile: DatabaseProfile, seed: int, writer: Writer, progress: Reporter = silent
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """QUESTION rows of one shard, one style each, and what was dropped: replies, and rows that nobody could say."""
     styles = STYLES if writer.wording == "grammar" else QUESTION_STYLES
@@ -75,6 +76,7 @@ def phrased(
         replace(SAMPLING, seed=seed % 2**31),
         writer.samples,
         writer.embed,
+        progress,
     )
     for row, one in zip(open_, found, strict=True):
         style = row.pop("wanted_style")

@@ -21,9 +21,10 @@ from agro_data.databases.types import Database, Limits
 from agro_data.progress import Reporter, counting
 from agro_data.records import DISTINCT
 from agro_data.stages import reuse, tally
+from agro_data.stages.asking import spending
 from agro_data.stages.context import Context
 from agro_data.stages.distinct import distinct, skeleton_cap
-from agro_data.stages.synthesised import made, said, spending
+from agro_data.stages.synthesised import made, said
 from agro_data.stages.verified import verified
 from agro_data.verify.determinism import shuffled_copy
 from agro_data.work import Work
@@ -120,7 +121,7 @@ def run_candidates(context: Context, workers: int, progress: Reporter) -> Outcom
         first * len(databases),
         tally.rows(context.work, "candidates"),
         tally.reasons(context.work, "candidates"),
-        spending(context, "candidates"),
+        spending(context.work, "candidates"),
         problems=problems,
     )
 
@@ -293,29 +294,33 @@ def shuffled(context: Context, database: Database) -> Database | None:
 
 def run_questions(context: Context, workers: int, progress: Reporter) -> Outcome:
     """Say every verified intent in one style."""
-    waiting = lacking(context, "verified", "questions")
-    alone = bool(context.config.writer) and bool(waiting)
-    asked = run(
-        ask,
-        waiting,
+    asked = ask_all(lacking(context, "verified", "questions"), workers, progress)
+    return Outcome(
+        tally.rows(context.work, "verified"),
+        tally.rows(context.work, "questions"),
+        tally.reasons(context.work, "questions"),
+        spending(context.work, "questions"),
+        problems=failures(asked),
+    )
+
+
+def ask_all(tasks: Sequence[Task], workers: int, progress: Reporter) -> list[parallel.Outcome[Task, int]]:
+    """Say the verified intents of the shards: a model, if there is one, in a process of its own, as in `make`."""
+    alone = bool(tasks) and bool(tasks[0].context.config.writer)
+    return run(
+        _ask,
+        tasks,
         1 if alone else workers,
         "questions",
         "queries",
         progress,
         _verified_in,
-        reads=read_to_ask,
+        reads=_read_to_ask,
         isolate=alone,
     )
-    return Outcome(
-        tally.rows(context.work, "verified"),
-        tally.rows(context.work, "questions"),
-        tally.reasons(context.work, "questions"),
-        spending(context, "questions"),
-        problems=failures(asked),
-    )
 
 
-def ask(task: Task) -> int:
+def _ask(task: Task) -> int:
     """Say the verified intents of one shard; how many could be said."""
     context = task.context
     shard = context.work.read("verified", task.shard)
@@ -324,8 +329,8 @@ def ask(task: Task) -> int:
     return frame.height
 
 
-def read_to_ask(task: Task) -> list[Path]:
-    """The file that `ask` reads."""
+def _read_to_ask(task: Task) -> list[Path]:
+    """The file that `_ask` reads."""
     return files(task.context.work, "verified", [task.shard])
 
 
@@ -379,7 +384,7 @@ def recount(context: Context) -> None:
         counts = work.read_json(f"{stage}.json")
         given = sum(_accepted(context).values()) if stage == "verified" else tally.rows(work, stage)
         counts |= {"out": given, "reasons": tally.reasons(work, stage)}
-        counts["figures"] |= spending(context, stage)
+        counts["figures"] |= spending(work, stage)
         if before is not None:
             counts["in"] = tally.rows(work, before)
         work.write_json(f"{stage}.json", counts)

@@ -17,11 +17,10 @@ from agro_data.fingerprint import seed_of, stable_hash
 from agro_data.intent.atlas import Atlas
 from agro_data.intent.query_log import shape_of
 from agro_data.intent.tree import Intent
-from agro_data.llm.client import Client
 from agro_data.llm.types import Sampling
-from agro_data.llm.writers import open_writer
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.records import CANDIDATE, REJECTED, rows
+from agro_data.stages.asking import store_spending, telling, writer_of
 from agro_data.stages.candidates import candidate, candidates, facts_columns
 from agro_data.stages.context import Context
 from agro_data.stages.phrased import Writer, phrased
@@ -31,7 +30,6 @@ from agro_data.synthesis.seeds import Seeds, seeds_of_log
 from agro_data.synthesis.writing import Unwritten, write_queries
 
 UNREAD = 0.5  # plausibility of SQL that no intent says: nothing is known for it or against it
-SPENDING = "spending"  # below the work folder: what asking a model took, by stage and shard
 SAMPLING = Sampling(temperature=0.8, max_tokens=600)
 
 Row = dict[str, Any]
@@ -64,9 +62,10 @@ def said(context: Context, db_id: str, shard: str, verified: pl.DataFrame) -> tu
         encoder = encoder_named(config.embedding_model)
         return text_vectors(texts) if encoder is None else encoder.encode(texts)
 
-    with writer_of(context) as client:
-        found = phrased(verified, profile, config.seed, Writer(client, config.wording, config.phrasings, embed))
-        store_spending(context, client, shard)
+    client = writer_of(context)
+    writer = Writer(client, config.wording, config.phrasings, embed)
+    found = phrased(verified, profile, config.seed, writer, telling(context.work, shard))
+    store_spending(context.work, client, shard)
     return found
 
 
@@ -85,40 +84,15 @@ def _of_log(context: Context, db_id: str, count: int, seed: int) -> tuple[pl.Dat
 def _of_model(context: Context, db_id: str, shard: str, count: int, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     profile = context.profile(db_id)
     seeds = _seeds(context, profile).seeds if context.config.query_log else ()
-    with writer_of(context) as client:
-        ideas, unwritten = write_queries(client, Atlas(profile), seeds, count, seed, SAMPLING)
-        store_spending(context, client, shard)
+    client, tell = writer_of(context), telling(context.work, shard)
+    ideas, unwritten = write_queries(client, Atlas(profile), seeds, count, seed, SAMPLING, tell)
+    store_spending(context.work, client, shard)
     kept, refused = stored(ideas, profile, count=count, asked=True)
     return kept, pl.concat([refused, rows([_unwritten(one, profile) for one in unwritten], REJECTED)])
 
 
 def _seeds(context: Context, profile: DatabaseProfile) -> Seeds:
     return seeds_of_log(Path(context.config.query_log).expanduser(), profile)
-
-
-def writer_of(context: Context) -> Client:
-    """The model that writes, with its answers in the cache of the build."""
-    return Client(open_writer(context.config.writer), context.cache)
-
-
-def store_spending(context: Context, client: Client, shard: str) -> None:
-    """Note what a shard took of a model: the tokens of its answers, whoever paid for them."""
-    for stage, spent in client.spent.items():
-        figures = {"requests": spent.requests, "failed": spent.failed} | {
-            "tokens_read": spent.used.read,
-            "tokens_written": spent.used.written,
-        }
-        context.work.write_json(f"{SPENDING}/{stage}/{shard}.json", figures)
-
-
-def spending(context: Context, stage: str) -> dict[str, float]:
-    """What a stage took of a model, over all its shards; empty where none was asked."""
-    files = sorted((context.work.root / SPENDING / stage).glob("*.json"))
-    total: dict[str, float] = {}
-    for file in files:
-        for name, number in context.work.read_json(f"{SPENDING}/{stage}/{file.name}").items():
-            total[name] = total.get(name, 0.0) + number
-    return total
 
 
 def stored(

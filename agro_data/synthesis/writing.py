@@ -18,6 +18,7 @@ from agro_data.llm.prompts.write_query import COMPLEXITIES, WRITE_QUERY, QueryWa
 from agro_data.llm.types import Sampling
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.serialise import fit_schema
+from agro_data.progress import Reporter, silent
 from agro_data.protocol import ENGINES
 from agro_data.synthesis.ideas import Idea
 from agro_data.synthesis.reading import read_intent
@@ -41,7 +42,13 @@ class Unwritten:
 
 
 def write_queries(
-    client: Client, atlas: Atlas, seeds: Sequence[Seed], count: int, seed: int, sampling: Sampling
+    client: Client,
+    atlas: Atlas,
+    seeds: Sequence[Seed],
+    count: int,
+    seed: int,
+    sampling: Sampling,
+    progress: Reporter = silent,
 ) -> tuple[list[Idea], list[Unwritten]]:
     """What a model writes when it is asked for `count` queries: each as an idea, or why it is none.
 
@@ -50,9 +57,9 @@ def write_queries(
     varied = round(count * SHARE_OF_SEEDS) if seeds else 0
     sampling = replace(sampling, seed=seed % 2**31)
     wanted = queries_wanted(atlas, count - varied, seed)
-    fresh = ask(client, WRITE_QUERY, wanted, sampling, stage=STAGE)
+    fresh = ask(client, WRITE_QUERY, wanted, sampling, stage=STAGE, progress=progress)
     changes = variations_wanted(atlas, seeds, varied, seed)
-    changed = ask(client, VARY_QUERY, changes, sampling, stage=STAGE)
+    changed = ask(client, VARY_QUERY, changes, sampling, stage=STAGE, progress=progress)
     told = [(one, f"llm:{wanted[one.place].complexity}") for one in fresh]
     told += [(one, f"llm:{changes[one.place].kind}") for one in changed]
     ideas: list[Idea] = []

@@ -1,0 +1,122 @@
+"""The model that a stage asks: kept open for all its shards, how far it is, and what it took.
+
+A model is asked in a worker process, so that its memory is free when the stage is over. What others are to know goes
+through small files in the work folder: `asking/<stage>.json` while it is asked, `spending/<stage>/<shard>.json` after.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from agro_data.llm.accounting import Spending
+from agro_data.llm.client import Client
+from agro_data.llm.types import Backend
+from agro_data.llm.writers import open_writer
+from agro_data.progress import Reporter
+from agro_data.stages.context import Context
+from agro_data.work import Work
+
+ASKING = "asking"
+SPENDING = "spending"
+EVERY = 1.0  # seconds between two words on how far a model is
+
+
+def writer_of(context: Context) -> Client:
+    """The model that writes, with its answers in the cache of the build. It stays open: close no client of it."""
+    return Client(_opened(context.config.writer), context.cache)
+
+
+@lru_cache(maxsize=1)
+def _opened(name: str) -> Backend:
+    """A process asks one model. Loading one, or starting an engine, takes longer than many a shard."""
+    return open_writer(name)
+
+
+def telling(work: Work, shard: str) -> Reporter:
+    """For the process that asks: what it tells is what `followed` passes on in another one."""
+    last = 0.0
+
+    def tell(stage: str, done: int, total: int, unit: str) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if not 0 < done < total or now - last >= EVERY:
+            last = now
+            work.write_json(f"{ASKING}/{stage}.json", {"shard": shard, "done": done, "total": total, "unit": unit})
+
+    return tell
+
+
+@contextmanager
+def followed(work: Work, progress: Reporter) -> Iterator[None]:
+    """While the block runs, `progress` is told how far its workers are with the requests of each shard."""
+    over = threading.Event()
+    seen = _told(work)
+
+    def watch() -> None:
+        last = False
+        while not last:
+            last = over.wait(EVERY)
+            for stage, now in _told(work).items():
+                before = seen.get(stage)
+                if now != before:
+                    _pass_on(f"{stage} (model)", before, now, progress)
+                    seen[stage] = now
+
+    thread = threading.Thread(target=watch, name="asking")
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _told(work: Work) -> dict[str, dict[str, Any]]:
+    """What was last told of each stage."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in sorted((work.root / ASKING).glob("[!.]*.json")):
+        with suppress(FileNotFoundError):  # another build of the same may have cleared the folder
+            found[path.stem] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def _pass_on(stage: str, before: dict[str, Any] | None, now: dict[str, Any], progress: Reporter) -> None:
+    """A shard that is begun starts again at 0."""
+    same = before is not None and (before["shard"], before["total"]) == (now["shard"], now["total"])
+    if not same or now["done"] < before["done"]:  # type: ignore[index]
+        progress(stage, 0, now["total"], now["unit"])
+    if now["done"]:
+        progress(stage, now["done"], now["total"], now["unit"])
+
+
+def store_spending(work: Work, client: Client, shard: str) -> None:
+    """Note what a shard took of a model."""
+    for stage, took in client.spent.items():
+        work.write_json(f"{SPENDING}/{stage}/{shard}.json", asdict(took))
+
+
+def spent_in(work: Work, stage: str) -> Spending:
+    """What all shards of a stage took of a model. Of one that was interrupted, what was paid before is not counted."""
+    files: list[Path] = sorted((work.root / SPENDING / stage).glob("[!.]*.json"))
+    return sum((Spending.from_dict(json.loads(file.read_text(encoding="utf-8"))) for file in files), Spending())
+
+
+def spending(work: Work, stage: str) -> dict[str, float]:
+    """The tokens of all answers of a stage, whoever paid for them: the same however often a build was interrupted."""
+    took = spent_in(work, stage)
+    if not took.requests:
+        return {}
+    return {
+        "requests": float(took.requests),
+        "failed": float(took.failed),
+        "tokens_read": float(took.used.read),
+        "tokens_written": float(took.used.written),
+    }
