@@ -13,7 +13,7 @@ import polars as pl
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.connections import open_database
-from agro_data.databases.opening import DatabaseError, folded
+from agro_data.databases.opening import folded
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Database, Limits
 from agro_data.fingerprint import stable_hash
@@ -27,7 +27,7 @@ from agro_data.publish.checks import sources_of
 from agro_data.publish.read import Version
 from agro_data.stages.shards import STEPS
 from agro_data.stages.surrogates import surrogates
-from agro_data.verify.determinism import shuffled_copy
+from agro_data.verify.determinism import shuffled_or_none
 from agro_data.verify.pool import LIMITS
 from agro_data.verify.replay import replay, replay_instances
 
@@ -211,9 +211,8 @@ def _run(
 
 
 def _rows(version: Version, db_id: str) -> list[dict[str, Any]]:
-    """The examples of one database, without those that have no one answer: what is hidden is named as it was built."""
-    own = version.examples().filter("answerable", pl.col("db_id") == db_id)
-    return own.sort("example_id").collect().to_dicts()
+    """The examples of one database."""
+    return version.examples().filter(pl.col("db_id") == db_id).sort("example_id").collect().to_dicts()
 
 
 def _follow(task: _Task) -> _Answer:
@@ -239,7 +238,7 @@ def _follow(task: _Task) -> _Answer:
         of_database(task.database, profile),
         task.database,
         own_sandbox(SOURCE),
-        _shuffled(task),
+        shuffled_or_none(task.database, task.cache / "shuffled", seed=0),
         certification,
     )
     return _Answer(found.fates, found.changes, found.problems)
@@ -275,14 +274,6 @@ def _before(task: _Task) -> Side | None:
         return of_database(task.was, cached_profile(task.was, task.cache / "profiles"))
     stored = _remembered(task.version, task.db_id)
     return of_profile(decode(stored.read_text(encoding="utf-8"))) if stored.is_file() else None
-
-
-def _shuffled(task: _Task) -> Database | None:
-    """The row-shuffled copy; None where none can be made, and the order of rows is then not looked at."""
-    try:
-        return shuffled_copy(task.database, task.cache / "shuffled", seed=0)
-    except DatabaseError:
-        return None
 
 
 def _as_it_was(task: _Task, rows: Sequence[dict[str, Any]]) -> _Answer:

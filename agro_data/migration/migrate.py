@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
 from typing import Any, Literal
@@ -79,6 +79,7 @@ class _Case:
     question: Said | None = None
     evidence: Said | None = None
     hidden: list[Row] = field(default_factory=list)
+    clarification: str | None = None
     changes: tuple[Change, ...] = ()
     places: frozenset[Place] = frozenset()
     reason: str = ""
@@ -156,14 +157,15 @@ class _Migration:
             renamed = renames(tables, case.places, self.before.profile, self.after.profile, self.matching)
             case.question = said_again(row["question"], renamed)
             case.evidence = said_again(row["evidence"], renamed) if row["evidence"] else None
-            case.hidden = [self._hidden(one) for one in row.get("hidden") or ()]
+            case.hidden = [self._hidden(one) for one in row["hidden"]]
+            case.clarification = self._clarification(row)
         except CannotFollow as reason:
             case.broken(reason.reason, reason.says)
         except NotTrue as reason:
             case.broken("question_untrue", f"the question is not true any more: {reason}")
         except ValueError as error:  # `SqlRefused`, and what sqlglot cannot read
             case.broken("unresolved", str(error))
-        if row.get("readings"):
+        if row["readings"]:
             case.broken("several_readings", "each of its readings needs a certificate of its own: build it again")
 
     def _hidden(self, one: Row) -> Row:
@@ -178,6 +180,15 @@ class _Migration:
         if place.new is None:
             raise CannotFollow("column_gone", place.why)
         return one | {"table": place.new[0], "column": place.new[1]}
+
+    def _clarification(self, row: Row) -> str | None:
+        """What is to be said instead of an answer: it names what is hidden by the words of now, whichever it had."""
+        if not row["hidden"]:
+            return None if row["clarification"] is None else str(row["clarification"])
+        tables = {one["table"] for one in row["hidden"]}
+        places = [(one["table"], one["column"]) for one in row["hidden"] if one["column"]]
+        renamed = renames(tables, places, self.before.profile, self.after.profile, self.matching)
+        return said_again(row["clarification"], [replace(one, misleading=True) for one in renamed]).text
 
     def _rewritten(self, sql: str) -> str:
         schemas = self.before.profile.schema, self.after.profile.schema
@@ -292,6 +303,7 @@ class _Migration:
             "steps": steps,
             "alternatives": alternatives,
             "hidden": case.hidden,
+            "clarification": case.clarification,
         }
         new["example_id"] = id_of(self.database, new, case.sql, case.hidden)
         if result is not None:

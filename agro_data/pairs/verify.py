@@ -9,7 +9,6 @@ from pathlib import Path
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import find_databases
-from agro_data.databases.opening import DatabaseError
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Database, Limits
 from agro_data.evaluation.load import Loaded, Pair, load_pairs
@@ -24,7 +23,7 @@ from agro_data.profiling.cache import cached_profile
 from agro_data.progress import Reporter, counting, silent
 from agro_data.sql.canonical import canonical_sql
 from agro_data.stages.shards import STEPS
-from agro_data.verify.determinism import shuffled_copy
+from agro_data.verify.determinism import shuffled_or_none
 from agro_data.verify.pool import LIMITS
 from agro_data.work import atomic_path
 
@@ -166,7 +165,8 @@ def _check(task: _Task) -> _Answer:
     database, sandbox = task.database, own_sandbox(SOURCE)
     profile = cached_profile(database, task.cache / "profiles")
     statements = list(dict.fromkeys(pair.sql for pair in task.pairs))
-    found, results, names = examine(database, profile, statements, sandbox, _shuffled(task))
+    shuffled = shuffled_or_none(database, task.cache / "shuffled", seed=0)
+    found, results, names = examine(database, profile, statements, sandbox, shuffled)
     for sql, more in check_literals(database, names, sandbox).items():
         found[sql] += more
     certified: dict[str, Certified] = {}
@@ -192,11 +192,3 @@ def _check(task: _Task) -> _Answer:
     }
     canonical = {sql: canonical_sql(tree, database.dialect) for sql, tree in names.items()}  # consumes the trees
     return _Answer(tuple(findings), canonical, digests, certified)
-
-
-def _shuffled(task: _Task) -> Database | None:
-    """The row-shuffled copy; None where none can be made, and what it would show is then not looked for."""
-    try:
-        return shuffled_copy(task.database, task.cache / "shuffled", seed=0)
-    except DatabaseError:
-        return None

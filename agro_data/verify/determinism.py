@@ -54,6 +54,14 @@ def shuffled_copy(database: Database, folder: Path, seed: int, large: int = LARG
     return copy
 
 
+def shuffled_or_none(database: Database, folder: Path, seed: int) -> Database | None:
+    """`shuffled_copy`; None where none can be made, and what it would show is then not looked for."""
+    try:
+        return shuffled_copy(database, folder, seed)
+    except DatabaseError:
+        return None
+
+
 def reference(database: Database, shuffled: Database) -> Database:
     """What a shuffled copy is to be compared with: the sample in original order if there is one, else the database."""
     sample = shuffled.path.with_name(shuffled.path.name.replace(".shuffled.", ".reference."))

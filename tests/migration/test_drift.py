@@ -39,11 +39,20 @@ CHANGES = (
 )
 
 
-def write_shop(folder: Path, *, remembers: bool = True) -> Version:
-    """A version of the shop in `folder/out`; its databases lie in `folder/databases`."""
+def write_shop(folder: Path, *, remembers: bool = True, hides: str = "") -> Version:
+    """A version of the shop in `folder/out`; its databases lie in `folder/databases`. The city of customers is hidden
+    from the question `hides`.
+    """
     database = make_shop(folder / "databases", "sqlite")
     with Sandbox(workers=1) as sandbox:
-        made = list(rows(database, sandbox, FEW).values())
+        asked = rows(database, sandbox, FEW)
+    if hides:
+        column = {"table": "customer", "column": "city", "value": None}
+        asked[hides] |= {
+            "answerable": False,
+            "hidden": [column],
+            "clarification": "Nothing says the city of customers.",
+        }
     fact = {"db_id": "shop", "relative_path": "shop.sqlite", "content_hash": database.content_hash, "shareable": False}
     config = {"databases": str(folder / "databases"), "seed": 0, "certify": True, "min_kill_rate": 0.8, "only": []}
     profile = encode(without_rows(profile_database(database)))
@@ -51,7 +60,7 @@ def write_shop(folder: Path, *, remembers: bool = True) -> Version:
         folder / "out",
         "shop",
         fingerprint="a" * 64,
-        examples=pl.DataFrame(made, schema=EXAMPLE),
+        examples=pl.DataFrame(list(asked.values()), schema=EXAMPLE),
         rejected=pl.DataFrame(schema=REJECTED),
         manifest={"config": config, "databases": [fact], "funnel": [], "seeds": {"build": 0}},
         profiles={"shop": profile} if remembers else None,
@@ -112,6 +121,19 @@ def test_a_version_follows_its_database_into_a_version_of_its_own(tmp_path: Path
     still = drift_of(opened, tmp_path)
     assert {one.state for one in still.databases} == {"unchanged"}
     assert still.counts == {"kept": 3, "repaired": 0, "broken": 0}
+
+
+@pytest.mark.parametrize("changes", [CHANGES, ()], ids=["changed", "as it was"])
+def test_examples_without_one_answer_are_held_against_it_as_well(tmp_path: Path, changes: tuple[str, ...]) -> None:
+    version = write_shop(tmp_path, hides="in_paris")
+    change(tmp_path, changes)
+    drift = drift_of(version, tmp_path)
+    assert outcomes(drift)["in_paris"] == ("repaired" if changes else "kept")
+    opened = open_migrated(drift, *(tmp_path / name for name in ("out", "databases", "made", "cache")))
+    (found,) = opened.examples().filter(~pl.col("answerable")).collect().to_dicts()
+    table = "client" if changes else "customer"
+    assert found["hidden"] == [{"table": table, "column": "city", "value": None}]
+    assert found["clarification"] == f"Nothing says the city of {table}s."
 
 
 def test_what_is_said_of_an_example(tmp_path: Path) -> None:

@@ -84,11 +84,16 @@ def test_several_readings_are_built_again(tmp_path: Path, sandbox: Sandbox) -> N
 
 def test_what_is_hidden_follows(tmp_path: Path, sandbox: Sandbox) -> None:
     hidden = [{"table": "customer", "column": "birth_year", "value": None}]
-    fate = followed(tmp_path, sandbox, RENAMES, answerable=False, hidden=hidden)
+    says = "Nothing in this database says the birth year of customers."
+    fate = followed(tmp_path, sandbox, RENAMES, answerable=False, hidden=hidden, clarification=says)
     assert fate.new is not None
+    assert fate.new["clarification"] == "Nothing in this database says the year born of clients."
     assert fate.new["hidden"] == [{"table": "client", "column": "born", "value": None}]
     gone = [{"table": "customer", "column": "city", "value": None}]
     lost = followed(
-        tmp_path / "more", sandbox, ("ALTER TABLE customer DROP COLUMN city",), answerable=False, hidden=gone
+        *(tmp_path / "more", sandbox, ("ALTER TABLE customer DROP COLUMN city",)),
+        answerable=False,
+        hidden=gone,
+        clarification=says,
     )
     assert lost.reason == "column_gone"
