@@ -81,6 +81,11 @@ class Version:
             return pl.DataFrame(schema={"example_id": pl.String, **dict(MUTANT.to_schema())})
         return pl.read_parquet(path)
 
+    def profiles(self) -> dict[str, str]:
+        """What each database was when the version was made, by `db_id`; of releases that kept none, nothing."""
+        files = sorted((self.path / "profiles").glob("*.json"))
+        return {path.stem: path.read_text(encoding="utf-8") for path in files}
+
     def example(self, example_id: str) -> dict[str, Any]:
         """The one row with this id, or with this beginning of an id if only one row has it.
 

@@ -109,6 +109,7 @@ def align_version(
         rejected=rejected,
         manifest=_manifest(version, referees, kept.height, counts.sort("hardness").to_dicts()),
         instances=Instances(files, index, _all(work, "mutants", list(parts), MUTANTS)),
+        profiles=version.profiles(),
         tables={
             "alignment/cycles.parquet": _all(work, "cycles", list(parts), CYCLE),
             "alignment/matches.parquet": _all(work, "matches", list(parts), MATCHES),

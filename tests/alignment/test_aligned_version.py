@@ -65,6 +65,7 @@ def test_what_is_confirmed_becomes_the_next_version(before: Version, folder: Pat
     found = after.examples().collect()
     assert after.verify_hashes() == []
     assert (after.manifest["parent"], after.manifest["alignment"]["of"]) == (before.name, before.name)
+    assert after.profiles() == before.profiles() != {}
     assert found.height == every.height - 1
     assert set(found.filter("answerable")["alignment_method"]) == {"verified"}
     assert found.filter("answerable")["alignment_score"].unique().to_list() == [2 / 3]
