@@ -14,6 +14,7 @@ from agro_data.pairs.finding import KINDS
 from agro_data.progress import Bars
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, notes, say, screen, show_table, tell
+from agro_data.verbs.verify import class_row, with_errors
 from agro_data.work import write_text
 
 A_PATH = click.Path(path_type=Path)
@@ -73,7 +74,7 @@ def audit_command(
     tell(audit.verified.problems, "yellow")
     tell([f"{file}: written" for file in written], "dim")
     final = (audit.mended[n].checked if n in audit.mended else one for n, one in enumerate(audit.verified.checked))
-    errors = sum(any(KINDS[finding.kind].severity == "error" for finding in one.findings) for one in final)
+    errors = with_errors(final)
     if errors:
         tell([f"{errors:,} pairs cannot be used as they are (severity error), and no repair follows"], "yellow")
     if errors or audit.verified.problems:
@@ -92,17 +93,7 @@ def _check_out(out: Path, pairs: Path) -> None:
 def _show(figures: dict[str, Any]) -> None:
     mended = figures["mended_by_class"]
     show_table(
-        [
-            {
-                "pairs": one["pairs"],
-                "mended": mended.get(one["kind"], ""),
-                "severity": one["severity"] + ("" if one["certain"] else ", possible"),
-                "class": one["kind"],
-                "what": one["title"],
-                "first": one["example"].split(": ", 1)[0],
-            }
-            for one in figures["classes"]
-        ]
+        [{"pairs": one["pairs"], "mended": mended.get(one["kind"], "")} | class_row(one) for one in figures["classes"]]
     )
     screen.print()
     say(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import click
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.evaluation.load import load_pairs
-from agro_data.pairs.finding import KINDS
+from agro_data.pairs.finding import KINDS, Checked
 from agro_data.progress import Bars
 from agro_data.publish.read import VERSION_NAME, Version, list_versions
 from agro_data.shown import print_json
@@ -99,18 +100,7 @@ def verify_command(
 
 
 def _show(figures: dict[str, Any]) -> None:
-    show_table(
-        [
-            {
-                "pairs": one["pairs"],
-                "severity": one["severity"] + ("" if one["certain"] else ", possible"),
-                "class": one["kind"],
-                "what": one["title"],
-                "first": one["example"].split(": ", 1)[0],
-            }
-            for one in figures["classes"]
-        ]
-    )
+    show_table([class_row(one) for one in figures["classes"]])
     screen.print()
     sound = f"{figures['sound']:.1%} of {figures['pairs']:,} pairs are sound: nothing certain and grave against them"
     say(f"{sound}; {figures['without_findings']:,} have no finding at all.")
@@ -120,8 +110,24 @@ def _show(figures: dict[str, Any]) -> None:
         say(f"Certificates of {found['certified']:,} pairs: {found['killed']:,} of {to_kill:,} mutants are told apart.")
 
 
+def class_row(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """A class of findings as a row of a table."""
+    return {
+        "pairs": figures["pairs"],
+        "severity": figures["severity"] + ("" if figures["certain"] else ", possible"),
+        "class": figures["kind"],
+        "what": figures["title"],
+        "first": figures["example"].split(": ", 1)[0],
+    }
+
+
+def with_errors(checked: Iterable[Checked]) -> int:
+    """How many pairs cannot be used as they are."""
+    return sum(any(KINDS[finding.kind].severity == "error" for finding in one.findings) for one in checked)
+
+
 def _end(found: Verified, fail_under: float | None) -> None:
-    errors = sum(any(KINDS[finding.kind].severity == "error" for finding in one.findings) for one in found.checked)
+    errors = with_errors(found.checked)
     if errors:
         tell([f"{errors:,} of {len(found.checked):,} pairs cannot be used as they are (severity error)"], "yellow")
     short = fail_under is not None and found.sound < fail_under
