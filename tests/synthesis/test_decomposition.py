@@ -18,13 +18,6 @@ from agro_data.synthesis.decomposition import steps_of
 PROFILE = shop.profile()
 
 
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("shop") / "shop.sqlite"
-    shop.build_sqlite(path).close()
-    return path
-
-
 def check(sql: str, database: Path) -> list[str]:
     steps = steps_of(sql, "sqlite", PROFILE.schema)
     names = [step.name for step in steps]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from contextlib import closing
 from itertools import islice
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from intent import shop
+from synthesis.running import answer
 
 from agro_data.intent.atlas import Atlas
 from agro_data.intent.questions import render_question
@@ -17,23 +17,6 @@ from agro_data.intent.sample import sample_intents
 from agro_data.intent.to_sql import render_sql
 from agro_data.intent.tree import Intent
 from agro_data.synthesis.reading import Unread, read_intent
-
-
-@pytest.fixture(scope="module")
-def atlas() -> Atlas:
-    return Atlas(shop.profile())
-
-
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("shop") / "shop.sqlite"
-    shop.build_sqlite(path).close()
-    return path
-
-
-def answer(database: Path, sql: str) -> list[str]:
-    with closing(sqlite3.connect(database)) as connection:
-        return sorted(map(repr, connection.execute(sql).fetchall()))
 
 
 def test_what_the_grammar_says_is_read_back(atlas: Atlas, database: Path) -> None:

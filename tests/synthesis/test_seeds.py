@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
-from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -12,7 +10,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from intent import shop
+from synthesis.running import rows
 from synthesis.school_log import LOG, SECRETS
 
 from agro_data.intent.atlas import Atlas
@@ -36,23 +34,6 @@ ASKED = (
     "SELECT c.name, o.total FROM customers c JOIN \"order\" o ON o.customer_id = c.customer_id WHERE c.city = 'Oslo'",
     "SELECT UPPER(last_name) FROM employees WHERE LOWER(city) = 'oslo' AND salary > -5",
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def atlas() -> Atlas:
-    return Atlas(shop.profile())
-
-
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("shop") / "shop.sqlite"
-    shop.build_sqlite(path).close()
-    return path
-
-
-def rows(database: Path, sql: str) -> list[tuple[object, ...]]:
-    with closing(sqlite3.connect(database)) as connection:
-        return connection.execute(sql).fetchall()
 
 
 def test_a_log_gives_its_queries_once_and_none_of_its_values() -> None:

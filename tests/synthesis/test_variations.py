@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from random import Random
 
 import pytest
-from intent import shop
+from synthesis.running import answer
 
 from agro_data.intent.atlas import Atlas
 from agro_data.intent.prior import default_prior
@@ -37,23 +35,6 @@ BEYOND = """WITH per AS (
 SELECT customer_id, COUNT(*) AS n FROM "order" WHERE total BETWEEN 100 AND 800 GROUP BY customer_id)
 SELECT c.city, MAX(per.n) FROM per JOIN customers c ON c.customer_id = per.customer_id
 WHERE c.birth_year > 1950 AND (c.city = 'Oslo' OR c.city = 'Porto' OR c.city = 'Lyon') GROUP BY c.city"""
-
-
-@pytest.fixture(scope="module")
-def atlas() -> Atlas:
-    return Atlas(shop.profile())
-
-
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("shop") / "shop.sqlite"
-    shop.build_sqlite(path).close()
-    return path
-
-
-def answer(database: Path, sql: str) -> list[str]:
-    with closing(sqlite3.connect(database)) as connection:
-        return sorted(map(repr, connection.execute(sql).fetchall()))
 
 
 def varied(intent: Intent, kind: Kind, atlas: Atlas) -> list[Intent]:
