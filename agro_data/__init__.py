@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from agro_data.pairs.verify import Verified, verify_pairs
     from agro_data.pipeline import Build, build
     from agro_data.publish.read import Version, open_version
+    from agro_data.rounds.next_round import Round, next_round
 
 _HOMES = {
     "Audit": "agro_data.pairs.audit",
@@ -27,6 +28,7 @@ _HOMES = {
     "Drift": "agro_data.migration.drift",
     "Evaluation": "agro_data.evaluation.evaluate",
     "Exported": "agro_data.exports.export",
+    "Round": "agro_data.rounds.next_round",
     "RunConfig": "agro_data.config",
     "Verified": "agro_data.pairs.verify",
     "Version": "agro_data.publish.read",
@@ -36,6 +38,7 @@ _HOMES = {
     "export": "agro_data.exports.export",
     "load_pairs": "agro_data.evaluation.load",
     "load_predictions": "agro_data.evaluation.load",
+    "next_round": "agro_data.rounds.next_round",
     "open_migrated": "agro_data.migration.opening",
     "open_version": "agro_data.publish.read",
     "verify_pairs": "agro_data.pairs.verify",
@@ -49,6 +52,7 @@ __all__ = [
     "Drift",
     "Evaluation",
     "Exported",
+    "Round",
     "RunConfig",
     "Verified",
     "Version",
@@ -58,6 +62,7 @@ __all__ = [
     "export",
     "load_pairs",
     "load_predictions",
+    "next_round",
     "open_migrated",
     "open_version",
     "verify_pairs",

@@ -31,6 +31,7 @@ from agro_data.verbs.doctor import doctor_command
 from agro_data.verbs.evaluate import evaluate_command
 from agro_data.verbs.export import export_command
 from agro_data.verbs.invent import invent_command
+from agro_data.verbs.next_round import next_round_command
 from agro_data.verbs.publish import publish_command
 from agro_data.verbs.verify import verify_command
 from agro_data.verbs.versions import versions_group
@@ -77,6 +78,7 @@ def data() -> None:
 @reads("--only", multiple=True, metavar="DB_ID", help="Use only these databases (repeatable; @FILE: one a line).")
 @reads("--exclude", multiple=True, metavar="FILE", help="Drop what these question/SQL files hold (repeatable).")
 @reads("--query-log", type=click.Path(), default=None, metavar="FILE", help="SQL text: what it asks is asked more.")
+@reads("--focus", type=click.Path(), default=None, metavar="FILE", help="Of `agro next-round`: what is asked more.")
 @reads("--config", "config_file", type=A_PATH, metavar="FILE", help="Settings as JSON, or a manifest.json to repeat.")
 @asks("--size", type=int, default=None, help="Rows over all splits.  [default: 2000]")
 @asks(
@@ -273,6 +275,7 @@ data.add_command(invent_command)
 data.add_command(verify_command)
 data.add_command(audit_command)
 data.add_command(evaluate_command)
+data.add_command(next_round_command)
 data.add_command(publish_command)
 data.add_command(export_command)
 data.add_command(doctor_command)

@@ -43,6 +43,7 @@ class BuildConfig:
     split_by: SplitBy = "auto"  # what no two splits share; auto: databases, from three groups on
     exclude: tuple[str, ...] = ()  # files or folders of questions and SQL that must not occur
     query_log: str = ""  # a file of SQL; what is asked there is asked more
+    focus: str = ""  # a file of `agro next-round`: what the trained model fails at is asked more
     generator: Generator = "grammar"  # who writes SQL; log varies `query_log`, llm asks `writer`, both: half each
     writer: str = ""  # a model: Hub id or folder, `vllm:` before either for vLLM, or the address of a server
     wording: Wording = "grammar"  # who words questions; paraphrase: `writer`, of the grammar's; direct: from meaning

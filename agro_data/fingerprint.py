@@ -4,7 +4,7 @@
 | --- | --- |
 | `BuildConfig` without its paths and addresses | settings |
 | content hash of each database and of its side files | inputs |
-| bytes of files named by `exclude` and `query_log` | inputs |
+| bytes of files named by `exclude`, `query_log` and `focus` | inputs |
 | which model `writer` names: its weights, or what its server calls it | inputs |
 | every source and data file of `agro_data` | code version |
 | versions of the libraries and engines below | they decide SQL text, plurals, Parquet bytes |
@@ -97,10 +97,11 @@ def fingerprint(config: BuildConfig, catalog: Catalog, writer: Mapping[str, str]
 
 def settings_of(config: BuildConfig, writer: Mapping[str, str] | None = None) -> dict[str, Any]:
     """The settings without places: instead of those of files and of the writer, what is there."""
-    places = ("databases", "exclude", "query_log", "writer")
+    places = ("databases", "exclude", "query_log", "focus", "writer")
     settings: dict[str, Any] = {k: v for k, v in config.to_dict().items() if k not in places}
     settings["exclude"] = [input_hash(Path(path)) for path in config.exclude]
     settings["query_log"] = input_hash(Path(config.query_log)) if config.query_log else ""
+    settings["focus"] = input_hash(Path(config.focus)) if config.focus else ""
     settings["writer"] = dict(writer or {})
     return settings
 

@@ -23,6 +23,7 @@ from agro_data.diversity.cutting import SHARES
 from agro_data.diversity.embeddings import Embeddings, Vectors
 from agro_data.diversity.quotas import Counts, fit_table, water_fill
 from agro_data.diversity.rejection import in_order, seeded_number, seeded_order
+from agro_data.focus import NO_CONSTRUCT
 
 HARDNESS_MIX = {"easy": 0.24, "medium": 0.38, "hard": 0.21, "extra": 0.17}  # near that of people (Spider's train)
 LARGEST_BLOCK = 20_000
@@ -40,7 +41,8 @@ class Quotas:
     `hardness` and `styles` are relative weights (`styles` None: even). `construct_share` is the part of the
     size that every construct gets at least, where there are enough. `coverage` takes the cover of tables
     and columns first. `plausibility` (0 to 1) says how much the likeliness of a question counts beside its
-    distance. Blocks of k-center have at most `block_rows` rows, which bounds time at rows * block_rows.
+    distance, and `constructs` and `columns` (weights of "db_id table.column") how much the row's own do, 1 where
+    they are not named. Blocks of k-center have at most `block_rows` rows, which bounds time at rows * block_rows.
     """
 
     hardness: Mapping[str, float] = field(default_factory=lambda: dict(HARDNESS_MIX))
@@ -49,6 +51,8 @@ class Quotas:
     coverage: bool = True
     plausibility: float = 0.5
     block_rows: int = 2_000
+    constructs: Mapping[str, float] = field(default_factory=dict)
+    columns: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 1 <= self.block_rows <= LARGEST_BLOCK:
@@ -98,7 +102,7 @@ def select(
     quotas = quotas or Quotas()
     numbered = in_order(frame.with_row_index("_row"))
     vectors = embeddings.joined()[numbered["_row"].to_numpy().astype(np.int64)]
-    pool = _Pool.of(numbered.drop("_row"), vectors, seed)
+    pool = _Pool.of(numbered.drop("_row"), vectors, seed, quotas)
     shares = water_fill(size, pool.counts(pool.databases), pool.weights, order=pool.seeded_turn())
     chosen = np.zeros(len(pool), dtype=bool)
     if quotas.coverage:
@@ -131,9 +135,10 @@ class _Pool:
     templates: list[list[str]]  # the one of each row, none where it is not known
     plausibility: NDArray[np.float64]
     preference: list[float]  # plausibility, equal ones told apart by the seed
+    needed: NDArray[np.float64]  # how much each row's constructs and columns are asked for, 1 without a focus
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, vectors: Vectors, seed: int) -> _Pool:
+    def of(cls, frame: pl.DataFrame, vectors: Vectors, seed: int, quotas: Quotas) -> _Pool:
         splits = frame["split"].to_list() if "split" in frame.columns else [""] * frame.height
         homes, databases = _codes(list(zip(frame["db_id"].to_list(), splits, strict=True)))
         weights = np.array([SHARES.get(split, 1.0) for _, split in homes])
@@ -146,7 +151,7 @@ class _Pool:
         templates = [[text] if text else [] for text in template]
         return cls(
             frame, vectors, seed, homes, databases, weights, style_names, styles, constructs, templates, plausibility,
-            (plausibility + 1e-6 * jitter).tolist(),
+            (plausibility + 1e-6 * jitter).tolist(), _needed(frame, quotas),
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -159,6 +164,24 @@ class _Pool:
     def seeded_turn(self) -> list[int]:
         """The homes in an order that the seed decides: whose turn it is when a fraction is rounded up."""
         return sorted(range(len(self.homes)), key=lambda place: seeded_number(self.seed, "turn", *self.homes[place]))
+
+
+def _needed(frame: pl.DataFrame, quotas: Quotas) -> NDArray[np.float64]:
+    """The mean weight of a row's constructs, times that of its columns."""
+    if not (quotas.constructs or quotas.columns):
+        return np.ones(frame.height)
+
+    def mean(weights: Mapping[str, float], names: Sequence[str]) -> float:
+        return sum(weights.get(name, 1.0) for name in names) / len(names) if names else 1.0
+
+    return np.array(
+        [
+            mean(quotas.constructs, constructs or (NO_CONSTRUCT,))
+            * mean(quotas.columns, [f"{db_id} {column}" for column in columns or ()])
+            for db_id, constructs, columns in frame.select("db_id", "constructs", "columns").iter_rows()
+        ],
+        dtype=np.float64,
+    )
 
 
 def _codes(values: list[Name]) -> tuple[list[Name], Rows]:
@@ -237,7 +260,8 @@ def _fill(pool: _Pool, shares: Counts, quotas: Quotas, chosen: NDArray[np.bool_]
         blocks = _blocks(pool, rows, quotas.block_rows)
         sizes = np.array([len(block) for block in blocks], dtype=np.int64)
         floors = np.array([int(chosen[block].sum()) for block in blocks], dtype=np.int64)
-        for block, k in zip(blocks, water_fill(int(wanted[code]), sizes, sizes, floors), strict=True):
+        needed = np.array([float(pool.needed[block].sum()) for block in blocks])
+        for block, k in zip(blocks, water_fill(int(wanted[code]), sizes, needed, floors), strict=True):
             _k_center(pool, block, int(k), quotas, chosen)
 
 
@@ -269,6 +293,7 @@ def _k_center(pool: _Pool, block: Rows, k: int, quotas: Quotas, chosen: NDArray[
     whole = pool.vectors[block].astype(np.float32)
     length = np.sqrt(np.einsum("ij,ij->i", whole, whole, dtype=np.float64))
     liking = 1.0 - quotas.plausibility + quotas.plausibility * np.clip(pool.plausibility[block], 0.0, 1.0)
+    liking = liking * pool.needed[block]
     # Cosine distance to the nearest chosen row. Products are whole numbers, so this is the same on every
     # machine.
     distance = np.full(len(block), 2.0)

@@ -67,7 +67,7 @@ def sample_intents(
     while idle < PATIENCE:
         number += 1
         idle += 1
-        target = _least_used(atlas, uses, rng) if rng.random() < floor * (0.3 if enough else 1) else None
+        target = _least_used(atlas, uses, chosen, rng) if rng.random() < floor * (0.3 if enough else 1) else None
         enough = enough or (target is not None and uses[target] >= ENOUGH)
         shape = _shape_for(atlas, target, chosen, rng) if target else rng.choices(shapes, weights)[0]
         draft = _draft(atlas, chosen, rng, shape, target, seen)
@@ -108,11 +108,12 @@ def _draft(
     return None
 
 
-def _least_used(atlas: Atlas, uses: Counter[tuple[str, str]], rng: Random) -> tuple[str, str]:
+def _least_used(atlas: Atlas, uses: Counter[tuple[str, str]], prior: Prior, rng: Random) -> tuple[str, str]:
     """The column that is furthest behind its share; people ask for codes and long texts less."""
 
     def behind(target: tuple[str, str]) -> float:
-        return uses[target] * (4 if atlas.by_name[target[0]].column(target[1]).role in _SELDOM else 1)
+        seldom = 4 if atlas.by_name[target[0]].column(target[1]).role in _SELDOM else 1
+        return uses[target] * seldom / prior.columns.get(".".join(target), 1.0)
 
     least = min(behind(t) for t in atlas.targets)
     return rng.choice([t for t in atlas.targets if behind(t) == least])

@@ -212,7 +212,7 @@ def _manifest(
     given = dict(version.manifest)
     config = dict(given["config"])
     config["databases"] = PurePath(str(config.get("databases", ""))).name
-    for key in ("exclude", "query_log", "writer"):
+    for key in ("exclude", "query_log", "focus", "writer"):
         named = config.get(key) or []
         config[key] = [PurePath(one).name for one in named] if isinstance(named, list | tuple) else PurePath(named).name
     sources = [

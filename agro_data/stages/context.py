@@ -9,6 +9,7 @@ from typing import Any
 
 from agro_data.config import BuildConfig
 from agro_data.databases.types import Database
+from agro_data.focus import NO_FOCUS, Focus, read_focus
 from agro_data.intent.prior import Prior, default_prior
 from agro_data.intent.query_log import prior_from_log, read_log
 from agro_data.profiling.cache import cached_profile
@@ -38,12 +39,17 @@ class Context:
         return _profile(self.work.root, self.cache, db_id, self.config.values == "source")
 
     def prior(self, db_id: str) -> Prior:
-        """What is asked of this database: the shipped prior, moved by `semantics.yml` and by a query log."""
+        """What is asked of this database: the shipped prior, moved by `semantics.yml`, a query log and the focus."""
         profile = self.profile(db_id)
         prior = default_prior().for_profile(profile)
-        if not self.config.query_log:
-            return prior
-        return prior_from_log(read_log(Path(self.config.query_log), profile.dialect), prior)
+        if self.config.query_log:
+            prior = prior_from_log(read_log(Path(self.config.query_log), profile.dialect), prior)
+        return prior.focused(self.focus, db_id) if self.config.focus else prior
+
+    @property
+    def focus(self) -> Focus:
+        """What the build puts more into than it would by itself."""
+        return read_focus(Path(self.config.focus).expanduser()) if self.config.focus else NO_FOCUS
 
 
 def store_catalog(work: Work, databases: list[Database], problems: list[str], notes: list[str]) -> None:

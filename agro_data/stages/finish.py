@@ -12,11 +12,13 @@ import polars as pl
 from agro_data.diversity.cutting import SHARES
 from agro_data.diversity.neighbours import drop_near_duplicates
 from agro_data.diversity.sampling import sample
-from agro_data.diversity.selection import SelectionReport
+from agro_data.diversity.selection import HARDNESS_MIX, Quotas, SelectionReport
 from agro_data.diversity.similarity import sketch
 from agro_data.diversity.splits import SplitReport
 from agro_data.fingerprint import library_versions, seed_of
+from agro_data.focus import Focus
 from agro_data.intent.questions import STYLES
+from agro_data.llm.prompts.write_question import QUESTION_STYLES
 from agro_data.profiling.cache import encode, without_rows
 from agro_data.profiling.serialise import serialiser
 from agro_data.progress import Reporter
@@ -29,6 +31,7 @@ from agro_data.stages.context import Context
 from agro_data.stages.questions import in_style
 from agro_data.stages.shards import Outcome, usable
 from agro_data.stages.unanswered import id_of
+from agro_data.stages.yields import yields
 from agro_data.work import Work
 
 WRITING = ("candidates", "questions")  # stages that may ask a model
@@ -77,6 +80,7 @@ def _select(context: Context, workers: int, progress: Reporter) -> list[str]:
         size,
         config.seed,
         split_by=config.split_by,
+        quotas=_quotas(context.focus),
     )
     said = _further_styles(context, _whole_rows(work, sampled.kept)).head(config.size)
     by_skeleton = sampled.splits.method == "skeleton"
@@ -86,6 +90,17 @@ def _select(context: Context, workers: int, progress: Reporter) -> list[str]:
     rejected = pl.concat([pl.DataFrame(schema=REJECTED), near.rejected, sampled.rejected])
     work.write("selection", SELECTION, said, rejected.with_columns(stage=pl.lit("selection")))
     return problems
+
+
+def _quotas(focus: Focus) -> Quotas:
+    """What is chosen, moved by the weights of a focus."""
+    styles = {style: focus.weight("styles", style) for style in (*STYLES, *QUESTION_STYLES)}
+    return Quotas(
+        hardness={level: share * focus.weight("hardness", level) for level, share in HARDNESS_MIX.items()},
+        styles=styles if focus.of("styles") else None,
+        constructs=focus.of("constructs"),
+        columns=focus.of("columns"),
+    )
 
 
 def _why_empty(work: Work) -> str:
@@ -196,9 +211,12 @@ def _manifest(context: Context, config: dict[str, Any]) -> dict[str, Any]:
         "unanswerable": figures["unanswerable"],
         "split": figures["split"],
         "problems": work.read_json("catalog.json")["problems"],
-    } | (
-        {"asked_of_a_model": {name: spending(context.work, name) for name in WRITING}} if context.config.writer else {}
-    )
+    } | (_of_a_model(work) if context.config.writer else {})
+
+
+def _of_a_model(work: Work) -> dict[str, Any]:
+    """What a model took, and what came of it."""
+    return {"asked_of_a_model": {name: spending(work, name) for name in WRITING}, "yields": yields(work)}
 
 
 def _database_facts(context: Context) -> list[dict[str, Any]]:

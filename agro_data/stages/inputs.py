@@ -10,6 +10,7 @@ from agro_data.config import STRUCTURAL, BuildConfig, ConfigError
 from agro_data.databases.opening import first_line
 from agro_data.databases.types import Dialect
 from agro_data.diversity.excluded import UnreadableExclusion, read_excluded
+from agro_data.focus import read_focus
 from agro_data.intent.query_log import read_log
 from agro_data.llm.endpoint import EndpointError
 from agro_data.llm.writers import identity_of
@@ -17,7 +18,7 @@ from agro_data.models import ModelMissing, find_model
 
 
 def check_inputs(config: BuildConfig, dialects: Iterable[Dialect]) -> tuple[list[str], list[str]]:
-    """Problems and notes about the files to exclude, the query log and the embedding model, one line each.
+    """Problems and notes about the files to exclude, query log, focus and embedding model, one line each.
 
     `dialects` are those of the databases. Raises `ConfigError` for what the build could not do without.
     """
@@ -25,6 +26,8 @@ def check_inputs(config: BuildConfig, dialects: Iterable[Dialect]) -> tuple[list
         read_excluded([Path(path).expanduser() for path in config.exclude])
         if config.embedding_model != STRUCTURAL:
             _check_model(config.embedding_model)
+        if config.focus:
+            read_focus(Path(config.focus).expanduser())
         return _log_lines(config, sorted(set(dialects)))
     except (UnreadableExclusion, ModelMissing) as error:
         raise ConfigError(str(error)) from error

@@ -15,6 +15,7 @@ import polars as pl
 from agro_data.config import Wording
 from agro_data.diversity.styles import assign_styles
 from agro_data.fingerprint import seed_of
+from agro_data.focus import NO_FOCUS, Focus
 from agro_data.intent.questions import STYLES
 from agro_data.llm.client import Client
 from agro_data.llm.prompts.write_question import MANNERS, QUESTION_STYLES, QuestionWanted, WrittenQuestion
@@ -38,23 +39,37 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Writer:
-    """A model, how often it is asked, and by what the central one of its questions is found."""
+    """A model, how often it is asked, and by what the central one of its questions is found; and which styles more."""
 
     client: Client
     wording: Wording
     samples: int
     embed: Embed
+    focus: Focus = NO_FOCUS
+
+    def styled(self, verified: pl.DataFrame, seed: int) -> pl.DataFrame:
+        """`verified` with the style that each row is asked in."""
+        styles = STYLES if self.wording == "grammar" else QUESTION_STYLES
+        shares = self.focus.arm("style", styles)
+        weights = [self.focus.weight("styles", style) * share for style, share in zip(styles, shares, strict=True)]
+        return assign_styles(verified, styles, seed, weights)
+
+    def requests(self, verified: pl.DataFrame, seed: int) -> dict[str, int]:
+        """How often the model is asked for each style."""
+        asked = self.styled(verified, seed)
+        if self.wording == "grammar":
+            asked = asked.filter(pl.col("intent") == "")
+        return {style: rows * self.samples for style, rows in asked.group_by("style").len().iter_rows()}
 
 
 def phrased(
     verified: pl.DataFrame, profile: DatabaseProfile, seed: int, writer: Writer, progress: Reporter = silent
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """QUESTION rows of one shard, one style each, and what was dropped: replies, and rows that nobody could say."""
-    styles = STYLES if writer.wording == "grammar" else QUESTION_STYLES
     said: list[Row] = []
     lost: list[Row] = []
     open_: list[Row] = []
-    for record in assign_styles(verified, styles, seed).to_dicts():
+    for record in writer.styled(verified, seed).to_dicts():
         if not record["intent"]:
             open_.append(record | {"question": "", "evidence": None, "wanted_style": record["style"]})
             continue

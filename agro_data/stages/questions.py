@@ -8,6 +8,7 @@ import polars as pl
 
 from agro_data.diversity.styles import assign_styles
 from agro_data.fingerprint import seed_of
+from agro_data.focus import NO_FOCUS, Focus
 from agro_data.intent.questions import STYLES, render_question
 from agro_data.intent.tree import from_json
 from agro_data.profiling.profile import DatabaseProfile
@@ -16,11 +17,14 @@ from agro_data.records import QUESTION, REJECTED, rows
 ALIGNMENT = "construction"  # a claim, not a proof, until an independent solver agrees (DESIGN section 3)
 
 
-def questions(verified: pl.DataFrame, profile: DatabaseProfile, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+def questions(
+    verified: pl.DataFrame, profile: DatabaseProfile, seed: int, focus: Focus = NO_FOCUS
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """QUESTION rows of one shard, one style per intent, and the intents that could not be said."""
     said: list[dict[str, Any]] = []
     lost: list[dict[str, Any]] = []
-    for record in assign_styles(verified, STYLES, seed).to_dicts():
+    weights = [focus.weight("styles", style) for style in STYLES]
+    for record in assign_styles(verified, STYLES, seed, weights).to_dicts():
         own = seed_of(seed, record["candidate_id"])
         try:
             said.append(record | in_style(record, profile, record["style"], own))

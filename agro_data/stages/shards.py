@@ -7,7 +7,7 @@ given their share, until the sum suffices or nothing new is found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
@@ -20,7 +20,7 @@ from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Database, Limits
 from agro_data.progress import Reporter, counting
 from agro_data.records import DISTINCT
-from agro_data.stages import reuse, tally
+from agro_data.stages import reuse, tally, yields
 from agro_data.stages.asking import spending
 from agro_data.stages.context import Context
 from agro_data.stages.distinct import distinct, skeleton_cap
@@ -111,14 +111,14 @@ def usable(context: Context) -> list[str]:
 
 
 def run_candidates(context: Context, workers: int, progress: Reporter) -> Outcome:
-    """First round: every database is asked for an equal share."""
-    databases = usable(context)
-    share = steady(ceil(wanted(context) / max(len(databases), 1) / ACCEPTANCE))
+    """First round: every database is asked for an equal share, or for that of the focus."""
+    weights = _weights(context)
+    share = wanted(context) / max(len(weights), 1) / ACCEPTANCE
     # One shard each: whether a database has more to give is known once these are verified.
-    first = min(share, SHARD)
-    problems = make([t for db_id in databases for t in _split(context, db_id, 0, first)], workers, progress)
+    first = {db_id: min(steady(ceil(share * weight)), SHARD) for db_id, weight in weights.items()}
+    problems = make([t for db_id, count in first.items() for t in _split(context, db_id, 0, count)], workers, progress)
     return Outcome(
-        first * len(databases),
+        sum(first.values()),
         tally.rows(context.work, "candidates"),
         tally.reasons(context.work, "candidates"),
         spending(context.work, "candidates"),
@@ -160,12 +160,23 @@ def _accepted(context: Context) -> dict[str, int]:
     return {db_id: len(tally.ids(context.work, "verified", shards.get(db_id, ()))) for db_id in usable(context)}
 
 
-def fair_shares(available: dict[str, int], total: int) -> dict[str, int]:
-    """Share `total` evenly among databases, none above what it has; what one cannot give the others do."""
+def _weights(context: Context) -> dict[str, float]:
+    """What each usable database is asked for beside the others: a focus moves a model's requests, not the grammar's."""
+    databases = usable(context)
+    asked = context.config.generator in ("llm", "both")
+    return dict(
+        zip(databases, context.focus.arm("domain", databases) if asked else [1.0] * len(databases), strict=True)
+    )
+
+
+def fair_shares(available: dict[str, int], total: int, weights: Mapping[str, float]) -> dict[str, int]:
+    """Share `total` among databases by weight, none above what it has; what one cannot give the others do."""
     shares: dict[str, int] = {}
     left = total
-    for position, (db_id, most) in enumerate(sorted(available.items(), key=lambda item: (item[1], item[0]))):
-        shares[db_id] = min(most, ceil(left / (len(available) - position)))
+    order = sorted(available.items(), key=lambda item: (item[1] / weights[item[0]], item[0]))
+    for position, (db_id, most) in enumerate(order):
+        parts = sum(weights[other] for other, _ in order[position:]) / weights[db_id]
+        shares[db_id] = min(most, ceil(left / parts))
         left -= shares[db_id]
     return shares
 
@@ -190,7 +201,7 @@ def top_up(context: Context, accepted: dict[str, int], ceiling: int) -> list[Tas
         db_id: n if _exhausted(context, asked_of.get(db_id, [])) else ceiling for db_id, n in accepted.items()
     }
     tasks: list[Task] = []
-    for db_id, share in fair_shares(open_ended, ceiling).items():
+    for db_id, share in fair_shares(open_ended, ceiling, _weights(context)).items():
         missing = steady(share) - accepted[db_id]
         if missing > 0 and open_ended[db_id] == ceiling:
             shards = asked_of.get(db_id, [])
@@ -234,6 +245,7 @@ def make(tasks: Sequence[Task], workers: int, progress: Reporter) -> list[str]:
             progress,
             lambda task: task.count,
             reads=_nothing,
+            beside=yields.beside_candidates,
             isolate=alone,
         )
     )
@@ -316,6 +328,7 @@ def ask_all(tasks: Sequence[Task], workers: int, progress: Reporter) -> list[par
         progress,
         _verified_in,
         reads=_read_to_ask,
+        beside=yields.beside_questions,
         isolate=alone,
     )
 

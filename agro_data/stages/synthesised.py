@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -21,10 +22,11 @@ from agro_data.llm.types import Sampling
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.records import CANDIDATE, REJECTED, rows
 from agro_data.stages.asking import store_spending, telling, writer_of
-from agro_data.stages.candidates import candidate, candidates, facts_columns
+from agro_data.stages.candidates import GENERATOR, candidate, candidates, facts_columns
 from agro_data.stages.context import Context
 from agro_data.stages.phrased import Writer, phrased
 from agro_data.stages.questions import questions
+from agro_data.stages.yields import note
 from agro_data.synthesis.ideas import Idea, ideas_of_log
 from agro_data.synthesis.seeds import Seeds, seeds_of_log
 from agro_data.synthesis.writing import Unwritten, write_queries
@@ -45,8 +47,10 @@ def made(context: Context, db_id: str, shard: str, count: int) -> tuple[pl.DataF
         return _of_log(context, db_id, count, seed)
     if config.generator == "llm":
         return _of_model(context, db_id, shard, count, seed)
-    drawn = candidates(context.profile(db_id), count=count - count // 2, seed=seed, prior=context.prior(db_id))
-    written = _of_model(context, db_id, shard, count // 2, seed)
+    grammar, model = context.focus.arm("model", ("grammar", "llm"))
+    asked = int(count * model / (grammar + model))
+    drawn = candidates(context.profile(db_id), count=count - asked, seed=seed, prior=context.prior(db_id))
+    written = _of_model(context, db_id, shard, asked, seed, drawn[0].height)
     kept = pl.concat([drawn[0], written[0]]).unique("candidate_id", keep="first", maintain_order=True)
     return kept, pl.concat([drawn[1], written[1]])
 
@@ -56,16 +60,17 @@ def said(context: Context, db_id: str, shard: str, verified: pl.DataFrame) -> tu
     profile, config = context.profile(db_id), context.config
     unsaid = config.wording != "grammar" or not verified.filter(pl.col("intent") == "").is_empty()
     if not config.writer or not unsaid:
-        return questions(verified, profile, config.seed)
+        return questions(verified, profile, config.seed, context.focus)
 
     def embed(texts: Sequence[str]) -> NDArray[np.float32]:
         encoder = encoder_named(config.embedding_model)
         return text_vectors(texts) if encoder is None else encoder.encode(texts)
 
     client = writer_of(context)
-    writer = Writer(client, config.wording, config.phrasings, embed)
+    writer = Writer(client, config.wording, config.phrasings, embed, context.focus)
     found = phrased(verified, profile, config.seed, writer, telling(context.work, shard))
     store_spending(context.work, client, shard)
+    note(context.work, "questions", shard, writer.requests(verified, config.seed))
     return found
 
 
@@ -81,12 +86,17 @@ def _of_log(context: Context, db_id: str, count: int, seed: int) -> tuple[pl.Dat
     return kept, rows([none], REJECTED)
 
 
-def _of_model(context: Context, db_id: str, shard: str, count: int, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _of_model(
+    context: Context, db_id: str, shard: str, count: int, seed: int, drawn: int = 0
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What a model writes. `drawn` candidates of the shard are the grammar's: all are noted at once."""
     profile = context.profile(db_id)
     seeds = _seeds(context, profile).seeds if context.config.query_log else ()
     client, tell = writer_of(context), telling(context.work, shard)
-    ideas, unwritten = write_queries(client, Atlas(profile), seeds, count, seed, SAMPLING, tell)
+    ideas, unwritten = write_queries(client, Atlas(profile), seeds, count, seed, SAMPLING, tell, context.focus)
     store_spending(context.work, client, shard)
+    asked_for = Counter([idea.generator for idea in ideas] + [one.generator for one in unwritten])
+    note(context.work, "candidates", shard, asked_for + Counter({GENERATOR: drawn}))
     kept, refused = stored(ideas, profile, count=count, asked=True)
     return kept, pl.concat([refused, rows([_unwritten(one, profile) for one in unwritten], REJECTED)])
 

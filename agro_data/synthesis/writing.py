@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from random import Random
 
 from agro_data.fingerprint import seed_of
+from agro_data.focus import NO_FOCUS, Focus, turns
 from agro_data.intent.atlas import Atlas
 from agro_data.intent.tree import Intent
 from agro_data.llm.client import Client
@@ -26,7 +26,6 @@ from agro_data.synthesis.seeds import Seed
 from agro_data.synthesis.subschemas import SubSchema, subschemas
 
 BUDGET = 2_000  # tokens of the schema in a request
-SHARE_OF_SEEDS = 0.5  # of the requests, where there is a log to vary
 ONE_MORE = 0.4  # how often one more column is asked for: their number is geometric, as OmniSQL's (2503.02240)
 MOST_OUTPUTS = 5
 STAGE = "candidates"
@@ -49,16 +48,19 @@ def write_queries(
     seed: int,
     sampling: Sampling,
     progress: Reporter = silent,
+    focus: Focus = NO_FOCUS,
 ) -> tuple[list[Idea], list[Unwritten]]:
     """What a model writes when it is asked for `count` queries: each as an idea, or why it is none.
 
-    Requests are the same for the same arguments, so that what was answered is not asked again.
+    Requests are the same for the same arguments, so that what was answered is not asked again. Without a focus, half
+    of them vary `seeds`, where there are any, and each complexity and kind is asked for as often as the others.
     """
-    varied = round(count * SHARE_OF_SEEDS) if seeds else 0
+    fresh_ones, variations = focus.arm("prompt", ("write_query", "vary_query"))
+    varied = round(count * variations / (fresh_ones + variations)) if seeds else 0
     sampling = replace(sampling, seed=seed % 2**31)
-    wanted = queries_wanted(atlas, count - varied, seed)
+    wanted = queries_wanted(atlas, count - varied, seed, focus)
     fresh = ask(client, WRITE_QUERY, wanted, sampling, stage=STAGE, progress=progress)
-    changes = variations_wanted(atlas, seeds, varied, seed)
+    changes = variations_wanted(atlas, seeds, varied, seed, focus)
     changed = ask(client, VARY_QUERY, changes, sampling, stage=STAGE, progress=progress)
     told = [(one, f"llm:{wanted[one.place].complexity}") for one in fresh]
     told += [(one, f"llm:{changes[one.place].kind}") for one in changed]
@@ -72,33 +74,38 @@ def write_queries(
     return ideas, unwritten
 
 
-def queries_wanted(atlas: Atlas, count: int, seed: int) -> list[QueryWanted]:
-    """What is asked for: parts of the schema in turn, each complexity as often as the others."""
+def queries_wanted(atlas: Atlas, count: int, seed: int, focus: Focus = NO_FOCUS) -> list[QueryWanted]:
+    """What is asked for: parts of the schema in turn, each complexity as often as the focus says."""
     rng = Random(seed_of(seed, "write"))
+    shares = focus.arm("complexity", COMPLEXITIES)
+    order = turns([focus.weight("complexity", one) * s for one, s in zip(COMPLEXITIES, shares, strict=True)], count)
     return [
         QueryWanted(
             schema=_schema(part.profile),
             column=".".join(part.target),
             outputs=_outputs(part, rng),
-            complexity=COMPLEXITIES[number % len(COMPLEXITIES)],
+            complexity=COMPLEXITIES[place],
             dialect=ENGINES[atlas.profile.dialect],
         )
-        for number, part in enumerate(islice(subschemas(atlas, seed), count))
+        for place, part in zip(order, subschemas(atlas, seed), strict=False)
     ]
 
 
-def variations_wanted(atlas: Atlas, seeds: Sequence[Seed], count: int, seed: int) -> list[VariationWanted]:
+def variations_wanted(
+    atlas: Atlas, seeds: Sequence[Seed], count: int, seed: int, focus: Focus = NO_FOCUS
+) -> list[VariationWanted]:
     """What is asked for: the seeds in turn, each in a way of its own; their values are not told."""
-    start = seed_of(seed, "vary")
+    start = seed_of(seed, "vary") % len(KINDS)
+    kinds = [*KINDS[start:], *KINDS[:start]]
     wanted = []
-    for number in range(count):
+    for number, place in enumerate(turns(focus.arm("variation", kinds), count)):
         one = seeds[number % len(seeds)]
         tables = sorted({column.rpartition(".")[0] for column in one.columns} & set(atlas.by_name))
         wanted.append(
             VariationWanted(
                 schema=fit_schema(atlas.profile, budget=BUDGET, tables=tables or None).text,
                 sql=one.sql,
-                kind=KINDS[(start + number) % len(KINDS)],
+                kind=kinds[place],
                 dialect=ENGINES[atlas.profile.dialect],
             )
         )

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # Left may be imported by right, never the other way round. What stands in one set may import each other.
 ORDER: list[set[str]] = [
     {"records", "config"},
+    {"focus"},
     {"models"},
     {"databases"},
     {"llm"},
@@ -35,6 +36,7 @@ ORDER: list[set[str]] = [
     {"doctor"},
     {"pairs"},
     {"migration"},
+    {"rounds"},
     {"exports"},
     {"terminal", "shown"},
     {"verbs"},

@@ -1,0 +1,61 @@
+"""`agro next-round`: what the next build should put more into."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agro_data.shown import print_json
+from agro_data.terminal import Verb, say, screen, show_table, tell
+from agro_data.verbs.choosing import chosen_version, whole
+from agro_data.work import write_json
+
+A_PATH = click.Path(path_type=Path)
+SHOWN = 8  # values of a facet: those that the next build shifts to most
+
+
+@click.command(name="next-round", cls=Verb)
+@click.argument("evaluation", type=click.Path(path_type=Path, exists=True))
+@click.option("--corpus", required=True, metavar="VERSION", help="The version that the questions are of: its folder.")
+@click.option("--out", type=A_PATH, default=Path("focus.json"), show_default=True, help="The file to write.")
+@click.option("--metric", default="", help="The verdicts to go by.  [default: strict-ts, else strict]")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
+def next_round_command(evaluation: Path, corpus: str, out: Path, metric: str, as_json: bool) -> None:
+    """Shift the next build to where a model fails, and its requests to what gave rows.
+
+    EVALUATION is a folder that `python -m agro_train.evaluate` wrote, or a file of verdicts. Constructs, columns,
+    styles and hardness that fail more get more; a part of each stays whatever fails. Where a model wrote the version,
+    its requests move between what they ask for, by the certified rows that each gave. `agro build --focus` reads it.
+
+    \b
+    Example:
+      agro next-round evaluation --corpus datasets/corpus --out focus.json
+    """
+    from agro_data.rounds.next_round import next_round  # noqa: PLC0415 (loads the grammar)
+
+    version = chosen_version(corpus, Path(corpus).parent)
+    with whole(version):
+        found = next_round(evaluation, version, metric)
+    write_json(out, found.to_dict())
+    tell(found.notes, "dim")
+    if as_json:
+        print_json(found.to_dict() | {"path": str(out), "notes": list(found.notes)})
+        return
+    of = found.of
+    show_table(_most(found.weights))
+    screen.print()
+    if found.shares:
+        show_table(found.shares)
+        screen.print()
+    say(
+        f"{out}: after {of['failed']:,.0f} of {of['questions']:,} questions that fail ({of['metric']}, {of['version']})"
+    )
+
+
+def _most(rows: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
+    """Of each facet the values of the highest weights."""
+    facets = dict.fromkeys(row["facet"] for row in rows)
+    ranked = sorted(rows, key=lambda row: (-row["weight"], row["value"]))
+    return [row for facet in facets for row in [one for one in ranked if one["facet"] == facet][:SHOWN]]
