@@ -2,6 +2,7 @@
 
 python -m bench.audit ../shared/data/spider/train.json --databases ../shared/data/spider/database
 python -m bench.audit ... --sample number_differs   fifty findings of a class, to be read one by one
+python -m bench.audit ... --repairs                 thirty repairs of `agro audit`, and all of seldom classes
 
 What concerns answers is confirmed without our own code: each statement, and the one that the finding offers as its
 witness, runs again on plain sqlite3, and the two are compared.
@@ -26,12 +27,14 @@ from sqlglot import exp
 
 from agro_data.databases.catalog import find_databases
 from agro_data.evaluation.load import Pair
+from agro_data.pairs.audit import Audit, audit_pairs
 from agro_data.pairs.finding import KINDS, Finding
 from agro_data.pairs.verify import Verified, verify_pairs
 from bench.machine import Usage, description
 from bench.tables import show
 
-SAMPLE = 50
+SAMPLE, REPAIRS = 50, 30
+SELDOM = 20  # repairs of a class, up to which all are read
 Rows = list[tuple[Any, ...]]
 Run = Callable[[str], Rows]
 
@@ -42,7 +45,12 @@ def main() -> None:
     parser.add_argument("--databases", type=Path, required=True)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--sample", metavar="CLASS", choices=sorted(KINDS))
+    parser.add_argument("--repairs", action="store_true")
     arguments = parser.parse_args()
+    if arguments.repairs:
+        with tempfile.TemporaryDirectory() as cache:
+            repairs(audit_pairs(arguments.questions, arguments.databases, cache=Path(cache), workers=arguments.workers))
+        return
     with tempfile.TemporaryDirectory() as cache, Usage() as usage:
         start = time.perf_counter()
         verified = verify_pairs(arguments.questions, arguments.databases, cache=Path(cache), workers=arguments.workers)
@@ -83,6 +91,21 @@ def sample(verified: Verified, kind: str) -> None:
     for number, (pair, finding) in enumerate(chosen, 1):
         print(f"{number}. {pair.place}, {pair.db_id}\n   {pair.question}\n   {' '.join(pair.sql.split())}")
         print(f"   {json.dumps(finding.says, ensure_ascii=False)} {finding.witness}\n")
+
+
+def repairs(audit: Audit) -> None:
+    """Print thirty pairs that were mended, chosen by seed, and all with a repair of a class that is seldom mended."""
+    mended = list(audit.mended.items())
+    drawn = random.Random("repairs").sample(mended, min(REPAIRS, len(mended)))
+    common = {
+        kind for kind, count in Counter(r.finding.kind for _, m in mended for r in m.repairs).items() if count > SELDOM
+    }
+    rare = [(number, one) for number, one in mended if any(r.finding.kind not in common for r in one.repairs)]
+    print(f"{len(mended)} mended; drawn {len(drawn)}, of seldom classes {len(rare)}\n")
+    for place, (number, one) in enumerate([*drawn, *rare], 1):
+        pair = audit.verified.checked[number].pair
+        print(f"{place}. {pair.place}, {pair.db_id}\n   {pair.question}\n   {' '.join(pair.sql.split())}\n   {one.sql}")
+        print(f"   {', '.join(repair.finding.kind for repair in one.repairs)}\n")
 
 
 def confirm(verified: Verified, databases: Path) -> dict[str, str]:
