@@ -15,7 +15,7 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.connections import open_database
 from agro_data.databases.opening import folded
 from agro_data.databases.sandbox import own_sandbox
-from agro_data.databases.types import Database, Limits
+from agro_data.databases.types import Catalog, Database, Limits
 from agro_data.fingerprint import stable_hash
 from agro_data.migration.changes import Change
 from agro_data.migration.evidence import Side, of_database, of_profile
@@ -111,12 +111,7 @@ def verify_version(
     What one was is read from `before` or where the build found it, told by content, else from the profile in the
     version. Raises `ConfigError` when there is no database, `ShardsLost` when the process of one was killed.
     """
-    place = Path(databases).expanduser()
-    if not place.exists():
-        raise ConfigError(f"{databases}: no such file or folder; --databases names the databases as they are now")
-    catalog = find_databases(place)
-    if not catalog.databases:
-        raise ConfigError("\n".join([f"{databases}: no database that can be used", *map(str, catalog.problems)]))
+    catalog = _catalog(databases)
     folder = cache or cache_folder(RunConfig())
     found, problems = _as_built(version, catalog.databases, folder)
     facts = {str(fact["db_id"]): fact for fact in version.manifest["databases"]}
@@ -125,8 +120,8 @@ def verify_version(
     secret = version.manifest["config"].get("values") == "synthetic"  # it is told from the version's profile alone
     was = {} if secret else {one.db_id: one for one in sources_of(version, _home(version, before))}
     certifies = version.manifest["config"].get("certify", True)
-    tasks = [
-        _Task(
+    tasks = {
+        db_id: _Task(
             version,
             db_id,
             database,
@@ -136,29 +131,33 @@ def verify_version(
             instances if certifies else None,
         )
         for db_id, database in now.items()
-    ]
-    lengths = dict(version.examples().group_by("db_id").len().collect().rows())
-    answers = _run(tasks, lengths, workers, progress, problems)
-    gone = [db_id for db_id in sorted(facts) if db_id not in now]
+    }
+    answers = _run(version, list(tasks.values()), workers, progress)
     fates = [fate for answer in answers.values() for fate in answer.fates]
-    for db_id in gone:
-        fates += [broken(row, "no_database", f"there is no database {db_id} any more") for row in _rows(version, db_id)]
-    unchanged = {task.db_id for task in tasks if task.unchanged}
-    drifted = [
-        Drifted(
-            db_id,
-            "unchanged" if db_id in unchanged else "changed",
-            now[db_id],
-            hashes[now[db_id].db_id],
-            answers[db_id].changes,
-        )
-        if db_id in now
-        else Drifted(db_id, "gone", None)
-        for db_id in sorted(facts)
-    ]
+    drifted: list[Drifted] = []
+    for db_id in sorted(facts):
+        if db_id in now:
+            state: State = "unchanged" if tasks[db_id].unchanged else "changed"
+            content = hashes[now[db_id].db_id]
+            drifted.append(Drifted(db_id, state, now[db_id], content, answers[db_id].changes))
+        else:
+            drifted.append(Drifted(db_id, "gone", None))
+            why = f"there is no database {db_id} any more"
+            fates += [broken(row, "no_database", why) for row in _rows(version, db_id)]
     problems += [line for answer in answers.values() for line in answer.problems]
     fates.sort(key=lambda fate: str(fate.row["example_id"]))
     return Drift(version, tuple(fates), tuple(drifted), tuple(problems))
+
+
+def _catalog(databases: Path | str) -> Catalog:
+    """The databases as they are now. Raises `ConfigError` when there is none."""
+    place = Path(databases).expanduser()
+    if not place.exists():
+        raise ConfigError(f"{databases}: no such file or folder; --databases names the databases as they are now")
+    catalog = find_databases(place)
+    if not catalog.databases:
+        raise ConfigError("\n".join([f"{databases}: no database that can be used", *map(str, catalog.problems)]))
+    return catalog
 
 
 def _as_built(version: Version, found: Sequence[Database], cache: Path) -> tuple[list[Database], list[str]]:
@@ -188,26 +187,24 @@ def _paired(old: Sequence[str], found: Sequence[Database]) -> dict[str, Database
     return now
 
 
-def _run(
-    tasks: Sequence[_Task], lengths: dict[str, int], workers: int, progress: Reporter, problems: list[str]
-) -> dict[str, _Answer]:
+def _run(version: Version, tasks: Sequence[_Task], workers: int, progress: Reporter) -> dict[str, _Answer]:
+    """The answer of each database by its id; the largest is begun first."""
+    lengths: dict[str, int] = dict(version.examples().group_by("db_id").len().collect().rows())
     add = counting(progress, "verify", sum(lengths.get(task.db_id, 0) for task in tasks), "examples")
     ordered = sorted(tasks, key=lambda task: (-lengths.get(task.db_id, 0), task.db_id))
     outcomes = run_shards(_follow, ordered, workers, lambda outcome: add(lengths.get(outcome.task.db_id, 0)))
     lost = [outcome for outcome in outcomes if outcome.lost]
     if lost:
         raise ShardsLost(lost)
-    answers: dict[str, _Answer] = {}
-    for outcome in outcomes:
-        task = outcome.task
-        if outcome.answer is None:
-            problems.append(f"{task.db_id}: {outcome.error}")
-            why = f"database {task.database.db_id} could not be looked at: {outcome.error}"
-            rows = _rows(task.version, task.db_id)
-            answers[task.db_id] = _Answer(tuple(broken(row, "database_unreadable", why) for row in rows))
-        else:
-            answers[task.db_id] = outcome.answer
+    answers = {outcome.task.db_id: outcome.answer or _unread(outcome.task, outcome.error) for outcome in outcomes}
     return dict(sorted(answers.items()))
+
+
+def _unread(task: _Task, error: str) -> _Answer:
+    """Of a database that could not be looked at."""
+    why = f"database {task.database.db_id} could not be looked at: {error}"
+    fates = tuple(broken(row, "database_unreadable", why) for row in _rows(task.version, task.db_id))
+    return _Answer(fates, problems=(f"{task.db_id}: {error}",))
 
 
 def _rows(version: Version, db_id: str) -> list[dict[str, Any]]:
