@@ -35,6 +35,7 @@ from agro_data.intent.tree import (
 )
 from agro_data.profiling.profile import ColumnProfile
 from agro_data.sql.scope import Resolution, Scope
+from agro_data.synthesis.literals import date_part
 
 COMPARISONS: dict[type[exp.Expr], Comparator] = {
     exp.EQ: "=", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
@@ -150,16 +151,10 @@ class ExpressionReader(ABC):
         return Aggregate(function, column, distinct)
 
     def _year(self, node: exp.Expr) -> DatePart | None:
-        """The year of an ISO date, as SQLite and DuckDB write it."""
+        """The year of an ISO date."""
         bare = node.this if isinstance(node, exp.Cast) and node.to.is_type(*exp.DataType.INTEGER_TYPES) else node
-        inner: exp.Expr | None = None
-        if isinstance(bare, exp.TimeToStr) and bare.args["format"].name == "%Y":
-            inner = bare.this.this if isinstance(bare.this, exp.TsOrDsToTimestamp) else bare.this
-        elif isinstance(bare, exp.Year):
-            inner = bare.this.this if isinstance(bare.this, exp.TsOrDsToDate) else bare.this
-        elif isinstance(bare, exp.Extract) and bare.name.upper() == "YEAR":
-            inner = bare.expression
-        column = self.column(inner) if inner is not None else None
+        found = date_part(bare)
+        column = self.column(found[0]) if found is not None and found[1] == "%Y" else None
         return DatePart("year", column) if column is not None and is_iso_date(self.profile_of(column)) else None
 
     def value(self, node: exp.Expr, column: Column | None) -> Value | None:

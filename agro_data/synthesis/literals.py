@@ -144,6 +144,13 @@ def _place(tested: exp.Expr, value: exp.Expr, use: Use, found: Resolution) -> It
 def _part(node: exp.Expr) -> tuple[exp.Expr, str]:
     if isinstance(node, exp.Cast):
         return _part(node.this)
+    if isinstance(node, (exp.Upper, exp.Lower, exp.Length)):
+        return node.this, type(node).__name__.lower()
+    return date_part(node) or (node, "")
+
+
+def date_part(node: exp.Expr) -> tuple[exp.Expr, str] | None:
+    """The date of which `node` is a part, as SQLite and DuckDB write it, and the format of that part: "%Y", "%m"."""
     if isinstance(node, exp.TimeToStr):
         inner = node.this.this if isinstance(node.this, exp.TsOrDsToTimestamp) else node.this
         return inner, node.args["format"].name
@@ -152,9 +159,7 @@ def _part(node: exp.Expr) -> tuple[exp.Expr, str]:
         return inner, "%Y" if isinstance(node, exp.Year) else "%m"
     if isinstance(node, exp.Extract) and node.name.upper() in ("YEAR", "MONTH"):
         return node.expression, "%Y" if node.name.upper() == "YEAR" else "%m"
-    if isinstance(node, (exp.Upper, exp.Lower, exp.Length)):
-        return node.this, type(node).__name__.lower()
-    return node, ""
+    return None
 
 
 # --- taken out ---------------------------------------------------------------------------------------------------
