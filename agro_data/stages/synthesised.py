@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from agro_data.diversity.embeddings import encoder_named
 from agro_data.diversity.structure import text_vectors
@@ -33,6 +35,7 @@ from agro_data.synthesis.writing import Unwritten, write_queries
 
 UNREAD = 0.5  # plausibility of SQL that no intent says: nothing is known for it or against it
 SAMPLING = Sampling(temperature=0.8, max_tokens=600)
+SEEDS = "seeds"  # below the work folder: the log's queries for each database, without their values
 
 Row = dict[str, Any]
 
@@ -102,7 +105,11 @@ def _of_model(
 
 
 def _seeds(context: Context, profile: DatabaseProfile) -> Seeds:
-    return seeds_of_log(Path(context.config.query_log).expanduser(), profile)
+    """The seeds of a database, looked for in the log once and not by every shard: each query is parsed for it."""
+    name = f"{SEEDS}/{profile.db_id}.json"
+    if not (context.work.root / name).is_file():
+        context.work.write_json(name, asdict(seeds_of_log(Path(context.config.query_log).expanduser(), profile)))
+    return TypeAdapter(Seeds).validate_python(context.work.read_json(name))
 
 
 def stored(
