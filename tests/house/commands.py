@@ -77,7 +77,8 @@ def commands(text: str) -> Iterator[list[str]]:
 
 def _without_redirections(words: list[str]) -> list[str]:
     at = next((place for place, word in enumerate(words) if word.startswith((">", "<"))), len(words))
-    return words[:at]
+    numbered = at and at < len(words) and words[at - 1] in ("1", "2")  # `2>&1`
+    return words[: at - bool(numbered)]
 
 
 def check_command(words: Sequence[str], files: Mapping[str, str]) -> None:

@@ -48,6 +48,7 @@ def test_tables_come_as_in_the_query_and_columns_as_in_the_schema(
 def test_a_thought_says_them_before_the_query(profile: DatabaseProfile) -> None:
     row = {
         "example_id": "1",
+        "answerable": True,
         "sql": "SELECT name FROM school",
         "steps": [{"name": "answer", "intent": "Give the names.", "sql": "SELECT name FROM school"}],
     }
