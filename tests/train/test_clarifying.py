@@ -104,7 +104,7 @@ def test_the_environment_does_not_find_what_is_hidden(tasks: list[Task], sandbox
     again = play(hiding, [ending("sql", task.gold) for task in hiding], sandbox)
     for task, env in zip(hiding, again, strict=True):
         if not task.hidden[0].value:
-            assert (env.steps[0].observation or "").startswith("Error: no such ")
+            assert (env.steps[0].observation or "").startswith("Error: no ")
 
 
 def test_golds_earn_all_there_is_in_every_preset(tasks: list[Task], sandbox: Sandbox) -> None:
