@@ -22,7 +22,7 @@ from agro_data.databases.types import Catalog
 from agro_data.fingerprint import fingerprint, settings_of
 from agro_data.progress import Reporter, silent
 from agro_data.publish.read import Version, open_version
-from agro_data.stages import finish, reuse, shards, tally
+from agro_data.stages import finish, reuse, saying, shards, tally
 from agro_data.stages.asking import followed
 from agro_data.stages.certifying import run_certified
 from agro_data.stages.context import Context, store_catalog
@@ -72,8 +72,8 @@ STAGES: dict[str, Stage] = {
     "profiles": shards.run_profiles,
     "candidates": shards.run_candidates,
     "verified": shards.run_verified,
-    "questions": shards.run_questions,
-    "distinct": shards.run_distinct,
+    "questions": saying.run_questions,
+    "distinct": saying.run_distinct,
     "certified": run_certified,
     "embeddings": run_embeddings,
     "selection": finish.run_selection,

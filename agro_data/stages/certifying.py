@@ -16,7 +16,7 @@ from agro_data.databases.sandbox import own_sandbox
 from agro_data.fingerprint import seed_of
 from agro_data.progress import Reporter
 from agro_data.records import CERTIFIED
-from agro_data.stages import shards, tally
+from agro_data.stages import saying, shards, tally
 from agro_data.stages.certified import certified, uncertified
 from agro_data.stages.context import Context
 from agro_data.stages.shards import Outcome, Task
@@ -165,13 +165,13 @@ def _make_up(tasks: list[Task], number: int, workers: int, progress: Reporter) -
         shards.verify, waiting, workers, "verified", "candidates", progress, reads=shards.read_to_verify
     )
     made = [task for task in made if work.finished("verified", task.shard)]
-    asked = shards.ask_all([task for task in made if not work.finished("questions", task.shard)], workers, progress)
+    asked = saying.ask_all([task for task in made if not work.finished("questions", task.shard)], workers, progress)
     made = [task for task in made if work.finished("questions", task.shard)]
     problems += shards.failures([*verified, *asked])
     parts: dict[str, list[str]] = {}
     for task in made:
         parts.setdefault(task.db_id, []).append(task.shard)
-    cap = shards.most_of_a_skeleton(context)
+    cap = saying.most_of_a_skeleton(context)
     further = [Task(context, db_id, _distinct(db_id, number), cap, tuple(found)) for db_id, found in parts.items()]
     waiting = [task for task in further if not work.finished("distinct", task.shard)]
     outcomes = shards.run(
@@ -196,7 +196,7 @@ def _sift_further(task: Task) -> int:
     """What further rows say that the rows before, which stay as they are, do not say."""
     work = task.context.work
     before = pl.concat([work.read("distinct", shard) for shard in _before(task)])
-    kept, refused = shards.sift(task, before)
+    kept, refused = saying.sift(task, before)
     work.write("distinct", task.shard, kept, refused)
     return kept.height
 

@@ -1,5 +1,5 @@
-"""The stages that work shard by shard in worker processes: profiles, candidates, verified, questions, distinct;
-`stages.certifying` and `stages.embedding` have the two that follow.
+"""The stages that work shard by shard in worker processes: profiles, candidates, verified; `stages.saying`,
+`stages.certifying` and `stages.embedding` have those that follow.
 
 `verified` decides how many candidates are needed: it tops up, round after round, the databases that have not yet
 given their share, until the sum suffices or nothing new is found.
@@ -15,18 +15,15 @@ from pathlib import Path
 import polars as pl
 
 from agro_data import parallel
-from agro_data.databases.opening import DatabaseError
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Database, Limits
 from agro_data.progress import Reporter, counting
-from agro_data.records import DISTINCT
 from agro_data.stages import reuse, tally, yields
 from agro_data.stages.asking import spending
 from agro_data.stages.context import Context
-from agro_data.stages.distinct import distinct, skeleton_cap
-from agro_data.stages.synthesised import made, said
+from agro_data.stages.synthesised import made
 from agro_data.stages.verified import verified
-from agro_data.verify.determinism import shuffled_copy
+from agro_data.verify.determinism import shuffled_or_none
 from agro_data.work import Work
 
 SHARD = 1_000  # candidates; a worker holds one shard in memory
@@ -295,98 +292,7 @@ def _earlier(work: Work, task: Task) -> list[str]:
 
 def shuffled(context: Context, database: Database) -> Database | None:
     """The row-shuffled copy; None where none can be made, and the check `row_order` is then missing from the rows."""
-    try:
-        return shuffled_copy(database, context.cache / "shuffled", seed=context.config.seed)
-    except DatabaseError:
-        return None
-
-
-# --- questions ------------------------------------------------------------------------------------
-
-
-def run_questions(context: Context, workers: int, progress: Reporter) -> Outcome:
-    """Say every verified intent in one style."""
-    asked = ask_all(lacking(context, "verified", "questions"), workers, progress)
-    return Outcome(
-        tally.rows(context.work, "verified"),
-        tally.rows(context.work, "questions"),
-        tally.reasons(context.work, "questions"),
-        spending(context.work, "questions"),
-        problems=failures(asked),
-    )
-
-
-def ask_all(tasks: Sequence[Task], workers: int, progress: Reporter) -> list[parallel.Outcome[Task, int]]:
-    """Say the verified intents of the shards: a model, if there is one, in a process of its own, as in `make`."""
-    alone = bool(tasks) and bool(tasks[0].context.config.writer)
-    return run(
-        _ask,
-        tasks,
-        1 if alone else workers,
-        "questions",
-        "queries",
-        progress,
-        _verified_in,
-        reads=_read_to_ask,
-        beside=yields.beside_questions,
-        isolate=alone,
-    )
-
-
-def _ask(task: Task) -> int:
-    """Say the verified intents of one shard; how many could be said."""
-    context = task.context
-    shard = context.work.read("verified", task.shard)
-    frame, refused = said(context, task.db_id, task.shard, shard)
-    context.work.write("questions", task.shard, frame, refused)
-    return frame.height
-
-
-def _read_to_ask(task: Task) -> list[Path]:
-    """The file that `_ask` reads."""
-    return files(task.context.work, "verified", [task.shard])
-
-
-def run_distinct(context: Context, workers: int, progress: Reporter) -> Outcome:
-    """Drop, database by database, what another row already says, and what the excluded files hold."""
-    said = tally.by_database(context.work, "questions")
-    tasks = [
-        Task(context, db_id, db_id, most_of_a_skeleton(context), tuple(said.get(db_id, ())))
-        for db_id in usable(context)
-        if not context.work.finished("distinct", db_id)
-    ]
-    problems = failures(run(_sift, tasks, workers, "distinct", "databases", progress, reads=_read_to_sift))
-    return Outcome(
-        tally.rows(context.work, "questions"),
-        tally.rows(context.work, "distinct"),
-        tally.reasons(context.work, "distinct"),
-        problems=problems,
-    )
-
-
-def most_of_a_skeleton(context: Context) -> int:
-    """The most rows of one skeleton that a database may keep."""
-    return skeleton_cap(wanted(context) // len(usable(context)))
-
-
-def _read_to_sift(task: Task) -> list[Path]:
-    return files(task.context.work, "questions", task.parts)
-
-
-def _sift(task: Task) -> int:
-    kept, refused = sift(task, pl.DataFrame(schema=DISTINCT))
-    task.context.work.write("distinct", task.shard, kept, refused)
-    return kept.height
-
-
-def sift(task: Task, before: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows of a task's `questions` that say something new, beside those `before` of their database."""
-    new = [task.context.work.read("questions", shard, list(DISTINCT)) for shard in task.parts]
-    frame = pl.concat([before, *new])
-    frame = frame.unique("candidate_id", keep="first", maintain_order=True)  # two shards may have met
-    kept, refused = distinct(frame, task.context.config, cap=task.count)
-    known = ~pl.col("candidate_id").is_in(before["candidate_id"].to_list())
-    return kept.filter(known), refused.filter(known)
+    return shuffled_or_none(database, context.cache / "shuffled", seed=context.config.seed)
 
 
 def recount(context: Context) -> None:
@@ -444,10 +350,6 @@ def files(work: Work, stage: str, shards: Iterable[str]) -> list[Path]:
 
 def _candidates_in(task: Task) -> int:
     return tally.rows(task.context.work, "candidates", [task.shard])
-
-
-def _verified_in(task: Task) -> int:
-    return tally.rows(task.context.work, "verified", [task.shard])
 
 
 def lacking(context: Context, source: str, target: str) -> list[Task]:

@@ -1,0 +1,107 @@
+"""The stages `questions` and `distinct`: what is verified is said, and what another row says already is dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from agro_data import parallel
+from agro_data.progress import Reporter
+from agro_data.records import DISTINCT
+from agro_data.stages import shards, tally, yields
+from agro_data.stages.asking import spending
+from agro_data.stages.context import Context
+from agro_data.stages.distinct import distinct, skeleton_cap
+from agro_data.stages.shards import Task
+from agro_data.stages.synthesised import said
+
+
+def run_questions(context: Context, workers: int, progress: Reporter) -> shards.Outcome:
+    """Say every verified intent in one style."""
+    asked = ask_all(shards.lacking(context, "verified", "questions"), workers, progress)
+    return shards.Outcome(
+        tally.rows(context.work, "verified"),
+        tally.rows(context.work, "questions"),
+        tally.reasons(context.work, "questions"),
+        spending(context.work, "questions"),
+        problems=shards.failures(asked),
+    )
+
+
+def ask_all(tasks: Sequence[Task], workers: int, progress: Reporter) -> list[parallel.Outcome[Task, int]]:
+    """Say the verified intents of the shards: a model, if there is one, in a process of its own (as in `make`)."""
+    alone = bool(tasks) and bool(tasks[0].context.config.writer)
+    return shards.run(
+        _ask,
+        tasks,
+        1 if alone else workers,
+        "questions",
+        "queries",
+        progress,
+        _verified_in,
+        reads=_read_to_ask,
+        beside=yields.beside_questions,
+        isolate=alone,
+    )
+
+
+def _ask(task: Task) -> int:
+    """Say the verified intents of one shard; how many could be said."""
+    context = task.context
+    shard = context.work.read("verified", task.shard)
+    frame, refused = said(context, task.db_id, task.shard, shard)
+    context.work.write("questions", task.shard, frame, refused)
+    return frame.height
+
+
+def _read_to_ask(task: Task) -> list[Path]:
+    """The file that `_ask` reads."""
+    return shards.files(task.context.work, "verified", [task.shard])
+
+
+def _verified_in(task: Task) -> int:
+    return tally.rows(task.context.work, "verified", [task.shard])
+
+
+def run_distinct(context: Context, workers: int, progress: Reporter) -> shards.Outcome:
+    """Drop, database by database, what another row already says, and what the excluded files hold."""
+    parts = tally.by_database(context.work, "questions")
+    tasks = [
+        Task(context, db_id, db_id, most_of_a_skeleton(context), tuple(parts.get(db_id, ())))
+        for db_id in shards.usable(context)
+        if not context.work.finished("distinct", db_id)
+    ]
+    outcomes = shards.run(_sift, tasks, workers, "distinct", "databases", progress, reads=_read_to_sift)
+    return shards.Outcome(
+        tally.rows(context.work, "questions"),
+        tally.rows(context.work, "distinct"),
+        tally.reasons(context.work, "distinct"),
+        problems=shards.failures(outcomes),
+    )
+
+
+def most_of_a_skeleton(context: Context) -> int:
+    """The most rows of one skeleton that a database may keep."""
+    return skeleton_cap(shards.wanted(context) // len(shards.usable(context)))
+
+
+def _read_to_sift(task: Task) -> list[Path]:
+    return shards.files(task.context.work, "questions", task.parts)
+
+
+def _sift(task: Task) -> int:
+    kept, refused = sift(task, pl.DataFrame(schema=DISTINCT))
+    task.context.work.write("distinct", task.shard, kept, refused)
+    return kept.height
+
+
+def sift(task: Task, before: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows of a task's `questions` that say something new, beside those `before` of their database."""
+    new = [task.context.work.read("questions", shard, list(DISTINCT)) for shard in task.parts]
+    frame = pl.concat([before, *new])
+    frame = frame.unique("candidate_id", keep="first", maintain_order=True)  # two shards may have met
+    kept, refused = distinct(frame, task.context.config, cap=task.count)
+    known = ~pl.col("candidate_id").is_in(before["candidate_id"].to_list())
+    return kept.filter(known), refused.filter(known)
