@@ -23,7 +23,6 @@ from agro_data.publish.summary import SPLITS
 from agro_data.sql.concealing import Hidden
 
 Content = str | pl.DataFrame | Path  # a text, a frame (written as Parquet), a file or folder that is copied
-MESSAGE = pl.Struct({"role": pl.String, "content": pl.String})
 
 
 class ExportError(ConfigError):

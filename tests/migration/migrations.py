@@ -23,7 +23,6 @@ class Migration:
 
 CUSTOMER = ("in_paris", "per_city", "open", "aliased", "codes", "big_cities")
 PRODUCT = ("dear", "tall", "wider", "unsold", "units", "shelf_of")
-PURCHASE = ("open", "unsold", "units")
 
 
 def all_broken(names: Sequence[str], reason: str) -> dict[str, str]:
