@@ -31,6 +31,7 @@ Arm = Sequence[Stage]
 OURS: Stage = ("cold_start", {})
 HUMAN: Stage = ("cold_start", {"corpus": ""})
 BOTH: Stage = ("cold_start", {"pairs": "PAIRS"})
+NEXT: Stage = ("cold_start", {"corpus": "NEXT"})
 SIZES = (250, 1_000, 4_000, 16_000)
 
 EXPERIMENTS: Mapping[str, Mapping[str, Arm]] = {
@@ -52,6 +53,7 @@ EXPERIMENTS: Mapping[str, Mapping[str, Arm]] = {
             ("ours at random", ("cold_start", {"selection": "random"})),
         )
     },
+    "E9": {"round 1": [OURS], "round 2": [NEXT]},
 }
 
 
@@ -61,6 +63,7 @@ def main() -> None:
     parser.add_argument("--corpus", required=True, help="a version's folder")
     parser.add_argument("--databases", required=True)
     parser.add_argument("--pairs", default="", help="human questions with SQL, on databases of the corpus' train split")
+    parser.add_argument("--next", default="", help="the version that follows --corpus, by its focus (E9)")
     parser.add_argument("--questions", nargs="+", default=[], help="files that the models are asked, beside the corpus")
     parser.add_argument("--model", default=DEFAULT_WRITER)
     parser.add_argument("--examples", type=int, default=2_400)
@@ -79,10 +82,13 @@ def main() -> None:
         "grpo": places | {"corpus": given.corpus, "model": given.model, "steps": given.steps} | given.grpo,
     }
     arms = EXPERIMENTS[given.experiment]
+    if (NEXT in [stage for arm in arms.values() for stage in arm]) != bool(given.next):
+        parser.error("--next names the version of round 2, for E9 and nothing else")
+    arms = {name: [_following(stage, given.next) for stage in arm] for name, arm in arms.items()}
     runs = {name: [train(arm, common, given.pairs, seed) for seed in given.seeds] for name, arm in arms.items()}
     asked = EvaluationConfig(
         models=tuple(dict.fromkeys(str(run.path) for each in runs.values() for run in each)),
-        corpus=given.corpus,
+        corpus="" if given.next else given.corpus,  # databases of its test split may be learnt from in the next round
         questions=tuple(given.questions),
         databases=given.databases,
         out=str(given.out / given.experiment),
@@ -92,6 +98,11 @@ def main() -> None:
     )
     figures = [table(compared, runs) for compared in evaluate_models(asked)]
     print(json.dumps({"machine": description(), "experiment": given.experiment, "sets": figures}, indent=1))
+
+
+def _following(stage: Stage, corpus: str) -> Stage:
+    kind, settings = stage
+    return (kind, {**settings, "corpus": corpus}) if stage == NEXT else stage
 
 
 def train(arm: Arm, common: Mapping[str, Mapping[str, Any]], pairs: str, seed: int) -> ModelRun:

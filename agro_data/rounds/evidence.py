@@ -29,6 +29,8 @@ def verdicts_of(place: Path, metric: str = "") -> tuple[Path, tuple[Verdict, ...
 
     Raises `ConfigError` when there is none, or several, or it cannot be read.
     """
+    if not place.exists():
+        raise ConfigError(f"{place}: no such file or folder; `python -m agro_train.evaluate` writes one with verdicts")
     path = place if place.is_file() else _only(place, metric)
     try:
         found = read_lines(path.read_text(encoding="utf-8"))

@@ -126,6 +126,8 @@ def test_an_evaluation_that_is_none_or_several_is_refused(place: Path, first: ag
     (place / "empty").mkdir()
     with pytest.raises(ConfigError, match=r"no file of verdicts \(strict-ts or strict\.jsonl\)"):
         next_round(place / "empty", first)
+    with pytest.raises(ConfigError, match="nowhere: no such file or folder"):
+        next_round(place / "nowhere", first)
     verdicts = judged(first, pl.lit(True))
     for model in ("one", "other"):
         stored(place / "several" / model, verdicts)
