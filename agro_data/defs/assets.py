@@ -13,7 +13,7 @@ from pydantic import Field
 from agro_data.config import DEFAULT_MODEL, BuildConfig, ConfigError, RunConfig
 from agro_data.defs import metadata
 from agro_data.defs.place import Place
-from agro_data.defs.pools import DATABASE, NETWORK
+from agro_data.defs.pools import DATABASE, NETWORK, holding, pools_of
 from agro_data.pipeline import open_work, prepare, run_stage, write_corpus
 from agro_data.populate.samples import build_samples
 from agro_data.progress import Lines
@@ -43,6 +43,7 @@ class CorpusConfig(dg.Config):
     split_by: str = Field("auto", description="auto, database or skeleton.")
     exclude: list[str] = Field([], description="Question/SQL files: drop what they hold.")
     query_log: str = Field("", description="A file of SQL: what is asked there is asked more.")
+    focus: str = Field("", description="A file of agro next-round: what the model fails at is asked more.")
     generator: str = Field("grammar", description="Who writes SQL: grammar, log (of query_log), llm, or both.")
     writer: str = Field("", description="The model that writes: a Hub id, a folder, vllm:ID, or a server's address.")
     wording: str = Field("grammar", description="Who words questions: grammar, or writer (paraphrase or direct).")
@@ -138,7 +139,7 @@ def corpus(context: dg.AssetExecutionContext, selection: str, place: Place) -> R
     build = open_work(Path(selection), place.cache)
     version = write_corpus(build, place.out)
     context.log.info(f"corpus version: {version.path}")
-    return dg.MaterializeResult(value=str(version.path), metadata=metadata.of_version(version, build))
+    return dg.MaterializeResult(value=str(version.path), metadata=metadata.of_version(version, build, place.prices))
 
 
 @dg.asset(group_name=GROUP, owners=[OWNER], kinds={"html"})
@@ -207,8 +208,9 @@ ASSETS = [
 
 def _stage(context: dg.AssetExecutionContext, name: str, root: str, place: Place) -> Result:
     work = open_work(Path(root), place.cache)
-    report = run_stage(name, work, place.workers, Lines(context.log.info))
+    with holding(context, pools_of(work.config, name)):
+        report = run_stage(name, work, place.workers, Lines(context.log.info))
     context.log.info(f"{name}: {report.rows_in:,} in, {report.rows_out:,} out in {report.seconds:.1f} s")
     for problem in report.problems:
         context.log.warning(problem)
-    return dg.MaterializeResult(value=root, metadata=metadata.of_stage(work, report))
+    return dg.MaterializeResult(value=root, metadata=metadata.of_stage(work, report, place.prices))

@@ -15,6 +15,8 @@ import numpy as np
 import polars as pl
 
 from agro_data.databases.types import Database
+from agro_data.defs.pools import pools_of
+from agro_data.llm.accounting import FREE, Prices, Spending, spending_table
 from agro_data.pipeline import StageReport
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.publish import plots
@@ -26,8 +28,9 @@ from agro_data.publish.retention import Fate
 from agro_data.publish.summary import funnel_stages
 from agro_data.records import EXAMPLE
 from agro_data.stages import vectors
+from agro_data.stages.asking import spent_in
 from agro_data.stages.context import Context
-from agro_data.stages.finish import SELECTION
+from agro_data.stages.finish import SELECTION, WRITING
 from agro_data.stages.shards import usable
 
 SHOWN = {
@@ -68,7 +71,7 @@ def of_databases(context: Context) -> dict[str, Any]:
     }
 
 
-def of_stage(context: Context, report: StageReport) -> dict[str, Any]:
+def of_stage(context: Context, report: StageReport, prices: Prices = FREE) -> dict[str, Any]:
     """Counts, rate and reasons of a stage, rows it made and rows it dropped."""
     found: dict[str, Any] = {
         "dagster/row_count": report.rows_out,
@@ -78,6 +81,8 @@ def of_stage(context: Context, report: StageReport) -> dict[str, Any]:
         **({"rows per second": round(report.rate, 1)} if report.rows_made else {}),  # none of what was finished before
         **{FIGURES.get(name, name.replace("_", " ")): value for name, value in report.figures.items()},
     }
+    if pools_of(context.config, report.stage):
+        found |= of_spending({stage: spent_in(context.work, stage) for stage in WRITING}, prices)
     if report.problems:
         found["problems"] = _list(report.problems, "none")
     if report.stage == "profiles":
@@ -100,7 +105,7 @@ def of_stage(context: Context, report: StageReport) -> dict[str, Any]:
     return found
 
 
-def of_version(version: Version, context: Context) -> dict[str, Any]:
+def of_version(version: Version, context: Context, prices: Prices = FREE) -> dict[str, Any]:
     """Where a version is, its counts, its plots, and what its columns are. `context` is of the build that wrote it."""
     examples = version.examples().collect()
     counts = version.manifest["counts"]
@@ -115,10 +120,24 @@ def of_version(version: Version, context: Context) -> dict[str, Any]:
         "funnel": counted("rows left after", dict(funnel_stages(version.manifest))),
         "hardness": counted("hardness", counts["hardness"]),
         "splits": counted("split", counts["splits"]),
+        **of_spending({stage: spent_in(context.work, stage) for stage in WRITING}, prices),
         **{f"plot: {name.replace('_', ' ')}": image(name, png) for name, png in plots.of_version(version).items()},
         "plot: diversity map": image("diversity map", diversity_map(context)),
         "sample": sample(examples, ("db_id", "split", "hardness", "question", "sql"), ROWS),
         "all counts": dg.MetadataValue.json(counts),
+    }
+
+
+def of_spending(spent: Mapping[str, Spending], prices: Prices) -> dict[str, Any]:
+    """What asking models took, a row a stage that asked one: requests, failures, tokens, cost; {} where none did."""
+    asked = {stage: one for stage, one in spent.items() if one.requests}
+    if not asked:
+        return {}
+    rows = spending_table(asked, prices).to_dicts()
+    return {
+        "asked of a model": table(rows),
+        "tokens of a model": sum(row["tokens_read"] + row["tokens_written"] for row in rows),
+        "cost of a model": round(sum(row["cost"] for row in rows), 4),
     }
 
 

@@ -7,6 +7,7 @@ import dagster as dg
 from pydantic import Field
 
 from agro_data.defs.pools import free_dead
+from agro_data.llm.accounting import Prices
 
 
 def project_root() -> Path:
@@ -20,11 +21,17 @@ class Place(dg.ConfigurableResource):  # type: ignore[type-arg]
     datasets: str = Field(default="", description="The folder that holds the corpora. Empty: datasets/.")
     cache_folder: str = Field(default="", description="Empty: $AGRO_CACHE, else .agro-cache beside that folder.")
     workers: int = Field(default=2, description="Processes that sample and verify.")
+    price_read: float = Field(default=0.0, ge=0, description="Of a million tokens that a model reads; 0: one's own.")
+    price_written: float = Field(default=0.0, ge=0, description="Of a million that it writes, in the same currency.")
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
         """Every run works in a place: before its first step, what dead runs hold of pools is free."""
         if context.instance is not None:
             free_dead(context.instance)
+
+    @property
+    def prices(self) -> Prices:
+        return Prices(self.price_read, self.price_written)
 
     @property
     def out(self) -> Path:

@@ -2,15 +2,75 @@
 
 A run that was killed keeps its slots, and what comes after would wait for them for ever: so each run first gives back
 what runs hold whose process is gone.
+
+A step has one pool, known when definitions are loaded. Which models a run asks, its settings say: what they need it
+holds beside that (`holding`). Steps of the pool of models never wait for another one, so no two wait for each other.
 """
 
 import os
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import dagster as dg
+
+from agro_data.config import BuildConfig
+from agro_data.llm.writers import is_address
 
 DATABASE = "database"  # queries in the source databases, by as many workers as the machine has cores
 NETWORK = "network"  # what is sent to others
 GPU = "gpu"  # models that are trained or asked
+WRITES = frozenset({"candidates", "verified", "certified"})  # stages that make candidates, the last two by topping up
+WORDS = frozenset({"questions", "certified"})
+LOOK = 1.0  # seconds between two looks at a pool that is full
+
+
+def pool_of(model: str) -> str:
+    """What asking a model takes turns at: a server's address is the network's, any other model runs here."""
+    return NETWORK if is_address(model) else GPU
+
+
+def pools_of(config: BuildConfig, stage: str) -> set[str]:
+    """What a stage of a build holds for the model that it asks; empty where it asks none."""
+    writes = stage in WRITES and config.generator in ("llm", "both")
+    asks = bool(config.writer) and (writes or stage in WORDS)
+    return {pool_of(config.writer)} if asks else set()
+
+
+@contextmanager
+def holding(context: dg.AssetExecutionContext, pools: Iterable[str]) -> Iterator[None]:
+    """Hold a slot of each pool while the block runs; wait for those that others hold."""
+    storage = context.instance.event_log_storage
+    held: list[str] = []
+    try:
+        for pool in sorted(pools) if storage.supports_global_concurrency_limits else ():
+            if _is_limited(context.instance, pool):
+                step = f"{context.asset_key.to_user_string()} ({pool})"  # not the step itself, which may hold another
+                held.append(step)
+                _claim(context, pool, step)
+        yield
+    finally:
+        for step in held:
+            storage.free_concurrency_slot_for_step(context.run_id, step)
+
+
+def _is_limited(instance: dg.DagsterInstance, pool: str) -> bool:
+    """Whether a pool has a limit; one that nobody has named yet gets the instance's default."""
+    storage = instance.event_log_storage
+    if any(known.name == pool for known in storage.get_pool_limits()):
+        return True
+    if storage.get_pool_config().default_pool_limit is None:
+        return False
+    return storage.initialize_concurrency_limit_to_default(pool)
+
+
+def _claim(context: dg.AssetExecutionContext, pool: str, step: str) -> None:
+    storage = context.instance.event_log_storage
+    if storage.claim_concurrency_slot(pool, context.run_id, step).is_claimed:
+        return
+    context.log.info(f"waits for the pool {pool}, which others hold")
+    while not storage.claim_concurrency_slot(pool, context.run_id, step).is_claimed:
+        time.sleep(LOOK)
 
 
 def free_dead(instance: dg.DagsterInstance) -> list[str]:
