@@ -78,14 +78,12 @@ TRAINING: dict[str, dict[str, Any]] = {
 
 
 def taught(folder: Path) -> Path:
-    """A tiny model that writes turns about the corpus that was built, so that its attempts differ in reward."""
+    """A tiny model that writes turns, some of them well formed, so that its attempts differ in reward."""
     version = find_corpus(folder / "datasets", "first")
     questions = questions_of_version(version, folder / "databases", folder / "cache", "train")
-    prompts = sorted((task.prompt for task in questions.tasks(Reading(turns=4, budget=400))), key=len)[:4]
-    rows = version.examples("train").collect()
-    golds = sorted(rows["sql"].to_list(), key=len)[:2]
-    turns = [f"<think>so</think><solution>{gold}</solution>" for gold in golds]
-    return make_writer(folder / "writer", prompts, [*turns, "<think>so</think><sql>SELECT 1</sql>"])
+    prompts = [task.prompt for task in questions.tasks(Reading(turns=4, budget=400))][:8]
+    turns = ["<think>so</think><solution>SELECT 1</solution>", "<think>so</think><sql>SELECT 1</sql>"] * 4
+    return make_writer(folder / "writer", prompts, turns, steps=150)
 
 
 def materialise(ui: Ui, browser: Browser, job: str, config: dict[str, Any], says: str = "") -> None:
