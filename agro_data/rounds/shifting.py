@@ -2,7 +2,8 @@
 
 A round allots a whole build at once and learns nothing while it is spent. So what Thompson's sampling draws at random
 for, to go on trying, the floor does here, and the same evidence gives the same build. Verified yield as what decides is
-that of portfolio ensembling (2406.03652).
+that of portfolio ensembling (2406.03652); requests are shared in proportion to it and do not all go to the best arm,
+since each brings what the others do not.
 """
 
 from __future__ import annotations
