@@ -5,6 +5,7 @@ from __future__ import annotations
 import dagster as dg
 
 from agro_data import definitions as factory
+from agro_train.defs.aligning import align_corpus, aligned_corpus
 from agro_train.defs.assets import ASSETS
 from agro_train.defs.automation import SCHEDULES, SENSORS
 from agro_train.defs.checks import CHECKS
@@ -15,9 +16,9 @@ from agro_train.defs.training import Training
 defs: dg.Definitions = dg.Definitions.merge(
     factory.definitions(),
     dg.Definitions(
-        assets=ASSETS,
+        assets=[*ASSETS, aligned_corpus],  # the last by its own job alone
         asset_checks=CHECKS,
-        jobs=JOBS,
+        jobs=[*JOBS, align_corpus],
         schedules=SCHEDULES,
         sensors=SENSORS,
         resources={

@@ -24,6 +24,7 @@ from agro_data.pairs.finding import KINDS
 from agro_data.publish.card import COLUMNS
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, MUTANT, REJECTED, STEP
 from agro_data.work import write_text
+from agro_train.aligning import AlignConfig
 from agro_train.cli import agro
 from agro_train.cold_start import ColdStartConfig
 from agro_train.evaluate import EvaluationConfig
@@ -41,6 +42,7 @@ SETTINGS: Mapping[str, tuple[type[DataclassInstance], ...]] = {
     "`agro train cold-start`, `python -m agro_train.cold_start`, `python -m agro_train.teach`": (ColdStartConfig,),
     "`agro train grpo`, `python -m agro_train.grpo`": (GrpoConfig,),
     "`python -m agro_train.evaluate`": (EvaluationConfig,),
+    "`agro align`, `python -m agro_train.aligning`": (AlignConfig,),
 }
 
 

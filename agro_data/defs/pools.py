@@ -51,7 +51,7 @@ def holding(context: dg.AssetExecutionContext, pools: Iterable[str]) -> Iterator
         yield
     finally:
         for step in held:
-            storage.free_concurrency_slot_for_step(context.run_id, step)
+            storage.free_concurrency_slot_for_step(context.run.run_id, step)
 
 
 def _is_limited(instance: dg.DagsterInstance, pool: str) -> bool:
@@ -66,10 +66,10 @@ def _is_limited(instance: dg.DagsterInstance, pool: str) -> bool:
 
 def _claim(context: dg.AssetExecutionContext, pool: str, step: str) -> None:
     storage = context.instance.event_log_storage
-    if storage.claim_concurrency_slot(pool, context.run_id, step).is_claimed:
+    if storage.claim_concurrency_slot(pool, context.run.run_id, step).is_claimed:
         return
     context.log.info(f"waits for the pool {pool}, which others hold")
-    while not storage.claim_concurrency_slot(pool, context.run_id, step).is_claimed:
+    while not storage.claim_concurrency_slot(pool, context.run.run_id, step).is_claimed:
         time.sleep(LOOK)
 
 

@@ -4,7 +4,7 @@ made. What flows between them is a path. (No postponed annotations here: Dagster
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 from pydantic import Field
@@ -27,6 +27,9 @@ from agro_train.promotion import consider
 from agro_train.runs import PROMOTED, ModelRun, NoRun, find_run
 from agro_train.settings import settings_from, settings_to
 from agro_train.tasks import COMPACT, PROMPT_BUDGET
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 GROUP = "training"
 OWNER = "team:agro"
@@ -126,7 +129,7 @@ def cold_start_trajectories(
     settings = _settings(config) | _places(corpus, place, training)
     settings |= {"trajectories": str(place.out), "model": training.model}
     context.log.info(f"corpus: {corpus.corpus} {corpus.name}; model: {training.model}; {config.examples} trajectories")
-    file = _write(settings_from(ColdStartConfig, settings), place)
+    file = written_settings(settings_from(ColdStartConfig, settings), place)
     made = open_version(_made(run_child(context, pipes, program("agro_train.teach", "--config", str(file)))))
     return dg.MaterializeResult(value=str(made.path), metadata=metadata.of_trajectories(made))
 
@@ -205,7 +208,7 @@ def model_evaluation(
     folders: list[str] = []
     for settings in asked:
         folder = place.cache / "evaluations" / stable_hash([settings, _weights(models, training)])[:16]
-        file = _write(settings_from(EvaluationConfig, settings | {"out": str(folder)}), place)
+        file = written_settings(settings_from(EvaluationConfig, settings | {"out": str(folder)}), place)
         run_child(context, pipes, program("agro_train.evaluate", "--config", str(file)))
         summary = _read(folder / "summary.json")
         tables = {figured["questions"]: table(figured) for figured in summary["sets"]}
@@ -262,7 +265,7 @@ def _train(
 ) -> Result:
     """Run a training program to its end, with its curves drawn meanwhile."""
     context.log.info(f"{module}: from {config.model}, on {config.corpus}")
-    command = program(module, "--config", str(_write(config, place)), processes=training.processes)
+    command = program(module, "--config", str(written_settings(config, place)), processes=training.processes)
     run = ModelRun(_made(run_child(context, pipes, command, metrics=training.models_root / config.name)))
     facts = run.manifest
     moved = facts["parameters_moved"]
@@ -279,7 +282,7 @@ def _settings(config: dg.Config, *without: str) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in without} | further
 
 
-def _write(config: ColdStartConfig | GrpoConfig | EvaluationConfig, place: Place) -> Path:
+def written_settings(config: "DataclassInstance", place: Place) -> Path:
     """The settings as a file for the program, named by what it holds."""
     values = settings_to(config)
     path = place.cache / "settings" / f"{type(config).__name__}-{stable_hash(values)[:16]}.json"

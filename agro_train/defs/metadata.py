@@ -6,17 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dagster as dg
+import polars as pl
 
-from agro_data.defs.metadata import counted, image, sample, table
+from agro_data.alignment.cycles import LEVELS
+from agro_data.defs.metadata import counted, image, of_spending, sample, table
+from agro_data.llm.accounting import Prices, Spending
 from agro_data.protocol import render_transcript
 from agro_data.publish import plots
 from agro_data.publish.read import DERIVED, Version
+from agro_data.stages.aligned import STAGE
 from agro_train.promotion import Decision
 from agro_train.runs import ModelRun
 from agro_train.telling import figures
 from agro_train.trajectories import steps_of
 
 ROWS = 6
+MADE_ANEW = ("example_id", "cycle", "made_anew", "verdict", "why", "question", "sql")
 SHOWN_DATABASES = 20
 NO_CURVE = frozenset({"tokens per second"})
 
@@ -40,6 +45,44 @@ def of_trajectories(version: Version) -> dict[str, Any]:
         "sample": sample(shown, ("db_id", "hardness", "teacher", "turns", "features", "transcript"), ROWS),
         "one of them": dg.MetadataValue.md(f"```\n{first['prompt']}\n\n{render_transcript(steps_of(first))}\n```"),
     }
+
+
+def of_alignment(version: Version, spent: Mapping[str, Spending], prices: Prices) -> dict[str, Any]:
+    """What solvers and a judge made of a corpus: agreement by hardness and cycle, verdicts, what was made anew."""
+    found = version.manifest["alignment"]
+    cycles = pl.read_parquet(version.path / "alignment" / "cycles.parquet")
+    judged = cycles.with_columns(verdict=pl.when(pl.col("verdict") == "").then(pl.lit("none")).otherwise("verdict"))
+    anew = cycles.filter(pl.col("made_anew") != "")
+    rejected = version.rejected().filter(pl.col("stage") == STAGE).collect()
+    return {
+        "dagster/row_count": version.manifest["counts"]["examples"],
+        "dagster/uri": str(version.path),
+        "folder": dg.MetadataValue.path(str(version.path)),
+        "version": version.name,
+        "version before": found["of"],
+        "acceptance by hardness": table(found["acceptance"]),
+        "agreement by hardness": table(agreement(cycles).to_dicts()),
+        "verdicts": counted("verdict", _counts(judged["verdict"])),
+        "made anew": counted("part", _counts(anew["made_anew"])),
+        "rejected": counted("reason", _counts(rejected["reason"])),
+        "what was made anew": sample(
+            anew, ("example_id", "cycle", "made_anew", "verdict", "why", "question", "sql"), ROWS
+        ),
+        **of_spending(spent, prices),
+    }
+
+
+def agreement(cycles: pl.DataFrame) -> pl.DataFrame:
+    """Of the log of an alignment: hardness, cycle, examples, mean share of answers that agree with the SQL."""
+    share = pl.col("votes") / pl.col("asked").clip(1)
+    found = cycles.group_by("hardness", "cycle").agg(examples=pl.len(), agree=share.mean().round(3))
+    return found.sort(pl.col("hardness").cast(pl.Enum(LEVELS)), "cycle")
+
+
+def _counts(values: pl.Series) -> dict[str, int]:
+    """How often each value occurs, the most frequent first."""
+    counts = values.value_counts(name="rows").sort(["rows", values.name], descending=[True, False])
+    return dict(counts.iter_rows())
 
 
 def of_run(run: ModelRun) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from agro_train.definitions import defs
 
 ROOT = Path(__file__).resolve().parents[2]
 
-BESIDE = {"migrated_corpus"}  # branches off the corpus, by a job of its own
+BESIDE = {"migrated_corpus", "aligned_corpus"}  # branch off the corpus, each by a job of its own
 SNAPSHOT = Path(__file__).with_name("definitions.txt")
 
 

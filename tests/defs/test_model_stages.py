@@ -194,11 +194,11 @@ class Noting:
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", ["candidates", "questions"])
 def test_a_run_that_is_killed_is_asked_for_the_rest_alone(stage: str, tmp_path: Path) -> None:
-    """SIGKILL while some answers of the stage are kept and others are under way: what is stored is the same in the end."""
+    """SIGKILL while some answers of the stage are kept and others under way: what is stored in the end is the same."""
     killed, resumed, whole = Noting(stage, enough=3), Noting(), Noting()
     with ScriptedServer(killed) as server:
         run = execute(tmp_path, server.base)
-        assert killed.stuck.wait(100), (tmp_path / "log").read_text()[-3_000:]
+        assert killed.stuck.wait(200), (tmp_path / "log").read_text()[-3_000:]
         (kept,) = (tmp_path / "cache" / "llm").glob("*.answers")
         deadline = time.monotonic() + 30
         while kept.read_bytes().count(b"\n") < len(killed.answered):

@@ -1,0 +1,119 @@
+"""Gen-as-Check of a version by models: `agro align`, and `python -m agro_train.aligning --config settings.json`."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agro_data.config import RunConfig, cache_folder
+from agro_data.progress import Lines, Reporter, silent
+from agro_data.publish.read import Version, open_version
+from agro_train.settings import SettingsError, read_settings
+
+if TYPE_CHECKING:
+    from agro_data.alignment.solvers import Solver
+    from agro_data.databases.sandbox import Sandbox
+    from agro_data.llm.accounting import Spending
+    from agro_data.stages.aligned import Referees
+
+
+@dataclass(frozen=True)
+class AlignConfig:
+    """What is checked, by whom, and where that lies."""
+
+    corpus: str = ""  # a corpus version; the newest below `data`, if empty
+    databases: str = ""  # its databases; where they were when it was built, if empty
+    solvers: tuple[str, ...] = ()  # who answers: runs, folders, Hub ids, addresses of servers; at least one
+    samples: int = 5  # answers of each solver in a cycle
+    temperature: float = 0.7  # of the solvers
+    need: int = 3  # answers that must agree
+    cycles: int = 3  # at most so many rounds
+    judge: str = ""  # model that judges divergences and mends: an address, a Hub id or a folder
+    seed: int = 0  # same seed, same answers
+    models: str = "models"  # the folder of trained runs
+    data: str = "datasets"  # the folder of the corpora
+    cache: str = ""  # answers and finished databases; `$AGRO_CACHE` or beside `data`, if empty
+    workers: int = 2  # processes that run SQL
+
+    def __post_init__(self) -> None:
+        if not self.solvers:
+            raise SettingsError("solvers is empty: name at least one that answers, such as promoted or an address")
+        counts = {"samples": self.samples, "need": self.need, "cycles": self.cycles, "workers": self.workers}
+        for name, count in counts.items():
+            if count < 1:
+                raise SettingsError(f"{name} is {count}: at least 1 is needed")
+        if self.temperature < 0:
+            raise SettingsError(f"temperature is {self.temperature}: 0 or more")
+
+
+def align(config: AlignConfig, progress: Reporter = silent) -> tuple[Version, Mapping[str, Spending]]:
+    """The version that holds what was confirmed, and what the judge's model took by stage.
+
+    What is finished when this is interrupted is not asked again. Raises `ConfigError` and `NoVersion` for what is not
+    there, and like `align_version`.
+    """
+    from agro_data.databases.sandbox import Sandbox  # noqa: PLC0415 (so that --help is quick)
+    from agro_data.stages.aligned import align_version  # noqa: PLC0415
+    from agro_data.verify.pool import LIMITS  # noqa: PLC0415
+    from agro_train.corpora import find_corpus, find_databases_of  # noqa: PLC0415
+    from agro_train.tasks import find_sources  # noqa: PLC0415
+
+    out = Path(config.data)
+    cache = cache_folder(RunConfig(out=out, cache=Path(config.cache) if config.cache else None))
+    version = find_corpus(out, config.corpus)
+    sources = find_sources(version, find_databases_of(version, config.databases), cache / "profiles")
+    homes = {name: (source.database, source.profile) for name, source in sources.items()}
+    with ExitStack() as open_, Sandbox(config.workers, LIMITS) as sandbox:
+        referees = _referees(config, open_, sandbox, cache)
+        made = align_version(version, homes, out, referees, sandbox, cache, progress=progress)
+    return open_version(made), referees.spent
+
+
+def _referees(config: AlignConfig, open_: ExitStack, sandbox: Sandbox, cache: Path) -> Referees:
+    """Who checks: the solvers, and the judge's model in all that a model does. `open_` closes them."""
+    from agro_data.alignment.cycles import Rule  # noqa: PLC0415
+    from agro_data.alignment.judge import Referee  # noqa: PLC0415
+    from agro_data.alignment.regenerate import Regenerator  # noqa: PLC0415
+    from agro_data.alignment.tournament import model_prefers  # noqa: PLC0415
+    from agro_data.llm.client import Client  # noqa: PLC0415
+    from agro_data.llm.prompts.judge import JUDGE  # noqa: PLC0415
+    from agro_data.llm.writers import open_writer  # noqa: PLC0415
+    from agro_data.stages.aligned import Referees  # noqa: PLC0415
+
+    asked = [_solver(name, config, open_, sandbox, cache) for name in config.solvers]
+    rule = Rule(config.need, config.cycles)
+    if not config.judge:
+        return Referees(asked, rule, Regenerator(sandbox), facts={"judge": "outvoted", "seed": config.seed})
+    client = open_.enter_context(Client(open_writer(config.judge), cache))
+    facts = {"judge": dict(client.backend.identity), "prompt": JUDGE.version, "seed": config.seed}
+    regenerate = Regenerator(sandbox, model_prefers(client), client)
+    return Referees(asked, rule, regenerate, Referee(client, sandbox), facts, client.spent)
+
+
+def _solver(name: str, config: AlignConfig, open_: ExitStack, sandbox: Sandbox, cache: Path) -> Solver:
+    from agro_train.agents import open_agent  # noqa: PLC0415
+    from agro_train.solving import agent_solver  # noqa: PLC0415
+
+    agent = open_agent(name, Path(config.models), cache)
+    open_.callback(agent.close)
+    how = {"samples": config.samples, "temperature": config.temperature, "seed": config.seed}
+    return agent_solver(agent, sandbox, cache, **how)  # type: ignore[arg-type]
+
+
+def main() -> None:
+    """Align as a settings file says; the last line is JSON: the version's folder, and what its judge took."""
+    parser = ArgumentParser(prog="python -m agro_train.aligning", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--config", type=Path, required=True, help="JSON file of AlignConfig")
+    config = read_settings(AlignConfig, parser.parse_args().config)
+    made, spent = align(config, Lines(lambda line: print(line, flush=True)))
+    told = {"phase": "alignment", "version": str(made.path)}
+    print(json.dumps(told | {"spent": {stage: asdict(took) for stage, took in spent.items()}}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

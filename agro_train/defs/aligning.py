@@ -1,0 +1,77 @@
+"""A corpus checked by models: one asset and its job, beside the chain of a build, as with `agro align`.
+
+(No postponed annotations here: Dagster reads the config's type from them.)
+"""
+
+import json
+from pathlib import Path
+
+import dagster as dg
+from pydantic import Field
+
+from agro_data.defs.jobs import LOG
+from agro_data.defs.place import Place
+from agro_data.defs.pools import holding, pool_of
+from agro_data.llm.accounting import Spending
+from agro_data.publish.read import open_version
+from agro_train.aligning import AlignConfig
+from agro_train.defs import metadata
+from agro_train.defs.assets import OWNER, Result, written_settings
+from agro_train.defs.child import program, run_child
+from agro_train.defs.training import Training
+from agro_train.runs import PROMOTED
+from agro_train.settings import SettingsError, settings_from
+
+
+class AlignmentConfig(dg.Config):
+    """Who checks the corpus that the resource training names, and how."""
+
+    solvers: list[str] = Field([PROMOTED], description="Who answers: runs, folders, Hub ids, addresses of servers.")
+    samples: int = Field(5, description="Answers of each solver in a cycle.")
+    temperature: float = Field(0.7, description="Of the solvers.")
+    need: int = Field(3, description="Answers that must agree.")
+    cycles: int = Field(3, description="At most so many rounds.")
+    judge: str = Field("", description="Model that judges divergences and mends; none: solvers outvote a gold.")
+    seed: int = Field(0, description="Same seed, same answers.")
+
+
+@dg.asset(group_name="alignment", owners=[OWNER], kinds={"sqlite", "huggingface"}, deps=[dg.AssetKey("corpus")])
+def aligned_corpus(
+    context: dg.AssetExecutionContext,
+    config: AlignmentConfig,
+    place: Place,
+    training: Training,
+    pipes: dg.PipesSubprocessClient,
+) -> Result:
+    """The next version of a corpus: what models that do not see its SQL confirm, mended where a judge says so; the
+    rest in its rejected rows. Holds the pool gpu while models run here, and network while servers are asked.
+    """
+    corpus = training.corpus_in(place)
+    settings = config.model_dump() | {
+        "corpus": str(corpus.path),
+        "databases": str(training.databases_of(corpus)),
+        "models": str(training.models_root),
+        "data": str(place.out),
+        "cache": str(place.cache),
+        "workers": place.workers,
+    }
+    try:
+        file = written_settings(settings_from(AlignConfig, settings), place)
+    except SettingsError as error:
+        raise dg.Failure(description=str(error), allow_retries=False) from error
+    asked = [name for name in (*config.solvers, config.judge) if name]
+    context.log.info(f"corpus: {corpus.corpus} {corpus.name}; asked: {', '.join(asked)}")
+    with holding(context, {pool_of(name) for name in asked}):
+        told = json.loads(run_child(context, pipes, program("agro_train.aligning", "--config", str(file))))
+    made = open_version(Path(told["version"]))
+    spent = {stage: Spending.from_dict(took) for stage, took in told["spent"].items()}
+    return dg.MaterializeResult(value=str(made.path), metadata=metadata.of_alignment(made, spent, place.prices))
+
+
+align_corpus = dg.define_asset_job(
+    "align_corpus",
+    selection=dg.AssetSelection.assets(aligned_corpus),
+    description="Models answer the questions of a corpus without its SQL: the next version holds what they confirm.",
+    executor_def=dg.in_process_executor,
+    config=LOG,
+)
