@@ -34,6 +34,8 @@ def main() -> None:
 
 def serve(engine: Any, coming: queue.SimpleQueue[dict[str, Any]], answers: IO[str], template: dict[str, Any]) -> None:
     """Hand requests to the engine as they come, so that its batches are never waited for to be empty."""
+    from vllm.exceptions import VLLMClientError  # noqa: PLC0415
+
     tokenizer, core = engine.get_tokenizer(), engine.llm_engine
     while True:
         while not coming.empty() or not core.has_unfinished_requests():
@@ -42,7 +44,7 @@ def serve(engine: Any, coming: queue.SimpleQueue[dict[str, Any]], answers: IO[st
             try:
                 ids = prompt_ids(request.messages, tokenizer, template)
                 core.add_request(one["id"], {"prompt_token_ids": ids}, parameters(request))
-            except ValueError as error:  # too long, or a schema that the engine cannot hold it to
+            except (ValueError, VLLMClientError) as error:  # too long, or a schema that the engine cannot hold it to
                 _say(answers, {"id": one["id"], "completion": failed("refused", str(error)).to_dict()})
         for output in core.step():
             if output.finished:
