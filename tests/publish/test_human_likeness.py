@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +14,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import HashingVectorizer
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT))  # bench is not a package that is installed
-
-from bench import human_likeness as bench  # noqa: E402
-from bench.telling_apart import (  # noqa: E402
+from bench import human_likeness as bench
+from bench.telling_apart import (
     Pair,
     distinct_ngrams,
     giveaways,
@@ -30,6 +26,7 @@ from bench.telling_apart import (  # noqa: E402
     wordings,
 )
 
+ROOT = Path(__file__).resolve().parents[2]
 NOUNS = ("singer", "nurse", "plane", "player", "driver", "library", "invoice", "meter", "claim", "parcel")
 FACTS = ("name", "age", "weight", "city", "price", "colour", "owner", "rank")
 PLAIN = ("what is the {f} of each {n}", "show the {f} of every {n}", "which {n} has the highest {f}")
