@@ -147,11 +147,14 @@ def test_vllm_itself(folder: Path) -> None:
 @pytest.mark.vllm
 @needs_vllm
 def test_vllm_serve(folder: Path, tmp_path: Path) -> None:
-    """The same of `vllm serve` on loopback, through the client of any server."""
+    """The same of `vllm serve` on loopback, through the client of any server.
+
+    Started as the module that `vllm serve` starts: the command of the CPU build asks for a package of the name `vllm`.
+    """
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     options = f"--host 127.0.0.1 --port {port} --served-model-name smol --max-model-len 512 --dtype bfloat16"
-    command = [sys.executable, "-m", "vllm.entrypoints.cli.main", "serve", str(folder), *options.split()]
+    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(folder), *options.split()]
     log = tmp_path / "server.log"
     with log.open("wb") as said:
         server = subprocess.Popen(
@@ -165,7 +168,8 @@ def test_vllm_serve(folder: Path, tmp_path: Path) -> None:
             time.sleep(1)
         check(open_writer(f"http://127.0.0.1:{port}/v1"))
     finally:
-        os.killpg(server.pid, signal.SIGKILL)
+        if server.poll() is None:
+            os.killpg(server.pid, signal.SIGKILL)
         server.wait()
 
 
