@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from migration.migrations import MIGRATIONS, Migration
+from migration.scripted import contents, names, presence, shapes
+from migration.scripted.migration import Migration
 from migration.shop import ASKED, make_shop, rows
 
 from agro_data.databases.sandbox import Sandbox
@@ -20,6 +21,12 @@ from agro_data.profiling.profiler import profile_database
 
 SQLITE: Dialect = "sqlite"
 DUCKDB: Dialect = "duckdb"
+MIGRATIONS = [
+    *(names.RENAMES + names.SWAPS),
+    *(presence.LOSSES + presence.ADDITIONS),
+    *(contents.TYPES + contents.VALUES),
+    *shapes.SHAPES,
+]
 
 
 @dataclass(frozen=True)
