@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from agro_train.naming.writing import Restriction
-from agro_train.sampling.held import Held, Scored
+from agro_train.sampling.held import Held, Scored, likely
 from agro_train.sampling.rows import Rows
 from agro_train.sampling.types import Sampled
 
@@ -57,46 +57,52 @@ def search(
     import torch  # noqa: PLC0415
 
     live = [[Beam(restriction, row)] for row, restriction in enumerate(restrictions)]
-    found: list[Beam | None] = [None] * len(live)
+    ended: list[list[Beam]] = [[] for _ in live]
     last = [beams[0] for beams in live]  # the likeliest that was under way
     for written in range(max_tokens):
         logprobs = torch.log_softmax(rows.logits.float(), dim=-1)
+        near = likely(logprobs)
         for place, beams in enumerate(live):
             if not beams:
                 continue
-            grown = _grown(beams, logprobs, held, width)
+            grown = _grown(beams, logprobs, near, held, width)
+            last[place] = max(grown, key=_score, default=last[place])
+            live[place] = []
             for one in grown:
-                best = found[place]
-                if over(one.ids) and (best is None or one.score > best.score):
-                    found[place] = one
-            floor = float("-inf") if (best := found[place]) is None else best.score
-            live[place] = [one for one in grown if not over(one.ids) and one.score > floor]  # it can only fall
-            last[place] = max(grown, key=lambda one: one.score, default=last[place])
+                (ended if over(one.ids) else live)[place].append(one)
+            best = max(map(_score, ended[place]), default=float("-inf"))
+            live[place] = [one for one in live[place] if one.score > best]  # it can only fall
         going = [one for beams in live for one in beams]
         if not going or written + 1 == max_tokens:
             break
         rows.go_on([one.row for one in going], [one.ids[-1] for one in going])
         numbers = iter(range(len(going)))
         live = [[replace(one, row=next(numbers)) for one in beams] for beams in live]
-    chosen = [(best or cut, best is None) for best, cut in zip(found, last, strict=True)]
+    chosen = [(max(found, key=_score, default=cut), not found) for found, cut in zip(ended, last, strict=True)]
     return [(Sampled(list(one.ids), list(one.logprobs), cut), one.turned) for one, cut in chosen]
 
 
-def _grown(beams: Sequence[Beam], logprobs: torch.Tensor, held: Held, width: int) -> list[Beam]:
+def _grown(
+    beams: Sequence[Beam], logprobs: torch.Tensor, near: Sequence[Sequence[Scored]], held: Held, width: int
+) -> list[Beam]:
     """The likeliest continuations of all of `beams`, at most `width`, in the order of rows, which then seldom change
     places; none where nothing may follow."""
-    ways = [_ways(beam, held.near(beam.restriction, logprobs[beam.row])) for beam in beams]
+    ways = [_ways(beam, near[beam.row], held) for beam in beams]
     chosen = list(islice(merge(*ways, key=lambda way: -way[0]), width))
     if not chosen:
-        likeliest = max(beams, key=lambda beam: beam.score)
-        chosen = list(islice(_ways(likeliest, held.allowed(likeliest.restriction, logprobs[likeliest.row])), 1))
-        held.dead_ends += not chosen
+        likeliest = max(beams, key=_score)
+        found = held.unlikely(likeliest.restriction, logprobs[likeliest.row])
+        chosen = [] if found is None else [(likeliest.score + found[1], likeliest, *found)]
     by_row = sorted(chosen, key=lambda way: way[1].row)
-    return [
-        beam.then(token, logprob, int(logprobs[beam.row].argmax()), held.tokenizer)
-        for _, beam, token, logprob in by_row
-    ]
+    return [beam.then(token, logprob, near[beam.row][0][0], held.tokenizer) for _, beam, token, logprob in by_row]
 
 
-def _ways(beam: Beam, scored: Iterator[Scored]) -> Iterator[tuple[float, Beam, int, float]]:
-    return ((beam.score + logprob, beam, token, logprob) for token, logprob in scored)
+def _score(beam: Beam) -> float:
+    return beam.score
+
+
+def _ways(beam: Beam, near: Sequence[Scored], held: Held) -> Iterator[tuple[float, Beam, int, float]]:
+    """What may follow a beginning, with the score it then has, from the likeliest on."""
+    for token, logprob in near:
+        if held.allows(beam.restriction, token):
+            yield beam.score + logprob, beam, token, logprob

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 from math import exp
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from agro_train.naming.writing import Restriction
@@ -21,12 +20,11 @@ Scored = tuple[int, float]  # a token and its log-probability
 
 @dataclass
 class Held:
-    """`refused` tokens were not allowed, in `dead_ends` places none was; asking took `checking` seconds."""
+    """`refused` tokens were not allowed, in `dead_ends` places none was."""
 
     tokenizer: Any
     refused: int = 0
     dead_ends: int = 0
-    checking: float = 0.0
     _pieces: dict[int, str] = field(default_factory=dict, repr=False)
     _anchor: list[int] = field(default_factory=list, repr=False)
     _special: frozenset[int] = field(default=frozenset(), repr=False)
@@ -36,36 +34,30 @@ class Held:
 
         Where none of them is, the likeliest that is (log-probability 0); None where nothing is.
         """
-        mass, likely = 0.0, []
-        for token, logprob in _top(logprobs):
-            if mass < _MASS:
-                likely.append((token, logprob))
-            mass += exp(logprob)
-        allowed = [pair for pair in likely if self.allows(restriction, pair[0])]
+        [likeliest] = likely(logprobs.unsqueeze(0))
+        before = accumulate((exp(logprob) for _, logprob in likeliest), initial=0.0)
+        near = [pair for pair, mass in zip(likeliest, before, strict=False) if mass < _MASS]
+        allowed = [pair for pair in near if self.allows(restriction, pair[0])]
         if allowed:
             return _among(allowed, chance)
-        found = next(self.allowed(restriction, logprobs), None)
+        further = (pair for pair in likeliest[len(near) :] if self.allows(restriction, pair[0]))
+        found = next(further, None) or self.unlikely(restriction, logprobs)
         return None if found is None else (found[0], 0.0)
 
-    def near(self, restriction: Restriction, logprobs: torch.Tensor) -> Iterator[Scored]:
-        """What may follow of the `TOP` likeliest tokens, from the likeliest on."""
-        return (pair for pair in _top(logprobs) if self.allows(restriction, pair[0]))
-
-    def allowed(self, restriction: Restriction, logprobs: torch.Tensor) -> Iterator[Scored]:
-        """All that may follow, from the likeliest on."""
-        yield from self.near(restriction, logprobs)
+    def unlikely(self, restriction: Restriction, logprobs: torch.Tensor) -> Scored | None:
+        """The likeliest of the allowed that are not among the `TOP` likeliest; None where nothing is."""
         for token in logprobs.argsort(descending=True)[TOP:].tolist():
             if self.allows(restriction, token):
-                yield token, float(logprobs[token])
+                return token, float(logprobs[token])
+        self.dead_ends += 1
+        return None
 
     def allows(self, restriction: Restriction, token: int) -> bool:
         """Whether a token's text may follow. Special tokens end no SQL, and may not."""
         if not restriction.active:
             return True
-        began = perf_counter()
         piece = self._piece(token)
         allowed = piece != "" and restriction.allows(piece)
-        self.checking += perf_counter() - began
         self.refused += not allowed
         return allowed
 
@@ -81,9 +73,11 @@ class Held:
         return self._pieces[token]
 
 
-def _top(logprobs: torch.Tensor) -> list[Scored]:
-    top = logprobs.topk(min(TOP, len(logprobs)))
-    return list(zip(top.indices.tolist(), top.values.tolist(), strict=True))
+def likely(logprobs: torch.Tensor) -> list[list[Scored]]:
+    """The `TOP` likeliest tokens of each row of `logprobs` (rows, vocabulary), from the likeliest on."""
+    top = logprobs.topk(min(TOP, logprobs.shape[1]))
+    rows = zip(top.indices.tolist(), top.values.tolist(), strict=True)
+    return [list(zip(tokens, scores, strict=True)) for tokens, scores in rows]
 
 
 def _among(likely: list[Scored], chance: torch.Generator) -> Scored:

@@ -24,14 +24,12 @@ _GREEDY = 1e-6
 class ModuleSampler:
     """Samples from a torch module. Prefixes that are alike are read once: the rollouts of a group share a prompt.
 
-    `batch` is how many turns are written together; `written` and `read` count tokens, for cost.
+    `batch` is how many turns are written together.
     """
 
     module: Any
     tokenizer: Any
     batch: int = 64
-    read: int = field(default=0, init=False)
-    written: int = field(default=0, init=False)
     held: Held = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -80,16 +78,13 @@ class ModuleSampler:
                         chances = [torch.Generator().manual_seed(seeds[place] % 2**63) for place in places]
                         held = None if restrictions is None else [restrictions[place] for place in places]
                         turns = self._write(self._begin(some), temperature, max_tokens, chances, held)
-                    self.written += sum(len(turn.ids) for turn in turns)
                     found |= dict(zip(places, turns, strict=True))
         finally:
             self.module.train(training)
         return [found[place] for place in range(len(prefixes))]
 
     def _begin(self, prefixes: Sequence[Sequence[int]]) -> Rows:
-        rows = Rows.begin(self.module, prefixes, self.tokenizer.pad_token_id)
-        self.read += rows.read
-        return rows
+        return Rows.begin(self.module, prefixes, self.tokenizer.pad_token_id)
 
     def _search(
         self, prefixes: Sequence[Sequence[int]], restrictions: Sequence[Restriction], max_tokens: int, beams: int
@@ -100,8 +95,9 @@ class ModuleSampler:
         """
         found = search(self._begin(prefixes), restrictions, self.held, 1, max_tokens, self._over)
         turned = [place for place, (_, turned) in enumerate(found) if turned and beams > 1]
-        for start in range(0, len(turned), max(1, self.batch // beams)):
-            places = turned[start : start + max(1, self.batch // beams)]
+        batch = max(1, self.batch // beams)
+        for start in range(0, len(turned), batch):
+            places = turned[start : start + batch]
             rows = self._begin([prefixes[place] for place in places])
             again = search(rows, [restrictions[place] for place in places], self.held, beams, max_tokens, self._over)
             for place, one in zip(places, again, strict=True):
@@ -156,7 +152,6 @@ class ModuleSampler:
             if restriction.active:
                 logprobs = torch.log_softmax(logits[place].float() / temperature, dim=-1)
                 found = self.held.draw(restriction, logprobs, chances[turn])
-                self.held.dead_ends += found is None
                 drawn[place], scores[place] = found or (drawn[place], scores[place])
             restriction.go_on(self.tokenizer.decode([*turns[turn].ids, drawn[place]]))
 

@@ -12,16 +12,12 @@ if TYPE_CHECKING:
 
 @dataclass
 class Rows:
-    """`logits` (rows, vocabulary) of what comes next; `cache`: keys and values; `mask` (rows, places): 0 on padding.
-
-    `read` counts the tokens that `begin` has read.
-    """
+    """`logits` (rows, vocabulary) of what comes next; `cache`: keys and values; `mask` (rows, places): 0 on padding."""
 
     module: Any
     logits: torch.Tensor
     cache: Any
     mask: torch.Tensor
-    read: int
 
     @classmethod
     def begin(cls, module: Any, prefixes: Sequence[Sequence[int]], pad: int) -> Rows:
@@ -39,7 +35,7 @@ class Rows:
         index = {prefix: place for place, prefix in enumerate(unique)}
         take = torch.tensor([index[tuple(prefix)] for prefix in prefixes], device=device)
         out.past_key_values.batch_select_indices(take)
-        return cls(module, out.logits[take, -1], out.past_key_values, mask[take], int(mask.sum()))
+        return cls(module, out.logits[take, -1], out.past_key_values, mask[take])
 
     def go_on(self, parents: Sequence[int], tokens: Sequence[int]) -> None:
         """The rows are now those of `parents`, in that order and as often as they stand there, a token longer each."""

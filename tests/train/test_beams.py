@@ -50,9 +50,14 @@ def score(model: LanguageModel, prefix: list[int], ids: tuple[int, ...]) -> floa
     return sum(logits[len(prefix) - 1 + place, token].item() for place, token in enumerate(ids))
 
 
+def tokens_of(model: LanguageModel, letters: str) -> list[int]:
+    """The tokens of some of `letters` and nothing else."""
+    pieces = ((one, model.tokenizer.decode([one])) for one in range(len(model.tokenizer)))
+    return [one for one, piece in pieces if piece and set(piece) <= set(letters)]
+
+
 def test_with_as_many_beams_as_turns_it_is_exact(model: LanguageModel) -> None:
-    vocabulary = range(len(model.tokenizer))
-    tokens = [one for one in vocabulary if (piece := model.tokenizer.decode([one])) and set(piece) <= set("aeNT1")]
+    tokens = tokens_of(model, "aeNT1")
     rows = Rows.begin(model.network, PREFIXES, model.tokenizer.pad_token_id)
     turns = search(rows, [Letters("aeNT1", 99) for _ in PREFIXES], Held(model.tokenizer), 900, 2, lambda ids: False)
     for prefix, (turn, _) in zip(PREFIXES, turns, strict=True):
@@ -90,3 +95,21 @@ def test_where_nothing_may_follow_the_turn_is_cut(model: LanguageModel) -> None:
     )
     assert all(turn.cut and len(model.tokenizer.decode(turn.ids)) == 3 for turn in turns)
     assert sampler.held.dead_ends > 0
+
+
+@dataclass
+class Once(Letters):
+    """Allows each letter once: what may follow is another thing for every beginning."""
+
+    def allows(self, piece: str) -> bool:
+        whole = self.text + piece
+        return super().allows(piece) and len(set(whole)) == len(whole)
+
+
+def test_each_beginning_is_held_to_what_it_has_written(model: LanguageModel) -> None:
+    rows = Rows.begin(model.network, PREFIXES, model.tokenizer.pad_token_id)
+    turns = search(rows, [Once("aeNT1", 99) for _ in PREFIXES], Held(model.tokenizer), 900, 2, lambda ids: False)
+    texts = {ids: model.tokenizer.decode(ids) for ids in product(tokens_of(model, "aeNT1"), repeat=2)}
+    allowed = [ids for ids, text in texts.items() if len(set(text)) == len(text)]
+    for prefix, (turn, _) in zip(PREFIXES, turns, strict=True):
+        assert tuple(turn.ids) == max(allowed, key=lambda ids: score(model, prefix, ids))
