@@ -1,5 +1,7 @@
 """The jobs of the factory, each in one process, and when they run by themselves: schedules are off until started."""
 
+from typing import TYPE_CHECKING
+
 import dagster as dg
 from pydantic import Field
 
@@ -10,31 +12,38 @@ from agro_data.defs.pools import DATABASE
 from agro_data.publish.read import NoVersion
 from agro_data.publish.retention import fates, prune
 
+if TYPE_CHECKING:  # Dagster shows this type nowhere else
+    from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
+
 LOG = {"loggers": {"console": {"config": {"log_level": "INFO"}}}}
 
-build_corpus = dg.define_asset_job(
+
+def job_in_process(name: str, selection: dg.AssetSelection, description: str) -> "UnresolvedAssetJobDefinition":
+    """A job whose steps run in its own process, one after the other.
+
+    Stages and programs of training start processes themselves: one for each step would only cost time.
+    """
+    return dg.define_asset_job(
+        name, selection=selection, description=description, executor_def=dg.in_process_executor, config=LOG
+    )
+
+
+build_corpus = job_in_process(
     "build_corpus",
-    selection=dg.AssetSelection.assets(*ASSETS),
-    description="Databases in, a verified, diverse, versioned corpus out.",
-    # Stages are sequential and start worker processes themselves: a process per step would only cost time.
-    executor_def=dg.in_process_executor,
-    config=LOG,
+    dg.AssetSelection.assets(*ASSETS),
+    "Databases in, a verified, diverse, versioned corpus out.",
 )
 
-publish_corpus = dg.define_asset_job(
+publish_corpus = job_in_process(
     "publish_corpus",
-    selection=dg.AssetSelection.assets(published_corpus),
-    description="The newest corpus version on the Hugging Face Hub; builds nothing.",
-    executor_def=dg.in_process_executor,
-    config=LOG,
+    dg.AssetSelection.assets(published_corpus),
+    "The newest corpus version on the Hugging Face Hub; builds nothing.",
 )
 
-verify_corpus = dg.define_asset_job(
+verify_corpus = job_in_process(
     "verify_corpus",
-    selection=dg.AssetSelection.checks_for_assets(corpus),
-    description="The checks of the corpus version last built, again: its files and stored answers are as they were.",
-    executor_def=dg.in_process_executor,
-    config=LOG,
+    dg.AssetSelection.checks_for_assets(corpus),
+    "The checks of the corpus version last built, again: its files and stored answers are as they were.",
 )
 
 

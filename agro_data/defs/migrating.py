@@ -13,7 +13,7 @@ from agro_data.config import ConfigError
 from agro_data.databases.catalog import find_databases
 from agro_data.defs import metadata
 from agro_data.defs.assets import OWNER, Result, corpus
-from agro_data.defs.jobs import LOG
+from agro_data.defs.jobs import LOG, job_in_process
 from agro_data.defs.place import Place
 from agro_data.defs.pools import DATABASE
 from agro_data.defs.sensors import LOOK_EVERY, Seen, in_words, source_of, watch
@@ -66,12 +66,10 @@ def migrated_corpus(context: dg.AssetExecutionContext, config: MigrationConfig, 
     return dg.MaterializeResult(value=str(opened.path), metadata=metadata.of_drift(summary(drift), opened))
 
 
-migrate_corpus = dg.define_asset_job(
+migrate_corpus = job_in_process(
     "migrate_corpus",
-    selection=dg.AssetSelection.assets(migrated_corpus),
-    description="Opens a version of a corpus for databases whose schema has changed: what holds, under the new names.",
-    executor_def=dg.in_process_executor,
-    config=LOG,
+    dg.AssetSelection.assets(migrated_corpus),
+    "Opens a version of a corpus for databases whose schema has changed: what holds, under the new names.",
 )
 
 

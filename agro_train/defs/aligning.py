@@ -9,7 +9,7 @@ from pathlib import Path
 import dagster as dg
 from pydantic import Field
 
-from agro_data.defs.jobs import LOG
+from agro_data.defs.jobs import job_in_process
 from agro_data.defs.place import Place
 from agro_data.defs.pools import holding, pool_of
 from agro_data.llm.accounting import Spending
@@ -68,10 +68,8 @@ def aligned_corpus(
     return dg.MaterializeResult(value=str(made.path), metadata=metadata.of_alignment(made, spent, place.prices))
 
 
-align_corpus = dg.define_asset_job(
+align_corpus = job_in_process(
     "align_corpus",
-    selection=dg.AssetSelection.assets(aligned_corpus),
-    description="Models answer the questions of a corpus without its SQL: the next version holds what they confirm.",
-    executor_def=dg.in_process_executor,
-    config=LOG,
+    dg.AssetSelection.assets(aligned_corpus),
+    "Models answer the questions of a corpus without its SQL: the next version holds what they confirm.",
 )
