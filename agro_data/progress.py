@@ -6,8 +6,10 @@ line every few seconds, tests pass `silent`.
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from rich.console import Console
@@ -36,6 +38,25 @@ def counting(progress: Reporter, stage: str, total: int, unit: str) -> Callable[
     if total:
         progress(stage, 0, total, unit)
     return add
+
+
+@contextmanager
+def watching(look: Callable[[bool], object], every: float) -> Iterator[None]:
+    """While the block runs, a thread calls `look(False)` every `every` seconds; when it is over, `look(True)` once."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(every):
+            look(False)
+        look(True)
+
+    thread = threading.Thread(target=watch, name="watching")
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 class Lines:

@@ -19,7 +19,7 @@ from agro_data.databases.types import Catalog, Database, Limits
 from agro_data.fingerprint import stable_hash
 from agro_data.migration.changes import Change
 from agro_data.migration.evidence import Side, of_database, of_profile
-from agro_data.migration.migrate import Certification, Fate, Outcome, broken, migrate
+from agro_data.migration.migrate import Certification, Fate, Migration, Outcome, broken
 from agro_data.parallel import ShardsLost, run_shards
 from agro_data.profiling.cache import cached_profile, decode
 from agro_data.progress import Reporter, counting, silent
@@ -229,15 +229,14 @@ def _follow(task: _Task) -> _Answer:
     certification = Certification(
         own_sandbox(LIMITS), task.instances, int(config.get("seed", 0)), float(config.get("min_kill_rate", 0.95))
     )
-    found = migrate(
-        rows,
+    found = Migration(
         before,
         of_database(task.database, profile),
         task.database,
         own_sandbox(SOURCE),
         shuffled_or_none(task.database, task.cache / "shuffled", seed=0),
         certification,
-    )
+    ).run(rows)
     return _Answer(found.fates, found.changes, found.problems)
 
 

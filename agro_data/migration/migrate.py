@@ -96,42 +96,35 @@ class _Case:
         return self.sql != str(self.row["sql"])
 
 
-def migrate(
-    rows: Sequence[Row],
-    before: Side,
-    after: Side,
-    database: Database,
-    sandbox: Sandbox,
-    shuffled: Database | None,
-    certification: Certification,
-) -> Migrated:
-    """Take examples (rows of `records.EXAMPLE`) from the database that `before` describes to `database`.
+@dataclass
+class Migration:
+    """Takes examples from the database that `before` describes to `database`, described by `after`.
 
-    Each is written for the new schema where that is certain, passes the checks that a new example passes, and is
-    certified again. What is not certain is broken, with the reason; nothing about one example raises.
+    `shuffled` holds the same rows in another order, to tell which queries depend on it; None: none could be made.
     """
-    return _Migration(before, after, database, sandbox, shuffled, certification).run(rows)
 
+    before: Side
+    after: Side
+    database: Database
+    sandbox: Sandbox
+    shuffled: Database | None
+    certification: Certification
+    matching: Matching = field(init=False)
+    changes: list[Change] = field(init=False)
+    values: Values = field(init=False)
+    problems: list[str] = field(init=False, default_factory=list)
 
-class _Migration:
-    def __init__(
-        self,
-        before: Side,
-        after: Side,
-        database: Database,
-        sandbox: Sandbox,
-        shuffled: Database | None,
-        certification: Certification,
-    ) -> None:
-        self.before, self.after = before, after
-        self.database, self.sandbox, self.shuffled = database, sandbox, shuffled
-        self.certification = certification
-        self.matching: Matching = match(before, after)
-        self.changes = schema_changes(before, after, self.matching)
-        self.values = Values(before, after, self.matching)
-        self.problems: list[str] = []
+    def __post_init__(self) -> None:
+        self.matching = match(self.before, self.after)
+        self.changes = schema_changes(self.before, self.after, self.matching)
+        self.values = Values(self.before, self.after, self.matching)
 
     def run(self, rows: Sequence[Row]) -> Migrated:
+        """What becomes of the examples `rows` (of `records.EXAMPLE`).
+
+        Each is written for the new schema where that is certain, passes the checks that a new example passes, and is
+        certified again. What is not certain is broken, with the reason; nothing about one example raises.
+        """
         cases = [_Case(row) for row in rows]
         for case in cases:
             self._follow(case)

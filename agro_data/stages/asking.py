@@ -7,7 +7,6 @@ through small files in the work folder: `asking/<stage>.json` while it is asked,
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,7 +19,7 @@ from agro_data.llm.accounting import Spending
 from agro_data.llm.client import Client
 from agro_data.llm.types import Backend
 from agro_data.llm.writers import open_writer
-from agro_data.progress import Reporter
+from agro_data.progress import Reporter, watching
 from agro_data.stages.context import Context
 from agro_data.work import Work
 
@@ -57,26 +56,17 @@ def telling(work: Work, shard: str) -> Reporter:
 @contextmanager
 def followed(work: Work, progress: Reporter) -> Iterator[None]:
     """While the block runs, `progress` is told how far its workers are with the requests of each shard."""
-    over = threading.Event()
     seen = _told(work)
 
-    def watch() -> None:
-        last = False
-        while not last:
-            last = over.wait(EVERY)
-            for stage, now in _told(work).items():
-                before = seen.get(stage)
-                if now != before:
-                    _pass_on(f"{stage} (model)", before, now, progress)
-                    seen[stage] = now
+    def look(_over: bool) -> None:
+        for stage, now in _told(work).items():
+            before = seen.get(stage)
+            if now != before:
+                _pass_on(f"{stage} (model)", before, now, progress)
+                seen[stage] = now
 
-    thread = threading.Thread(target=watch, name="asking")
-    thread.start()
-    try:
+    with watching(look, EVERY):
         yield
-    finally:
-        over.set()
-        thread.join()
 
 
 def _told(work: Work) -> dict[str, dict[str, Any]]:

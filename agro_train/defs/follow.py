@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from agro_data.progress import watching
 from agro_train.runs import METRICS
 
 Line = dict[str, Any]
@@ -67,28 +67,21 @@ def following(folder: Path, show: Show, every: float = 5.0) -> Iterator[None]:
     It is called in a thread, at most once in `every` seconds. Lines between two calls are merged, so that what only
     some lines hold is shown too.
     """
-    over = threading.Event()
     tail = Tail(folder)
+    merged: Line = {}
+    shown = time.monotonic() - every
 
-    def watch() -> None:
-        merged: Line = {}
-        shown = time.monotonic() - every
-        while True:
-            last = over.wait(LOOK)
-            for line in tail.read():
-                merged |= line
-            due = time.monotonic() - shown >= every
-            if merged and (due or last):
-                show(merged)
-                merged, shown = {}, time.monotonic()
-            if last:
-                return
+    def look(over: bool) -> None:
+        nonlocal shown
+        for line in tail.read():
+            merged.update(line)
+        if merged and (over or time.monotonic() - shown >= every):
+            show(dict(merged))
+            merged.clear()
+            shown = time.monotonic()
 
-    thread = threading.Thread(target=watch, name="metrics")
-    thread.start()
     try:
-        yield
+        with watching(look, LOOK):
+            yield
     finally:
-        over.set()
-        thread.join()
         tail.close()

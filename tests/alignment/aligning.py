@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -50,3 +50,16 @@ def example(folder: Path, sql: str = OLD, **more: Any) -> Example:
 def says(*cycles: Sequence[str], name: str = "scripted") -> Solver:
     """A solver that gives these answers in the first cycle, the second, …; the last ones from then on."""
     return Solver(name, lambda examples, cycle: [cycles[min(cycle, len(cycles)) - 1] for _ in examples])
+
+
+def knows_one(question: str, sql: str) -> Callable[[Mapping[str, Any]], str]:
+    """A server that answers `question` with `sql`, every other one wrong, and as a referee finds such answers wrong."""
+
+    def reply(body: Mapping[str, Any]) -> str:
+        said = "".join(message["content"] for message in body["messages"])
+        if "referee" in said:
+            return '<think>I see</think><solution>{"verdict": "predictor_wrong", "evidence": "the condition is meant"}'
+        own = f"Question: {question}\n" in said
+        return f"<think>so</think><solution>{sql if own else 'SELECT 1 FROM lesson'}"
+
+    return reply

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
-from alignment.aligning import SANDBOX
+from alignment.aligning import SANDBOX, knows_one
 from click.testing import CliRunner
 from making import make_school
 
@@ -104,14 +102,7 @@ def test_the_verb_asks_a_server_and_a_judge(before: Version, folder: Path) -> No
     rows = every.filter("answerable")
     question, sql = rows["question"][0], rows["sql"][0]
 
-    def reply(body: Mapping[str, Any]) -> str:
-        said = "".join(message["content"] for message in body["messages"])
-        if "referee" in said:
-            return '<think>I see</think><solution>{"verdict": "predictor_wrong", "evidence": "the condition is meant"}'
-        own = f"Question: {question}\n" in said
-        return f"<think>so</think><solution>{sql if own else 'SELECT 1 FROM lesson'}"
-
-    with ScriptedServer(reply) as server:
+    with ScriptedServer(knows_one(question, sql)) as server:
         arguments = ["--corpus", str(before.path), "--solver", server.base, "--judge", server.base, "--samples", "2"]
         where = ["--data", str(folder / "out"), "--databases", str(folder / "school.sqlite"), "--need", "2", "--json"]
         done = CliRunner().invoke(align_command, [*arguments, *where], standalone_mode=False)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from making import make_school
+from recording import RecordingModel
 
 import agro_data
 from agro_data.config import STRUCTURAL, ConfigError
@@ -28,21 +27,14 @@ PLAIN = re.compile(r"to be said in other words:\n(.+)")
 STYLE = re.compile(r"^Style: ([a-z-]+)\.", re.MULTILINE)
 
 
-@dataclass
-class Model:
+class Model(RecordingModel):
     """Says the plain question in its own way; of ten replies one is no JSON, one names a column, one adds a year."""
 
-    said: list[str] = field(default_factory=list)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def reply(self, body: Mapping[str, Any]) -> str:
-        text = "\n".join(message["content"] for message in body["messages"])
-        with self.lock:
-            self.said.append(text)
+    def answer(self, text: str, seed: int) -> str:
         style = STYLE.search(text)
         if style is None:
             return "Good day."
-        drawn = seed_of(text, body["seed"])
+        drawn = seed_of(text, seed)
         if drawn % 10 == 0:
             return "I would say it thus."
         plain = PLAIN.search(text)

@@ -14,8 +14,9 @@ from migration.shop import ASKED, make_shop, rows
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Limits
+from agro_data.migration import migrate
 from agro_data.migration.evidence import Side, of_database, of_profile
-from agro_data.migration.migrate import Certification, Fate, Migrated, migrate
+from agro_data.migration.migrate import Certification, Fate, Migrated
 from agro_data.profiling.cache import without_rows
 from agro_data.profiling.profiler import profile_database
 
@@ -51,7 +52,7 @@ def before(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def followed(before: Before, database: Database, sandbox: Sandbox, instances: Path | None = None) -> Migrated:
     after = of_database(database, profile_database(database))
     own = Certification(sandbox, instances)
-    return migrate(list(before.rows.values()), before.side, after, database, sandbox, None, own)
+    return migrate.Migration(before.side, after, database, sandbox, None, own).run(list(before.rows.values()))
 
 
 def by_name(before: Before, found: Migrated) -> dict[str, Fate]:

@@ -11,7 +11,7 @@ from migration.shop import ASKED, make_shop, rows
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.migration.evidence import of_database, of_profile
-from agro_data.migration.migrate import Certification, Fate, migrate
+from agro_data.migration.migrate import Certification, Fate, Migration
 from agro_data.profiling.profiler import profile_database
 
 RENAMES = ("ALTER TABLE customer RENAME TO client", "ALTER TABLE client RENAME COLUMN birth_year TO born")
@@ -29,10 +29,8 @@ def followed(folder: Path, sandbox: Sandbox, changes: tuple[str, ...], **other: 
     database = make_shop(folder / "now", "sqlite", changes)
     row = rows(before, sandbox, {"aliased": ASKED["aliased"]})["aliased"] | other
     after = of_database(database, profile_database(database))
-    done = migrate(
-        [row], of_profile(profile_database(before)), after, database, sandbox, None, Certification(sandbox, None)
-    )
-    return done.fates[0]
+    side = of_profile(profile_database(before))
+    return Migration(side, after, database, sandbox, None, Certification(sandbox, None)).run([row]).fates[0]
 
 
 def step(name: str, sql: str, inputs: list[str]) -> dict[str, Any]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+
+from recording import RecordingModel
 
 from agro_data.diversity.normal_forms import literals
 from agro_data.fingerprint import seed_of
@@ -29,18 +27,11 @@ QUERIES = (
 )  # fmt: skip
 
 
-@dataclass
-class Model:
+class Model(RecordingModel):
     """Answers by the text that it is sent; `said` keeps that text."""
 
-    said: list[str] = field(default_factory=list)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def reply(self, body: Mapping[str, Any]) -> str:
-        text = "\n".join(message["content"] for message in body["messages"])
-        with self.lock:
-            self.said.append(text)
-        drawn = seed_of(text, body["seed"])
+    def answer(self, text: str, seed: int) -> str:
+        drawn = seed_of(text, seed)
         if "What it means:" in text:
             sql = text.partition("Query:\n")[2].partition("\n\nWhat it means")[0]
             word = "".join(chr(97 + int(digit)) for digit in str(drawn % 10**6))

@@ -8,6 +8,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from alignment.aligning import knows_one
 from making import make_school
 
 import agro_data
@@ -56,14 +57,12 @@ def test_what_a_server_and_a_judge_confirm(tmp_path: Path, instance: dg.DagsterI
     question, sql = rows["question"][0], rows["sql"][0]
     held: set[str] = set()
 
+    known = knows_one(question, sql)
+
     def reply(body: Mapping[str, Any]) -> str:
         slots = instance.event_log_storage.get_concurrency_info(NETWORK).claimed_slots
         held.update(slot.step_key for slot in slots)
-        said = "".join(message["content"] for message in body["messages"])
-        if "referee" in said:
-            return '<think>I see</think><solution>{"verdict": "predictor_wrong", "evidence": "the condition is meant"}'
-        own = f"Question: {question}\n" in said
-        return f"<think>so</think><solution>{sql if own else 'SELECT 1 FROM lesson'}"
+        return known(body)
 
     with ScriptedServer(reply) as server:
         asked = {"solvers": [server.base], "judge": server.base, "samples": 2, "need": 2, "cycles": 1}
