@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from agro_data.config import DEFAULT_MODEL
 from agro_data.databases.sandbox import Sandbox
@@ -27,12 +28,21 @@ from agro_train.acting import Attempts
 from agro_train.finetuning import Check, FineTuning, fine_tune
 from agro_train.lineage import manifest_of, start_of
 from agro_train.loading import LanguageModel, load_tokenizer, model_hash
-from agro_train.material import Report, encode_rows, read_material, reading_of, sources_of, teach, teacher_hash
-from agro_train.questions import questions_of_version
+from agro_train.material import (
+    Material,
+    Report,
+    encode_rows,
+    read_material,
+    reading_of,
+    sources_of,
+    teach,
+    teacher_hash,
+)
+from agro_train.questions import Questions, questions_of_version
 from agro_train.ranks import is_first, written_by_first
 from agro_train.rewards import ENDED
 from agro_train.rollouts import Limits, roll
-from agro_train.runs import ModelRun, begin
+from agro_train.runs import Draft, ModelRun, begin
 from agro_train.sampling.module import ModuleSampler
 from agro_train.settings import SettingsError, read_settings, settings_to, training_code_version
 from agro_train.sql_env import score
@@ -99,10 +109,33 @@ class ColdStartConfig:
     def __post_init__(self) -> None:
         if self.teacher not in get_args(TeacherKind):
             raise SettingsError(f"there is no teacher {self.teacher!r}; use {', '.join(get_args(TeacherKind))}")
+        try:
+            _ = self.tuning
+        except ValueError as error:  # said before trajectories are made, which takes minutes
+            raise SettingsError(str(error)) from error
 
     @property
     def attempts(self) -> Attempts:
         return Attempts(self.teacher_samples, self.teacher_temperature, self.teacher_keep)
+
+    @property
+    def tuning(self) -> FineTuning:
+        return FineTuning(
+            epochs=self.epochs,
+            learning_rate=self.learning_rate,
+            batch=self.batch,
+            micro_batch=self.micro_batch,
+            max_length=self.max_length,
+            packing=self.packing,
+            share_prompts=self.share_prompts,
+            row_examples=self.row_examples,
+            row_tokens=self.row_tokens,
+            lora=self.lora,
+            precision=self.precision,
+            check_every=self.check_every,
+            save_every=self.save_every,
+            seed=self.seed,
+        )
 
     @property
     def habits(self) -> Habits:
@@ -140,39 +173,36 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
         examples = encode_rows(material.trajectories, tokenizer, config.max_length)
         if is_first():
             report({"phase": "trajectories", "learnt": len(examples), "dropped": sum(material.dropped.values())})
-        tuning = FineTuning(
-            epochs=config.epochs,
-            learning_rate=config.learning_rate,
-            batch=config.batch,
-            micro_batch=config.micro_batch,
-            max_length=config.max_length,
-            packing=config.packing,
-            share_prompts=config.share_prompts,
-            row_examples=config.row_examples,
-            row_tokens=config.row_tokens,
-            lora=config.lora,
-            precision=config.precision,
-            check_every=config.check_every,
-            save_every=config.save_every,
-            seed=config.seed,
-        )
         check = _check(config, corpus, sandbox)
-        learnt = fine_tune(base, examples, tuning, draft, check, report)
+        learnt = fine_tune(base, examples, config.tuning, draft, check, report)
     if not is_first():
         return written_by_first(Path(config.models), config.name, draft.fingerprint)
-    manifest = manifest_of(
-        "cold_start",
-        config,
-        model=config.model,
-        start=(parent, base),
-        trained=draft.model,
-        corpus=corpus,
-        sources=sources,
-        reading=(config.style, config.budget),
-        seed=config.seed,
-        also_seen=material.acting["databases"] if material.acting else (),
-    )
-    made = {
+    facts = _facts(config, corpus, sources, material, (parent, base), draft)
+    return draft.finish({**facts, **learnt})
+
+
+def _facts(
+    config: ColdStartConfig,
+    corpus: Version | None,
+    sources: Sequence[Questions],
+    material: Material,
+    start: tuple[ModelRun | None, Path],
+    draft: Draft,
+) -> dict[str, Any]:
+    """What the manifest says beside the figures of training: where the model comes from, and what it learnt from."""
+    return {
+        **manifest_of(
+            "cold_start",
+            config,
+            model=config.model,
+            start=start,
+            trained=draft.model,
+            corpus=corpus,
+            sources=sources,
+            reading=(config.style, config.budget),
+            seed=config.seed,
+            also_seen=material.acting["databases"] if material.acting else (),
+        ),
         "pairs": config.pairs or None,
         "teacher": material.teacher,
         "acting": material.acting,
@@ -180,7 +210,6 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
         "selection": material.selection,
         "dropped": material.dropped,
     }
-    return draft.finish({**manifest, **made, **learnt})
 
 
 def _fingerprint(config: ColdStartConfig, corpus: Version | None, base: Path) -> str:

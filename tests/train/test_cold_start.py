@@ -17,6 +17,7 @@ from train.tiny import make_tiny_model
 from agro_train.cold_start import ColdStartConfig, train
 from agro_train.finetuning import fine_tune
 from agro_train.runs import Draft, read_metrics, runs_of
+from agro_train.settings import SettingsError
 from agro_train.tokens import IGNORED, Example
 
 EXAMPLES = [Example([5 + n, 6, 7, 8 + n, 9, 10, 11 + n] * 3, ([0] * 4 + [1] * 3) * 3) for n in range(8)]
@@ -131,3 +132,5 @@ def test_settings_that_cannot_be() -> None:
         replace(TUNING, batch=3, micro_batch=2)
     with pytest.raises(ValueError, match="precision"):
         replace(TUNING, precision="half")
+    with pytest.raises(SettingsError, match="batch 6 is not a multiple of micro_batch 4"):
+        ColdStartConfig(batch=6)  # before a trajectory is made
