@@ -39,7 +39,7 @@ from agro_train.material import (
     teacher_hash,
 )
 from agro_train.questions import Questions, questions_of_version
-from agro_train.ranks import is_first, written_by_first
+from agro_train.ranks import finished, is_first
 from agro_train.rewards import ENDED
 from agro_train.rollouts import Limits, roll
 from agro_train.runs import Draft, ModelRun, begin
@@ -175,10 +175,7 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
             report({"phase": "trajectories", "learnt": len(examples), "dropped": sum(material.dropped.values())})
         check = _check(config, corpus, sandbox)
         learnt = fine_tune(base, examples, config.tuning, draft, check, report)
-    if not is_first():
-        return written_by_first(Path(config.models), config.name, draft.fingerprint)
-    facts = _facts(config, corpus, sources, material, (parent, base), draft)
-    return draft.finish({**facts, **learnt})
+    return finished(draft, lambda: _facts(config, corpus, sources, material, (parent, base), draft) | learnt)
 
 
 def _facts(

@@ -32,7 +32,7 @@ from agro_train.lineage import manifest_of, start_of
 from agro_train.loading import load, model_hash
 from agro_train.prompts import Selection, Share, Wanted, schedule, select, shuffled
 from agro_train.questions import Questions, Reading, SeenInTraining, questions_of_version
-from agro_train.ranks import is_first
+from agro_train.ranks import finished, is_first
 from agro_train.rewards import PRESETS
 from agro_train.rollouts import Limits
 from agro_train.runs import Draft, ModelRun, begin, forget_metrics, read_metrics, step_of
@@ -203,7 +203,7 @@ def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
     questions = questions_of_version(version, Path(config.databases), Path(config.cache), config.split)
     with Sandbox(workers=config.workers) as sandbox:
         learnt, kept = _learn(config, base, questions, sandbox, draft, report)
-    return _finished(draft, lambda: _manifest(config, version, (parent, base), draft, learnt, kept))
+    return finished(draft, lambda: _manifest(config, version, (parent, base), draft, learnt, kept))
 
 
 def _manifest(
@@ -227,21 +227,6 @@ def _manifest(
     )
     parent, _ = start
     return {**facts, "trajectories": parent.manifest["trajectories"] if parent else None, **learnt}
-
-
-def _finished(draft: Draft, manifest: Callable[[], dict[str, Any]]) -> ModelRun:
-    """The run, put in its place by one process when all are done with the draft."""
-    from accelerate import PartialState  # noqa: PLC0415
-
-    state = PartialState()
-    state.wait_for_everyone()
-    if state.is_main_process:
-        draft.finish(manifest())
-    state.wait_for_everyone()
-    run = begin(draft.path.parents[1], draft.path.parent.name, draft.fingerprint)
-    if not isinstance(run, ModelRun):
-        raise RuntimeError(f"{draft.path}: the main process has not finished this run; see what it says")
-    return run
 
 
 def _learn(

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import time
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
-from agro_train.runs import ModelRun, runs_of
-
-PATIENCE = 600.0  # seconds that the others wait for the first to write the run
-LOOK = 0.5
+from agro_train.runs import Draft, ModelRun, begin
 
 
 def is_first() -> bool:
@@ -17,14 +14,19 @@ def is_first() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def written_by_first(root: Path, name: str, fingerprint: str) -> ModelRun:
-    """The run of this fingerprint, once the first process has written it. Raises `TimeoutError` when it does not."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        for run in runs_of(root, name):
-            if run.manifest.get("fingerprint") == fingerprint:
-                return run
-        time.sleep(LOOK)
-    raise TimeoutError(
-        f"the first training process has not written a run of {name} within {PATIENCE:.0f} s; see its log"
-    )
+def finished(draft: Draft, manifest: Callable[[], dict[str, Any]]) -> ModelRun:
+    """The run, put in its place by the first process when all are done with the draft; only that one asks `manifest`.
+
+    Raises `RuntimeError` in the others when the first has not finished the run.
+    """
+    from accelerate import PartialState  # noqa: PLC0415 (imports torch)
+
+    state = PartialState()
+    state.wait_for_everyone()
+    if state.is_main_process:
+        draft.finish(manifest())
+    state.wait_for_everyone()
+    run = begin(draft.path.parents[1], draft.path.parent.name, draft.fingerprint)
+    if not isinstance(run, ModelRun):
+        raise RuntimeError(f"{draft.path}: the first process has not finished this run; see what it says")
+    return run
