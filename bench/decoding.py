@@ -40,6 +40,7 @@ def main() -> None:
     parser.add_argument("--temperature", type=float, default=0.7)
     parser.add_argument("--together", type=int, default=16, help="questions that are answered at a time")
     parser.add_argument("--limit", type=int, default=50)
+    parser.add_argument("--dtype", default="float32", help="type of the weights")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     if (given.corpus is None) == (given.questions is None):
@@ -48,7 +49,7 @@ def main() -> None:
         asked = questions_of_version(open_version(given.corpus), given.databases, given.cache)
     else:
         asked = questions_of_file(given.questions, given.databases, given.cache)
-    agent = open_agent(given.model, given.models, given.cache)
+    agent = open_agent(given.model, given.models, given.cache, dtype=given.dtype)
     asked = asked.first(given.limit)
     asked.refuse_seen(agent.trained_on, agent.name)
     linear = Decoding("vote", given.leaves, given.temperature)

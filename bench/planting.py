@@ -32,7 +32,7 @@ Fault = Literal["", "gold", "question", "evidence"]
 SHARES: tuple[tuple[Fault, float], ...] = (("evidence", 0.05), ("question", 0.10), ("gold", 0.10))  # rarest first
 TRIED = 7  # mutants of a row that are looked at
 OTHERS = 1  # golds of other rows, likewise
-SPARE = 3.0  # rows whose question or evidence is altered for each that is wanted: not all alterations change an answer
+SPARE = 6.0  # rows whose question or evidence is altered for each that is wanted: not all alterations change an answer
 WRONG = 5  # answers that solvers give instead of the right one
 
 
