@@ -22,6 +22,7 @@ _ALLOWED: tuple[type, ...] = (
     exp.Bracket, exp.Slice, exp.Aliases,
 )  # fmt: skip
 _REFUSED: tuple[type, ...] = (exp.UDTF, exp.Parameter, exp.Placeholder)
+DEEPEST = 500  # nodes one below the other: what reads a tree calls itself for each, and SQLite stops at 1,000, too
 
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # its warnings about statements that are refused anyway
 
@@ -57,12 +58,24 @@ def parse_select(sql: str, dialect: Dialect) -> exp.Query:
     tree = statements[0]
     if not isinstance(tree, (exp.Select, exp.SetOperation)):
         raise SqlRefused("not_select", f"a SELECT was expected, not {type(tree).__name__.upper()}")
-    for kind in {type(node): None for node in tree.walk()}:
+    for kind in _kinds(tree):
         if not issubclass(kind, _ALLOWED) or issubclass(kind, _REFUSED):
             raise SqlRefused("not_select", f"{kind.__name__} has no place in a read-only query")
     if any(not select.expressions for select in tree.find_all(exp.Select)):
         raise SqlRefused("syntax", "a SELECT names nothing to be selected")
     return tree
+
+
+def _kinds(tree: exp.Query) -> dict[type, None]:
+    """The types of the nodes, level by level. Raises `SqlRefused` where there are more than `DEEPEST` levels."""
+    kinds: dict[type, None] = {}
+    level: list[exp.Expr] = [tree]
+    for _ in range(DEEPEST):
+        kinds.update(dict.fromkeys(map(type, level)))
+        level = [child for node in level for child in node.iter_expressions()]
+        if not level:
+            return kinds
+    raise SqlRefused("syntax", f"the statement is nested too deeply: more than {DEEPEST} levels, as of terms in a row")
 
 
 def _first_line(text: str) -> str:

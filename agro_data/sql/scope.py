@@ -171,7 +171,8 @@ class _Resolver:
         return scope
 
     def _trailing(self, node: exp.Expr, scope: Scope, outputs: Sequence[str], ctes: Mapping[str, list[str]]) -> None:
-        """ORDER BY of a set operation: its keys are output columns, or expressions over the first SELECT."""
+        """What follows a set operation: keys of its ORDER BY are output columns, or expressions over the first SELECT;
+        how many rows are kept may be a query of its own."""
         order = node.args.get("order")
         for key in order.expressions if order is not None else ():
             term = key.this
@@ -179,6 +180,9 @@ class _Resolver:
                 self.found.bindings[id(term)] = Binding("output", folded(term.name))
             else:
                 self._visit(key, scope, ctes, aliases=True)
+        for clause in ("limit", "offset"):
+            if node.args.get(clause) is not None:
+                self._visit(node.args[clause], scope, ctes, aliases=True)
 
     def _source(self, node: exp.Expr, scope: Scope, ctes: Mapping[str, list[str]]) -> None:
         alias = folded(node.alias_or_name)

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from agro_data.databases.types import Dialect
-from agro_data.sql.parse import SqlRefused, parse_select
+from agro_data.sql.facts import sql_facts
+from agro_data.sql.parse import DEEPEST, SqlRefused, parse_select
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
@@ -52,6 +53,16 @@ def test_anything_else_is_refused_with_its_reason(sql: str, reason: str, dialect
     assert refused.value.detail
 
 
-def test_deep_nesting_is_a_refusal_not_a_crash() -> None:
-    with pytest.raises(SqlRefused):
-        parse_select("SELECT " + "(" * 5_000 + "1" + ")" * 5_000, "sqlite")
+@pytest.mark.parametrize(
+    "sql",
+    ["SELECT " + "(" * 5_000 + "1" + ")" * 5_000, f"SELECT {'+'.join('1' * 1_000)}", f"SELECT 1{' OR 1' * 5_000}"],
+)
+def test_deep_nesting_is_a_refusal_not_a_crash(sql: str) -> None:
+    with pytest.raises(SqlRefused, match="too deeply"):
+        parse_select(sql, "sqlite")
+
+
+def test_what_is_parsed_can_be_read_to_its_end() -> None:
+    terms = DEEPEST - 5
+    facts = sql_facts(f"SELECT {' + '.join(['a'] * terms)} FROM t", "sqlite", {"t": {"a": "INTEGER"}})
+    assert facts.canonical.count("+") == terms - 1
