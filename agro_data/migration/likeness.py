@@ -41,9 +41,13 @@ def name_likeness(old: str, new: str) -> float:
 
 
 def keys_of(table: TableProfile) -> list[str]:
-    """Columns that tell its rows apart, each alone: declared ones first, then those that the values show."""
-    declared = [key[0] for key in (table.primary_key, *table.unique_keys) if len(key) == 1]
-    shown = [c.name for c in table.columns if c.unique and c.null_share == 0.0 and c.distinct == table.rows]
+    """Columns that tell its rows apart, each alone: declared ones first, then those that the values show.
+
+    One that has a NULL tells nothing of that row, whatever is declared.
+    """
+    full = {column.name for column in table.columns if column.null_share == 0.0}
+    declared = [key[0] for key in (table.primary_key, *table.unique_keys) if len(key) == 1 and key[0] in full]
+    shown = [c.name for c in table.columns if c.unique and c.name in full and c.distinct == table.rows]
     return list(dict.fromkeys([*declared, *shown]))
 
 

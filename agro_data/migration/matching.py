@@ -73,14 +73,16 @@ class _Matcher:
         self.contested: dict[Place, Place] = {}  # a column whose name and whose values are in two places now
         self.contested_tables: dict[str, str] = {}
         self._likeness: dict[tuple[Place, Place], float | None] = {}
-        self._found: dict[tuple[str, str], dict[str, str]] = {}
+        self._found: dict[tuple[str, str], tuple[dict[str, str], dict[str, str]]] = {}
 
     def match(self) -> Matching:
         tables = self._tables()
         columns: dict[Place, ColumnMatch] = {}
         taken: set[Place] = set()
         for old, new in tables.items():
-            for name, twin in self._columns(old, new).items():
+            found, contested = self._paired(old, new)
+            self.contested |= {(old, name): (new, place) for name, place in contested.items()}
+            for name, twin in found.items():
                 columns[old, name] = self._described((old, name), (new, twin))
                 taken.add((new, twin))
         matches = {old: TableMatch(new, why=self._why(old, new)) for old, new in tables.items()}
@@ -110,11 +112,16 @@ class _Matcher:
 
     def _columns(self, old: str, new: str) -> dict[str, str]:
         """Old column name to new: the same name unless the values say that another column has them, then renames."""
+        return self._paired(old, new)[0]
+
+    def _paired(self, old: str, new: str) -> tuple[dict[str, str], dict[str, str]]:
+        """`_columns` of two tables, and the contested ones, by which column has their values; made once."""
         if (old, new) not in self._found:
-            self._found[old, new] = self._paired(self.before.profile.table(old), self.after.profile.table(new))
+            self._found[old, new] = self._compared(self.before.profile.table(old), self.after.profile.table(new))
         return self._found[old, new]
 
-    def _paired(self, old: TableProfile, new: TableProfile) -> dict[str, str]:
+    def _compared(self, old: TableProfile, new: TableProfile) -> tuple[dict[str, str], dict[str, str]]:
+        contested: dict[str, str] = {}
         twins = {folded(column.name): column.name for column in new.columns}
         found = {c.name: twins[folded(c.name)] for c in old.columns if folded(c.name) in twins}
         elsewhere = {name: place for name, twin in found.items() if (place := self._moved(old, name, new, twin))}
@@ -123,11 +130,11 @@ class _Matcher:
             found |= swapped
         for name, place in elsewhere.items():
             if found[name] != place and (self.likeness((old.name, name), (new.name, found[name])) or 0.0) < UNLIKE:
-                self.contested[old.name, name] = (new.name, place)
+                contested[name] = place
                 del found[name]
-        left = [c.name for c in old.columns if c.name not in found and (old.name, c.name) not in self.contested]
+        left = [column.name for column in old.columns if column.name not in found | contested]
         free = [column.name for column in new.columns if column.name not in found.values()]
-        return found | self._renames(old, new, left, free)
+        return found | self._renames(old, new, left, free), contested
 
     def _moved(self, old: TableProfile, name: str, new: TableProfile, twin: str) -> str | None:
         """The one other column that has exactly the values of `old.name`, where the column of that name has not."""

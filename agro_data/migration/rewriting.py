@@ -109,11 +109,10 @@ class _Editor:
 
     def _free_names(self) -> None:
         """Call CTEs otherwise that have the new name of a table: there they would hide it."""
-        new = {folded(match.new) for s in self.sources if s.table and (match := self.matching.tables[s.table]).new}
-        old = {folded(table) for table in self.matching.tables}
+        new = {name for source in self.sources if source.table for name in self._new_names(source.table)}
         for cte in self.found.tree.find_all(exp.CTE):
             name = folded(cte.alias)
-            if name not in new or name in old:
+            if name not in new:
                 continue
             other = identifier(f"{cte.alias}_rows")
             cte.args["alias"].set("this", other)
@@ -124,6 +123,11 @@ class _Editor:
                     if node.args.get("alias") is None:
                         node.set("alias", exp.TableAlias(this=identifier(name)))
                     node.this.replace(other.copy())
+
+    def _new_names(self, table: str) -> set[str]:
+        """Names, folded, under which a table's columns stand now and did not before."""
+        match = self.matching.tables[table]
+        return {folded(name) for name in (match.new, *match.pieces) if name} - {folded(table)}
 
     # --- what a query needs ---
 
@@ -160,8 +164,8 @@ class _Editor:
         if table.new is None:
             raise CannotFollow("table_gone", table.why)
         if id(source) in starred:
-            there = [n for n, c in source.columns.items() if self.matching.columns[source.table, c].new is not None]
-            used = list(dict.fromkeys([*used, *there]))
+            there = {n for n, c in source.columns.items() if self.matching.columns[source.table, c].new is not None}
+            used = [name for name in source.columns if name in there or name in used]  # in the order that a star shows
         places = {name: self._place(source, name) for name in used}
         needed = list(dict.fromkeys(place[0] for place in places.values())) or [table.new]
         if len(needed) == 2 and table.new in needed:  # a key that both have
@@ -178,8 +182,8 @@ class _Editor:
         self.edited = True
         node.this.replace(identifier(new))
         if node.args.get("alias") is None:
-            others = {s.alias for s in self.sources if s.alias != source.alias}
-            if folded(new) in others:
+            others = [s for s in self.sources if s.alias != source.alias]
+            if any(folded(new) in (s.alias, self._home_of(s).alias) for s in others):  # two may be one table now
                 node.set("alias", exp.TableAlias(this=identifier(source.table)))
                 return _Home(source.alias, folded(new), names)
             return _Home(folded(new), folded(new), names)

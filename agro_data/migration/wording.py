@@ -55,9 +55,8 @@ class Renamed:
 def renames(
     tables: Iterable[str], columns: Iterable[Place], before: DatabaseProfile, after: DatabaseProfile, matching: Matching
 ) -> list[Renamed]:
-    """What of these tables and columns of a query has another name now. Raises `KeyError` for one that is gone."""
+    """What of these tables and columns of a query has another name now; what is gone has none."""
     found: list[Renamed] = []
-    used = sorted(columns)
     for name in sorted(tables):
         new = matching.tables[name].new
         if new is not None and folded(new) != folded(name):
@@ -65,7 +64,7 @@ def renames(
             others = [t for t in after.tables if t.name != new]
             taken = any(folded(t.name) == folded(name) or t.singular == one.singular for t in others)
             found.append(Renamed(name, new, {one.singular: two.singular, one.plural: two.plural}, taken))
-    for table, column in used:
+    for table, column in sorted(columns):
         place = matching.columns[table, column].new
         if place is None or folded(place[1]) == folded(column):
             continue
@@ -92,12 +91,12 @@ def said_again(text: str, renamed: Iterable[Renamed]) -> Said:
     if not swaps:
         return Said(text, stays=stays)
     longest_first = sorted(swaps, key=lambda old: (-len(old), old))
-    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)", re.IGNORECASE)
-    lowered = {old.lower(): new for old, new in swaps.items()}
+    # A group for each name: letters that match without case need not be equal in lower case.
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(f'({re.escape(old)})' for old in longest_first)})(?!\w)", re.IGNORECASE)
     done: dict[str, str] = {}
 
     def change(found: re.Match[str]) -> str:
-        old, new = found[0], lowered[found[0].lower()]
+        old, new = found[0], swaps[longest_first[(found.lastindex or 1) - 1]]
         if not new:
             raise NotTrue(f"it says {old!r}, which may mean more than one thing now")
         done[old] = new
@@ -131,7 +130,8 @@ def _near(one: Renamed, text: str) -> str:
 
 def _add(swaps: dict[str, str], old: str, new: str) -> None:
     """Two things that share words cannot be told apart by them: marked by an empty text."""
-    swaps[old] = new if swaps.get(old, new) == new else ""
+    key = old.lower()
+    swaps[key] = new if swaps.get(key, new) == new else ""
 
 
 def _quoted_in(name: str, text: str) -> bool:

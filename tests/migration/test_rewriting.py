@@ -109,6 +109,86 @@ def test_what_is_not_certain_is_refused(sql: str, reason: str) -> None:
     assert refused.value.reason == reason
 
 
+ARTICLE: Names = {"article": {"nr": "INT", "title": "TEXT", "amount": "INT"}}
+MERGED = Matching(
+    {"item": TableMatch("article", by_rows=True), "stock": TableMatch("article", by_rows=True)},
+    {
+        ("item", "item_id"): ColumnMatch(("article", "nr")),
+        ("item", "title"): ColumnMatch(("article", "title")),
+        ("stock", "item_id"): ColumnMatch(("article", "nr")),
+        ("stock", "amount"): ColumnMatch(("article", "amount")),
+    },
+)
+PARTS: Names = {"item": {"item_id": "INT", "title": "TEXT"}, "stock": {"item_id": "INT", "amount": "INT"}}
+
+
+@pytest.mark.parametrize(
+    ("sql", "right"),
+    [
+        (
+            "SELECT title FROM item WHERE EXISTS (SELECT 1 FROM stock WHERE stock.item_id = item.item_id "
+            "AND amount > 2)",
+            "SELECT title FROM article WHERE EXISTS(SELECT 1 FROM article AS stock WHERE stock.nr = article.nr "
+            "AND amount > 2)",
+        ),
+        (
+            "SELECT title, amount FROM item, stock WHERE item.item_id = stock.item_id",
+            "SELECT article.title, stock.amount FROM article CROSS JOIN article AS stock WHERE article.nr = stock.nr",
+        ),
+        (
+            "SELECT title, amount FROM item JOIN stock ON item.item_id = stock.item_id",
+            "SELECT title, amount FROM article",
+        ),
+    ],
+)
+def test_two_tables_that_are_one_now_are_still_told_apart(sql: str, right: str) -> None:
+    assert rewrite(sql, "sqlite", PARTS, ARTICLE, MERGED) == right
+
+
+SPLIT = Matching(
+    {"article": TableMatch("item", {"stock": ("item_id", "item_id")})},
+    {
+        ("article", "nr"): ColumnMatch(("item", "item_id")),
+        ("article", "title"): ColumnMatch(("item", "title")),
+        ("article", "amount"): ColumnMatch(("stock", "amount")),
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("sql", "right"),
+    [
+        (
+            "SELECT * FROM article WHERE amount > 2",
+            "SELECT * FROM (SELECT stock.item_id, item.title, stock.amount FROM item JOIN stock "
+            "ON stock.item_id = item.item_id) AS article WHERE amount > 2",
+        ),
+        (
+            "WITH stock AS (SELECT 2 AS n) SELECT title FROM article, stock WHERE amount > n",
+            "WITH stock_rows AS (SELECT 2 AS n) SELECT title FROM (SELECT item.title, stock.amount FROM item "
+            "JOIN stock ON stock.item_id = item.item_id) AS article CROSS JOIN stock_rows AS stock WHERE amount > n",
+        ),
+    ],
+)
+def test_a_table_that_was_split_shows_its_columns_as_before(sql: str, right: str) -> None:
+    assert rewrite(sql, "sqlite", ARTICLE, PARTS, SPLIT) == right
+
+
+def test_a_cte_does_not_hide_a_table_that_takes_a_name_from_another() -> None:
+    """Nothing is asked of a column, so only the names of the tables can go wrong."""
+    before: Names = {"customer": {"id": "INT"}, "client": {"no": "INT"}}
+    swapped = renaming(
+        {"customer": "client", "client": "customer"}, {("customer", "id"): "no", ("client", "no"): "id"}, before
+    )
+    assert (
+        rewrite(
+            "WITH client AS (SELECT 1 AS n) SELECT COUNT(*) FROM customer, client", "sqlite", before, before, swapped
+        )
+        == "WITH client_rows AS (SELECT 1 AS n) SELECT COUNT(*) FROM client AS customer "
+        "CROSS JOIN client_rows AS client"
+    )
+
+
 SHOP: Names = {
     "customer": dict.fromkeys(("customer_id", "full_name", "city", "birth_year", "cust_cd"), "TEXT"),
     "product": dict.fromkeys(("product_id", "title", "category", "price", "height", "width"), "TEXT"),

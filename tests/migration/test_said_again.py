@@ -11,6 +11,8 @@ CODE = Renamed("cust_cd", "client_code", {"customer code": "client code"})
 HEIGHT = Renamed("height", "width", {"height": "width", "heights": "widths"}, misleading=True)
 WIDTH = Renamed("width", "height", {"width": "height", "widths": "heights"}, misleading=True)
 FIRST = Renamed("name", "title", {"name": "title"}, misleading=True)
+UPPER = Renamed("ROW_ID", "number", {})
+LOWER = Renamed("row_id", "place", {})
 SECOND = Renamed("name", "label", {"name": "label"}, misleading=True)
 
 
@@ -21,6 +23,7 @@ SECOND = Renamed("name", "label", {"name": "label"}, misleading=True)
         ('The largest "price"?', [PRICE], 'The largest "unit_price"?'),
         ("Every cust_cd, please", [CODE], "Every client_code, please"),
         ("Every cust_cd2, please", [CODE], "Every cust_cd2, please"),
+        ("Every cu\u017ft_cd, please", [CODE], "Every client_code, please"),  # a long s: the letter s in any case
         ("Which height exceeds the width?", [HEIGHT, WIDTH], "Which width exceeds the height?"),
         ("Heights above 30", [HEIGHT], "Widths above 30"),
         ("Which lamps are there?", [HEIGHT], "Which lamps are there?"),
@@ -39,6 +42,7 @@ def test_words_that_stay_are_told() -> None:
     ("text", "renamed", "says"),
     [
         ("What is the name of each?", [FIRST, SECOND], "may mean more than one thing"),
+        ("Every row_id, please", [UPPER, LOWER], "may mean more than one thing"),
         ("Which are wider than others?", [WIDTH], "is that meant by 'wider'"),
     ],
 )
