@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from agro_data.intent.atlas import Atlas, is_iso_date
+from agro_data.intent.atlas import Atlas, is_iso_date, sayable
 from agro_data.intent.tree import (
     Aggregate,
     AggregateFunction,
@@ -135,7 +135,7 @@ class ExpressionReader(ABC):
         inner = node.this
         if node.expressions:
             raise Beyond("expression", "an aggregate of several arguments")
-        if isinstance(inner, exp.Star | exp.Literal):
+        if isinstance(inner, exp.Star | exp.Literal) and function == "count":
             return Aggregate("count")
         distinct = isinstance(inner, exp.Distinct)
         if distinct and (len(inner.expressions) != 1 or function != "count"):
@@ -159,29 +159,29 @@ class ExpressionReader(ABC):
 
     def value(self, node: exp.Expr, column: Column | None) -> Value | None:
         body = node.unnest()
-        sign = -1 if isinstance(body, exp.Neg) else 1
-        body = body.this if isinstance(body, exp.Neg) else body
+        negative = isinstance(body, exp.Neg)
+        body = body.this if negative else body
         origin: tuple[str, str] | None = None
         if column is not None:
             origin = (next(s.table for s in self.known.values() if s.alias == column.source), column.name)
+        if isinstance(body, exp.Literal) and not body.is_string:
+            number = int(body.name) if body.is_int else float(body.name)
+            return Value(-number if negative else number, origin) if sayable(number) else None
+        if negative:
+            return None
         if isinstance(body, exp.Boolean):
             return Value(bool(body.this), origin)
         if isinstance(body, exp.Column) and (binding := self.found.binding(body)) and binding.kind == "string":
             return Value(binding.name, origin)
-        if not isinstance(body, exp.Literal):
-            return None
-        if body.is_string:
-            return Value(body.name, origin)
-        number = float(body.name)
-        return Value(sign * (int(body.name) if body.is_int else number), origin)
+        return Value(body.name, origin) if isinstance(body, exp.Literal) else None
 
     # --- conditions ---
 
     def predicate(self, node: exp.Expr, scope: Scope) -> Predicate | Merged:
         body = node.unnest()
-        negated = isinstance(body, exp.Not)
-        inner = body.this.unnest() if negated else body
-        negated = negated or bool(inner.args.get("negate"))
+        outside = isinstance(body, exp.Not)
+        inner = body.this.unnest() if outside else body
+        negated = outside != bool(inner.args.get("negate"))  # NOT x NOT LIKE is LIKE
         if isinstance(inner, exp.Or) and not negated:
             parts = [self.predicate(part, scope) for part in parts_of(inner, exp.Or)]
             if any(not isinstance(part, Comparison | Between | Like | InList | IsNull) for part in parts):
@@ -237,9 +237,10 @@ class ExpressionReader(ABC):
         year = self._year(left)
         if year is not None:
             value = self.value(right, None)
-            if value is None or not str(value.value).isdigit():
+            said = str(value.value) if value is not None else ""
+            if not (said.isascii() and said.isdigit()):
                 raise Beyond("condition", "a year is compared with a number")
-            return Comparison(operator, year, Value(int(str(value.value))))
+            return Comparison(operator, year, Value(int(said)))
         column = self._tested(left)
         value = self.value(right, column)
         if value is not None:
@@ -285,7 +286,10 @@ class ExpressionReader(ABC):
         inner = self.select(held, outer=scope)
         link = tuple(self.links)
         pairs = {(mine.name, outer.name) for outer, mine in link}
-        if not link or inner.group_by or inner.limit or any(mine.source != inner.subject.alias for _, mine in link):
+        plain = not (inner.group_by or inner.limit) and not any(
+            isinstance(o.expression, Aggregate) for o in inner.select
+        )
+        if not link or not plain or any(mine.source != inner.subject.alias for _, mine in link):
             raise Beyond("existence", "EXISTS over rows that are not tied to the row outside")
         table = next(source.table for source in self.known.values() if source.alias == link[0][0].source)
         for edge in self.atlas.edges:
@@ -313,6 +317,11 @@ def parts_of(condition: exp.Expr, kind: type[exp.Connector] = exp.And) -> Iterat
         yield from parts_of(inner.expression, kind)
     else:
         yield condition
+
+
+def is_figure(value: object) -> bool:
+    """Whether a figure can be compared with it."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def all_of(parts: Sequence[Predicate]) -> Predicate | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agro_data.intent.atlas import has_order
 from agro_data.intent.tree import (
     Aggregate,
     Column,
@@ -16,6 +17,7 @@ from agro_data.intent.tree import (
     DatePart,
     Exists,
     InQuery,
+    IsNull,
     Predicate,
     Query,
     Scalar,
@@ -26,7 +28,7 @@ from agro_data.intent.tree import (
     conjuncts,
     walk,
 )
-from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
 
 MOST_SHOWN = 4  # columns and figures of an answer that a question still names well
 MOST_CONDITIONS = 4
@@ -66,10 +68,10 @@ def frame_of(query: Query | SetOperation, profile: DatabaseProfile) -> Frame | s
         return _grouped(query, profile) if nested is None else "groups of rows with a nested condition"
     if query.having is not None:
         return "a HAVING without groups"
-    return _plain(query, nested)
+    return _plain(query, nested, profile)
 
 
-def _plain(query: Query, nested: Frame | None) -> Frame | str:
+def _plain(query: Query, nested: Frame | None, profile: DatabaseProfile) -> Frame | str:
     """Rows, or figures over all of them."""
     shown = [output.expression for output in query.select]
     figures = [expression for expression in shown if isinstance(expression, Aggregate)]
@@ -87,6 +89,8 @@ def _plain(query: Query, nested: Frame | None) -> Frame | str:
         root = query.subject.alias
         if len(keys) != 1 or query.distinct or not (isinstance(keys[0], Column) and keys[0].source == root):
             return "the first rows by other than one column of their own"
+        if not _ranks(keys[0], query, profile):
+            return "the first rows by a column whose values may be unknown, or are not sorted by what they mean"
         return Frame("superlative", "total_order")
     if query.distinct and not set(keys) <= set(shown):
         return "different values in an order that is not theirs"
@@ -115,6 +119,9 @@ def _grouped(query: Query, profile: DatabaseProfile) -> Frame | str:
     if query.limit is not None:
         if query.having is not None or len(orders) != 1 or not isinstance(orders[0], Aggregate) or dated:
             return "the first groups by other than one figure"
+        argument = orders[0].argument
+        if isinstance(argument, Column) and not query.order_by[0].descending and _may_lack(argument, query, profile):
+            return "the last groups by a figure that may be unknown"
         return Frame("superlative_group", "total_order")
     if query.having is not None:
         test = query.having
@@ -135,8 +142,9 @@ def _two_lists(operation: SetOperation) -> Frame | str:
     sides = (operation.left, operation.right)
     if operation.order_by or any(side.group_by or side.limit or side.order_by or side.distinct for side in sides):
         return "a set operation of other than plain lists"
-    if [s.table for s in sides[0].sources] != [s.table for s in sides[1].sources] or len(sides[0].sources) > 2:
-        return "a set operation over other tables on each side"
+    read = [([s.table for s in side.sources], [join.columns for join in side.joins]) for side in sides]
+    if read[0] != read[1] or len(sides[0].sources) > 2:
+        return "a set operation over other tables on each side, or joined in another way"
     shown = [
         (next(s.table for s in side.sources if s.alias == output.expression.source), output.expression.name)
         for side in sides
@@ -198,6 +206,22 @@ def _compared(query: Query, test: Comparison, parts: Sequence[Predicate]) -> Fra
 def _repeats(query: Query) -> bool:
     tables = [source.table for source in query.sources]
     return len(set(tables)) < len(tables)
+
+
+def _ranks(key: Column, query: Query, profile: DatabaseProfile) -> bool:
+    """Whether the first rows by `key` are those with the largest or smallest value."""
+    return has_order(_profile_of(key, query, profile)) and not _may_lack(key, query, profile)
+
+
+def _may_lack(column: Column, query: Query, profile: DatabaseProfile) -> bool:
+    """Whether a row of the answer may hold NULL there, which SQLite puts before the smallest value."""
+    known = _profile_of(column, query, profile).null_share == 0
+    tested = (part for part in conjuncts(query.where) if part != IsNull(column))
+    return not known and all(column not in (getattr(p, "left", None), getattr(p, "argument", None)) for p in tested)
+
+
+def _profile_of(column: Column, query: Query, profile: DatabaseProfile) -> ColumnProfile:
+    return profile.table(next(s.table for s in query.sources if s.alias == column.source)).column(column.name)
 
 
 def _is_entity(query: Query, columns: Sequence[Column], profile: DatabaseProfile) -> bool:

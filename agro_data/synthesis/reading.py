@@ -40,6 +40,7 @@ from agro_data.synthesis.expression_reading import (
     ExpressionReader,
     Merged,
     all_of,
+    is_figure,
     parts_of,
 )
 from agro_data.synthesis.frames import Frame, frame_of
@@ -48,6 +49,7 @@ _SETS: dict[type[exp.Expr], str] = {exp.Union: "union", exp.Intersect: "intersec
 _WHOLE = frozenset(
     {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "distinct", "kind", "hint"}
 )
+_SIDES = frozenset({"this", "expression", "distinct"})
 
 
 @dataclass(frozen=True)
@@ -94,12 +96,12 @@ class _Reader(ExpressionReader):
         if isinstance(tree, exp.Select):
             return self.select(tree)
         sides = (tree.this, tree.expression)
-        if not all(isinstance(side, exp.Select) for side in sides) or tree.args.get("limit") or tree.args.get("order"):
+        further = [name for name, value in tree.args.items() if value and name not in _SIDES]
+        if further or not all(isinstance(side, exp.Select) for side in sides):
             raise Beyond("set_operation", "a set operation of more than two plain lists, or in an order")
-        operator = _SETS[type(tree)]
-        if operator == "union" and tree.args.get("distinct") is False:
-            raise Beyond("set_operation", "UNION ALL keeps repeats")
-        return SetOperation(operator, self.select(sides[0]), self.select(sides[1]))  # type: ignore[arg-type]
+        if tree.args.get("distinct") is False:
+            raise Beyond("set_operation", "ALL keeps repeats")
+        return SetOperation(_SETS[type(tree)], self.select(sides[0]), self.select(sides[1]))  # type: ignore[arg-type]
 
     # --- one SELECT ---
 
@@ -148,15 +150,16 @@ class _Reader(ExpressionReader):
             keys = tuple(dict.fromkeys(self._key(self.meant(key, node), query) for key in group.expressions))
             query = replace(query, group_by=self._completed(keys, query))
         if having is not None:
+            if group is None:
+                raise Beyond("having", "a HAVING without groups")
             query = replace(query, having=self._having(having.this))
         if order is not None:
             query = replace(query, order_by=tuple(self._order_key(key, node) for key in order.expressions))
         if limit is not None:
-            if not (
-                isinstance(limit, exp.Limit) and isinstance(limit.expression, exp.Literal) and limit.expression.is_int
-            ):
-                raise Beyond("clause", "a limit is a whole number")
-            query = replace(query, limit=int(limit.expression.this))
+            most = limit.expression if isinstance(limit, exp.Limit) else None
+            if not (isinstance(most, exp.Literal) and most.is_int and int(most.this) > 0):
+                raise Beyond("clause", "a limit is a whole number above 0")
+            query = replace(query, limit=int(most.this))
         return query
 
     def _sources(self, scope: Scope) -> dict[int, Source]:
@@ -164,6 +167,8 @@ class _Reader(ExpressionReader):
         for source in scope.sources:
             if not source.table:
                 raise Beyond("derived_table", "it reads from a query, not from a table")
+            if source.node.args.get("joins"):
+                raise Beyond("clause", "the tree has no joins in brackets")
             if source.table not in self.atlas.by_name:
                 raise Beyond("no_rows", f"{source.table} has no rows to ask about")
             own[id(source)] = self.known[id(source)] = Source(f"s{len(self.known) + 1}", source.table)
@@ -258,11 +263,14 @@ class _Reader(ExpressionReader):
         if type(left.unnest()) not in AGGREGATES:
             operator, left, right = TURNED[operator], right, left
         value = self.value(right, None)
-        if value is None or type(left.unnest()) not in AGGREGATES:
+        if value is None or not is_figure(value.value) or type(left.unnest()) not in AGGREGATES:
             raise Beyond("having", "a HAVING other than a figure against a number")
         return Comparison(operator, self.aggregate(left.unnest()), value)
 
     def _order_key(self, node: exp.Expr, select: exp.Select) -> OrderKey:
         if not isinstance(node, exp.Ordered):
             raise Beyond("order", "an order of other than keys")
-        return OrderKey(self.expression(self.meant(node.this, select)), bool(node.args.get("desc")))
+        descending = bool(node.args.get("desc"))
+        if bool(node.args.get("nulls_first")) != (self.atlas.profile.dialect == "sqlite" and not descending):
+            raise Beyond("order", "NULL in another place than the engine's own")
+        return OrderKey(self.expression(self.meant(node.this, select)), descending)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -73,6 +74,8 @@ def test_duckdb_is_read_as_well() -> None:
          "set_operation"),
         ("SELECT COUNT(*) FROM \"order\" WHERE STRFTIME('%Y', ordered) = '2020'", "count"),
         ("SELECT CAST(strftime('%Y', ordered) AS INT), COUNT(*) FROM \"order\" GROUP BY 1", "date_group"),
+        ("SELECT title FROM products WHERE NOT (title NOT LIKE '%Kite%')", "list"),
+        ("SELECT last_name FROM employees WHERE manager_id IS NOT NULL ORDER BY manager_id LIMIT 1", "superlative"),
         ('SELECT status FROM "order" WHERE customer_id IN'
          " (SELECT customer_id FROM customers WHERE city = 'Oslo')", "list"),
     ],
@@ -104,6 +107,24 @@ def test_what_people_write_is_read_and_can_be_asked(sql: str, shape: str, atlas:
         ("SELECT name FROM customers WHERE length(name) > 3", "condition"),
         ("SELECT name FROM customers c WHERE birth_year >"
          " (SELECT AVG(d.birth_year) FROM customers d WHERE c.birth_year = 1)", "condition"),
+        ('SELECT name FROM customers c WHERE EXISTS'
+         ' (SELECT COUNT(*) FROM "order" o WHERE o.customer_id = c.customer_id)', "existence"),
+        ('SELECT name FROM customers c WHERE EXISTS'
+         ' (SELECT 1 FROM "order" o WHERE o.customer_id = c.customer_id LIMIT 0)', "clause"),
+        ('SELECT name FROM customers c WHERE EXISTS'
+         ' (SELECT 1 FROM "order" o WHERE o.customer_id = c.customer_id HAVING COUNT(*) > 2)', "having"),
+        ("SELECT last_name FROM employees WHERE salary >"
+         " (SELECT AVG(salary) FROM employees HAVING COUNT(*) > 300)", "having"),
+        ("SELECT city FROM customers GROUP BY city HAVING COUNT(*) = '3'", "having"),
+        ("SELECT MAX(5) FROM customers", "expression"),
+        ("SELECT last_name FROM employees WHERE salary > -'5'", "condition"),
+        ('SELECT COUNT(*) FROM "order" WHERE total > 1e400', "condition"),
+        ("SELECT COUNT(*) FROM \"order\" WHERE STRFTIME('%Y', ordered) = '²'", "condition"),
+        ("SELECT name FROM customers ORDER BY notes NULLS LAST", "order"),
+        ("SELECT last_name FROM employees ORDER BY manager_id LIMIT 1", "not_said"),
+        ("SELECT city FROM employees GROUP BY city ORDER BY MIN(manager_id) LIMIT 1", "not_said"),
+        ('SELECT c.name FROM (customers c JOIN "order" o ON o.status = \'open\')'
+         " WHERE c.customer_id = o.customer_id", "clause"),
     ],
 )  # fmt: skip
 def test_what_the_tree_cannot_say_is_not_read(sql: str, kind: str, atlas: Atlas) -> None:
@@ -111,3 +132,23 @@ def test_what_the_tree_cannot_say_is_not_read(sql: str, kind: str, atlas: Atlas)
     assert isinstance(found, Unread)
     assert found.kind == kind, found
     assert found.detail
+
+
+@pytest.mark.parametrize("operator", ["INTERSECT ALL", "EXCEPT ALL", "UNION BY NAME"])
+def test_what_another_engine_has_beside_plain_set_operations_is_not_read(operator: str) -> None:
+    sql = f"SELECT city FROM customers WHERE birth_year < 1960 {operator} SELECT city FROM customers"
+    found = read_intent(f"{sql} WHERE birth_year > 1990", Atlas(shop.profile("duckdb")))
+    assert isinstance(found, Unread)
+    assert found.kind == "set_operation"
+
+
+def test_two_lists_that_are_joined_in_other_ways_are_not_one_question() -> None:
+    profile = shop.profile()
+    second = replace(profile.foreign_keys[2], columns=("employee_id",))  # an order's payer beside its customer
+    atlas = Atlas(replace(profile, foreign_keys=(*profile.foreign_keys, second)))
+    sql = 'SELECT c.city FROM "order" o JOIN customers c ON o.{} = c.customer_id WHERE o.total {} 400'
+    found = read_intent(f"{sql.format('customer_id', '>')} UNION {sql.format('employee_id', '<')}", atlas)
+    assert isinstance(found, Unread)
+    assert found.kind == "not_said", found
+    both = read_intent(f"{sql.format('customer_id', '>')} UNION {sql.format('customer_id', '<')}", atlas)
+    assert isinstance(both, Intent), both
