@@ -6,16 +6,19 @@ started here, in a child process that ends when the sampler is closed or this pr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agro_data.config import ConfigError
 from agro_data.protocol import STOPS
 from agro_train.loading import LanguageModel, find_folder, load_tokenizer
 from agro_train.sampling.types import Sampled
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CONTEXT = 8_192  # tokens of prompt and rollout that memory is kept for; a model's own limit may be less
 CPU_CACHE = 2 << 30  # bytes of keys and values without a GPU, where vLLM would take most of the memory
@@ -59,6 +62,19 @@ class EngineSampler:
         self.read += sum(len(answer.prompt_token_ids) - (answer.num_cached_tokens or 0) for answer in answers)
         self.written += sum(len(turn.ids) for turn in turns)
         return turns
+
+    def take(self, weights: Iterable[tuple[str, Tensor]]) -> None:
+        """Write from now on with these weights, by their names in a checkpoint. The engine must run in this process.
+
+        vLLM reloads them layer by layer and repacks what its kernels want repacked (always so on a CPU), which writing
+        into its parameters one by one, as TRL does, cannot.
+        """
+        runner = self.engine.llm_engine.model_executor.driver_worker.model_runner
+        runner.reload_weights(weights_iterator=weights)
+        network = runner.get_model()
+        if getattr(network.config, "tie_word_embeddings", False):  # no weights of its own came, so it was not repacked
+            network.lm_head.quant_method.process_weights_after_loading(network.lm_head)
+        self.engine.reset_prefix_cache()
 
     def close(self) -> None:
         """End the engine and give its memory back: another one may then be started."""

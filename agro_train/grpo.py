@@ -101,7 +101,7 @@ class GrpoConfig:
     lora: int = 0  # rank of adapters; 0 trains every weight
     precision: str = "mixed"  # mixed, bfloat16 or float32
     gradient_checkpointing: bool = False  # less memory, more time
-    use_vllm: bool = False  # vLLM in the training process writes the attempts; needs a GPU
+    use_vllm: bool = False  # vLLM in the training process writes the attempts
     vllm_memory: float = 0.3  # its share of the GPU's memory
     # credit
     advantage: Estimator = "grpo"  # who gets the credit: grpo, gigpo, spa, pav

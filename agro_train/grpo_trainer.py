@@ -96,7 +96,11 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
 
     def _sampler(self, tokenizer: Any) -> Sampler:
         if self.use_vllm:
-            return EngineSampler(self.vllm_generation.llm, tokenizer)
+            own = self.vllm_generation
+            engine = EngineSampler(own.llm, tokenizer)
+            if not torch.cuda.is_available():  # where TRL's way fails: the parameters it writes into are repacked
+                own.sync_weights = lambda: engine.take(own._iter_named_params())
+            return engine
         sampler = ModuleSampler(self.accelerator.unwrap_model(self.model), tokenizer, self.config.sample_batch)
 
         def sample(*given: Any, **settings: Any) -> Any:

@@ -89,7 +89,7 @@ class GrpoModelConfig(dg.Config):
     advantage: str = Field("grpo", description="Credit: grpo, gigpo, spa or pav.")
     lora: int = Field(0, description="Rank of adapters; 0 trains every weight.")
     precision: str = Field("mixed", description="mixed, bfloat16 or float32.")
-    use_vllm: bool = Field(False, description="Write the attempts by vLLM in the same process; needs a GPU.")
+    use_vllm: bool = Field(False, description="Write the attempts by vLLM, in the same process.")
     seed: int = Field(0, description="Same seed, same steps.")
     settings: dict[str, Any] = Field({}, description=FURTHER.format("grpo"))
 

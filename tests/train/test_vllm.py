@@ -10,8 +10,10 @@ from train.small import make_corpus, make_writer, prompts_of
 
 from agro_data.publish.read import Version
 from agro_train.engine import EngineSampler, load_engine
+from agro_train.grpo import GrpoConfig, train
 from agro_train.loading import LanguageModel, load
 from agro_train.sampling.module import ModuleSampler
+from agro_train.sampling.types import Sampler
 from agro_train.tokens import encode_prompt
 
 pytest.importorskip("vllm", reason="vLLM is not installed; docs/reference.md says how to install it, or its CPU build")
@@ -97,3 +99,73 @@ def test_sampled_turns_have_the_logprobs_they_were_drawn_with(
     assert [turn.ids for turn in engine(group, **asked)] == [turn.ids for turn in turns]  # and mean the same again
     for turn in turns:
         assert turn.logprobs == pytest.approx(plain_logprobs(model, prefixes[0], turn.ids, 0.7), abs=1e-3)
+
+
+def test_an_engine_writes_with_the_weights_it_is_given(
+    engine: EngineSampler, writer: Path, prefixes: list[list[int]]
+) -> None:
+    import torch
+
+    def written(sampler: Sampler) -> list[list[int]]:
+        return [turn.ids for turn in sampler(prefixes, temperature=0.0, max_tokens=40, seeds=[0] * len(prefixes))]
+
+    before = written(engine)
+    changed = load(str(writer), writer)
+    own = {name: one.clone() for name, one in changed.network.named_parameters()}
+    with torch.no_grad(), torch.random.fork_rng():
+        torch.manual_seed(1)
+        for parameter in changed.network.parameters():
+            parameter.mul_(1 + 0.5 * torch.randn_like(parameter))
+    engine.take((name, parameter.data) for name, parameter in changed.network.named_parameters())
+    after = written(engine)
+    assert after == written(ModuleSampler(changed.network, changed.tokenizer))
+    assert after != before
+    engine.take(own.items())
+    assert written(engine) == before
+
+
+def test_grpo_by_an_engine_in_its_process(corpus: Version, writer: Path, tmp_path: Path) -> None:
+    """In every step the log-probabilities of the engine are those of the weights under training."""
+    from agro_train.grpo_trainer import AgenticTrainer
+
+    root = corpus.path.parents[1]
+    config = GrpoConfig(
+        corpus=str(corpus.path),
+        databases=str(root / "databases"),
+        cache=str(root / "cache"),
+        models=str(tmp_path / "models"),
+        model=str(writer),
+        workers=1,
+        prompts=8,
+        select_rollouts=0,
+        prompts_per_step=2,
+        group=8,
+        micro_batch=8,
+        steps=3,
+        learning_rate=1e-2,
+        turn_tokens=40,
+        rollout_tokens=160,
+        tensorboard=False,
+        use_vllm=True,
+    )
+    furthest: list[float] = []
+    play = AgenticTrainer._play
+
+    def compared(self: AgenticTrainer, slots: Sequence[str]) -> dict[str, object]:
+        made = play(self, slots)
+        now = LanguageModel("now", writer, self.accelerator.unwrap_model(self.model), None)
+        for one in self.episodes[:4]:
+            tokens = one.rollout.tokens
+            plain = plain_logprobs(now, tokens.prompt, tokens.ids, config.temperature)
+            own = [abs(a - b) for a, b, agent in zip(plain, tokens.logprobs, tokens.mask, strict=True) if agent]
+            furthest.append(max(own))
+        return made
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
+        patch.setattr(AgenticTrainer, "_play", compared)
+        run = train(config)
+    assert [line["step"] for line in run.metrics()] == [1, 2, 3]
+    assert run.manifest["parameters_moved"]["moved"]
+    assert len(furthest) == 12
+    assert max(furthest) < 0.3  # TRL's engine computes in bfloat16: 0.12; with the first weights, 14.6
