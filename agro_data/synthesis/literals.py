@@ -2,8 +2,8 @@
 
 A value that is compared with a column is replaced by a blank, and later by one that the column holds; of several, all
 are taken from rows that belong together, so that what is asked has an answer. Numbers that stand elsewhere (limits,
-bounds of figures, factors) are part of what the query means and keep one digit; a text that stands elsewhere refuses
-the query, since it may be anything.
+bounds of figures, factors) are part of what the query means and keep one digit; a text that stands elsewhere, also as
+a name in quotes that the schema does not have, refuses the query, since it may be anything.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from typing import Literal
 
 from sqlglot import exp
 
+from agro_data.databases.opening import folded
 from agro_data.databases.types import Cell, Dialect
 from agro_data.intent.atlas import Atlas, Row, sayable
 from agro_data.sql.canonical import sql_text
-from agro_data.sql.identifiers import needs_quotes
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import Resolution, Schema, Source, resolve
 
 BLANK = "?"  # of a text; of a number 0
 EXACT = 100  # numbers up to this are kept as they are where no column decides them
 MOST_LISTED = 4  # values of an IN
+MOST_ZEROS = 15  # of a number that is kept: beyond, SQLite's integers and what a person would say end
 _INERT = re.compile(r"[\W_]*\Z")  # a text without letters or digits: what stands between names
 _FORMAT = re.compile(r"(?:%[A-Za-z]|[\W_])+\Z")
 _DATE_FORMATS = {
@@ -41,7 +42,7 @@ Use = Literal["equal", "above", "below", "pattern"]
 
 
 class Elsewhere(ValueError):
-    """A text that is compared with no column: what it says of somebody is not known."""
+    """A text that is compared with no column, or a number out of all bounds: what it says of somebody is not known."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,7 @@ def anonymised(sql: str, dialect: Dialect, schema: Schema) -> str:
             node.set("this", _rounded(node.name))
     for listed in list(found.tree.find_all(exp.In)):
         del listed.expressions[MOST_LISTED:]
-    if any(needs_quotes(alias.alias) for alias in found.tree.find_all(exp.Alias, exp.TableAlias) if alias.alias):
-        raise Elsewhere("an alias that is a text")
+    _check_names(found.tree, schema)
     return sql_text(found.tree, dialect)
 
 
@@ -194,11 +194,23 @@ def _check_inert(node: exp.Expr) -> None:
         raise Elsewhere("a text that is compared with no column")
 
 
+def _check_names(tree: exp.Expr, schema: Schema) -> None:
+    """Names that are not the schema's (aliases, CTEs, their columns, types) are words, or they may be anything."""
+    known = {folded(name) for table, columns in schema.items() for name in (table, *columns)}
+    names = [node.name for node in tree.find_all(exp.Identifier) if folded(node.name) not in known]
+    names += [str(kind) for node in tree.find_all(exp.DataType) if (kind := node.args.get("kind"))]
+    if not all(name.isascii() and name.isidentifier() for name in names):
+        raise Elsewhere("a name that is a text")
+
+
 def _rounded(number: str) -> str:
     value = float(number)
-    if abs(value) <= EXACT:
+    if value <= EXACT:
         return number
-    return str(int(float(f"{value:.0e}")))
+    digit, _, zeros = f"{value:.0e}".partition("e+")
+    if int(zeros or MOST_ZEROS) >= MOST_ZEROS:
+        raise Elsewhere("a number that no one asks for")
+    return digit + int(zeros) * "0"
 
 
 # --- drawn anew --------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Seeds: the queries of a log, without the values in them, those first that are asked often and bring something new.
 
 An organisation's own queries show what is asked there (ECLAIR, METHODS 4). Nothing of a log but its structure is kept:
-names of tables and columns that the database has, and what is done with them.
+names of tables and columns that the database has, what is done with them, and aliases that are plain words.
 """
 
 from __future__ import annotations

@@ -43,6 +43,36 @@ def test_a_log_gives_its_queries_once_and_none_of_its_values() -> None:
     assert dict(found.refused) == {"text_elsewhere": 1, "unknown_table": 1}
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        'WITH "Zq Smith" AS (SELECT name FROM teacher) SELECT name FROM "Zq Smith"',
+        'WITH a("Zq Smith") AS (SELECT name FROM teacher) SELECT * FROM a',
+        'SELECT name AS "Zq Smith" FROM teacher',
+        'SELECT "Zq Smith".name FROM teacher AS "Zq Smith"',
+        'SELECT SUM(salary) OVER "Zq w" FROM teacher WINDOW "Zq w" AS (ORDER BY salary)',
+        'SELECT CAST(name AS "Zq type") FROM teacher',
+        "SELECT name FROM teacher LIMIT 1e400",
+        "SELECT salary * 1e999 FROM teacher",
+        "SELECT salary * 4711980211471198 FROM teacher",
+    ],
+)
+def test_names_that_are_texts_and_numbers_out_of_bounds_refuse_a_query_and_no_other(sql: str) -> None:
+    with pytest.raises(Elsewhere):
+        anonymised(sql, "sqlite", SCHOOL)
+    found = seeds_of([Logged(sql, "list"), Logged("SELECT name FROM teacher", "list")], "sqlite", SCHOOL)
+    assert [seed.sql for seed in found.seeds] == ["SELECT name FROM teacher"]
+    assert found.refused == (("text_elsewhere", 1),)
+
+
+def test_a_statement_of_a_thousand_conditions_costs_itself_and_not_the_log() -> None:
+    long = "SELECT name FROM teacher WHERE " + " OR ".join(["salary = 1"] * 2_000)
+    assert [one and one.sql for one in logged(f"{long};\nSELECT name FROM teacher;", "sqlite")] == [
+        None,
+        "SELECT name FROM teacher",
+    ]
+
+
 @settings(max_examples=40)
 @given(st.text(st.characters(codec="utf-8", exclude_characters="'\0%_"), min_size=4), st.integers(1_000, 10**12))
 def test_no_value_that_is_compared_is_kept(text: str, number: int) -> None:
