@@ -13,7 +13,7 @@ from agro_data.databases.types import Dialect
 from agro_data.intent.steps import MOST, Step
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.facts import sql_facts
+from agro_data.sql.facts import facts_of, sql_facts
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import Schema, resolve
 
@@ -32,14 +32,14 @@ class _Decomposition:
         self.found = resolve(self.tree, dialect, schema)
         self.taken = {table.lower() for table in schema}
         self.made: list[Step] = []
-        self.named: dict[str, tuple[str, exp.Expr]] = {}  # CTE -> the step's name, and its query
+        self.named: dict[str, tuple[str, exp.CTE]] = {}  # CTE by lower-case name -> the step's name, and the CTE
 
     def steps(self) -> tuple[Step, ...]:
         clause = self.tree.args.get("with_")
         if clause is not None and clause.args.get("recursive"):
             return (self._last(),)
         for cte in clause.expressions if clause is not None else ():
-            self._add(cte.alias, cte.this, cte.alias)
+            self._add(cte.alias, cte.this, cte)
         if isinstance(self.tree, exp.SetOperation):
             for name, side in (("first_part", self.tree.this), ("second_part", self.tree.expression)):
                 self._add(name, side)
@@ -86,20 +86,23 @@ class _Decomposition:
                     found.setdefault(column.sql().lower(), column)
         return list(found.values())
 
-    def _add(self, wanted: str, query: exp.Expr, cte: str = "") -> None:
+    def _add(self, wanted: str, query: exp.Expr, cte: exp.CTE | None = None) -> None:
+        """One more step, unless it needs a name that only the query around it has."""
         if len(self.made) == MOST - 1:
             return
-        name = self._name(wanted)
         body = query.unnest().copy() if isinstance(query, exp.Subquery) else query.copy()
         inputs = self._with_what_it_reads(body)
         sql = sql_text(body, self.dialect)
         try:
-            facts = sql_facts(sql, self.dialect, self.schema)
+            found = resolve(parse_select(sql, self.dialect), self.dialect, self.schema)
         except SqlRefused:
             return
-        self.made.append(Step(name, _line(body, self.dialect), sql, inputs, facts.columns))
-        if cte:
-            self.named[cte.lower()] = (name, query.copy())
+        if found.problems:
+            return
+        name = self._name(wanted)
+        self.made.append(Step(name, _line(body, self.dialect), sql, inputs, facts_of(found, self.dialect).columns))
+        if cte is not None:
+            self.named[cte.alias.lower()] = (name, cte.copy())
 
     def _with_what_it_reads(self, body: exp.Expr) -> tuple[str, ...]:
         """Put the CTEs before `body` that it reads, directly or through others; the names of their steps."""
@@ -113,10 +116,7 @@ class _Decomposition:
                     waiting.append(self.named[name][1])
         order = [name for name in self.named if name in needed]
         if order:
-            ctes = [
-                exp.CTE(this=self.named[name][1].copy(), alias=exp.TableAlias(this=exp.to_identifier(name)))
-                for name in order
-            ]
+            ctes = [self.named[name][1].copy() for name in order]
             own = body.args.get("with_")
             body.set("with_", exp.With(expressions=[*ctes, *(own.expressions if own is not None else [])]))
         return tuple(self.named[name][0] for name in order)
@@ -155,7 +155,7 @@ def _line(tree: exp.Expr, dialect: Dialect) -> str:
         line += f" of {' and '.join(source.name or source.alias_or_name for source in sources)}"
     where, group, having, order, limit = (tree.args.get(n) for n in ("where", "group", "having", "order", "limit"))
     line += f" where {said(where.this)}" if where is not None else ""
-    line += f" for each {', '.join(map(said, group.expressions))}" if group is not None else ""
+    line += f" for each {', '.join(map(said, group.expressions))}" if group is not None and group.expressions else ""
     line += f", keeping those with {said(having.this)}" if having is not None else ""
     if order is not None:
         key = order.expressions[0]

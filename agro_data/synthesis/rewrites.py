@@ -22,6 +22,7 @@ from agro_data.synthesis.literals import redrawn
 from agro_data.verify.informative import drop_variants
 from agro_data.verify.mutants import mutants_of
 
+MOST_INLINED = 16  # places of CTEs in a query that is still read by a person
 LOGIC = frozenset({"aggregate", "count", "comparison", "column", "extreme", "order", "arithmetic", "negation"})
 
 
@@ -60,7 +61,9 @@ def _simpler(found: Resolution, dialect: Dialect) -> Iterator[str]:
 def _structured(found: Resolution, dialect: Dialect) -> Iterator[str]:
     """Queries in FROM by name before the query, named ones in their place, BETWEEN as two bounds."""
     yield sql_text(eliminate_subqueries(found.tree.copy()), dialect)
-    yield sql_text(_inlined(found.tree.copy()), dialect)
+    inlined = _inlined(found.tree.copy())
+    if inlined is not None:
+        yield sql_text(inlined, dialect)
     bounds = found.tree.copy()
     for node in list(bounds.find_all(exp.Between)):
         low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
@@ -69,18 +72,22 @@ def _structured(found: Resolution, dialect: Dialect) -> Iterator[str]:
     yield sql_text(bounds, dialect)
 
 
-def _inlined(tree: exp.Query) -> exp.Query:
+def _inlined(tree: exp.Query) -> exp.Query | None:
+    """The query with its CTEs in their places; None where there is none, or more than `MOST_INLINED` places."""
     clause = tree.args.get("with_")
     if clause is None or clause.args.get("recursive"):
-        return tree
+        return None
     held = {cte.alias.lower(): cte.this for cte in clause.expressions}
     tree.set("with_", None)
+    places = 0
     for _ in held:  # a CTE may read one before it
-        for table in list(tree.find_all(exp.Table)):
-            body = held.get(table.name.lower())
-            if body is not None and not table.db:
-                alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name))
-                table.replace(exp.Subquery(this=body.copy(), alias=alias))
+        read = [table for table in tree.find_all(exp.Table) if table.name.lower() in held and not table.db]
+        places += len(read)
+        if places > MOST_INLINED:  # each that reads one before it twice doubles them
+            return None
+        for table in read:
+            alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name))
+            table.replace(exp.Subquery(this=held[table.name.lower()].copy(), alias=alias))
     return tree
 
 
@@ -95,8 +102,9 @@ def _cheaper(found: Resolution, dialect: Dialect) -> Iterator[str]:
             node.replace(exp.In(this=tests[0].left.copy(), expressions=values))
     for test in list(tree.find_all(exp.GT)):
         inner = test.this.unnest()
-        counts = isinstance(inner, exp.Select) and isinstance(inner.expressions[0].unalias(), exp.Count)
-        plain = counts and not inner.args.get("group") and not inner.args.get("limit")
+        counted = inner.expressions[0].unalias() if isinstance(inner, exp.Select) else None
+        counts = isinstance(counted, exp.Count) and isinstance(counted.this, exp.Star)  # of a column: those known
+        plain = counts and not any(inner.args.get(clause) for clause in ("group", "having", "limit"))
         if plain and isinstance(test.expression, exp.Literal) and test.expression.name == "0":
             probe = inner.copy()
             probe.set("expressions", [exp.Literal.number(1)])

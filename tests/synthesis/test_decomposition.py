@@ -59,6 +59,19 @@ def test_whatever_the_grammar_writes_is_taken_apart(database: Path) -> None:
             ["answer"],
         ),
         (
+            'WITH "group"(x) AS (SELECT city FROM customers), b AS (SELECT x FROM "group") SELECT COUNT(*) FROM b',
+            ["group", "b", "answer"],
+        ),
+        (
+            "SELECT * FROM (WITH x AS (SELECT city FROM customers) SELECT * FROM (SELECT city FROM x) AS y) AS z",
+            ["z", "answer"],
+        ),
+        ("SELECT COUNT(*), birth_year * 2 AS d FROM customers WHERE d > 3900 GROUP BY city", ["answer"]),
+        (
+            "SELECT city FROM customers UNION SELECT city FROM employees LIMIT (SELECT COUNT(*) FROM categories)",
+            ["first_part", "second_part", "inner_rows", "answer"],
+        ),
+        (
             "SELECT d.city FROM (SELECT city, COUNT(*) AS n FROM customers GROUP BY city) AS d WHERE d.n > 3",
             ["d", "answer"],
         ),

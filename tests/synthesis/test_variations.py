@@ -88,3 +88,15 @@ def test_sql_that_no_intent_says_is_varied_too(atlas: Atlas, database: Path) -> 
     assert any(" IN (" in sql for sql in made["performance"])
     assert any("WITH" not in sql for sql in made["structure"]), "the named query stands in its place"
     assert all("per_group" in sql for sql in made["advanced"])
+
+
+def test_named_queries_that_double_each_other_are_left_where_they_are(atlas: Atlas) -> None:
+    steps = [f"c{n} AS (SELECT a.city FROM c{n - 1} a JOIN c{n - 1} b ON a.city = b.city)" for n in range(1, 25)]
+    sql = f"WITH c0 AS (SELECT city FROM customers), {', '.join(steps)} SELECT COUNT(*) FROM c24"
+    assert all(len(one) < 2 * len(sql) for one in rewritten(sql, "structure", atlas, Random(1)))
+
+
+def test_a_count_of_known_values_is_no_count_of_rows(atlas: Atlas) -> None:
+    sql = "SELECT name FROM customers WHERE (SELECT COUNT({}) FROM customers WHERE birth_year < 0) > 0"
+    assert any("EXISTS" in one for one in rewritten(sql.format("*"), "performance", atlas, Random(1)))
+    assert list(rewritten(sql.format("notes"), "performance", atlas, Random(1))) == []
