@@ -82,8 +82,8 @@ class Outcome:
 
     @property
     def changed(self) -> bool:
-        """Whether it ended as another pair than it began."""
-        return self.example != self.history[0].example
+        """Whether it ended as another pair than it began: what became of a part for a cycle is no change."""
+        return _pair(self.example) != _pair(self.history[0].example)
 
     @property
     def score(self) -> float:
@@ -104,6 +104,10 @@ class Outcome:
         last = self.history[-1]
         why = f": {last.judgement.evidence}" if last.judgement else ""
         return f"{last.ballot.votes} of {last.ballot.asked} answers agree after {len(self.history)} cycles{why}"
+
+
+def _pair(example: Example) -> tuple[str, str, str]:
+    return example.question, example.evidence, example.sql
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ __all__ = [
     "leaks",
     "sketch",
     "split_method",
+    "traits",
 ]
 
 SplitBy = Literal["auto", "database", "skeleton"]
@@ -94,12 +95,19 @@ def leaks(frame: pl.DataFrame) -> pl.DataFrame:
     Empty for every frame that `assign_splits` made by skeleton.
     """
     places: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for row, split in zip(_rows(frame), frame["split"].to_list(), strict=True):
-        for key in (("skeleton", row.group), *row.keys):
-            places[str(key[0]), str(key[1])].add(split)
+    for said, split in zip(traits(frame), frame["split"].to_list(), strict=True):
+        for trait in said:
+            places[trait].add(split)
     found = [(*key, sorted(splits)) for key, splits in sorted(places.items()) if len(splits) > 1]
     schema = pl.Schema({"kind": pl.String(), "key": pl.String(), "splits": pl.List(pl.String())})
     return pl.DataFrame(found, schema=schema, orient="row")
+
+
+def traits(frame: pl.DataFrame) -> list[tuple[tuple[str, str], ...]]:
+    """What of each row may stand in no other split, where splits are by skeleton: (kind, key) of its skeleton, its
+    question and its literals.
+    """
+    return [tuple((str(kind), str(key)) for kind, key in (("skeleton", row.group), *row.keys)) for row in _rows(frame)]
 
 
 def _alike(frame: pl.DataFrame, databases: Sequence[Sketch]) -> list[list[str]]:

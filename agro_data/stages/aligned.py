@@ -1,14 +1,15 @@
 """A version checked by Gen-as-Check, database by database: what is confirmed becomes the next version of its corpus.
 
 A row keeps all that was known of it, with `alignment_method` `verified` or `judged` and the share of the answers that
-agree as its `alignment_score`. New SQL gets facts, digest and a certificate of its own; a row whose new SQL cannot be
-certified is rejected. What was rejected is kept beside the corpus, and every cycle and match in `alignment/`.
+agree as its `alignment_score`. New SQL gets facts, digest and a certificate of its own. A row that changed is held to
+what was true of the corpus when it was chosen (`newcomers`): where it cannot be certified or cannot join the others, it
+is rejected, too. What was rejected is kept beside the corpus, and every cycle and match in `alignment/`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,27 +21,36 @@ from agro_data.alignment.judge import Judge
 from agro_data.alignment.regenerate import Regenerator
 from agro_data.alignment.solvers import Solver
 from agro_data.alignment.tournament import MATCHES
-from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Database
+from agro_data.databases.sandbox import Sandbox, own_sandbox
+from agro_data.databases.types import Database, Result
+from agro_data.diversity.excluded import Excluded, read_excluded
 from agro_data.fingerprint import code_version, seed_of, stable_hash
 from agro_data.llm.accounting import Spending
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.progress import Reporter, counting, silent
 from agro_data.publish.read import Version
-from agro_data.publish.version import MUTANTS, Instances, write_version
+from agro_data.publish.summary import SPLITS
+from agro_data.publish.version import MUTANTS, Instances, NotWritten, write_version
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, conform, rows
 from agro_data.sql.facts import sql_facts
 from agro_data.stages.certified import mutant_row, stored_columns
+from agro_data.stages.newcomers import Refusal, refusals
 from agro_data.stages.unanswered import id_of
-from agro_data.verify.certificate import certify
-from agro_data.verify.execution import execute
+from agro_data.verify.certificate import MIN_KILL_RATE, certify
+from agro_data.verify.execution import execute, failure
 from agro_data.verify.grade import GoldResults
-from agro_data.verify.pool import Certificate
+from agro_data.verify.pool import LIMITS, Certificate
 from agro_data.work import Work
 
 STAGE = "alignment"
 MADE = "alignment"  # the generator of SQL that came of it
 INSTANCES = "instances"
+# What a manifest says that is as true of the rows that stay.
+INHERITED = (
+    *("config", "databases", "seeds", "schema_serialiser", "selection", "split", "unanswerable"),
+    *("asked_of_a_model", "yields"),
+)
+KNOWN = ("db_id", "question", "sql", "skeleton", "hardness", "split")  # of rows that others are to join
 
 Row = dict[str, Any]
 
@@ -78,50 +88,75 @@ def align_version(
 ) -> Path:
     """Check every answerable row of `version`; give the folder of the version below `out` that holds what is kept.
 
-    `databases` are those of the version, by id. A database that is finished is not checked again by a later call with
-    the same referees. Raises like `write_version`.
+    `databases` are those of the version, by id; `sandbox` has the limits that its SQL was verified with. A database
+    that is finished is not checked again by a later call with the same referees. Raises `UnreadableExclusion` when a
+    file is gone that the version was to hold nothing of, `NotWritten` when nothing is confirmed, and like
+    `write_version`.
     """
     identity = stable_hash([version.fingerprint, referees.described(), code_version()])
     work = Work(cache / STAGE / identity[:16])
+    excluded = read_excluded([Path(path) for path in version.manifest["config"].get("exclude", ())])
     frame = version.examples().sort("example_id").collect()
-    fates = version.all_mutants()
+    course = _Course(version, frame, version.all_mutants(), excluded, referees, sandbox, work)
     add = counting(progress, "alignment", frame.height, "examples")
-    parts = {str(db_id): own for (db_id,), own in sorted(frame.partition_by("db_id", as_dict=True).items())}
-    for db_id, own in parts.items():
+    shards = sorted(frame["db_id"].unique())
+    for place, db_id in enumerate(shards):
         if not work.finished("kept", db_id):
-            _align(version, own, fates, *databases[db_id], referees, sandbox, work)
-        add(own.height)
-    kept = _all(work, "kept", list(parts), EXAMPLE)
-    index = _all(work, "index", list(parts), INSTANCE_INDEX)
+            database, profile = databases[db_id]
+            _align(course, replace(database, db_id=db_id), profile, shards[:place])  # it may lie under another name now
+        add(frame.filter(pl.col("db_id") == db_id).height)
+    kept = _all(work, "kept", shards, EXAMPLE)
+    counts = _summed(_all(work, "acceptance", shards, ACCEPTANCE))
+    if not kept["answerable"].any():
+        raise NotWritten(_why_empty(version, work, counts))
+    index = _all(work, "index", shards, INSTANCE_INDEX)
     made = work.root / INSTANCES
     files = {
         name: made / name if (made / name).is_file() else version.path / INSTANCES / name
         for name in index["file"].unique().sort()
     }
-    rejected = pl.concat([version.rejected().collect().select(list(REJECTED)), work.read_rejected("kept")])
-    summed = _all(work, "acceptance", list(parts), ACCEPTANCE).group_by("hardness", maintain_order=True)
-    counts = summed.agg(pl.exclude("kept").sum()).with_columns(kept=1 - pl.col("rejected") / pl.col("examples"))
     return write_version(
         out,
         version.corpus,
         fingerprint=identity,
         examples=kept,
-        rejected=rejected,
-        manifest=_manifest(version, referees, kept.height, counts.sort("hardness").to_dicts()),
-        instances=Instances(files, index, _all(work, "mutants", list(parts), MUTANTS)),
+        rejected=pl.concat([version.rejected().collect().select(list(REJECTED)), work.read_rejected("kept")]),
+        manifest=_manifest(version, referees, kept, counts),
+        instances=Instances(files, index, _all(work, "mutants", shards, MUTANTS)),
         profiles=version.profiles(),
         tables={
-            "alignment/cycles.parquet": _all(work, "cycles", list(parts), CYCLE),
-            "alignment/matches.parquet": _all(work, "matches", list(parts), MATCHES),
+            "alignment/cycles.parquet": _all(work, "cycles", shards, CYCLE),
+            "alignment/matches.parquet": _all(work, "matches", shards, MATCHES),
         },
     )
 
 
-def _manifest(version: Version, referees: Referees, kept: int, counts: list[Row]) -> dict[str, Any]:
+def _summed(counts: pl.DataFrame) -> list[Row]:
+    """`ACCEPTANCE` of all databases together."""
+    summed = counts.group_by("hardness").agg(pl.exclude("kept").sum())
+    return summed.with_columns(kept=1 - pl.col("rejected") / pl.col("examples")).sort("hardness").to_dicts()
+
+
+def _why_empty(version: Version, work: Work, counts: Sequence[Row]) -> str:
+    reasons = work.read_rejected("kept")["reason"].value_counts().sort("count", "reason", descending=[True, False])
+    said = ", ".join(f"{reason} {count:,}" for reason, count in reasons.iter_rows())
+    asked = sum(one["examples"] for one in counts)
+    return (
+        f"{version.corpus} {version.name}: none of {asked:,} examples is confirmed ({said}), so no version is "
+        f"written; ask solvers that answer better, or let fewer answers be needed. The log is in {work.root / 'cycles'}"
+    )
+
+
+def _manifest(version: Version, referees: Referees, kept: pl.DataFrame, counts: list[Row]) -> dict[str, Any]:
     old = version.manifest
+    inherited = {key: old[key] for key in INHERITED if key in old}
+    if "split" in old:
+        rows_of = {split: kept.filter(pl.col("split") == split).height for split in SPLITS}
+        inherited["split"] = old["split"] | {"counts": rows_of}
     return {
-        **{key: old[key] for key in ("config", "databases", "seeds", "schema_serialiser") if key in old},
-        "funnel": [*old["funnel"], {"stage": STAGE, "rows": kept}],
+        **inherited,
+        "parent": version.name,
+        "funnel": [*old["funnel"], {"stage": STAGE, "rows": kept.height}],
         "alignment": {"of": version.name, **referees.described(), "acceptance": counts},
     }
 
@@ -133,90 +168,193 @@ def _all(work: Work, stage: str, shards: Sequence[str], schema: pl.Schema) -> pl
 # --- one database --------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Course:
+    """An alignment on its way: `frame` and `mutants` are all of the version's, `excluded` what it may not hold."""
+
+    version: Version
+    frame: pl.DataFrame
+    mutants: pl.DataFrame
+    excluded: Sequence[Excluded]
+    referees: Referees
+    sandbox: Sandbox
+    work: Work
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """That of the build."""
+        return self.version.manifest["config"]  # type: ignore[no-any-return]
+
+
 @dataclass
-class _Sorted:
-    """The rows of one database as they end. `ids`: those whose certificates still hold, to what they are called now."""
+class _Ended:
+    """A row that was checked, and what became of it: `new` is the row now, unless it is `refused`."""
 
-    kept: list[Row]
-    ids: dict[str, str]
-    refused: list[Row] = field(default_factory=list)
-    index: list[Row] = field(default_factory=list)
-    mutants: list[Row] = field(default_factory=list)
+    row: Row
+    outcome: Outcome
+    new: Row = field(default_factory=dict)
+    certificate: Certificate | None = None  # of new SQL
+    refused: Refusal | None = None
+
+    @property
+    def settled(self) -> Outcome:
+        """The outcome, rejected where the row is refused in the end."""
+        return self.outcome if self.refused is None else replace(self.outcome, fate="rejected")
 
 
-def _align(
-    version: Version,
-    frame: pl.DataFrame,
-    fates: pl.DataFrame,
-    database: Database,
-    profile: DatabaseProfile,
-    referees: Referees,
-    sandbox: Sandbox,
-    work: Work,
-) -> None:
+def _align(course: _Course, database: Database, profile: DatabaseProfile, before: Sequence[str]) -> None:
     """Check the rows of one database, and store what is kept, what is not, and the log; `kept` last.
 
-    `fates` are all mutants of the version.
+    `before` are the databases that are finished.
     """
+    referees, work, shard = course.referees, course.work, database.db_id
+    frame = course.frame.filter(pl.col("db_id") == shard)
     names = frame["instances"].explode().drop_nulls().to_list()
-    home = Home.of(database, profile, version.path / INSTANCES, names)
+    home = Home.of(database, profile, course.version.path / INSTANCES, names)
     checked = frame.filter(pl.col("answerable")).to_dicts()
     referees.regenerate.tournaments.clear()
     outcomes = check(
         [home.example(row) for row in checked],
         referees.solvers,
         referees.rule,
-        sandbox,
+        course.sandbox,
         judge=referees.judge,
         regenerate=referees.regenerate,
         golds=GoldResults(),
     )
-    certificates = _certificates(outcomes, database, profile, sandbox, work)
-    ended = _sorted_out(frame, list(zip(checked, outcomes, strict=True)), certificates, home, sandbox)
-    before = version.instances().filter(pl.col("db_id") == database.db_id).collect()
-    mutants = _renamed(fates, ended.ids).select(list(MUTANTS))
-    shard = database.db_id
-    work.write("index", shard, pl.concat([_renamed(before, ended.ids), rows(ended.index, INSTANCE_INDEX)]))
-    work.write("mutants", shard, pl.concat([mutants, rows(ended.mutants, MUTANTS)]))
-    work.write("cycles", shard, log_of(outcomes))
-    work.write("acceptance", shard, acceptance(outcomes))
+    ended = _ended(checked, outcomes, home, course)
+    _refuse(ended, frame, course, before)
     played = [match for one in referees.regenerate.tournaments for match in one.rows()]
+    index, mutants = _certified(ended, frame, course)
+    work.write("index", shard, index)
+    work.write("mutants", shard, mutants)
+    work.write("cycles", shard, log_of(outcomes))
+    work.write("acceptance", shard, acceptance([one.settled for one in ended]))
     work.write("matches", shard, pl.DataFrame(played, schema=MATCHES, orient="row"))
-    kept = pl.DataFrame(ended.kept, schema=EXAMPLE, orient="row")
-    kept = kept.unique("example_id", keep="first", maintain_order=True)
-    work.write("kept", shard, conform(kept, EXAMPLE), rows(ended.refused, REJECTED))
+    kept = [*_left(frame), *(one.new for one in ended if one.refused is None)]
+    refused = rows([_refused(one) for one in ended if one.refused is not None], REJECTED)
+    work.write("kept", shard, conform(pl.DataFrame(kept, schema=EXAMPLE, orient="row"), EXAMPLE), refused)
 
 
-def _sorted_out(
-    frame: pl.DataFrame,
-    ended: Sequence[tuple[Row, Outcome]],
-    certificates: Mapping[str, Certificate],
-    home: Home,
-    sandbox: Sandbox,
-) -> _Sorted:
-    """What becomes of each row; those that nobody is asked about stay, with their readings."""
-    kept: list[Row] = frame.filter(~pl.col("answerable")).to_dicts()
-    same = [row["example_id"] for row in kept]
-    same += [reading["reading_id"] for row in kept for reading in row["readings"]]
-    found = _Sorted(kept, dict(zip(same, same, strict=True)))
-    for row, outcome in ended:
-        new_sql = outcome.example.sql != row["sql"]
-        certificate = certificates.get(outcome.example.sql) if new_sql else None
-        if outcome.fate == "rejected":
-            found.refused.append(_refused(row, outcome.reason, outcome.detail))
-        elif certificate is not None and not certificate.ok:
-            found.refused.append(_refused(row | {"sql": certificate.sql}, certificate.reason, certificate.detail))
-        else:
-            new = _row(row, outcome, home, certificate, sandbox)
-            found.kept.append(new)
-            if certificate is None:
-                found.ids[row["example_id"]] = new["example_id"]
-                continue
-            own = {"db_id": home.database.db_id, "example_id": new["example_id"]}
-            pairs = zip(certificate.instances, certificate.digests, strict=True)
-            found.index += [{**own, "file": file, "gold_digest": digest} for file, digest in pairs]
-            found.mutants += [{"example_id": new["example_id"], **mutant_row(fate)} for fate in certificate.mutants]
+def _left(frame: pl.DataFrame) -> list[Row]:
+    """The rows that nobody is asked about."""
+    return frame.filter(~pl.col("answerable")).to_dicts()
+
+
+def _ended(checked: Sequence[Row], outcomes: Sequence[Outcome], home: Home, course: _Course) -> list[_Ended]:
+    """What became of each row by itself: checked, and certified where its SQL is new."""
+    found = [_Ended(row, outcome) for row, outcome in zip(checked, outcomes, strict=True)]
+    made = [one for one in found if one.outcome.fate != "rejected" and one.outcome.example.sql != one.row["sql"]]
+    golds = sorted({one.outcome.example.sql for one in made})
+    certificates = dict(zip(golds, _certificates(golds, home, course), strict=True))
+    results = dict(zip(golds, execute([(home.database, sql) for sql in golds], course.sandbox), strict=True))
+    for one in found:
+        sql = one.outcome.example.sql
+        if one.outcome.fate == "rejected":
+            one.refused = one.outcome.reason, one.outcome.detail
+            continue
+        one.new = _row(one.row, one.outcome)
+        if sql != one.row["sql"]:
+            one.certificate = certificates[sql]
+            one.new |= _new_sql(sql, results[sql], one.certificate, home)
+            if not results[sql].ok:
+                one.refused = failure(results[sql])
+            elif not one.certificate.ok:
+                one.refused = one.certificate.reason, one.certificate.detail
+        if one.outcome.changed:
+            one.new["example_id"] = id_of(home.database, one.new, sql)
     return found
+
+
+def _certificates(golds: Sequence[str], home: Home, course: _Course) -> Sequence[Certificate]:
+    """A certificate for each SQL that was made anew, with instances of its own, named as no other version names any."""
+    if not golds:
+        return ()
+    pool = certify(
+        home.database,
+        home.profile,
+        golds,
+        own_sandbox(LIMITS),
+        course.work.root / INSTANCES / home.database.db_id,
+        seed_of(STAGE, home.database.content_hash),
+        prefix=f"aligned-{course.work.root.name[:8]}-",
+        min_kill_rate=float(course.config.get("min_kill_rate", MIN_KILL_RATE)),
+    )
+    return pool.certificates
+
+
+def _row(row: Row, outcome: Outcome) -> Row:
+    """The row as it is now, but for what follows from new SQL."""
+    return row | {
+        "question": outcome.example.question,
+        "evidence": outcome.example.evidence or None,
+        "alignment_method": outcome.fate,
+        "alignment_score": outcome.score,
+    }
+
+
+def _new_sql(sql: str, result: Result, certificate: Certificate, home: Home) -> Row:
+    """What a row says of SQL that was made anew."""
+    facts = sql_facts(sql, home.database.dialect, home.profile.schema)
+    return {
+        "sql": sql,
+        **facts.stored(),
+        "steps": [],  # those of the SQL that was wrong
+        "order_matters": facts.order_matters,
+        "tie_policy": "total_order" if facts.order_matters else "none",
+        "alternatives": [],
+        "result_digest": result.digest_if(facts.order_matters),
+        "result_rows": result.row_count,
+        "result_columns": result.column_count,
+        "generator": MADE,
+        **stored_columns(certificate),
+    }
+
+
+def _refuse(ended: Sequence[_Ended], frame: pl.DataFrame, course: _Course, before: Sequence[str]) -> None:
+    """Refuse the rows that changed and cannot join the others: those of this database that stay as they are, those of
+    others before they are checked, and what became of those `before`.
+    """
+    held = [one for one in ended if one.refused is None]
+    changed = [one for one in held if one.outcome.changed]
+    if not changed:
+        return
+    same = [*_left(frame), *(one.new for one in held if not one.outcome.changed)]
+    own = pl.DataFrame(same, schema=EXAMPLE, orient="row")
+    others = course.frame.filter(pl.col("db_id") != changed[0].row["db_id"])
+    standing = [own, others, _all(course.work, "kept", before, EXAMPLE)]
+    by_skeleton = course.version.manifest.get("split", {}).get("method", "skeleton") == "skeleton"
+    found = refusals(
+        pl.DataFrame([one.new for one in changed], schema=EXAMPLE, orient="row"),
+        pl.concat([part.select(KNOWN) for part in standing]),
+        course.excluded,
+        by_skeleton=by_skeleton,
+    )
+    for one, refusal in zip(changed, found, strict=True):
+        one.refused = refusal
+
+
+def _certified(ended: Sequence[_Ended], frame: pl.DataFrame, course: _Course) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The index of instances and the mutants of the rows that are kept: as they were, and of new SQL."""
+    left = _left(frame)
+    held = [one for one in ended if one.refused is None]
+    same = [row["example_id"] for row in left] + [reading["reading_id"] for row in left for reading in row["readings"]]
+    ids = dict(zip(same, same, strict=True))
+    ids |= {one.row["example_id"]: one.new["example_id"] for one in held if one.certificate is None}
+    index: list[Row] = []
+    mutants: list[Row] = []
+    for one in held:
+        if one.certificate is not None:
+            own = {"db_id": one.row["db_id"], "example_id": one.new["example_id"]}
+            pairs = zip(one.certificate.instances, one.certificate.digests, strict=True)
+            index += [{**own, "file": file, "gold_digest": digest} for file, digest in pairs]
+            mutants += [{"example_id": own["example_id"], **mutant_row(fate)} for fate in one.certificate.mutants]
+    stored = course.version.instances().filter(pl.col("db_id").is_in(frame["db_id"].implode())).collect()
+    fates = course.mutants.select(list(MUTANTS))
+    return (
+        pl.concat([_renamed(stored, ids), rows(index, INSTANCE_INDEX)]),
+        pl.concat([_renamed(fates, ids), rows(mutants, MUTANTS)]),
+    )
 
 
 def _renamed(frame: pl.DataFrame, ids: Mapping[str, str]) -> pl.DataFrame:
@@ -225,57 +363,17 @@ def _renamed(frame: pl.DataFrame, ids: Mapping[str, str]) -> pl.DataFrame:
     return own.with_columns(pl.col("example_id").replace_strict(ids, return_dtype=pl.String))
 
 
-def _certificates(
-    outcomes: Sequence[Outcome], database: Database, profile: DatabaseProfile, sandbox: Sandbox, work: Work
-) -> dict[str, Certificate]:
-    """A certificate for each SQL that was made anew, with instances of its own."""
-    made = (one for one in outcomes if one.fate != "rejected" and one.example.sql != one.history[0].example.sql)
-    golds = sorted({one.example.sql for one in made})
-    if not golds:
-        return {}
-    seed = seed_of(STAGE, database.content_hash)
-    pool = certify(database, profile, golds, sandbox, work.root / INSTANCES / database.db_id, seed, prefix="aligned-")
-    return {found.sql: found for found in pool.certificates}
-
-
-def _row(row: Row, outcome: Outcome, home: Home, found: Certificate | None, sandbox: Sandbox) -> Row:
-    """The row as it is now."""
-    one, database = outcome.example, home.database
-    new = row | {
-        "question": one.question,
-        "evidence": one.evidence or None,
-        "alignment_method": outcome.fate,
-        "alignment_score": outcome.score,
-    }
-    if one.sql != row["sql"]:
-        facts = sql_facts(one.sql, database.dialect, home.profile.schema)
-        [result] = execute([(database, one.sql)], sandbox)
-        new |= {
-            "sql": one.sql,
-            **facts.stored(),
-            "steps": [],  # those of the SQL that was wrong
-            "order_matters": facts.order_matters,
-            "tie_policy": "total_order" if facts.order_matters else "none",
-            "alternatives": [],
-            "result_digest": result.digest_if(facts.order_matters),
-            "result_rows": result.row_count,
-            "result_columns": result.column_count,
-            "generator": MADE,
-            **stored_columns(found),
-        }
-    if outcome.changed:
-        new["example_id"] = id_of(database, new, new["sql"])
-    return new
-
-
-def _refused(row: Row, reason: str, detail: str) -> Row:
+def _refused(one: _Ended) -> Row:
+    """A row of `REJECTED`, with what was refused: the row as it came in, or as it became."""
+    refused = one.new or one.row
+    reason, detail = one.refused or ("", "")
     return {
-        "candidate_id": row["example_id"],
-        "db_id": row["db_id"],
+        "candidate_id": one.row["example_id"],
+        "db_id": one.row["db_id"],
         "stage": STAGE,
         "reason": reason,
         "detail": detail,
-        "sql": row["sql"],
-        "question": row["question"],
+        "sql": refused["sql"],
+        "question": refused["question"],
         "shape": None,
     }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -13,12 +15,19 @@ from making import make_school
 
 import agro_data
 from agro_data.alignment.cycles import Rule
+from agro_data.alignment.judge import Dispute, Judgement, outvoted
 from agro_data.alignment.regenerate import Regenerator
 from agro_data.alignment.solvers import Solver, solver_of
 from agro_data.databases.catalog import find_databases
+from agro_data.llm.client import Client
+from agro_data.llm.prompts.judge import Ruling
+from agro_data.llm.scripted import Scripted
 from agro_data.llm.scripted_server import ScriptedServer
+from agro_data.llm.types import Request
 from agro_data.profiling.cache import cached_profile
+from agro_data.publish.checks import check_version
 from agro_data.publish.read import Version, open_version
+from agro_data.publish.version import NotWritten
 from agro_data.stages.aligned import Referees, align_version
 from agro_data.verify.replay import replay, replay_instances
 from agro_train.verbs.align import align_command
@@ -34,15 +43,22 @@ def before(folder: Path) -> Version:
     make_school(folder / "school.sqlite")
     run = agro_data.RunConfig(out=folder / "out", cache=folder / "cache", workers=1)
     return agro_data.build(
-        folder / "school.sqlite", size=20, unanswerable=0.2, embedding_model="structural", run=run
+        folder / "school.sqlite", size=40, styles_per_sql=2, unanswerable=0.1, embedding_model="structural", run=run
     ).version
 
 
-def aligned(version: Version, folder: Path, solver: Solver) -> Version:
+def aligned(version: Version, folder: Path, solver: Solver, **more: Any) -> Version:
     database = find_databases(folder / "school.sqlite").databases[0]
     home = {database.db_id: (database, cached_profile(database, folder / "profiles"))}
-    referees = Referees([solver], Rule(need=2, cycles=2), Regenerator(SANDBOX), facts={"judge": "outvoted"})
+    given: dict[str, Any] = {"regenerate": Regenerator(SANDBOX), "facts": {"judge": "outvoted"}} | more
+    referees = Referees([solver], Rule(need=2, cycles=2), **given)
     return open_version(align_version(version, home, folder / "out", referees, SANDBOX, folder / "cache"))
+
+
+def unsound(version: Version, folder: Path) -> list[str]:
+    """The checks before a publication that do not hold."""
+    found = check_version(version, find_databases(folder / "school.sqlite").databases)
+    return [f"{check.name}: {check.says}" for check in found if not check.passed]
 
 
 def test_what_is_confirmed_becomes_the_next_version(before: Version, folder: Path) -> None:
@@ -63,6 +79,10 @@ def test_what_is_confirmed_becomes_the_next_version(before: Version, folder: Pat
     found = after.examples().collect()
     assert after.verify_hashes() == []
     assert (after.manifest["parent"], after.manifest["alignment"]["of"]) == (before.name, before.name)
+    assert unsound(after, folder) == []
+    kept = dict(found["split"].value_counts().iter_rows()) | after.manifest["split"]
+    assert kept["method"] == before.manifest["split"]["method"]
+    assert all(kept[split] == count for split, count in kept["counts"].items() if count)
     assert after.profiles() == before.profiles() != {}
     assert found.height == every.height - 1
     assert set(found.filter("answerable")["alignment_method"]) == {"verified"}
@@ -97,6 +117,73 @@ def test_what_is_confirmed_becomes_the_next_version(before: Version, folder: Pat
     assert len(asked) == before_again  # a database that is finished is not asked about again
 
 
+def test_what_changed_is_held_to_what_is_true_of_the_corpus(before: Version, folder: Path) -> None:
+    """Two questions become one, of one SQL and of two; one SQL becomes that of another split, one is excluded."""
+    every = before.examples().collect().sort("example_id")
+    rows = every.filter("answerable")
+    of_train = rows.filter(pl.col("split") == "train")
+    twice = [own for _, own in of_train.group_by("sql", maintain_order=True) if own.height == 2]
+    twins, others = twice[0], twice[1:]
+    [elsewhere] = rows.filter(pl.col("split") == "test").head(1)["sql"]
+    apart = [own.row(0, named=True) for own in others[:2]]
+    moved, banned = (own.row(0, named=True) for own in others[2:4])
+    excluded = "SELECT name, salary FROM teacher WHERE salary > 3000"
+    file = folder / "excluded.json"
+    file.write_text(json.dumps([{"question": "Who earns a lot?", "query": excluded}]))
+    version = Version(before.path)
+    version.manifest["config"]["exclude"] = [str(file)]
+
+    asked_anew = {row["question"] for row in (*twins.to_dicts(), *apart)}
+    mended = {moved["question"]: elsewhere, banned["question"]: excluded}
+    right = dict(zip(rows["question"], rows["sql"], strict=True)) | mended
+    same = {twins["sql"][0]: "What is wanted of these?"} | {row["sql"]: "And what of those?" for row in apart}
+
+    def solve(question: str, schema: str) -> list[str]:
+        if question in asked_anew:
+            return ["", ""]
+        of_new = [sql for sql, text in same.items() if text == question]
+        return [sql for sql in of_new or [right[question]] for _ in range(2)]
+
+    def judge(disputes: Sequence[Dispute], cycle: int) -> list[Judgement]:
+        return [
+            Judgement(Ruling("question_wrong", "nobody can tell"))
+            if one.example.question in asked_anew
+            else outvoted(2)([one], cycle)[0]
+            for one in disputes
+        ]
+
+    def write(request: Request) -> str:
+        [text] = {text for sql, text in same.items() if any(sql in message.content for message in request.messages)}
+        return json.dumps({"question": text, "evidence": None})
+
+    regenerate = Regenerator(SANDBOX, writer=Client(Scripted(write)))
+    solver = solver_of("told", solve)
+    after = aligned(version, folder, solver, judge=judge, regenerate=regenerate, facts={"judge": "told"})
+
+    assert unsound(after, folder) == []
+    refused = after.rejected().filter(pl.col("stage") == "alignment").collect()
+    assert dict(refused.group_by("reason").len().iter_rows()) == {
+        "same_question": 2,
+        "split_leak": 1,
+        "excluded_sql": 1,
+    }
+    assert refused.filter(pl.col("reason") == "split_leak")["sql"].to_list() == [elsewhere]
+    found = after.examples().collect()
+    assert found.height + refused.height == every.height
+    assert found.filter(pl.col("question").is_in(list(same.values()))).height == 2
+    index = after.instances().collect()
+    assert index.unique(["example_id", "file"]).height == index.height
+    counts = after.manifest["alignment"]["acceptance"]
+    assert sum(one["rejected"] for one in counts) == 4
+    assert sum(one["mended"] for one in counts) == 2
+    assert sum(one["examples"] for one in counts) == rows.height
+
+
+def test_where_nothing_is_confirmed_no_version_is_written(before: Version, folder: Path) -> None:
+    with pytest.raises(NotWritten, match=r"none of \d+ examples is confirmed \(unsettled \d+\)"):
+        aligned(before, folder, solver_of("none", lambda question, schema: [""]))
+
+
 def test_the_verb_asks_a_server_and_a_judge(before: Version, folder: Path) -> None:
     every = before.examples().collect().sort("example_id")
     rows = every.filter("answerable")
@@ -115,5 +202,6 @@ def test_the_verb_asks_a_server_and_a_judge(before: Version, folder: Path) -> No
     assert found.filter(pl.col("alignment_method") == "verified")["question"].to_list() == [question]
     assert sorted(found["example_id"]) == sorted(every["example_id"])
     assert after.verify_hashes() == []
+    assert after.manifest["parent"] == before.name  # which is not the newest
     assert {one["stage"]: one["requests"] for one in figures["spent"]} == {"judge": rows.height - 1}
     assert figures["solvers"][0]["weights"].endswith("#m")
