@@ -13,6 +13,7 @@ from sqlglot import parse_one
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Cell
 from agro_data.populate.instances import compose, focus_of, instance_schema, instances, random_rows, witnesses
+from agro_data.populate.instances.proposal import PartialRow, Proposal
 from agro_data.populate.instances.values import holds
 from agro_data.populate.instances.views import Stretch, view_of
 from agro_data.populate.schema import ColumnSpec, Rows, Schema
@@ -120,6 +121,16 @@ def test_a_reference_of_base_rows_that_points_nowhere_is_drawn_again(school: Dat
         "has_pet": {"student_id": [7, 8], "pet_id": [50, 51]},
     }
     check(schema, compose(schema, school, base, [], seed=1))
+
+
+def test_a_proposed_null_is_drawn_where_there_is_none(school: DatabaseProfile) -> None:
+    """As where a set operation wants the row of a table with NULL in a table without."""
+    schema = instance_schema(school)
+    wanted = Proposal("set", "", (PartialRow("student", {"id": 7, "home": None, "mentor": None}),))
+    made = compose(schema, school, {}, [wanted], seed=1)
+    check(schema, made)
+    assert made["student"]["id"] == [7]
+    assert made["student"]["mentor"] == [None]
 
 
 def test_against_adds_rows_for_the_other_query(school: DatabaseProfile) -> None:

@@ -56,9 +56,12 @@ class Draws:
         self._column(place).used.add(value)
 
     def can_hold(self, place: Place, value: Cell) -> bool:
-        """Whether the engine lets `value` stand in the column; SQLite lets all."""
+        """Whether the engine lets `value` stand in the column; SQLite lets all but NULL where there is none."""
         table, name = place
-        return self._profile.dialect == "sqlite" or holds(value, self._schema.by_name[table].by_name[name])
+        spec = self._schema.by_name[table].by_name[name]
+        if value is None:
+            return spec.nullable
+        return self._profile.dialect == "sqlite" or holds(value, spec)
 
     def _column(self, place: Place) -> _Column:
         found = self._columns.get(place)
