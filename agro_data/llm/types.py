@@ -73,9 +73,9 @@ class Request:
         """Length of all messages, for estimates."""
         return sum(len(message.content) for message in self.messages)
 
-    def samples(self, count: int) -> list[Request]:
-        """This request `count` times, numbered from 0."""
-        return [replace(self, sample=number) for number in range(count)]
+    def samples(self, count: int, start: int = 0) -> list[Request]:
+        """This request `count` times, numbered from `start`."""
+        return [replace(self, sample=number) for number in range(start, start + count)]
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: all that decides the answer of a given model."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import lcm
 from random import Random
 
 from agro_data.fingerprint import seed_of
@@ -52,16 +53,17 @@ def write_queries(
 ) -> tuple[list[Idea], list[Unwritten]]:
     """What a model writes when it is asked for `count` queries: each as an idea, or why it is none.
 
-    Requests are the same for the same arguments, so that what was answered is not asked again. Without a focus, half
+    Requests are the same for the same arguments, so that what was answered is not asked again; what is wanted twice is
+    two requests, since a small schema or log soon has no more to ask about. Without a focus, half
     of them vary `seeds`, where there are any, and each complexity and kind is asked for as often as the others.
     """
     fresh_ones, variations = focus.arm("prompt", ("write_query", "vary_query"))
     varied = round(count * variations / (fresh_ones + variations)) if seeds else 0
     sampling = replace(sampling, seed=seed % 2**31)
     wanted = queries_wanted(atlas, count - varied, seed, focus)
-    fresh = ask(client, WRITE_QUERY, wanted, sampling, stage=STAGE, progress=progress)
+    fresh = ask(client, WRITE_QUERY, wanted, sampling, apart=True, stage=STAGE, progress=progress)
     changes = variations_wanted(atlas, seeds, varied, seed, focus)
-    changed = ask(client, VARY_QUERY, changes, sampling, stage=STAGE, progress=progress)
+    changed = ask(client, VARY_QUERY, changes, sampling, apart=True, stage=STAGE, progress=progress)
     told = [(one, f"llm:{wanted[one.place].complexity}") for one in fresh]
     told += [(one, f"llm:{changes[one.place].kind}") for one in changed]
     ideas: list[Idea] = []
@@ -94,12 +96,13 @@ def queries_wanted(atlas: Atlas, count: int, seed: int, focus: Focus = NO_FOCUS)
 def variations_wanted(
     atlas: Atlas, seeds: Sequence[Seed], count: int, seed: int, focus: Focus = NO_FOCUS
 ) -> list[VariationWanted]:
-    """What is asked for: the seeds in turn, each in a way of its own; their values are not told."""
+    """What is asked for: the seeds in turn, each in every way before any in one again; their values are not told."""
     start = seed_of(seed, "vary") % len(KINDS)
     kinds = [*KINDS[start:], *KINDS[:start]]
     wanted = []
+    cycle = lcm(len(kinds), max(len(seeds), 1))  # seeds and kinds in step would meet in no other pairs after it
     for number, place in enumerate(turns(focus.arm("variation", kinds), count)):
-        one = seeds[number % len(seeds)]
+        one = seeds[(number + number // cycle) % len(seeds)]
         tables = sorted({column.rpartition(".")[0] for column in one.columns} & set(atlas.by_name))
         wanted.append(
             VariationWanted(

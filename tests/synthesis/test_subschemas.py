@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import islice
 
+import pytest
 from intent import shop
 
 from agro_data.intent.atlas import Atlas
 from agro_data.llm.client import Client
+from agro_data.llm.prompts.vary_query import KINDS
 from agro_data.llm.prompts.write_query import COMPLEXITIES
 from agro_data.llm.scripted import Scripted
 from agro_data.llm.types import Failure, Request, Sampling
@@ -52,7 +55,7 @@ def test_the_same_is_asked_again_and_each_complexity_as_often() -> None:
     assert all(one.column.rpartition(".")[2] in one.schema for one in wanted)
 
 
-def test_replies_are_ideas_or_have_a_class(tmp_path: object) -> None:
+def test_replies_are_ideas_or_have_a_class() -> None:
     def reply(request: Request) -> str | Failure:
         text = request.messages[-1].content
         if "How hard: simple" in text:
@@ -65,3 +68,25 @@ def test_replies_are_ideas_or_have_a_class(tmp_path: object) -> None:
     assert len(ideas) + len(unwritten) == 16
     assert [one.kind for one in unwritten] == ["timeout", "timeout"]
     assert {idea.generator for idea in ideas} >= {"llm:complex", "llm:moderate"}
+
+
+@pytest.mark.parametrize("count", [1, 3, 6, 8])
+def test_every_seed_is_varied_in_every_way_before_any_is_again(count: int) -> None:
+    seeds = [Seed(f"SELECT {number}", "list", 1, ("customers.city",), ()) for number in range(count)]
+    wanted = variations_wanted(ATLAS, seeds, 2 * len(KINDS) * count, 0)
+    assert set(Counter((one.sql, one.kind) for one in wanted).values()) == {2}
+
+
+def test_what_is_wanted_twice_is_asked_twice() -> None:
+    table = ATLAS.profile.table("categories")
+    small = Atlas(replace(ATLAS.profile, tables=(table,), foreign_keys=(), metrics=()))
+    asked: list[Request] = []
+
+    def reply(request: Request) -> str:
+        asked.append(request)
+        return "```sql\nSELECT name FROM categories\n```"
+
+    write_queries(Client(Scripted(reply)), small, (), 60, 3, Sampling())
+    texts = Counter(request.messages for request in asked)
+    assert len(texts) < 60 == len(set(asked))
+    assert {request.sample for request in asked} == set(range(max(texts.values())))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -117,14 +118,22 @@ def ask(
     sampling: Sampling = SAMPLING,
     *,
     samples: int = 1,
+    apart: bool = False,
     stage: str = "",
     progress: Reporter = silent,
 ) -> list[Asked[Answer]]:
     """`samples` answers to the prompt for each input, in order of the inputs and then of the samples.
 
-    `stage` is what it is counted under; the prompt's name unless given.
+    Equal inputs are one request, and have one answer; `apart`, each has an answer of its own. `stage` is what it is
+    counted under; the prompt's name unless given.
     """
-    requests = [sample for one in inputs for sample in prompt.request(one, sampling).samples(samples)]
+    requests: list[Request] = []
+    before: Counter[Request] = Counter()
+    for one in inputs:
+        request = prompt.request(one, sampling)
+        requests += request.samples(samples, start=before[request])
+        if apart:
+            before[request] += samples
     completions = client.generate(requests, stage=stage or prompt.name, progress=progress)
     return [
         Asked(number // samples, number % samples, completion, read(prompt.parse, completion))
