@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -15,16 +15,17 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.connections import open_database
 from agro_data.databases.opening import folded
 from agro_data.databases.sandbox import own_sandbox
-from agro_data.databases.types import Catalog, Database, Limits
-from agro_data.fingerprint import stable_hash
+from agro_data.databases.types import Catalog, Database, Limits, Problem
+from agro_data.fingerprint import code_version, stable_hash
 from agro_data.migration.changes import Change
 from agro_data.migration.evidence import Side, of_database, of_profile
 from agro_data.migration.migrate import Certification, Fate, Migration, Outcome, broken
 from agro_data.parallel import ShardsLost, run_shards
 from agro_data.profiling.cache import cached_profile, decode
+from agro_data.profiling.profile import DatabaseProfile
 from agro_data.progress import Reporter, counting, silent
 from agro_data.publish.checks import sources_of
-from agro_data.publish.read import Version
+from agro_data.publish.read import DERIVED, Version
 from agro_data.stages.shards import STEPS
 from agro_data.stages.surrogates import surrogates
 from agro_data.verify.determinism import shuffled_or_none
@@ -33,12 +34,12 @@ from agro_data.verify.replay import replay, replay_instances
 
 SOURCE = Limits(seconds=10.0, steps=STEPS)
 
-State = Literal["unchanged", "changed", "gone"]
+State = Literal["unchanged", "changed", "gone", "unreadable"]
 
 
 @dataclass(frozen=True)
 class Drifted:
-    """One database of a version: what it is now (None: it is gone), and what distinguishes it from what it was.
+    """One database of a version: what it is now (None: it is gone or unreadable), and how it differs from what it was.
 
     `content_hash` is that of the source, whose stand-in `database` is where no value of it may be seen.
     """
@@ -54,7 +55,7 @@ class Drifted:
 class Drift:
     """Every example of a version on the databases of now, sorted by its id, and each database, sorted by its id.
 
-    `problems` are databases that could not be looked at, and instances that could not be made.
+    `problems` are databases and tables that could not be looked at, and instances that could not be made.
     """
 
     version: Version
@@ -70,7 +71,12 @@ class Drift:
     @property
     def sound(self) -> float:
         """Share of the examples that are kept or repaired, 0 to 1."""
-        return 1 - self.counts["broken"] / len(self.fates)
+        return (len(self.fates) - self.counts["broken"]) / len(self.fates)
+
+    @property
+    def differs(self) -> bool:
+        """Whether the version that follows is another one: a database or an example is not as it was."""
+        return any(one.state != "unchanged" for one in self.databases) or self.counts["broken"] > 0
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,7 @@ class _Answer:
     fates: tuple[Fate, ...]
     changes: tuple[Change, ...] = ()
     problems: tuple[str, ...] = ()
+    state: State = "changed"
 
 
 def verify_version(
@@ -107,18 +114,24 @@ def verify_version(
     """Hold `version` against the databases at `databases`: what holds, what can follow a change, and what is broken.
 
     Every example that is not broken was executed and certified again; the new certificates' instances are written
-    in `instances/<db_id>/`. A database is told by its id, and where one of each is left over, they are the same.
-    What one was is read from `before` or where the build found it, told by content, else from the profile in the
-    version. Raises `ConfigError` when there is no database, `ShardsLost` when the process of one was killed.
+    in `instances/<db_id>/`. A database is told by its id, else by its content, and where one of each is left over, they
+    are the same. What one was is read from `before` or where the build found it, told by content, else from the profile
+    in the version. Raises `ConfigError` when there is no database, when `before` holds none of those there were, or
+    when `version` is none of a corpus (trajectories), and `ShardsLost` when the process of a database was killed.
     """
+    if DERIVED in version.manifest:
+        raise ConfigError(
+            f"{version.path}: was made from a corpus and names no database; give the version of the corpus"
+        )
     catalog = _catalog(databases)
     folder = cache or cache_folder(RunConfig())
     found, problems = _as_built(version, catalog.databases, folder)
     facts = {str(fact["db_id"]): fact for fact in version.manifest["databases"]}
-    now = _paired(sorted(facts), found)
-    hashes = {database.db_id: database.content_hash for database in catalog.databases}
-    secret = version.manifest["config"].get("values") == "synthetic"  # it is told from the version's profile alone
-    was = {} if secret else {one.db_id: one for one in sources_of(version, _home(version, before))}
+    hashes = {database.db_id: database.content_hash for database in catalog.databases}  # not those of stand-ins
+    closed = _closed(facts.values(), catalog.problems)
+    contents = {db_id: str(fact["content_hash"]) for db_id, fact in facts.items() if db_id not in closed}
+    now = _paired(contents, found, hashes)
+    was = _databases_before(version, before)
     certifies = version.manifest["config"].get("certify", True)
     tasks = {
         db_id: _Task(
@@ -133,20 +146,26 @@ def verify_version(
         for db_id, database in now.items()
     }
     answers = _run(version, list(tasks.values()), workers, progress)
-    fates = [fate for answer in answers.values() for fate in answer.fates]
-    drifted: list[Drifted] = []
-    for db_id in sorted(facts):
-        if db_id in now:
-            state: State = "unchanged" if tasks[db_id].unchanged else "changed"
-            content = hashes[now[db_id].db_id]
-            drifted.append(Drifted(db_id, state, now[db_id], content, answers[db_id].changes))
-        else:
-            drifted.append(Drifted(db_id, "gone", None))
-            why = f"there is no database {db_id} any more"
-            fates += [broken(row, "no_database", why) for row in _rows(version, db_id)]
-    problems += [line for answer in answers.values() for line in answer.problems]
-    fates.sort(key=lambda fate: str(fate.row["example_id"]))
-    return Drift(version, tuple(fates), tuple(drifted), tuple(problems))
+    answers |= {db_id: _unread(version, db_id, why) for db_id, why in closed.items()}
+    answers |= {db_id: _gone(version, db_id) for db_id in contents.keys() - now.keys()}
+    problems += [line for _, answer in sorted(answers.items()) for line in answer.problems]
+    fates = sorted((fate for answer in answers.values() for fate in answer.fates), key=_id_of)
+    return Drift(
+        version,
+        tuple(fates),
+        tuple(_drifted(db_id, answers[db_id], now.get(db_id), hashes) for db_id in sorted(facts)),
+        tuple(problems),
+    )
+
+
+def _id_of(fate: Fate) -> str:
+    return str(fate.row["example_id"])
+
+
+def _drifted(db_id: str, answer: _Answer, database: Database | None, hashes: Mapping[str, str]) -> Drifted:
+    if database is None or answer.state == "unreadable":
+        return Drifted(db_id, answer.state, None)
+    return Drifted(db_id, answer.state, database, hashes[database.db_id], answer.changes)
 
 
 def _catalog(databases: Path | str) -> Catalog:
@@ -162,29 +181,64 @@ def _catalog(databases: Path | str) -> Catalog:
 
 def _as_built(version: Version, found: Sequence[Database], cache: Path) -> tuple[list[Database], list[str]]:
     """The databases as the build would use them: in privacy mode their surrogates, since no value is to be seen."""
-    config = version.manifest["config"]
-    if config.get("values") != "synthetic":
+    if not _is_private(version):
         return list(found), []
-    place = cache / "surrogates" / stable_hash([database.content_hash for database in found])[:16]
-    made, failed, _ = surrogates(found, place, int(config.get("seed", 0)))
+    seed = int(version.manifest["config"].get("seed", 0))
+    made_of = [seed, code_version(), *(database.content_hash for database in found)]
+    made, failed, _ = surrogates(found, cache / "surrogates" / stable_hash(made_of)[:16], seed)
     return made, failed
 
 
-def _home(version: Version, before: Path | str | None) -> Path | None:
-    """Where the databases of the build may still be."""
+def _is_private(version: Version) -> bool:
+    """Whether no value of the sources may be seen."""
+    return bool(version.manifest["config"].get("values") == "synthetic")
+
+
+def profile_now(version: Version, database: Database, cache: Path) -> DatabaseProfile:
+    """The profile of a database of now, taken as the build of `version` would: a stand-in's without what is written
+    beside the source. Raises `DatabaseError` when it cannot be read.
+    """
+    return cached_profile(database, cache / "profiles", side_values=not _is_private(version))
+
+
+def _databases_before(version: Version, before: Path | str | None) -> dict[str, Database]:
+    """The databases as they were, by id, as far as they are at hand; in privacy mode none, the profile must do."""
     said = before or version.manifest["config"].get("databases")
-    return Path(said).expanduser() if said else None
+    if _is_private(version) or not said:
+        return {}
+    place = Path(said).expanduser()
+    if before and not place.exists():
+        raise ConfigError(f"{before}: no such file or folder; --before names the databases as they were")
+    found = {one.db_id: one for one in sources_of(version, place)}
+    if before and not found:
+        raise ConfigError(f"{before}: --before holds none of the databases that the version was made from")
+    return found
 
 
-def _paired(old: Sequence[str], found: Sequence[Database]) -> dict[str, Database]:
-    """The database of now for each id of the version that has one."""
+def _paired(old: Mapping[str, str], found: Sequence[Database], hashes: Mapping[str, str]) -> dict[str, Database]:
+    """The database of now for each id of the version that has one; `old` and `hashes` are contents by id."""
     by_id = {database.db_id.lower(): database for database in found}
-    now = {db_id: by_id[db_id.lower()] for db_id in old if db_id.lower() in by_id}
+    now = {db_id: by_id[db_id.lower()] for db_id in sorted(old) if db_id.lower() in by_id}
+    for db_id in sorted(old.keys() - now.keys()):
+        same = [one for one in found if hashes[one.db_id] == old[db_id] and one not in now.values()]
+        if same:
+            now[db_id] = same[0]
     left = [db_id for db_id in old if db_id not in now]
     free = [database for database in found if database not in now.values()]
     if len(left) == len(free) == 1:
         now[left[0]] = free[0]
     return now
+
+
+def _closed(facts: Iterable[Mapping[str, Any]], problems: Iterable[Problem]) -> dict[str, str]:
+    """Databases of a version that are there and cannot be used as they are, with the reason: one may be in writing."""
+    left_out = {problem.path: str(problem) for problem in problems if problem.left_out}
+    return {str(f["db_id"]): left_out[f["relative_path"]] for f in facts if f["relative_path"] in left_out}
+
+
+def _gone(version: Version, db_id: str) -> _Answer:
+    why = f"there is no database {db_id} any more"
+    return _Answer(tuple(broken(row, "no_database", why) for row in _rows(version, db_id)), state="gone")
 
 
 def _run(version: Version, tasks: Sequence[_Task], workers: int, progress: Reporter) -> dict[str, _Answer]:
@@ -196,15 +250,14 @@ def _run(version: Version, tasks: Sequence[_Task], workers: int, progress: Repor
     lost = [outcome for outcome in outcomes if outcome.lost]
     if lost:
         raise ShardsLost(lost)
-    answers = {outcome.task.db_id: outcome.answer or _unread(outcome.task, outcome.error) for outcome in outcomes}
-    return dict(sorted(answers.items()))
+    return {one.task.db_id: one.answer or _unread(version, one.task.db_id, one.error) for one in outcomes}
 
 
-def _unread(task: _Task, error: str) -> _Answer:
+def _unread(version: Version, db_id: str, error: str) -> _Answer:
     """Of a database that could not be looked at."""
-    why = f"database {task.database.db_id} could not be looked at: {error}"
-    fates = tuple(broken(row, "database_unreadable", why) for row in _rows(task.version, task.db_id))
-    return _Answer(fates, problems=(f"{task.db_id}: {error}",))
+    why = f"database {db_id} could not be looked at: {error}"
+    fates = tuple(broken(row, "database_unreadable", why) for row in _rows(version, db_id))
+    return _Answer(fates, problems=(f"{db_id}: {error}",), state="unreadable")
 
 
 def _rows(version: Version, db_id: str) -> list[dict[str, Any]]:
@@ -220,11 +273,15 @@ def _follow(task: _Task) -> _Answer:
     before = _before(task)
     if before is None:
         why = (
-            f"what {task.db_id} was is not known: the version keeps no profile of it, and no database of that content "
-            "was found; name the old databases with --before"
+            f"what {task.db_id} was is not known: the version keeps no profile of it that can be read, and no database "
+            "of that content was found; name the old databases with --before"
         )
         return _Answer(tuple(broken(row, "not_known", why) for row in rows), (), (f"{task.db_id}: {why}",))
-    profile = cached_profile(task.database, task.cache / "profiles")
+    was, now = before.profile.dialect, task.database.dialect
+    if was != now:  # the same text may mean something else there: 5 / 2, LIKE, "x"
+        why = f"it was written for {was}, and {task.database.db_id} is a {now} database now: build it again"
+        return _Answer(tuple(broken(row, "other_engine", why) for row in rows))
+    profile = profile_now(task.version, task.database, task.cache)
     config = task.version.manifest["config"]
     certification = Certification(
         own_sandbox(LIMITS), task.instances, int(config.get("seed", 0)), float(config.get("min_kill_rate", 0.95))
@@ -237,7 +294,8 @@ def _follow(task: _Task) -> _Answer:
         shuffled_or_none(task.database, task.cache / "shuffled", seed=0),
         certification,
     ).run(rows)
-    return _Answer(found.fates, found.changes, found.problems)
+    notes = tuple(f"{task.db_id}: {note}" for note in profile.problems)
+    return _Answer(found.fates, found.changes, (*notes, *found.problems))
 
 
 def lost_names(version: Version, database: Database) -> list[str]:
@@ -268,8 +326,10 @@ def _before(task: _Task) -> Side | None:
     """What the database was: read again where it is still at hand, else as the version remembers it."""
     if task.was is not None:
         return of_database(task.was, cached_profile(task.was, task.cache / "profiles"))
-    stored = _remembered(task.version, task.db_id)
-    return of_profile(decode(stored.read_text(encoding="utf-8"))) if stored.is_file() else None
+    try:
+        return of_profile(decode(_remembered(task.version, task.db_id).read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError):  # none, or of a format that this release does not know
+        return None
 
 
 def _as_it_was(task: _Task, rows: Sequence[dict[str, Any]]) -> _Answer:
@@ -288,4 +348,4 @@ def _as_it_was(task: _Task, rows: Sequence[dict[str, Any]]) -> _Answer:
             fates.append(broken(row, "certificate_differs", f"its certificate does not hold: {on[name]}"))
         else:
             fates.append(Fate(row, "kept", new=row))
-    return _Answer(tuple(fates))
+    return _Answer(tuple(fates), state="unchanged")

@@ -84,8 +84,8 @@ def _long(cell: Cell) -> bool:
 
 
 def _number(text: str) -> float | int | None:
-    if not text or not (text[-1].isdigit() and (text[0].isdigit() or text[0] in "+-.")):
-        return None
+    if not text or "_" in text or not (text[-1].isdigit() and (text[0].isdigit() or text[0] in "+-.")):
+        return None  # `int` would read 1_000
     try:
         return int(text)
     except ValueError:

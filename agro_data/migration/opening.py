@@ -10,9 +10,9 @@ import polars as pl
 
 from agro_data.config import ConfigError
 from agro_data.fingerprint import code_version, database_identity, stable_hash
-from agro_data.migration.drift import Drift, Drifted
+from agro_data.migration.drift import Drift, Drifted, profile_now
 from agro_data.migration.migrate import Fate
-from agro_data.profiling.cache import cached_profile, encode, without_rows
+from agro_data.profiling.cache import encode, without_rows
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.publish.read import Version, open_version
 from agro_data.publish.version import MUTANTS, Instances, write_version
@@ -34,7 +34,7 @@ def open_migrated(drift: Drift, out: Path, databases: Path | str, instances: Pat
     if not held:
         raise ConfigError(f"{version.corpus} {version.name}: every example is broken, so no version is opened")
     profiles = {
-        one.database.db_id: cached_profile(one.database, cache / "profiles")
+        one.database.db_id: profile_now(version, one.database, cache)
         for one in drift.databases
         if one.database is not None
     }
@@ -53,9 +53,13 @@ def open_migrated(drift: Drift, out: Path, databases: Path | str, instances: Pat
 
 
 def _fingerprint(drift: Drift) -> str:
+    """That of what is written: what was known of the databases before decides what follows, too."""
     now = [database_identity(one.database) for one in drift.databases if one.database is not None]
+    rows = [[f.row["example_id"], f.new["example_id"] if f.new is not None else f.reason] for f in drift.fates]
     parent = drift.version.fingerprint
-    return stable_hash({"migration": SCHEME, "parent": parent, "databases": now, "code": code_version()})
+    return stable_hash(
+        {"migration": SCHEME, "parent": parent, "databases": now, "examples": rows, "code": code_version()}
+    )
 
 
 def _refused(fate: Fate) -> dict[str, Any]:
@@ -77,10 +81,12 @@ def _manifest(drift: Drift, databases: str, profiles: dict[str, DatabaseProfile]
     counts = drift.counts
     kept: dict[str, Any] = {key: old[key] for key in ("seeds", "split", "schema_serialiser", "selection") if key in old}
     changes = {one.db_id: [change.says for change in one.changes] for one in drift.databases if one.changes}
+    ids = {one.db_id: one.database.db_id for one in drift.databases if one.database is not None}
+    only = [ids[db_id] for db_id in old["config"].get("only", ()) if db_id in ids]
     return {
         **kept,
         "parent": drift.version.name,
-        "config": old["config"] | {"databases": databases},
+        "config": old["config"] | {"databases": databases, "only": only},
         "databases": [_fact(one, profiles, old) for one in drift.databases if one.database is not None],
         "funnel": [
             {"stage": f"version {drift.version.name}", "rows": len(drift.fates)},

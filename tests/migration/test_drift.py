@@ -8,7 +8,9 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -18,14 +20,18 @@ from migration.shop import ASKED, make_shop, rows
 import agro_data
 from agro_data.config import ConfigError
 from agro_data.databases.catalog import find_databases
+from agro_data.databases.opening import DatabaseError
 from agro_data.databases.sandbox import Sandbox
-from agro_data.migration.drift import Drift, lost_names, verify_version
+from agro_data.databases.types import Database
+from agro_data.migration.drift import Drift, lost_names, profile_now, verify_version
+from agro_data.migration.migrate import Fate, broken
 from agro_data.migration.opening import open_migrated
 from agro_data.migration.report import lines, summary
 from agro_data.profiling.cache import encode, without_rows
+from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
 from agro_data.publish.checks import check_version
-from agro_data.publish.read import Version, latest, open_version
+from agro_data.publish.read import DERIVED, Version, latest, open_version
 from agro_data.publish.version import write_version
 from agro_data.records import EXAMPLE, REJECTED
 from agro_data.verify.replay import replay
@@ -39,13 +45,21 @@ CHANGES = (
 )
 
 
-def write_shop(folder: Path, *, remembers: bool = True, hides: str = "") -> Version:
+def write_shop(
+    folder: Path, *, remembers: bool = True, hides: str = "", second: bool = False, **config: Any
+) -> Version:
     """A version of the shop in `folder/out`; its databases lie in `folder/databases`. The city of customers is hidden
-    from the question `hides`.
+    from the question `hides`; with `second` there is a larger shop of that name, too.
     """
-    database = make_shop(folder / "databases", "sqlite")
+    make_shop(folder / "databases", "sqlite")
+    if second:
+        many = "WITH RECURSIVE s(n) AS (SELECT 100 UNION ALL SELECT n + 1 FROM s WHERE n < 4000) SELECT n, 'S' || n, 1"
+        make_shop(folder / "larger", "sqlite", [f"INSERT INTO staff {many} FROM s"])
+        (folder / "larger" / "shop.sqlite").rename(folder / "databases" / "second.sqlite")
+    made = {database.db_id: database for database in find_databases(folder / "databases").databases}
     with Sandbox(workers=1) as sandbox:
-        asked = rows(database, sandbox, FEW)
+        asked = rows(made["shop"], sandbox, FEW)
+        others = rows(made["second"], sandbox, FEW) if second else {}
     if hides:
         column = {"table": "customer", "column": "city", "value": None}
         asked[hides] |= {
@@ -53,17 +67,20 @@ def write_shop(folder: Path, *, remembers: bool = True, hides: str = "") -> Vers
             "hidden": [column],
             "clarification": "Nothing says the city of customers.",
         }
-    fact = {"db_id": "shop", "relative_path": "shop.sqlite", "content_hash": database.content_hash, "shareable": False}
-    config = {"databases": str(folder / "databases"), "seed": 0, "certify": True, "min_kill_rate": 0.8, "only": []}
-    profile = encode(without_rows(profile_database(database)))
+    facts = [
+        {"db_id": one.db_id, "relative_path": one.relative_path, "content_hash": one.content_hash, "shareable": False}
+        for one in made.values()
+    ]
+    settings = {"databases": str(folder / "databases"), "seed": 0, "certify": True, "min_kill_rate": 0.8, "only": []}
+    profiles = {db_id: encode(without_rows(profile_database(one))) for db_id, one in made.items()}
     path = write_version(
         folder / "out",
         "shop",
         fingerprint="a" * 64,
-        examples=pl.DataFrame(list(asked.values()), schema=EXAMPLE),
+        examples=pl.DataFrame([*asked.values(), *others.values()], schema=EXAMPLE),
         rejected=pl.DataFrame(schema=REJECTED),
-        manifest={"config": config, "databases": [fact], "funnel": [], "seeds": {"build": 0}},
-        profiles={"shop": profile} if remembers else None,
+        manifest={"config": settings | config, "databases": facts, "funnel": [], "seeds": {"build": 0}},
+        profiles=profiles if remembers else None,
     )
     return open_version(path)
 
@@ -185,6 +202,9 @@ def test_what_is_not_remembered_is_asked_for(tmp_path: Path) -> None:
     drift = drift_of(version, tmp_path)
     assert {fate.reason for fate in drift.fates} == {"not_known"}
     assert "--before" in drift.problems[0]
+    (version.path / "profiles").mkdir()
+    (version.path / "profiles" / "shop.json").write_text("{}")  # of a format that is not known
+    assert drift_of(version, tmp_path).counts == drift.counts
     assert outcomes(drift_of(version, tmp_path, before=tmp_path / "old"))["dear"] == "repaired"
 
 
@@ -196,6 +216,132 @@ def test_names_that_are_gone_are_seen_without_reading_a_row(tmp_path: Path) -> N
     change(tmp_path)
     (now,) = find_databases(tmp_path / "databases").databases
     assert lost_names(version, now) == ["customer", "product.price", "staff"]
+
+
+def test_a_database_that_cannot_be_opened_just_now_is_not_gone(tmp_path: Path) -> None:
+    version = write_shop(tmp_path)
+    make_shop(tmp_path / "other", "sqlite", ["DROP TABLE staff"])
+    (tmp_path / "other" / "shop.sqlite").rename(tmp_path / "databases" / "other.sqlite")
+    shop = tmp_path / "databases" / "shop.sqlite"
+    shop.write_bytes(shop.read_bytes()[:8192])  # it is being copied
+    drift = drift_of(version, tmp_path)
+    assert {fate.reason for fate in drift.fates} == {"database_unreadable"}
+    assert [one.state for one in drift.databases] == ["unreadable"]
+    assert "truncated SQLite file" in drift.fates[0].says
+    assert "truncated SQLite file" in drift.problems[0]
+
+
+def test_a_database_that_cannot_be_read_costs_only_its_own_examples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = write_shop(tmp_path, second=True)
+    change(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "databases" / "second.sqlite")) as connection, connection:
+        connection.execute("DELETE FROM staff WHERE staff_id = 300")
+
+    def of_a_failing_disk(version: Version, database: Database, cache: Path) -> DatabaseProfile:
+        if database.db_id == "second":
+            raise DatabaseError("second: the disk fails")
+        return profile_now(version, database, cache)
+
+    monkeypatch.setattr("agro_data.migration.drift.profile_now", of_a_failing_disk)
+    drift = drift_of(version, tmp_path)
+    assert {one.db_id: one.state for one in drift.databases} == {"shop": "changed", "second": "unreadable"}
+    assert ("second: the disk fails" in drift.problems[0], drift.counts["broken"]) == (True, 5)
+    opened = open_migrated(drift, *(tmp_path / name for name in ("out", "databases", "made", "cache")))
+    assert [fact["db_id"] for fact in opened.manifest["databases"]] == ["shop"]
+
+
+def test_a_table_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    version = write_shop(tmp_path, second=True)
+    second = tmp_path / "databases" / "second.sqlite"
+    content = second.read_bytes()
+    second.write_bytes(content[: -4 * 4096] + b"\x55" * 4 * 4096)  # the last pages hold staff
+    drift = drift_of(version, tmp_path)
+    assert {fate.reason for fate in drift.fates} == {"", "table_gone"}
+    assert "second: table 'staff': cannot be read" in drift.problems[0]
+
+
+def test_a_database_that_stands_elsewhere_is_told_by_what_it_holds(tmp_path: Path) -> None:
+    """A copy beside it gives both longer ids."""
+    version = write_shop(tmp_path)
+    for place in ("one", "two"):
+        shutil.copytree(tmp_path / "databases", tmp_path / "now" / place)
+    with closing(sqlite3.connect(tmp_path / "now" / "one" / "shop.sqlite")) as connection, connection:
+        connection.execute("DROP TABLE staff")
+    drift = drift_of(version, tmp_path, tmp_path / "now")
+    assert drift.counts == {"kept": 0, "repaired": 4, "broken": 0}
+    assert {fate.new["db_id"] for fate in drift.fates if fate.new is not None} == {"two.shop"}
+
+
+def test_another_engine_is_another_matter(tmp_path: Path) -> None:
+    """The same text may mean something else there: 30 / 7, LIKE, "Paris"."""
+    version = write_shop(tmp_path)
+    make_shop(tmp_path / "now", "duckdb")
+    drift = drift_of(version, tmp_path, tmp_path / "now")
+    assert {fate.reason for fate in drift.fates} == {"other_engine"}
+    assert "written for sqlite, and shop is a duckdb database now" in drift.fates[0].says
+
+
+def test_what_was_opened_by_other_knowledge_is_another_version(tmp_path: Path) -> None:
+    version = write_shop(tmp_path)
+    shutil.copytree(tmp_path / "databases", tmp_path / "old")
+    change(tmp_path)
+    given = (tmp_path / "out", tmp_path / "databases", tmp_path / "made", tmp_path / "cache")
+    drift = drift_of(version, tmp_path)
+    one = open_migrated(drift, *given)
+    fewer = replace(drift, fates=tuple(broken(f.row, "x", "x") if f.outcome == "repaired" else f for f in drift.fates))
+    other = open_migrated(fewer, *given)
+    assert (one.examples().collect().height, other.examples().collect().height) == (3, 1)
+
+
+def test_old_databases_that_are_not_there_are_asked_for(tmp_path: Path) -> None:
+    version = write_shop(tmp_path)
+    with pytest.raises(ConfigError, match="nowhere: no such file or folder; --before names"):
+        drift_of(version, tmp_path, before=tmp_path / "nowhere")
+    change(tmp_path)
+    with pytest.raises(ConfigError, match="--before holds none of the databases that the version was made from"):
+        drift_of(version, tmp_path, before=tmp_path / "databases")
+
+
+def test_a_version_of_trajectories_is_refused(tmp_path: Path) -> None:
+    version = write_shop(tmp_path)
+    manifest = version.manifest | {DERIVED: {"name": "shop", "version": version.name}}
+    manifest.pop("databases")
+    (tmp_path / "made-of-it").mkdir()
+    (tmp_path / "made-of-it" / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ConfigError, match="was made from a corpus"):
+        drift_of(open_version(tmp_path / "made-of-it"), tmp_path)
+
+
+def test_exactly_as_many_as_asked_for_are_enough(tmp_path: Path) -> None:
+    version = write_shop(tmp_path)
+    fates = [broken({}, "x", "x") for _ in range(34)] + [Fate({}, "kept", new={}) for _ in range(66)]
+    assert Drift(version, tuple(fates), ()).sound == 0.66
+
+
+def test_a_database_that_was_chosen_by_name_is_chosen_by_its_new_one(tmp_path: Path) -> None:
+    version = write_shop(tmp_path, only=["shop"])
+    (tmp_path / "databases" / "shop.sqlite").rename(tmp_path / "databases" / "store.sqlite")
+    opened = open_migrated(
+        drift_of(version, tmp_path), *(tmp_path / name for name in ("out", "databases", "made", "cache"))
+    )
+    assert opened.manifest["config"]["only"] == ["store"]
+
+
+def test_surrogates_are_those_of_the_version(tmp_path: Path) -> None:
+    """Of another seed they hold other rows; and what is written beside a database tells its values."""
+    make_shop(tmp_path / "databases", "sqlite")
+    (tmp_path / "databases" / "semantics.yml").write_text(
+        "tables:\n  purchase:\n    columns:\n      status: {codes: {Xyzzy: secret}}\n"
+    )
+    for seed in (0, 1):
+        version = write_shop(tmp_path / str(seed), values="synthetic", seed=seed)
+        drift = verify_version(version, tmp_path / "databases", tmp_path / "made", cache=tmp_path / "cache", workers=1)
+        (one,) = drift.databases
+        assert one.database is not None
+        assert profile_now(version, one.database, tmp_path / "cache").table("purchase").column("status").codes == ()
+    assert len(list((tmp_path / "cache" / "surrogates").glob("*/shop.sqlite"))) == 2
 
 
 @pytest.mark.slow
