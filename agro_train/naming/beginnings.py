@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agro_train.naming.reading import Reading
+from agro_data.databases.opening import folded
+from agro_train.naming.reading import Reading, inside
 from agro_train.naming.scopes import Scopes
 from agro_train.naming.words import ALIAS, COMPUTED, ENDING, GIVEN, PLAIN, SPECIAL, TABLE_FUNCTIONS
 
@@ -13,7 +14,7 @@ def may_begin(reading: Reading, kind: str, text: str) -> bool:
     """Whether a word or a name in quotes that is not closed may follow, or begin what may follow."""
     if reading.over or not (settled := reading.copy()).settle():
         return False
-    name = text.lower() if kind == "word" else text[1:].lower()
+    name = folded(text) if kind == "word" else inside(text)
     if kind == "word" and _begins(name, settled.keywords()):
         return True
     return _names_begin(settled, name, "" if kind == "word" else text[0])
@@ -37,12 +38,11 @@ def _names_begin(reading: Reading, name: str, quote: str) -> bool:
 
 
 def _alias_begins(reading: Reading, name: str, quote: str) -> bool:
+    """Any word may: where it stands for another source already, it may go on (`v2` behind `v`)."""
     top = reading.top
-    if not quote and name in ENDING and not _begins(name, reading.keywords()):
-        return top.want != "sourced"
-    if top.source is None or not reading.scopes.conflicts(name, top.source[1]):
-        return True  # where it stands for another source already it may go on: `v2` behind `v`
-    return any(alias != name and alias.startswith(name) for alias, _ in top.qualified)
+    if quote or top.want != "sourced" or name not in ENDING:
+        return True
+    return any(alias != name and alias.startswith(name) for alias, _ in top.qualified)  # `orders` behind `order`
 
 
 def _operand_begins(scopes: Scopes, name: str, quote: str) -> bool:

@@ -1,15 +1,18 @@
 """Which SQL can still become a query with names of a schema: read word by word, without a parser.
 
 In the spirit of PICARD (2109.05093), which parses every continuation; this reads a query once, from left to right, and
-knows only what names need. What it refuses cannot be finished with names that exist; much that it lets through is wrong
-in other ways. Lambdas, and joins in brackets, are not known here.
+knows only what names need. Much that it lets through is wrong in other ways. What it refuses cannot be finished with
+names that exist, but for what is not known here: lambdas, joins in brackets, names of a database before those of its
+tables, types of two words, functions that `words` does not list, and an alias behind a column without AS, since a model
+that misses a name writes two words for it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agro_train.naming.scopes import Level, Scopes, outputs_of
+from agro_data.databases.opening import folded
+from agro_train.naming.scopes import EVERY, Level, Scopes, outputs_of
 from agro_train.naming.words import (
     BEFORE,
     CASE,
@@ -50,7 +53,7 @@ class Reading:
         if self.over:
             return False
         if kind in {"word", "quoted"}:
-            return self._name(text.lower(), "") if kind == "word" else self._name(text[1:-1].lower(), text[0])
+            return self._name(folded(text), "") if kind == "word" else self._name(inside(text[:-1]), text[0])
         if text == "." or (text == "(" and self.top.word):
             return self._told(text)
         if kind == "string" and self.top.word in TYPED and not self.top.quote:
@@ -80,10 +83,10 @@ class Reading:
             return self.over
         if sign == ",":
             return self._comma()
-        if sign == "*" and top.want in ("operand", "column"):
+        if sign == EVERY and top.want in ("operand", "column"):
             top.star |= top.kind == "query" and top.clause == "select"
-            top.want, top.last, top.alias_may_follow = "after", "*", False
-            return True
+            before, top.want, top.last, top.alias_may_follow = top.want, "after", EVERY, False
+            return before == "operand" or self.scopes.refer(top.qualifier, EVERY)
         if sign == "::" and top.want == "after":
             top.want = "word"
             return True
@@ -101,8 +104,8 @@ class Reading:
         if top.kind == "names":
             top.want = "new"
             return True
-        if top.kind == "query" and top.clause == "with":
-            following = top.want == "cte" and top.last == ")"
+        if top.kind == "query" and top.clause in ("with", "window"):
+            following = top.want in ("cte", "after") and top.last == ")"
             top.want = "new"
             return following
         if top.want in ("sourced", "aliased") or (top.clause == "on" and top.want == "after"):
@@ -119,8 +122,6 @@ class Reading:
         top = self.top
         before, kind, want, sees = top.want, "bracket", "operand", True
         if top.want == "operand":
-            if top.last in SET and top.kind == "query":
-                return False
             top.want, top.alias_may_follow = "after", True
         elif top.want == "source":
             top.want, top.source, want, sees = "sourced", ("", None), "start", False
@@ -131,7 +132,7 @@ class Reading:
         elif top.want in ("cte", "aliased"):
             kind, want = "names", "new"
         elif top.want == "bracket":
-            kind, top.want = "window", "after"
+            kind, top.want = "bracket" if top.last == "filter" else "window", "after"
         elif top.want == "after" and (sign == "[" or top.last in ("word", "as")):
             pass
         else:
@@ -227,6 +228,8 @@ class Reading:
             top.outputs, top.want = top.outputs | {name}, "after"
         elif top.kind == "query" and top.clause == "with":
             top.cte, top.want, top.last = name, "cte", "name"
+        elif top.kind == "query" and top.clause == "window":
+            top.want = "as"
         elif top.kind == "query" and top.source is not None:
             return self._alias(name)
         else:
@@ -289,9 +292,11 @@ class Reading:
         if top.kind == "window":
             return WINDOW | BEFORE | INFIX | POSTFIX | (CASE if top.cases else frozenset())
         if top.want == "start":
-            return OPENING
-        if top.want == "by":
-            return frozenset({"by"})
+            return OPENING | ({"all"} if top.last in SET else frozenset())
+        if top.want in ("by", "as"):
+            return frozenset({top.want})
+        if top.want == "bracket" and top.last == "within":
+            return frozenset({"group"})
         if top.want == "join":
             return JOINED.get(top.last, frozenset({"join"}))
         if top.want == "cte":
@@ -306,6 +311,7 @@ class Reading:
             if top.last == "(" and top.kind == "bracket":
                 more |= {"where", "order", "both", "leading", "trailing"}
                 more |= OPENING if self.scopes.may_deepen else frozenset()
+            more |= {"interval"} if self.scopes.names.dialect == "duckdb" else frozenset()
             return BEFORE | more | ({"from"} if top.last == "distinct" else frozenset())
         if top.want not in ("after", "sourced", "aliased"):
             return frozenset()
@@ -368,13 +374,13 @@ class Reading:
             if not self.scopes.end_from():
                 return False
             top.want = "by" if name in ("group", "order") else "new" if name == "window" else "operand"
-        elif name in ("order", "group"):
+        elif name in ("order", "group") and before != "within":
             top.want = "by"
         elif name == "as":
             if top.kind == "query" and top.clause == "with":
                 return True
-            top.want = "new"
-        elif name in ("over", "filter", "within"):
+            top.want = "bracket" if top.want == "as" else "new"
+        elif name in ("over", "filter", "within") or before == "within":
             top.want = "bracket"
         elif name == "collate":
             top.want = "word"
@@ -389,3 +395,8 @@ class Reading:
         elif top.want != "cte":
             top.want = "operand"
         return True
+
+
+def inside(text: str) -> str:
+    """The name that a text in quotes is, without the last of them: `"a""b` is `a"b`."""
+    return folded(text[1:].replace('""', '"') if text[0] == '"' else text[1:])

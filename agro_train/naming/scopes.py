@@ -1,7 +1,8 @@
 """What a query has named so far, and what its names may stand for: levels of brackets, sources, columns that wait.
 
 Where a query may name what is defined later, only usual names pass: aliases of up to four letters and a number (`T1`,
-`c`, `sub`), a table's own name, and outputs of a derived table that are columns of the schema or as in `COMPUTED`.
+`c`, `sub`), a table's own name, and outputs of a derived table that are columns of the schema or, without a qualifier,
+as in `COMPUTED`.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
+from agro_data.databases.opening import folded
 from agro_data.databases.types import Dialect
 from agro_data.sql.scope import Schema
 from agro_train.naming.words import ALIAS, COMPUTED, FUNCTIONS, JOINING, SPECIAL
@@ -18,19 +21,33 @@ from agro_train.naming.words import ALIAS, COMPUTED, FUNCTIONS, JOINING, SPECIAL
 # A model that goes round writes one query into another, or joins without end: more than any query of Spider has (3, 5).
 DEEPEST = 4  # queries within queries
 SOURCES = 8  # of one query
+EVERY = "*"  # behind a qualifier
 
-Columns = frozenset[str] | None  # lower case; None: not known, anything may be one
+Columns = frozenset[str] | None  # folded; None: not known, anything may be one
 Kind = Literal["query", "bracket", "window", "names"]
 # What is expected next: the beginning of a query; an operand, or what follows one; what FROM names, its alias, what
 # follows; a new name; a column behind a dot; what follows a CTE's name; any one word; brackets; or one given word.
 Want = Literal[
-    "start", "operand", "after", "source", "sourced", "aliased", "new", "column", "cte", "word", "bracket", "by", "join"
+    "start",
+    "operand",
+    "after",
+    "source",
+    "sourced",
+    "aliased",
+    "new",
+    "column",
+    "cte",
+    "word",
+    "bracket",
+    "by",
+    "as",
+    "join",
 ]
 
 
 @dataclass(frozen=True)
 class Names:
-    """What a schema offers, in lower case."""
+    """What a schema offers, each name as the engines compare it (`folded`)."""
 
     tables: dict[str, frozenset[str]]
     columns: frozenset[str]
@@ -38,8 +55,13 @@ class Names:
 
     @classmethod
     def of(cls, schema: Schema, dialect: Dialect) -> Names:
-        tables = {table.lower(): frozenset(map(str.lower, columns)) for table, columns in schema.items()}
+        tables = {folded(table): frozenset(map(folded, columns)) for table, columns in schema.items()}
         return cls(tables, frozenset().union(*tables.values()), dialect)
+
+    @cached_property
+    def letters(self) -> frozenset[str]:
+        """Letters of the names that are not ASCII, and one for those of strings."""
+        return frozenset(letter for name in (*self.tables, *self.columns, "ä") for letter in name if letter > "\x7f")
 
     @property
     def joining(self) -> frozenset[str]:
@@ -159,9 +181,8 @@ class Scopes:
                 used = {column for alias, column in level.qualified if alias == name}
                 later = dict(self.ctes()) | self.names.tables
                 alone = [later[name]] if name in later else []
-                found += [
-                    one for one in (later.values() if ALIAS.fullmatch(name) else alone) if one is None or used <= one
-                ]
+                able = later.values() if ALIAS.fullmatch(name) else alone
+                found += [one for one in able if all(has(one, column) for column in used)]
         return found
 
     def source_named(self, name: str) -> tuple[Columns] | None:
@@ -191,15 +212,17 @@ class Scopes:
         """Remember that a column was named. Behind a qualifier it must be one of what that may stand for."""
         if qualifier and name not in SPECIAL and not any(has(one, name) for one in self.qualified_by(qualifier)):
             return False
-        if self.top.kind == "query" and self.top.clause == "select":
+        if self.top.kind == "query" and self.top.clause == "select" and name != EVERY:
             self.top.outputs |= {name}
-        query = next(self.queries())
-        if query.closed or name in SPECIAL or (quote == '"' and self.names.dialect == "sqlite"):
+        if name in SPECIAL or (quote == '"' and self.names.dialect == "sqlite"):
             return True
-        if qualifier:
-            query.qualified |= {(qualifier, name)}
-        else:
-            query.bare |= {name}
+        for query in self.queries():
+            if not query.closed and qualifier:
+                query.qualified |= {(qualifier, name)}
+            elif not query.closed:
+                query.bare |= {name}
+            if not query.closed or _offers(query, qualifier, name):
+                return True
         return True
 
     def close_from(self) -> bool:
@@ -233,8 +256,17 @@ class Scopes:
 
 
 def has(columns: Columns, name: str) -> bool:
-    """Whether `name` may be one of `columns`."""
-    return columns is None or name in columns
+    """Whether `name` may be one of `columns`, or stands for all of them."""
+    return columns is None or name == EVERY or name in columns
+
+
+def _offers(query: Level, qualifier: str, name: str) -> bool:
+    """Whether a query whose FROM is read has what a name stands for."""
+    sources = (*query.sources, *query.past)
+    if qualifier:
+        return any(alias == qualifier for alias, _ in sources)
+    own = (query.named, query.outputs) if query.past else (query.named,)
+    return any(has(columns, name) for columns in (*own, *(found for _, found in sources)))
 
 
 def outputs_of(level: Level) -> Columns:

@@ -40,7 +40,7 @@ ENDING = frozenset({"where", "group", "having", "order", "limit", "qualify", "wi
 RESERVED = (
     BEFORE | INFIX | CASE | JOINING["duckdb"] | ENDING | _words("outer select from on using as with values offset by")
 )
-TYPED = frozenset({"date", "time", "timestamp", "interval"})  # DATE '2020-01-31'
+TYPED = frozenset({"date", "time", "timestamp"})  # DATE '2020-01-31'
 TABLE_FUNCTIONS = _words("json_each json_tree generate_series range unnest")
 SPECIAL = frozenset({"rowid", "oid", "_rowid_"})
 
@@ -59,12 +59,12 @@ _DUCKDB = (
     "date_trunc datediff datepart datesub datetrunc day dayname dayofmonth dayofweek dayofyear decade ends_with "
     "entropy epoch epoch_ms even extract favg first fsum gcd geomean greatest histogram hour if ilike isfinite isinf "
     "isnan isodow isoyear kurtosis last last_day lcm least left len levenshtein list list_aggregate list_contains "
-    "list_sort list_sum listagg lpad mad make_date make_timestamp max_by md5 median microsecond millisecond min_by "
-    "minute mode month monthname now position product quantile quantile_cont quantile_disc quarter regexp_extract "
-    "regexp_full_match regexp_matches regexp_replace regr_slope repeat reverse right row rpad second sem skewness "
-    "split_part starts_with stddev stddev_pop stddev_samp strip_accents strlen strpos strptime string_split "
-    "time_bucket timestamp to_days to_hours to_minutes to_months to_seconds to_years today translate try_cast unnest "
-    "var_pop var_samp variance week weekday weekofyear year yearweek"
+    "list_sort list_sum listagg lpad mad make_date make_timestamp max_by md5 mean median microsecond millisecond "
+    "min_by minute mode month monthname now percentile_cont percentile_disc position product quantile quantile_cont "
+    "quantile_disc quarter regexp_extract regexp_full_match regexp_matches regexp_replace regr_slope repeat reverse "
+    "right row rpad second sem skewness split_part starts_with stddev stddev_pop stddev_samp string_split "
+    "strip_accents strlen strpos strptime time_bucket timestamp to_days to_hours to_minutes to_months to_seconds "
+    "to_years today translate try_cast unnest var_pop var_samp variance week weekday weekofyear year yearweek"
 )
 FUNCTIONS: dict[Dialect, frozenset[str]] = {
     "sqlite": _words(_SQLITE),

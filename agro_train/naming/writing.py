@@ -24,13 +24,14 @@ _TOKEN = re.compile(
   | (?P<bracketed>\[[^\]]*\])
   | (?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)
   | (?P<word>[^\W\d][\w$]*)
-  | (?P<sign><=|>=|<>|!=|==|\|\||<<|>>|::|->>|->|[-+*/%&|<>=~.,;:(){}\[\]])
+  | (?P<sign><=|>=|<>|!=|==|\|\||<<|>>|::|//|->>|->|[-+*/%&|<>=~.,;:(){}\[\]])
     """,
     re.VERBOSE,
 )
 _ENDED = frozenset(".,;()*+%~{}")  # signs that nothing can be added to
 _WHOLE = {"!": "!=", "|": "||", ":": "::"}  # signs that are the beginning of one only
-_EXPONENT = re.compile(r"(\d+(?:\.\d*)?)[eE][+-]?")
+_PARTIAL = "\ufffd"  # what a tokenizer makes of bytes that are no whole character yet
+_EXPONENT = re.compile(r"(\d+(?:\.\d*)?|\.\d+)[eE][+-]?")
 
 
 class Restriction(Protocol):
@@ -68,15 +69,11 @@ class Written:
         reading, text, place = self.reading, self.tail + piece, 0
         sqlite = reading.scopes.names.dialect == "sqlite"
         for kind, token, end in _tokens(text, sqlite):
-            if token.startswith("<") and (text[place:] + "/").startswith("</"):
+            if _waits(kind, token, text[place:], behind_word=bool(reading.top.word)):
                 break
-            if end == len(text) and kind != "space" and token not in _ENDED:
-                break
-            if token in ("--", "/*") or text.startswith(("--", "/*"), place):
+            if text.startswith(("--", "/*"), place) or (kind == "number" and text[end : end + 1].isidentifier()):
                 return None
             if kind != "space":
-                if kind == "number" and text[end : end + 1].isidentifier():
-                    return None
                 reading = reading.copy() if reading is self.reading else reading
                 if not reading.take(kind, token):
                     return None
@@ -102,8 +99,10 @@ class Written:
         whole = _TOKEN.fullmatch(rest)
         if rest[0] in quotes and (whole is None or len(rest) == 1):
             return f"</{self.closing}>" not in rest and may_begin(reading, "quoted", rest)
-        if rest[0] in quotes:
-            return reading.copy().take("quoted", rest)
+        if rest[0] in quotes:  # closed, but for one more that makes two: a quote in the name
+            return reading.copy().take("quoted", rest) or may_begin(reading, "quoted", rest)
+        if rest == ".":
+            return reading.copy().take("number", ".0")
         if rest in _WHOLE:
             return reading.copy().take("sign", _WHOLE[rest])
         if whole is None:
@@ -126,6 +125,14 @@ def _tokens(text: str, brackets: bool) -> Iterator[tuple[str, str, int]]:
         place = found.end()
 
 
+def _waits(kind: str, token: str, rest: str, behind_word: bool) -> bool:
+    """Whether `token`, with which `rest` begins, waits for what follows: it may go on, or begins a closing tag."""
+    if (rest + "/").startswith("</") or _EXPONENT.fullmatch(rest):
+        return True
+    goes_on = token not in _ENDED or (token == "." and not behind_word)  # .5
+    return token == rest and kind != "space" and goes_on
+
+
 @dataclass
 class NamesOnly:
     """A turn whose SQL names what a schema has, and nothing else."""
@@ -136,13 +143,19 @@ class NamesOnly:
 
     @property
     def active(self) -> bool:
-        """Also where the next piece may open the action and begin its SQL at once."""
+        """Whether its SQL has begun, and not ended."""
         return self.sql is not None and not self.sql.ended
 
     def allows(self, piece: str) -> bool:
-        return self.sql is None or self.sql.then(piece) is not None
+        if self.sql is None:
+            return True
+        whole = piece.rstrip(_PARTIAL)
+        if whole == piece:
+            return self.sql.then(piece) is not None
+        return any(self.sql.then(whole + letter) is not None for letter in self.names.letters)
 
     def go_on(self, text: str) -> None:
+        text = text.rstrip(_PARTIAL)
         if self.sql is not None and text.startswith(self.text):
             self.sql = self.sql.then(text[len(self.text) :]) or self._free()
         elif opened := _OPENED.search(text):

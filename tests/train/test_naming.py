@@ -16,6 +16,7 @@ from agro_train.loading import load
 from agro_train.naming.reading import Reading
 from agro_train.naming.scopes import Names, Scopes
 from agro_train.naming.writing import NamesOnly, Written
+from agro_train.sampling.held import Held
 from agro_train.sampling.module import ModuleSampler
 
 SCHEMA = {
@@ -40,6 +41,13 @@ WRITABLE = [
     "SELECT (SELECT max(Age) FROM singer) - (SELECT min(Age) FROM singer)",
     "SELECT CASE Age WHEN 1 THEN CASE WHEN 1 > 2 THEN 2 END ELSE 3 END b, sum(CASE WHEN 1 THEN Age END) FROM singer",
     "SELECT Name FROM singer NATURAL LEFT OUTER JOIN concert CROSS JOIN cars_data",
+    "SELECT j.Theme FROM singer AS jc JOIN concert AS j ON jc.Singer_ID = j.concert_ID",
+    "SELECT Name FROM singer UNION ALL SELECT Theme FROM concert",
+    "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 5) SELECT x FROM n",
+    "SELECT COUNT(*) FILTER (WHERE Age > .5 AND Age < 1e-3) FROM singer",
+    "SELECT SUM(Age) OVER w, MIN(Age) OVER v FROM singer WINDOW w AS (PARTITION BY Name), v AS (ORDER BY Age)",
+    "SELECT T1.* FROM singer AS T1",
+    "SELECT Name, (SELECT count(*) FROM concert WHERE Year = T1.Age) FROM singer AS T1",
 ]
 UNWRITABLE = [
     "SELECT count(*) FROM cars",
@@ -59,6 +67,9 @@ UNWRITABLE = [
     "SELECT Name FROM singer WHERE | 3",
     "SELECT Name FROM (SELECT Age FROM singer) AS s",
     "SELECT Name FROM singer WHERE Age > 3 END",
+    "SELECT T2.* FROM singer AS T1",
+    "SELECT Name, (SELECT count(*) FROM concert WHERE Year = T2.Age) FROM singer AS T1",
+    "SELECT Name, (SELECT count(*) FROM concert WHERE Year = Weight) FROM singer",
     "SELECT Name FROM singer WHERE Age WHEN 3 THEN 4",
     "SELECT CASE WHEN Age > 3 THEN Name FROM singer",
     "SELECT (CASE WHEN Age > 3 THEN Name) FROM singer",
@@ -89,6 +100,40 @@ def test_queries_of_the_schema_can_be_written_letter_by_letter(sql: str) -> None
 def test_other_names_cannot(sql: str) -> None:
     assert not write(sql)
     assert not write(sql, [])
+
+
+ABROAD = {"Straße": {"Ärger": "int", 'a"b': "int"}, "城市": {"名": "text"}}
+
+
+@pytest.mark.parametrize(
+    ("sql", "writable"),
+    [
+        ("SELECT DATE '2020-01-31' - INTERVAL '3' DAY, Ärger // 2 FROM Straße WHERE 1 < INTERVAL 1 MONTH", True),
+        ("SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY Ärger) FROM Straße", True),
+        ('SELECT "a""b", 名 FROM "Straße", 城市', True),
+        ('SELECT "a""c" FROM Straße', False),
+        ("SELECT ärger FROM Straße", False),  # engines fold ASCII only
+    ],
+)
+def test_names_and_words_of_duckdb(sql: str, writable: bool) -> None:
+    names = Names.of(ABROAD, "duckdb")
+    assert write(sql, names=names) == write(sql, [], names) == writable
+
+
+def test_a_letter_of_several_tokens_can_be_written(tmp_path: Path) -> None:
+    tokenizer = load(str(make_tiny_model(tmp_path / "tiny")), Path("unused")).tokenizer
+    sql = "<sql>SELECT Ärger FROM Straße, 城市 WHERE 名 = 'é'</sql>"
+    ids = tokenizer(sql, add_special_tokens=False)["input_ids"]
+    held, turn = Held(tokenizer), NamesOnly(Names.of(ABROAD, "duckdb"))
+    for written, token in enumerate(ids):
+        assert held.allows(turn, token), tokenizer.decode(ids[: written + 1])
+        turn.go_on(tokenizer.decode(ids[: written + 1]))
+    [first, *rest] = tokenizer("ß", add_special_tokens=False)["input_ids"]
+    assert rest
+    turn.go_on("<sql>SELECT Ärger FROM Stra")
+    assert held.allows(turn, first)
+    turn.go_on("<sql>SELECT Ärger FROM Straße WHERE Ärger < 1 AN")
+    assert not held.allows(turn, first)
 
 
 @given(st.sampled_from(WRITABLE + UNWRITABLE), st.lists(st.integers(0, 60), max_size=8))
