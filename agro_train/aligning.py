@@ -47,6 +47,12 @@ class AlignConfig:
         for name, count in counts.items():
             if count < 1:
                 raise SettingsError(f"{name} is {count}: at least 1 is needed")
+        asked = self.samples * len(self.solvers)
+        if self.need > asked:
+            raise SettingsError(
+                f"need is {self.need}, but only {asked} answers are asked for (samples of each solver): nothing could "
+                "be confirmed; ask for more samples, or need fewer answers"
+            )
         if self.temperature < 0:
             raise SettingsError(f"temperature is {self.temperature}: 0 or more")
 
@@ -58,17 +64,20 @@ def align(config: AlignConfig, progress: Reporter = silent) -> tuple[Version, Ma
     there, and like `align_version`.
     """
     from agro_data.databases.sandbox import Sandbox  # noqa: PLC0415 (so that --help is quick)
+    from agro_data.databases.types import Limits  # noqa: PLC0415
     from agro_data.stages.aligned import align_version  # noqa: PLC0415
-    from agro_data.verify.pool import LIMITS  # noqa: PLC0415
+    from agro_data.stages.shards import STEPS  # noqa: PLC0415
     from agro_train.corpora import find_corpus, find_databases_of  # noqa: PLC0415
     from agro_train.tasks import find_sources  # noqa: PLC0415
 
     out = Path(config.data)
-    cache = cache_folder(RunConfig(out=out, cache=Path(config.cache) if config.cache else None))
+    run = RunConfig(out=out, cache=Path(config.cache) if config.cache else None, workers=config.workers)
+    cache = cache_folder(run)
     version = find_corpus(out, config.corpus)
     sources = find_sources(version, find_databases_of(version, config.databases), cache / "profiles")
     homes = {name: (source.database, source.profile) for name, source in sources.items()}
-    with ExitStack() as open_, Sandbox(config.workers, LIMITS) as sandbox:
+    limits = Limits(seconds=run.seconds, steps=STEPS)  # as in a build: a gold that it verified runs here, too
+    with ExitStack() as open_, Sandbox(run.workers, limits) as sandbox:
         referees = _referees(config, open_, sandbox, cache)
         made = align_version(version, homes, out, referees, sandbox, cache, progress=progress)
     return open_version(made), referees.spent
@@ -101,8 +110,7 @@ def _solver(name: str, config: AlignConfig, open_: ExitStack, sandbox: Sandbox, 
 
     agent = open_agent(name, Path(config.models), cache)
     open_.callback(agent.close)
-    how = {"samples": config.samples, "temperature": config.temperature, "seed": config.seed}
-    return agent_solver(agent, sandbox, cache, **how)  # type: ignore[arg-type]
+    return agent_solver(agent, sandbox, cache, samples=config.samples, temperature=config.temperature, seed=config.seed)
 
 
 def main() -> None:

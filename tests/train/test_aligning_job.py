@@ -91,3 +91,5 @@ def test_settings_that_cannot_be_used_are_said() -> None:
         AlignConfig()
     with pytest.raises(SettingsError, match="cycles is 0"):
         AlignConfig(solvers=("promoted",), cycles=0)
+    with pytest.raises(SettingsError, match="need is 7, but only 6 answers"):
+        AlignConfig(solvers=("promoted", "http://localhost"), samples=3, need=7)
