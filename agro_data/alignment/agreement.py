@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from agro_data.alignment.example import Example
 from agro_data.alignment.grouping import Group, group
@@ -44,7 +45,8 @@ def vote(
     """A ballot for each example, in order; `answers` are all solvers' answers to each.
 
     An answer agrees when it gives the gold's rows on every instance, its columns in any order and none more or less:
-    a question seldom says in which order, and a missing one is a fault that this is to find.
+    a question seldom says in which order, and a missing one is a fault that this is to find. Likewise for those of an
+    alternative.
     """
     asked = [(example, sql) for example, some in zip(examples, answers, strict=True) for sql in some]
     grades = grade_many([example.case(sql) for example, sql in asked], sandbox, golds, "intent", guarded=True)
@@ -62,13 +64,13 @@ def vote(
 
 
 def _with_all_columns(asked: Sequence[tuple[Example, str]], grades: Sequence[Grade], sandbox: Sandbox) -> list[Grade]:
-    """The grades, without those of answers that have another number of columns than the gold."""
-    right = [place for place, grade in enumerate(grades) if grade.right]
-    pairs = [(asked[p][0].database, sql) for p in right for sql in (asked[p][0].sql, asked[p][1])]
-    results = iter(execute(pairs, sandbox))
+    """The grades, without those of answers that have another number of columns than the gold and its alternatives."""
+    right = [(place, *asked[place]) for place, grade in enumerate(grades) if grade.right]
+    held = [(one.database, sql) for _, one, answer in right for sql in (answer, one.sql, *one.alternatives)]
+    counts = iter([result.column_count for result in execute(held, sandbox)])
     found = list(grades)
-    for place in right:
-        gold, answer = next(results), next(results)
-        if gold.column_count != answer.column_count:
+    for place, one, _ in right:
+        answer, *golds = islice(counts, 2 + len(one.alternatives))
+        if answer not in golds:
             found[place] = UNALIKE
     return found

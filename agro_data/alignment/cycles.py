@@ -4,8 +4,9 @@ faulty part is made anew; until solvers agree, or K cycles are over.
 (AGRO-SQL, 2512.23366: predictions against the gold by execution, a judge on divergence, regeneration, up to K cycles.
 Votes, verdicts and what becomes of each are ours.)
 
-An example ends `verified` (`need` answers agree), `judged` (the judge says that the predictors are wrong: a hard
-example, kept) or `rejected` with the last verdict as its reason: `gold_wrong`, …, or `unsettled` without one.
+An example ends `verified` (`need` answers agree), `judged` (the judge says of it as it came that the predictors are
+wrong: a hard example, kept) or `rejected` with the last fault as its reason: `gold_wrong`, …, or `unsettled` without
+one. What was made anew is kept only where answers agree with it.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class Outcome:
     @property
     def changed(self) -> bool:
         """Whether it ended as another pair than it began: what became of a part for a cycle is no change."""
-        return _pair(self.example) != _pair(self.history[0].example)
+        return _differ(self.example, self.history[0].example)
 
     @property
     def score(self) -> float:
@@ -92,11 +93,12 @@ class Outcome:
 
     @property
     def reason(self) -> str:
-        """Why it was rejected: the last verdict, or `unsettled`; "" where it was not."""
+        """Why it was rejected: the last fault that a verdict names, or `unsettled`; "" where it was not."""
         if self.fate != "rejected":
             return ""
-        verdicts = [one.judgement.verdict for one in self.history if one.judgement and one.judgement.verdict]
-        return verdicts[-1] if verdicts else UNSETTLED
+        verdicts = [one.judgement.verdict for one in self.history if one.judgement]
+        faults = [verdict for verdict in verdicts if verdict not in ("", "predictor_wrong")]
+        return faults[-1] if faults else UNSETTLED
 
     @property
     def detail(self) -> str:
@@ -106,8 +108,9 @@ class Outcome:
         return f"{last.ballot.votes} of {last.ballot.asked} answers agree after {len(self.history)} cycles{why}"
 
 
-def _pair(example: Example) -> tuple[str, str, str]:
-    return example.question, example.evidence, example.sql
+def _differ(one: Example, other: Example) -> bool:
+    """Whether they are two pairs."""
+    return (one.question, one.evidence, one.sql) != (other.question, other.evidence, other.sql)
 
 
 @dataclass(frozen=True)
@@ -191,7 +194,8 @@ def _settle(open_: Sequence[tuple[_Course, Ballot]], judge: Judge, regenerate: R
         course.history.append(Cycle(course.example, ballot, judgement))
         ruling = judgement.ruling
         if isinstance(ruling, Ruling) and ruling.verdict == "predictor_wrong":
-            course.fate = "judged"
+            if not _differ(course.example, course.history[0].example):
+                course.fate = "judged"
         elif isinstance(ruling, Ruling) and ruling.verdict == "database_insufficient":
             course.fate = "rejected"  # no part of the pair could be said otherwise
         elif isinstance(ruling, Ruling):

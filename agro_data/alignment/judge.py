@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from agro_data.alignment.agreement import Ballot
 from agro_data.alignment.example import Example
+from agro_data.alignment.showing import as_shown
 from agro_data.databases.sandbox import Sandbox
 from agro_data.llm.client import Client
 from agro_data.llm.prompts.judge import JUDGE, Divergence, OtherAnswer, Ruling, parse_ruling
@@ -26,7 +27,6 @@ from agro_data.protocol import (
     Step,
     parse_turn,
     render_observation,
-    render_result,
     render_transcript,
     with_end,
     wrap_observation,
@@ -184,7 +184,7 @@ def _divergences(disputes: Sequence[Dispute], turns: int, sandbox: Sandbox) -> l
     """What the judge is told of each: the reference and the largest other groups, with what they give."""
     shown = [[one.example.sql, *(group.sql for group in one.ballot.others[:SHOWN])] for one in disputes]
     pairs = [(one.example.database, sql) for one, some in zip(disputes, shown, strict=True) for sql in some]
-    results = iter([render_result(result) for result in execute(pairs, sandbox, "rows")])
+    results = iter(as_shown(pairs, sandbox))
     return [
         Divergence(
             schema=one.example.shown,

@@ -34,7 +34,8 @@ class Regenerator:
     """New SQL is chosen among the judge's and the solvers', in a tournament where there is a `prefer`, else it is what
     the judge holds for right; new questions and evidence are written by `writer`, and not at all without one.
 
-    SQL must pass the checks that every gold passes before its certificate. `tournaments` keeps all that were played.
+    SQL must pass the checks that every gold passes before its certificate, but for that on reordered rows, which the
+    certificate repeats. `tournaments` keeps all that were played.
     """
 
     sandbox: Sandbox

@@ -15,13 +15,12 @@ import polars as pl
 
 from agro_data.alignment.example import Example
 from agro_data.alignment.grouping import Group, Grouped, group
+from agro_data.alignment.showing import as_shown
 from agro_data.databases.sandbox import Sandbox
 from agro_data.llm.client import Client
 from agro_data.llm.prompts.compare import COMPARE, Better, Preference, TwoQueries
 from agro_data.llm.prompts.prompt import Unparsed, ask
 from agro_data.llm.types import Sampling
-from agro_data.protocol import render_result
-from agro_data.verify.execution import execute
 
 MOST = 6  # groups that play: 30 matches
 DECIDED = Sampling(temperature=0.0)
@@ -160,7 +159,7 @@ def _results(
     """What a group gives at a place, as text: by tournament, group and place."""
     wanted = sorted({(n, one, _apart(entered[n], a, b)) for n, a, b in planned for one in (a, b)})
     pairs = [(entries[n][0].places[place], entered[n].groups[one].sql) for n, one, place in wanted]
-    return dict(zip(wanted, map(render_result, execute(pairs, sandbox, "rows")), strict=True))
+    return dict(zip(wanted, as_shown(pairs, sandbox), strict=True))
 
 
 def model_prefers(client: Client, sampling: Sampling = DECIDED) -> Prefer:

@@ -45,6 +45,9 @@ def test_columns_may_change_places_and_be_no_others(tmp_path: Path) -> None:
     [ballot] = vote([example(tmp_path, gold)], [answers], SANDBOX, GoldResults())
     assert [grade.right for grade in ballot.grades] == [True, False, False]
     assert ballot.grades[1].error_class == "columns"
+    other = example(tmp_path, gold, alternatives=("SELECT name, age, city FROM customer",))
+    [ballot] = vote([other], [answers], SANDBOX, GoldResults())
+    assert [grade.right for grade in ballot.grades] == [True, True, False]
 
 
 # --- fates --------------------------------------------------------------------------------------------------------
@@ -73,9 +76,11 @@ def test_in_the_last_cycle_nothing_is_made_anew(tmp_path: Path) -> None:
 
 
 def test_a_majority_that_the_next_cycle_does_not_confirm_counts_for_nothing(tmp_path: Path) -> None:
-    [one] = check([example(tmp_path)], [says([OLDER, OLDER], [OLD, OLD])], Rule(need=2), SANDBOX)
-    assert (one.fate, one.example.sql) == ("verified", OLD)
+    before = example(tmp_path, ordered=False, meaning="those over 40")
+    [one] = check([before], [says([OLDER, OLDER], [OLD, OLD])], Rule(need=2), SANDBOX)
+    assert (one.fate, one.example.sql, one.changed) == ("verified", OLD, False)
     assert [cycle.made_anew for cycle in one.history] == ["sql", "sql", ""]
+    assert acceptance([one])["verified_later"].to_list() == [1]
 
 
 def test_sql_that_chance_decides_replaces_no_gold(tmp_path: Path) -> None:
@@ -99,6 +104,17 @@ def test_hard_examples_are_kept(tmp_path: Path) -> None:
         judge=rules("predictor_wrong"),  # type: ignore[arg-type]
     )
     assert (one.fate, one.changed, one.score, len(one.history)) == ("judged", False, 0.0, 1)
+
+
+def test_what_a_judge_proposes_is_not_kept_on_the_judge_s_word(tmp_path: Path) -> None:
+    def judge(disputes: Sequence[Dispute], cycle: int) -> list[Judgement]:
+        rulings = [Ruling("gold_wrong", "cities are meant", CITIES), Ruling("predictor_wrong", "cities it is")]
+        return [Judgement(rulings[min(cycle, 2) - 1]) for _ in disputes]
+
+    [one] = check([example(tmp_path)], [says([OLDER, NOT_30])], Rule(need=2), SANDBOX, judge=judge)
+    assert one.example.sql == CITIES
+    assert (one.fate, one.reason, len(one.history)) == ("rejected", "gold_wrong", 3)
+    assert check([example(tmp_path)], [says([CITIES])], Rule(need=1), SANDBOX, judge=judge)[0].fate == "verified"
 
 
 def test_what_the_database_lacks_cannot_be_made_anew(tmp_path: Path) -> None:
