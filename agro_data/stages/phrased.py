@@ -130,4 +130,5 @@ def _columns(written: WrittenQuestion, style: str) -> Row:
 
 def _dropped(row: Row, reply: Dropped) -> Row:
     found = refused(row, f"unwritten_{reply.why.kind}", reply.why.detail)
-    return found | {"question": " ".join(reply.reply[:SHOWN].split()) or None}
+    shown = " ".join(reply.reply[:SHOWN].split()).encode("utf-8", "replace").decode()  # half of a character is "?"
+    return found | {"question": shown or None}

@@ -82,6 +82,8 @@ def test_evidence(text: str, expected: WrittenEvidence | str) -> None:
         ("[" * 100_000, "no_json"),
         ('{"question": 3}', "not_schema"),
         ('{"question": "...", "evidence": null}', "no_question"),
+        ('{"question": "Who is \\ud83d?", "evidence": null}', "unwritable"),
+        ('{"question": "Who is \\ud83d\\ude00?", "evidence": null}', WrittenQuestion("Who is \U0001f600?", None)),
         (json.dumps({"question": "who " * 400}), "too_long"),
     ],
 )
@@ -98,6 +100,9 @@ def test_questions(text: str, expected: WrittenQuestion | str) -> None:
         ("SELECT a\nFROM b;\n\nThis lists a.", "SELECT a\nFROM b"),
         ("The query:\nWITH x AS (SELECT 1) SELECT * FROM x", "WITH x AS (SELECT 1) SELECT * FROM x"),
         ("<think>SELECT 0</think>\n(SELECT 1) UNION SELECT 2", "(SELECT 1) UNION SELECT 2"),
+        ("```sql\n-- one: 'x'\n/* a * b */ SELECT 1\n```", "-- one: 'x'\n/* a * b */ SELECT 1"),
+        ("-- all of it\n\nSELECT 1", "SELECT 1"),
+        ("```sql\n-- SELECT 1\nDROP TABLE a\n```", None),
         ("```sql\nDROP TABLE a\n```", None),
         ("I would select some rows", None),
         ("```sql\nSELECT ...\n```", None),
@@ -113,6 +118,9 @@ def test_a_reply_that_was_cut_or_failed_has_its_class() -> None:
     assert read(parse_solution, Completion("SELECT 1", cut=True)) == Unparsed(
         "cut", "the reply ends where its tokens were used up (max_tokens)"
     )
+    half = read(parse_solution, Completion("SELECT '\ud83d'"))
+    assert isinstance(half, Unparsed)
+    assert half.kind == "unwritable"
     failed = read(parse_solution, Completion(failure=Failure("timeout", "no answer")))
     assert failed == Unparsed("timeout", "no answer")
 

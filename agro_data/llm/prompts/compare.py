@@ -44,7 +44,7 @@ class Preference:
 
 
 def parse_preference(text: str) -> Preference | Unparsed:
-    """The preference of a reply. Never raises. Classes: `empty`, `no_json`, `not_schema`, `too_long`."""
+    """The preference of a reply. Never raises. Classes: `empty`, `no_json`, `unwritable`, `not_schema`, `too_long`."""
     found = json_object(text)
     if isinstance(found, Unparsed):
         return found

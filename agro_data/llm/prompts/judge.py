@@ -53,7 +53,8 @@ class Ruling:
 def parse_ruling(text: str) -> Ruling | Unparsed:
     """The verdict of a solution. Never raises.
 
-    Classes: `empty`, `no_json`, `not_schema` (no such verdict, or a field of another type), `no_evidence`, `too_long`.
+    Classes: `empty`, `no_json`, `unwritable`, `not_schema` (no such verdict, or a field of another type),
+    `no_evidence`, `too_long`.
     """
     found = json_object(text)
     if isinstance(found, Unparsed):

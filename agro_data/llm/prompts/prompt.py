@@ -35,6 +35,7 @@ _HEADING = re.compile(r"^# (.+?) *$", re.MULTILINE)
 _MESSAGES: tuple[Role, ...] = ("system", "user")
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _DECODER = json.JSONDecoder()
+_HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair: JSON can say it, UTF-8 and so Parquet cannot
 _FENCED = re.compile(r"```[a-zA-Z]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
 
 
@@ -44,6 +45,9 @@ class Unparsed:
 
     kind: str
     detail: str
+
+
+UNWRITABLE = Unparsed("unwritable", "the reply holds half of a character, which no file can hold")
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,7 @@ def read(parse: Callable[[str], Answer | Unparsed], completion: Completion) -> A
         return Unparsed(completion.failure.kind, completion.failure.detail)
     if completion.cut:
         return Unparsed("cut", "the reply ends where its tokens were used up (max_tokens)")
-    return parse(completion.text)
+    return UNWRITABLE if _HALF.search(completion.text) else parse(completion.text)
 
 
 # --- what parsers have in common ---------------------------------------------------------------------------------
@@ -165,7 +169,10 @@ def fenced(text: str) -> str | None:
 
 
 def json_object(text: str) -> dict[str, Any] | Unparsed:
-    """The JSON object of a reply: all of it, in a block of backticks, or from its first brace on."""
+    """The JSON object of a reply: all of it, in a block of backticks, or from its first brace on.
+
+    Classes: `empty`, `no_json`, `unwritable`.
+    """
     bare = without_thought(text)
     if not bare:
         return Unparsed("empty", "the reply is empty")
@@ -173,8 +180,9 @@ def json_object(text: str) -> dict[str, Any] | Unparsed:
     for candidate in (bare, fenced(bare), bare[start:] if start >= 0 else None):
         try:
             found, _ = _DECODER.raw_decode(candidate or "")
+            again = json.dumps(found, ensure_ascii=False)
         except (ValueError, RecursionError):
             continue
         if isinstance(found, dict):
-            return found
+            return UNWRITABLE if _HALF.search(again) else found
     return Unparsed("no_json", f"expected a JSON object, got {bare[:100]!r}")

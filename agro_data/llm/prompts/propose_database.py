@@ -62,7 +62,8 @@ class ProposedDatabase:
 def parse_database(text: str) -> ProposedDatabase | Unparsed:
     """The database of a reply. Never raises.
 
-    Classes: `empty`, `no_json`, `not_schema` (a field is missing or of another type), `bad_name`, `too_large`.
+    Classes: `empty`, `no_json`, `unwritable`, `not_schema` (a field is missing or of another type), `bad_name`,
+    `too_large`.
     """
     found = json_object(text)
     if isinstance(found, Unparsed):

@@ -10,6 +10,7 @@ from agro_data.llm.prompts.prompt import Prompt, Unparsed, fenced, without_thoug
 
 LONGEST = 20_000  # characters of a query
 _STARTS = re.compile(r"^\s*(?:SELECT|WITH|\(\s*SELECT|VALUES)\b", re.IGNORECASE | re.MULTILINE)
+_COMMENTS = re.compile(r"(?:\s|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*")
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ def parse_solution(text: str) -> Solution | Unparsed:
     if block is None and (start := _STARTS.search(bare)) is not None:
         block = re.split(r"\n\s*\n|```", bare[start.start() :].strip(), maxsplit=1)[0]
     sql = (block or "").strip().rstrip(";").rstrip()
-    if not _STARTS.match(sql) or sql.upper() == "SELECT ...":
+    bare_sql = _COMMENTS.sub("", sql, count=1)
+    if not _STARTS.match(bare_sql) or bare_sql.upper() == "SELECT ...":
         return Unparsed("no_sql", f"expected a query in a block, got {bare[-100:]!r}")
     if len(sql) > LONGEST:
         return Unparsed("too_long", f"the query has {len(sql)} characters, of which {LONGEST} are read")

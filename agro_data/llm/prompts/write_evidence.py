@@ -40,7 +40,7 @@ class WrittenEvidence:
 
 
 def parse_evidence(text: str) -> WrittenEvidence | Unparsed:
-    """The evidence of a reply. Never raises. Classes: `empty`, `no_json`, `not_schema`, `too_long`."""
+    """The evidence of a reply. Never raises. Classes: `empty`, `no_json`, `unwritable`, `not_schema`, `too_long`."""
     found = json_object(text)
     if isinstance(found, Unparsed):
         return found

@@ -63,8 +63,8 @@ class WrittenQuestion:
 def parse_question(text: str) -> WrittenQuestion | Unparsed:
     """The question of a reply. Never raises.
 
-    Classes: `empty`, `no_json`, `not_schema` (a field is missing or of another type), `no_question` (it is blank or
-    the example's dots), `too_long`.
+    Classes: `empty`, `no_json`, `unwritable`, `not_schema` (a field is missing or of another type), `no_question` (it
+    is blank or the example's dots), `too_long`.
     """
     found = json_object(text)
     if isinstance(found, Unparsed):
