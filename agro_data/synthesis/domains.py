@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ from agro_data.sql.identifiers import spelled
 FEWEST, MOST = 8, 5_000  # rows of a table, whatever was proposed
 HINTS = ("choice", "integer", "real", "money", "dates", "boolean", "code", "words")
 _CODE = re.compile(r"[\w /#-]{0,20}\{(:0?[1-9])?\}[\w /#-]{0,20}\Z")  # formats can ask for any width
+KINDS = tuple(sorted([*WORDS, *PATTERNS]))  # of words
+LARGEST = 10**12  # number that a column holds
 SAMPLING = Sampling(temperature=0.8, max_tokens=4_000)
 STAGE = "domains"
 
@@ -55,8 +58,7 @@ def invent(client: Client, topics: Sequence[str], folder: Path, *, tables: int, 
 
     The same topics are not asked for again. Of two that get one name the second is refused.
     """
-    kinds = tuple(sorted([*WORDS, *PATTERNS]))
-    wanted = [DatabaseWanted(topic, kinds, tables, rows) for topic in topics]
+    wanted = [DatabaseWanted(topic, KINDS, tables, rows) for topic in topics]
     asked = ask(client, PROPOSE_DATABASE, wanted, replace(SAMPLING, seed=seed % 2**31), stage=STAGE)
     found: list[Invented] = []
     taken: set[str] = set()
@@ -72,20 +74,30 @@ def invent(client: Client, topics: Sequence[str], folder: Path, *, tables: int, 
 
 
 def _made(topic: str, proposed: ProposedDatabase, folder: Path, seed: int) -> Invented:
-    """The proposal as a domain that is known to fill: it is filled once to see. One that does not leaves no files."""
+    """The proposal as a domain that is known to fill: it is filled once to see. One that does not leaves no files.
+
+    Files of that name which say something else are somebody's work: of the same topic they are filled as they are.
+    """
     ddl, body, notes = definition(topic, proposed)
     folder.mkdir(parents=True, exist_ok=True)
     files = {folder / f"{proposed.name}.sql": ddl, folder / f"{proposed.name}.yml": body}
+    changed = [path for path, text in files.items() if path.exists() and path.read_text(encoding="utf-8") != text]
+    if changed:
+        notes = (f"{changed[0]} says something else than what is proposed now, and is used; remove it to have that",)
     for path, text in files.items():
-        path.write_text(text, encoding="utf-8")
+        if not path.exists():
+            path.write_text(text, encoding="utf-8")
     load_domain.cache_clear()  # the files of that name may have been others
     try:
         domain = load_domain(proposed.name, folder)
         domain.rows(seed)
-    except (PopulateError, ValueError, KeyError, TypeError, ArithmeticError) as error:
-        for path in files:
+    except (PopulateError, ValueError, LookupError, TypeError, ArithmeticError, yaml.YAMLError) as error:
+        for path in files if not changed else ():
             path.unlink()
         return Invented(topic, kind="not_filled", detail=f"{type(error).__name__}: {error}", notes=notes)
+    if (about := domain.semantics.get("domain")) != topic:
+        said = f"{folder / proposed.name}.yml is about {about!r}: rename or remove it, or choose another folder"
+        return Invented(topic, kind="same_name", detail=said)
     return Invented(topic, domain, notes=notes)
 
 
@@ -123,21 +135,37 @@ def _create(table: ProposedTable, names: set[str]) -> str:
 
 
 def _hint(column: ProposedColumn) -> dict[str, Any] | None:
-    """A proposed hint as `populate.hints` reads it; None where it is no such."""
+    """A proposed hint as `populate.hints` reads it; None where it is no such, or says nothing that can be drawn."""
     given = [(name, value) for name, value in (column.values or {}).items() if name in HINTS]
     if len(given) != 1:
         return None
     name, value = given[0]
     try:
-        hint = {name: [date.fromisoformat(str(day)) for day in value] if name == "dates" else value}
+        if name == "dates":
+            value = [date.fromisoformat(str(day)) for day in value]
         if name == "boolean":
-            hint = {name: min(max(float(value), 0.0), 1.0)}
-        if name == "code" and not _CODE.match(str(value)):
+            value = min(max(float(value), 0.0), 1.0)
+        if not _can_be_drawn(name, value):
             return None
-        read_hint(hint, column.name)
+        read_hint({name: value}, column.name)
     except (PopulateError, ValueError, TypeError):
         return None
-    return hint
+    return {name: value}
+
+
+def _can_be_drawn(name: str, value: Any) -> bool:
+    """Whether a generator ends with such a hint: what is no number, or has no end, is drawn for ever."""
+    if name == "words":
+        return isinstance(value, str) and value in KINDS
+    if name == "code":
+        return _CODE.match(str(value)) is not None
+    if name == "choice":
+        weights = list(value.values()) if isinstance(value, dict) else [1] * len(value)
+        return not isinstance(value, str) and all(0 <= float(weight) < LARGEST for weight in weights) and any(weights)
+    if name == "boolean":
+        return isfinite(value)
+    low, high = value
+    return name == "dates" or bool(-LARGEST < low <= high < LARGEST)
 
 
 def _described(table: ProposedTable) -> dict[str, Any]:

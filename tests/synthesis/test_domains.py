@@ -95,6 +95,62 @@ def test_what_does_not_hold_together_is_refused(change: dict[str, Any], kind: st
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "hint",
+    [
+        {"real": [float("nan"), 1]},
+        {"money": [1, float("inf")]},
+        {"real": [-1e308, 1e308]},
+        {"integer": [0, 10**30]},
+        {"integer": [9, 1]},
+        {"integer": ["1", "5"]},
+        {"choice": []},
+        {"choice": {}},
+        {"choice": {"a": 0}},
+        {"choice": {"a": 5, "b": -1}},
+        {"choice": "gold"},
+        {"dates": ["2020-01-01"]},
+        {"dates": "2020"},
+        {"words": "feelings"},
+        {"words": ["city"]},
+        {"boolean": float("nan")},
+    ],
+    ids=str,
+)
+def test_a_hint_that_cannot_be_drawn_is_left_out_and_the_rest_is_filled(hint: dict[str, Any], tmp_path: Path) -> None:
+    port = FERRY["tables"][0] | {"columns": [*FERRY["tables"][0]["columns"], column("x", values=hint)]}
+    found = made(FERRY | {"tables": [port, *FERRY["tables"][1:]]}, tmp_path)
+    assert found.domain is not None, found.detail
+    assert [note.partition(":")[0] for note in found.notes] == ["port.x", "crossing.ticket", "crossing.mood"]
+    build_domain(found.domain, tmp_path, seed=3)
+
+
+def test_half_a_character_in_a_proposal_is_a_class_of_its_own(tmp_path: Path) -> None:
+    assert made(FERRY | {"name": "ferry\ud83d"}, tmp_path).kind == "unwritable"
+
+
+def test_a_definition_that_somebody_changed_is_filled_as_it_is(tmp_path: Path) -> None:
+    assert made(FERRY, tmp_path).domain is not None
+    file = tmp_path / "ferry_company.yml"
+    file.write_text(file.read_text().replace("rows: 90", "rows: 40"))
+    found = made(FERRY, tmp_path)
+    assert found.domain is not None
+    assert len(found.domain.rows(3)["crossing"]["day"]) == 40
+    assert [note for note in found.notes if str(file) in note]
+    file.write_text("tables: [")
+    assert made(FERRY, tmp_path).kind == "not_filled"
+    assert file.read_text() == "tables: [", "what is not ours stays"
+
+
+def test_a_database_of_another_topic_is_not_written_over(tmp_path: Path) -> None:
+    made(FERRY, tmp_path)
+    before = {path: path.read_text() for path in tmp_path.iterdir()}
+    other = invent(told(FERRY), ["boats"], tmp_path, tables=3, rows=90, seed=3)[0]
+    assert (other.domain, other.kind) == (None, "same_name")
+    assert "a ferry company" in other.detail
+    assert {path: path.read_text() for path in tmp_path.iterdir()} == before
+
+
 FIELDS = st.sampled_from(["name", "tables", "rows", "columns", "type", "values", "references"])
 PLAIN = st.none() | st.booleans() | st.integers() | st.text(max_size=9)
 REPLIES = st.recursive(
