@@ -19,7 +19,7 @@ from agro_data.diversity.embeddings import load_encoder
 from agro_data.fingerprint import seed_of
 from agro_data.profiling.serialise import serialiser
 from agro_data.protocol import before_question
-from agro_data.publish.read import Version, open_version
+from agro_data.publish.read import DERIVED, Version, open_version
 from agro_train.acting import Teacher, act
 from agro_train.agents import is_url, open_agent
 from agro_train.lineage import start_of
@@ -104,16 +104,23 @@ def teacher_hash(config: ColdStartConfig) -> str:
 
 
 def read_material(config: ColdStartConfig, corpus: Version | None) -> Material:
-    """The trajectories of `config.learn_from`. Raises `SettingsError` when they are of another corpus or reading."""
+    """The trajectories of `config.learn_from`. Raises `SettingsError` when they are none, or of another corpus, reading
+    or kind of source: a model has seen the databases of all that its trajectories were made of."""
     stored = open_version(Path(config.learn_from))
-    of, made = stored.manifest["of_corpus"], stored.manifest["settings"]
+    facts = stored.manifest
+    if DERIVED not in facts:
+        raise SettingsError(f"{stored.path}: holds no trajectories; `python -m agro_train.teach` makes a version")
+    of, made = facts[DERIVED], facts["settings"]
     if corpus is None or of["fingerprint"] != corpus.fingerprint:
         raise SettingsError(f"{stored.path}: made of corpus {of['name']} {of['version']}; give that one as `corpus`")
     wanted = {name: getattr(config, name) for name in ("style", "budget", "turns")}
-    if wanted != {name: made["config"][name] for name in wanted}:
-        raise SettingsError(f"{stored.path}: made with {made['config']}, but the settings say {wanted}")
+    used = {name: made["config"][name] for name in wanted}
+    if wanted != used:
+        raise SettingsError(f"{stored.path}: made with {used}, but the settings say {wanted}")
+    if made["pairs"] != bool(config.pairs):
+        how = "give the same file as `pairs`" if made["pairs"] else "leave `pairs` empty"
+        raise SettingsError(f"{stored.path}: made with{'' if made['pairs'] else 'out'} pairs that people wrote; {how}")
     rows = stored.examples().collect()
-    facts = stored.manifest
     dropped = facts["counts"]["dropped"]
     return Material(rows, stored.path, facts["selection"], dropped, facts["teacher"], made.get("acting"))
 
@@ -129,11 +136,14 @@ def make_material(
     """Trajectories made for real, those that were dropped, and which of the first are learnt from.
 
     Of several sources each gives its share by rows. Where there are two teachers, both are given the same questions.
-    Raises `SettingsError` when the model that teaches is right on none of them.
+    Raises `SettingsError` when none are asked for, or the model that teaches is right on none of them, and `ValueError`
+    when no trajectory is right.
     """
     reading = reading_of(config, tokenizer)
     asked = sum(len(source.rows) for source in sources)
     wanted = min(asked, round(config.examples * max(1.0, config.pool)))
+    if wanted < 1:
+        raise SettingsError(f"examples is {config.examples}: at least 1")
     drawn = [_drawn(source, round(wanted * len(source.rows) / asked), config.seed) for source in sources]
     made, dropped = [pl.DataFrame(schema=TRAJECTORY)], [pl.DataFrame(schema=DROPPED)]
     if config.teacher != "model":

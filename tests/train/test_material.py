@@ -1,0 +1,74 @@
+"""Trajectories that are read again: of the same corpus, read alike, and with all that they were made of named."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from train.test_training_job import make_split_corpus
+from train.tiny import make_tiny_model
+
+from agro_data.publish.read import Version
+from agro_train.cold_start import ColdStartConfig
+from agro_train.material import Material, read_material
+from agro_train.settings import SettingsError
+from agro_train.teach import make
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Version:
+    return make_split_corpus(tmp_path)
+
+
+@pytest.fixture
+def config(tmp_path: Path, corpus: Version) -> ColdStartConfig:
+    return ColdStartConfig(
+        corpus=str(corpus.path),
+        databases=str(tmp_path / "databases"),
+        trajectories=str(tmp_path),
+        cache=str(tmp_path / "cache"),
+        model=str(make_tiny_model(tmp_path / "tiny")),
+        examples=6,
+        embedding_model="structural",
+    )
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> str:
+    file = tmp_path / "people.json"
+    row = {"db_id": "academy", "question": "Who is there?", "query": "SELECT name FROM school"}
+    file.write_text(json.dumps([row]), encoding="utf-8")
+    return str(file)
+
+
+def read(config: ColdStartConfig, corpus: Version, made: Material, **changes: Any) -> Material:
+    return read_material(replace(config, learn_from=str(made.stored), **changes), corpus)
+
+
+def test_what_was_made_is_read_again(config: ColdStartConfig, corpus: Version, pairs: str) -> None:
+    made = make(config)
+    again = read(config, corpus, made)
+    assert again.trajectories.equals(made.trajectories.sort("trajectory_id"))
+    assert replace(again, trajectories=made.trajectories) == made
+    with pytest.raises(SettingsError, match=r"made with \{'style': .*'turns': 4\}, but the settings say .*'turns': 3"):
+        read(config, corpus, made, turns=3)
+    with pytest.raises(SettingsError, match=r"made without pairs .* leave `pairs` empty"):
+        read(config, corpus, made, pairs=pairs)
+    with pytest.raises(SettingsError, match=r"school/v\S+: holds no trajectories; `python -m agro_train.teach`"):
+        read_material(replace(config, learn_from=config.corpus), corpus)
+
+
+def test_databases_of_pairs_are_not_forgotten(config: ColdStartConfig, corpus: Version, pairs: str) -> None:
+    made = make(replace(config, pairs=pairs, examples=20))
+    assert set(made.trajectories["db_id"]) == {"school", "academy"}
+    with pytest.raises(SettingsError, match="made with pairs that people wrote; give the same file as `pairs`"):
+        read(config, corpus, made)
+    assert read(config, corpus, made, pairs=pairs).trajectories.height == made.trajectories.height
+
+
+def test_no_example_is_too_few(config: ColdStartConfig) -> None:
+    with pytest.raises(SettingsError, match="examples is 0: at least 1"):
+        make(replace(config, examples=0))
