@@ -98,7 +98,8 @@ def act(
     """
     identity = [
         *(teacher.facts(), seed, PROTOCOL, training_code_version(), list(prompts)),
-        [[task.example_id, task.prompt, task.gold, [one.content_hash for one in task.databases]] for task in tasks],
+        [dict(row) for row in rows],
+        [[task.prompt, [one.content_hash for one in task.databases]] for task in tasks],
     ]
     work = Work(cache / "acting" / stable_hash(identity)[:16])
     together = max(1, TOGETHER // teacher.attempts.samples)

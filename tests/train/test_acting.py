@@ -141,6 +141,17 @@ def test_a_program_that_was_ended_goes_on(acted: Acted) -> None:
     assert acted(lambda text, *_: recovering(text), temperature=0.5)[2].calls  # other attempts
 
 
+def test_what_is_said_of_a_question_is_part_of_what_was_attempted(
+    tmp_path: Path, corpus: Version, sandbox: Sandbox
+) -> None:
+    found = questions_of_version(corpus, tmp_path / "databases", tmp_path / "cache", "train", columns=COLUMNS)
+    [row] = [row for row in found.rows if row["sql"] == NAMES]
+    teacher = Teacher.of(agent(Scripted(lambda *_: turn("solution", NAMES))), Attempts(samples=1), turns=3)
+    for hardness in ("easy", "hard"):
+        asked = replace(found, rows=({**row, "hardness": hardness},))
+        assert play(asked, teacher, sandbox, tmp_path / "cache")[0]["hardness"].to_list() == [hardness]
+
+
 def test_an_answer_that_was_run_before_is_no_look(acted: Acted) -> None:
     kept, _, _ = acted(lambda text, *_: recovering(text, NAMES), samples=1)
     assert kept["features"].to_list() == [["rehearsed"]]
