@@ -58,10 +58,8 @@ def open_agent(
     cache: Path,
     *,
     reading: Reading = READING,
-    limits: Limits = LIMITS,
     dtype: str = "float32",
     engine: Engine = "transformers",
-    network: bool = True,
 ) -> Agent:
     """The agent of a name: `promoted`, a run below `models` or its path, a folder, a Hub id, or a server's URL.
 
@@ -78,11 +76,11 @@ def open_agent(
     except NoRun as missing:
         if name == PROMOTED:
             raise
-        model = _load(name, cache, dtype, engine, network, missing)
+        model = _load(name, cache, dtype, engine, missing)
         own = replace(model, name=model.path.name) if Path(name).is_dir() else model
-        return agent_of(own, reading, limits, engine)
-    model = replace(_LOADERS[engine](str(run.model), cache, dtype=dtype, network=network), name=run.name)
-    return _of_run(run, model, limits, engine)
+        return agent_of(own, reading, LIMITS, engine)
+    model = replace(_LOADERS[engine](str(run.model), cache, dtype=dtype), name=run.name)
+    return _of_run(run, model, engine)
 
 
 def is_url(name: str) -> bool:
@@ -90,9 +88,7 @@ def is_url(name: str) -> bool:
     return name.startswith(("http://", "https://"))
 
 
-def agent_of(
-    model: LanguageModel, reading: Reading = READING, limits: Limits = LIMITS, engine: Engine = "transformers"
-) -> Agent:
+def agent_of(model: LanguageModel, reading: Reading, limits: Limits, engine: Engine) -> Agent:
     """The agent of a model that `engine` has loaded. Schemas are counted by its own tokenizer."""
     own = replace(reading, count_tokens=_counter(model.tokenizer), turns=limits.turns)
     sampler = (EngineSampler if engine == "vllm" else ModuleSampler)(model.network, model.tokenizer)
@@ -106,7 +102,7 @@ def reading_named(style: str, budget: int) -> Reading:
     return Reading(cast(Style, style), budget)
 
 
-def _of_run(run: ModelRun, model: LanguageModel, limits: Limits, engine: Engine) -> Agent:
+def _of_run(run: ModelRun, model: LanguageModel, engine: Engine) -> Agent:
     manifest = run.manifest
     style, budget = trained_reading(run)
     if model.framing != manifest.get("framing", model.framing):
@@ -119,9 +115,9 @@ def _of_run(run: ModelRun, model: LanguageModel, limits: Limits, engine: Engine)
             f"{run.name}: trained on protocol {manifest['protocol']}, this is {PROTOCOL}: a model reads only prompts "
             "written as it was trained. Use the version of agro-sql that made it, or train it again"
         )
-    turns = manifest["config"].get("turns", limits.turns)  # the prompt says how many there are
+    turns = manifest["config"].get("turns", LIMITS.turns)  # the prompt says how many there are
     reading = Reading(style, budget, clarify=bool(manifest.get("clarify")))
-    agent = agent_of(model, reading, replace(limits, turns=turns), engine)
+    agent = agent_of(model, reading, replace(LIMITS, turns=turns), engine)
     return replace(agent, trained_on=seen_by(run), run=run)
 
 
@@ -138,9 +134,9 @@ def trained_reading(run: ModelRun) -> tuple[Style, int]:
     return style, budget
 
 
-def _load(name: str, cache: Path, dtype: str, engine: Engine, network: bool, missing: NoRun) -> LanguageModel:
+def _load(name: str, cache: Path, dtype: str, engine: Engine, missing: NoRun) -> LanguageModel:
     try:
-        return _LOADERS[engine](name, cache, dtype=dtype, network=network)
+        return _LOADERS[engine](name, cache, dtype=dtype)
     except ModelMissing as error:
         raise ModelMissing(f"{error}; and {missing}") from error
 

@@ -8,9 +8,7 @@ from typing import Any
 
 from agro_data.databases.sandbox import Sandbox
 from agro_train.decoding import GREEDY, LIMITS, Decoded, Decoding, decode
-from agro_train.loading import LanguageModel
 from agro_train.rollouts import Limits
-from agro_train.sampling.module import ModuleSampler
 from agro_train.sampling.types import Sampler
 from agro_train.tasks import Task
 
@@ -46,19 +44,6 @@ class Answer:
         return cls(**{one.name: _frozen(line[one.name]) for one in fields(cls)})
 
 
-def answer(
-    tasks: Sequence[Task],
-    model: LanguageModel,
-    sandbox: Sandbox,
-    decoding: Decoding = GREEDY,
-    limits: Limits = LIMITS,
-    seed: int = 0,
-) -> list[Answer]:
-    """What `model` answers to each task, in order; all are worked on together."""
-    sampler = ModuleSampler(model.network, model.tokenizer)
-    return answer_with(tasks, sampler, model.tokenizer, sandbox, decoding, limits, seed)
-
-
 def answer_with(
     tasks: Sequence[Task],
     sampler: Sampler,
@@ -68,7 +53,7 @@ def answer_with(
     limits: Limits = LIMITS,
     seed: int = 0,
 ) -> list[Answer]:
-    """The same from any sampler."""
+    """What `sampler` answers to each task, in order; all are worked on together."""
     found = decode(tasks, sampler, tokenizer, sandbox, decoding, limits, seed)
     return [_answer(one, tokenizer) for one in found]
 

@@ -32,7 +32,7 @@ from agro_data.terminal import Verb, notes, run, show_table, tell
 from agro_data.work import write_json, write_text
 from agro_train.abstention import abstention
 from agro_train.agents import IN_WORDS, Agent, Engine, open_agent, reading_named
-from agro_train.answers import Answer, answer, answer_with
+from agro_train.answers import Answer
 from agro_train.comparison_page import render_page
 from agro_train.decoding import Decoding, Kind, decoding_named
 from agro_train.predict import predict
@@ -40,8 +40,6 @@ from agro_train.questions import Questions, questions_of_file, questions_of_vers
 from agro_train.settings import read_settings, settings_from, settings_to
 from agro_train.sql_env import RAN
 from agro_train.tasks import COMPACT, PROMPT_BUDGET
-
-__all__ = ["Answer", "EvaluationConfig", "answer", "answer_with", "evaluate_models"]
 
 HELD = ", their SQL held to the names of the schema"
 ON_A_CORPUS = ("strict", "strict-ts", "spider-ex", "bird-ex")
