@@ -18,6 +18,7 @@ from agro_data.alignment.cycles import Rule
 from agro_data.alignment.judge import Dispute, Judgement, outvoted
 from agro_data.alignment.regenerate import Regenerator
 from agro_data.alignment.solvers import Solver, solver_of
+from agro_data.config import ConfigError
 from agro_data.databases.catalog import find_databases
 from agro_data.llm.client import Client
 from agro_data.llm.prompts.judge import Ruling
@@ -30,6 +31,7 @@ from agro_data.publish.read import Version, open_version
 from agro_data.publish.version import NotWritten
 from agro_data.stages.aligned import Referees, align_version
 from agro_data.verify.replay import replay, replay_instances
+from agro_train.aligning import AlignConfig, align
 from agro_train.verbs.align import align_command
 
 
@@ -182,6 +184,18 @@ def test_what_changed_is_held_to_what_is_true_of_the_corpus(before: Version, fol
 def test_where_nothing_is_confirmed_no_version_is_written(before: Version, folder: Path) -> None:
     with pytest.raises(NotWritten, match=r"none of \d+ examples is confirmed \(unsettled \d+\)"):
         aligned(before, folder, solver_of("none", lambda question, schema: [""]))
+
+
+def test_models_are_not_shown_values_that_a_version_was_made_without(before: Version, folder: Path) -> None:
+    private = folder / "private" / before.corpus / before.name
+    private.mkdir(parents=True)
+    manifest = before.manifest | {"config": before.manifest["config"] | {"values": "synthetic"}}
+    (private / "manifest.json").write_text(json.dumps(manifest))
+    with ScriptedServer(lambda body: "") as server:
+        config = AlignConfig(corpus=str(private), solvers=(server.base,), data=str(folder / "private"))
+        with pytest.raises(ConfigError, match="--values synthetic"):
+            align(config)
+        assert not server.tries
 
 
 def test_the_verb_asks_a_server_and_a_judge(before: Version, folder: Path) -> None:
