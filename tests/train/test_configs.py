@@ -9,6 +9,9 @@ import pytest
 import yaml
 from dagster import validate_run_config
 
+from agro_data.defs.assets import CorpusConfig
+from agro_data.defs.pools import GPU, pools_of
+from agro_train.aligning import AlignConfig
 from agro_train.cold_start import ColdStartConfig
 from agro_train.definitions import defs
 from agro_train.defs.assets import ColdStartModelConfig, GrpoModelConfig, ModelEvaluationConfig, TrajectoriesConfig
@@ -18,7 +21,7 @@ from agro_train.grpo import GrpoConfig
 from agro_train.settings import settings_from
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
-FILES = sorted(CONFIGS.glob("*.yaml"))
+TRAINING = sorted(CONFIGS.glob("train_*.yaml"))
 SCHEMAS = {
     "cold_start_trajectories": TrajectoriesConfig,
     "cold_start_model": ColdStartModelConfig,
@@ -39,11 +42,11 @@ def of_op(config: dict[str, Any], op: str) -> dict[str, Any]:
 
 
 def test_there_are_examples_for_a_cpu_a_gpu_and_eight() -> None:
-    assert [path.stem for path in FILES] == ["train_8b_80gb", "train_8b_8gpu", "train_cpu"]
-    assert [read(path)["resources"]["training"]["config"]["processes"] for path in FILES] == [1, 8, 1]
+    assert [path.stem for path in TRAINING] == ["train_8b_80gb", "train_8b_8gpu", "train_cpu"]
+    assert [read(path)["resources"]["training"]["config"]["processes"] for path in TRAINING] == [1, 8, 1]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", TRAINING, ids=lambda path: path.stem)
 def test_an_example_fits_the_job_and_the_programs(path: Path) -> None:
     config = read(path)
     assert validate_run_config(defs.resolve_job_def("train_grpo"), config)
@@ -69,6 +72,17 @@ def test_an_example_fits_the_job_and_the_programs(path: Path) -> None:
     assert cold.max_length >= cold.budget
     asked = of_op(config, "model_evaluation") | {"models": ["promoted"], "corpus": "corpus", "databases": "databases"}
     assert settings_from(EvaluationConfig, asked).decoded
+
+
+def test_examples_of_models_that_write_and_check() -> None:
+    build, align = read(CONFIGS / "build_14b_80gb.yaml"), read(CONFIGS / "align_14b_80gb.yaml")
+    assert validate_run_config(defs.resolve_job_def("build_corpus"), build)
+    config = CorpusConfig(**of_op(build, "databases")).settings(CONFIGS)
+    assert {pool for stage in ("candidates", "questions") for pool in pools_of(config, stage)} == {GPU}
+    assert validate_run_config(defs.resolve_job_def("align_corpus"), align)
+    places = {"corpus": "corpus", "databases": "databases"}
+    asked = settings_from(AlignConfig, of_op(align, "aligned_corpus") | places)
+    assert asked.need <= len(asked.solvers) * asked.samples
 
 
 def test_a_misspelt_setting_is_refused() -> None:
