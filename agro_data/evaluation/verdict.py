@@ -49,11 +49,20 @@ def lines(verdicts: Iterable[Verdict]) -> str:
 
 
 def read_lines(text: str) -> tuple[Verdict, ...]:
-    """The verdicts that `lines` wrote."""
+    """The verdicts that `lines` wrote. Raises `ValueError` that names the line."""
+    found: list[Verdict] = []
     # Not splitlines: a JSON text may hold U+2028 and its like, which are no ends of lines there.
-    found: list[dict[str, Any]] = [json.loads(line) for line in text.split("\n") if line]
+    for number, line in enumerate(text.split("\n"), 1):
+        try:
+            found += [_read(json.loads(line))] if line else []
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"line {number}: {error}") from error
+    return tuple(found)
+
+
+def _read(one: Any) -> Verdict:
+    if not isinstance(one, dict) or not isinstance(one.get("score"), int | float):
+        raise ValueError("expected an object with the fields of a verdict, its score a number")
     listed = {"constructs", "scores"}
-    values: Iterable[dict[str, Any]] = (
-        {name: tuple(value) if name in listed else value for name, value in one.items()} for one in found
-    )
-    return tuple(Verdict(**one) for one in values)
+    fields: dict[str, Any] = {name: tuple(value) if name in listed else value for name, value in one.items()}
+    return Verdict(**fields)

@@ -34,10 +34,13 @@ def verdicts_of(place: Path, metric: str = "") -> tuple[Path, tuple[Verdict, ...
     path = place if place.is_file() else _only(place, metric)
     try:
         found = read_lines(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: cannot be read as verdicts, a JSON object a line ({error})") from error
     if not found:
         raise ConfigError(f"{path}: holds no verdict")
+    for number, one in enumerate(found, 1):
+        if not 0 <= one.score <= 1:
+            raise ConfigError(f"{path}: verdict {number} has the score {one.score}; failures are counted from 0 to 1")
     return path, found
 
 

@@ -15,6 +15,7 @@ import agro_data
 from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, RunConfig
 from agro_data.evaluation.verdict import Verdict, lines
 from agro_data.populate.samples import build_sample
+from agro_data.rounds.evidence import verdicts_of
 from agro_data.rounds.next_round import next_round, shares_of
 from agro_data.verbs.next_round import next_round_command
 
@@ -134,10 +135,22 @@ def test_an_evaluation_that_is_none_or_several_is_refused(place: Path, first: ag
     with pytest.raises(ConfigError, match=r"2 files of verdicts \(one/strict\.jsonl, other/strict\.jsonl\)"):
         next_round(place / "several", first)
     assert next_round(place / "several" / "one", first).of["questions"] == len(verdicts)
-    broken = place / "several" / "broken.jsonl"
-    broken.write_text('{"score": 1}\n')
-    with pytest.raises(ConfigError, match="cannot be read as verdicts"):
-        next_round(broken, first)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('{"score": 1}', "cannot be read as verdicts.*line 2: .*missing"),
+        ("[1, 2]", "line 2: expected an object"),
+        ('{"score": "0"}', "line 2: .*its score a number"),
+        ('{"place": "2", "db_id": "d", "question": "q", "gold": "", "pred": "", "score": 1.25}', "verdict 2 .* 1.25"),
+    ],
+)
+def test_a_verdict_that_cannot_be_read_is_named(tmp_path: Path, line: str, says: str) -> None:
+    file = tmp_path / "strict.jsonl"
+    file.write_text(lines([Verdict("1", "d", "q", "SELECT 1", "", 0.5)]) + line + "\n")
+    with pytest.raises(ConfigError, match=says):
+        verdicts_of(file)
 
 
 def test_a_build_says_at_once_that_a_focus_cannot_be_read(place: Path, sample: Path) -> None:
