@@ -46,15 +46,17 @@ class Outcome(Generic[Task, Answer]):
     lost: bool = False
 
 
-class ShardsLost(RuntimeError):
-    """Shards whose process died, twice; all others are stored, and the next run does only these."""
+STORED = (
+    "no version is written without them. Run it again: only they are left to do. "
+    "With fewer --workers each has more memory; --only leaves a database out"
+)
 
-    def __init__(self, lost: Sequence[Outcome[Any, Any]]) -> None:
-        lines = [f"{outcome.task}: {outcome.error}" for outcome in lost]
-        super().__init__(
-            "\n".join(lines) + "\nno version is written without them. Run it again: only they are left to do. "
-            "With fewer --workers each has more memory; --only leaves a database out"
-        )
+
+class ShardsLost(RuntimeError):
+    """Shards whose process died, twice. `remedy` says what to do; of a build, all others are stored."""
+
+    def __init__(self, lost: Sequence[Outcome[Any, Any]], remedy: str = STORED) -> None:
+        super().__init__("\n".join([*(f"{outcome.task}: {outcome.error}" for outcome in lost), remedy]))
 
 
 def run_shards(

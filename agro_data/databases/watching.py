@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from agro_data.databases.types import Catalog
+from agro_data.databases.types import Catalog, Problem
 from agro_data.fingerprint import database_identity, stable_hash
 
 
@@ -45,3 +46,12 @@ def difference(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, l
         "gone": sorted(before.keys() - now.keys()),
     }
     return {kind: ids for kind, ids in found.items() if ids}
+
+
+def unusable(facts: Iterable[Mapping[str, Any]], problems: Iterable[Problem]) -> dict[str, str]:
+    """Databases that are there and cannot be used as they are, with the reason, by id: they may be in writing.
+
+    `facts` are those of a version's manifest, `problems` those of the catalog of now.
+    """
+    left_out = {problem.path: str(problem) for problem in problems if problem.left_out}
+    return {str(f["db_id"]): left_out[f["relative_path"]] for f in facts if f["relative_path"] in left_out}

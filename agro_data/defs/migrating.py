@@ -54,16 +54,18 @@ def migrated_corpus(context: dg.AssetExecutionContext, config: MigrationConfig, 
                 workers=place.workers,
                 progress=Lines(context.log.info),
             )
+            for problem in drift.problems:
+                context.log.warning(problem)
+            figures = summary(drift)
             if drift.sound < config.least:
-                counts = drift.counts
-                raise ConfigError(f"{counts['broken']:,} of {len(drift.fates):,} examples are broken: build it again")
-            changed = any(one.state != "unchanged" for one in drift.databases)
-            opened = open_migrated(drift, place.out, source, folder, place.cache) if changed else version
+                why = ", ".join(f"{one['examples']:,} {one['reason']}" for one in figures["reasons"])
+                raise ConfigError(
+                    f"{figures['broken']:,} of {figures['examples']:,} examples are broken ({why}): build it again"
+                )
+            opened = open_migrated(drift, place.out, source, folder, place.cache) if drift.differs else version
     except (ConfigError, NoVersion, FileNotFoundError) as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
-    for problem in drift.problems:
-        context.log.warning(problem)
-    return dg.MaterializeResult(value=str(opened.path), metadata=metadata.of_drift(summary(drift), opened))
+    return dg.MaterializeResult(value=str(opened.path), metadata=metadata.of_drift(figures, opened))
 
 
 migrate_corpus = job_in_process(
@@ -87,10 +89,10 @@ def changed_schemas(context: dg.SensorEvaluationContext, place: Place) -> dg.Sen
 def _follow(version: Version, seen: Seen, changes: dict[str, list[str]]) -> dg.RunRequest | None:
     source = source_of(version)
     now = {database.db_id: database for database in find_databases(source).databases}
-    lost = {db_id: lost_names(version, now[db_id]) for db_id in changes.get("changed", ())}
-    lost = {db_id: names for db_id, names in lost.items() if names} | {
-        db_id: ["it"] for db_id in changes.get("gone", ())
-    }
+    own = [fact["db_id"] for fact in version.manifest["databases"]]  # others may lie beside them
+    lost = {db_id: lost_names(version, now[db_id]) for db_id in changes.get("changed", ()) if db_id in own}
+    lost |= {db_id: ["the database"] for db_id in changes.get("gone", ()) if db_id in own}
+    lost = {db_id: names for db_id, names in lost.items() if names}
     if not lost:
         return None
     config = {"name": version.corpus, "version": str(version.path), "databases": str(source)}

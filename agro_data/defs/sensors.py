@@ -10,7 +10,8 @@ from typing import Any
 import dagster as dg
 
 from agro_data.databases.catalog import find_databases
-from agro_data.databases.watching import difference, glance, identities
+from agro_data.databases.opening import DatabaseError
+from agro_data.databases.watching import difference, glance, identities, unusable
 from agro_data.defs.assets import CorpusConfig
 from agro_data.defs.jobs import LOG, build_corpus
 from agro_data.defs.notices import COMMAND, UI, WEBHOOK, Notice, configured, send
@@ -62,11 +63,11 @@ def watch(
         before = seen.get(name, Seen())
         try:
             version = Version(latest(place.out, name))
-            after[name], changes = look(version, before)
-            said.append(f"{name}: {in_words(changes) if changes else 'nothing new'}")
+            after[name], changes, closed = look(version, before)
+            said += [f"{name}: {in_words(changes) if changes else 'nothing new'}", *closed]
             asked = request(version, after[name], changes) if changes else None
             requests += [asked] if asked is not None else []
-        except (NoVersion, OSError) as error:  # another corpus is looked at all the same
+        except (NoVersion, OSError, DatabaseError) as error:  # another corpus is looked at all the same
             after[name] = before
             said.append(f"{name}: {error}")
     cursor = json.dumps({name: asdict(facts) for name, facts in after.items()}, sort_keys=True)
@@ -74,28 +75,33 @@ def watch(
     return dg.SensorResult(run_requests=requests, skip_reason=skipped, cursor=cursor)
 
 
-def look(version: Version, before: Seen) -> tuple[Seen, dict[str, list[str]]]:
-    """What is known of the version's databases now, and what changed since `before`, or since the version if they were
-    never read. Raises `FileNotFoundError` when they are not where they were.
+def look(version: Version, before: Seen) -> tuple[Seen, dict[str, list[str]], list[str]]:
+    """What is known of the version's databases now; what changed since `before`, or since the version if they were
+    never read; and which of them are there and cannot be used, with the reason: those count as they were until they can
+    be read. Raises `FileNotFoundError` when they are not where they were.
     """
     source = source_of(version)
     now = glance(source)
     if now == before.read_at:
-        return Seen(now, now, before.databases), {}
+        return Seen(now, now, before.databases), {}, []
     if now != before.glance:  # perhaps still being written
-        return Seen(now, before.read_at, before.databases), {}
+        return Seen(now, before.read_at, before.databases), {}, []
     catalog = find_databases(source)
     only = version.manifest["config"]["only"]
     found = identities(catalog, only)
     if not found:
         raise FileNotFoundError(f"{source}: no database that can be used is left")
+    facts = version.manifest["databases"]
+    closed = unusable(facts, catalog.problems)
     if before.read_at:
+        found |= {db_id: before.databases[db_id] for db_id in closed if db_id in before.databases}
         changes = difference(before.databases, found)
     else:
         contents = {database.db_id: database.content_hash for database in catalog.databases if database.db_id in found}
-        built_on = {fact["db_id"]: fact["content_hash"] for fact in version.manifest["databases"]}
-        changes = difference(built_on, contents)
-    return Seen(now, now, found), changes
+        built_on = {fact["db_id"]: fact["content_hash"] for fact in facts}
+        changes = difference(built_on, contents | {db_id: built_on[db_id] for db_id in closed})
+        found |= dict.fromkeys(closed, "")  # what it is, is not known yet
+    return Seen(now, now, found), changes, list(closed.values())
 
 
 def source_of(version: Version) -> Path:

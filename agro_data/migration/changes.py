@@ -98,8 +98,9 @@ def _said_type(column: ColumnProfile) -> str:
 
 
 def _keys(before: Side, after: Side, matching: Matching) -> Iterator[Change]:
-    """Declared foreign keys that are gone or new; said of the table that refers."""
-    now = {_ends(k.table, k.columns, k.ref_table, k.ref_columns) for k in after.profile.foreign_keys if k.declared}
+    """Declared foreign keys that are gone, said of the table that refers, and those that are new."""
+    new = {_ends(k.table, k.columns, k.ref_table, k.ref_columns): k for k in after.profile.foreign_keys if k.declared}
+    kept: set[tuple[object, ...]] = set()
     for key in before.profile.foreign_keys:
         child = [matching.columns[key.table, c].new for c in key.columns]
         parent = [matching.columns[key.ref_table, c].new for c in key.ref_columns]
@@ -108,9 +109,13 @@ def _keys(before: Side, after: Side, matching: Matching) -> Iterator[Change]:
         places = [place for place in (*child, *parent) if place is not None]
         half = len(child)
         ends = _ends(places[0][0], [c for _, c in places[:half]], places[half][0], [c for _, c in places[half:]])
-        if ends not in now:
+        if ends in new:
+            kept.add(ends)
+        else:
             says = f"{key.table}({', '.join(key.columns)}) does not refer to {key.ref_table} any more"
             yield Change("foreign_key_dropped", says, key.table)
+    for key in (key for ends, key in new.items() if ends not in kept):
+        yield Change("foreign_key_added", f"{key.table}({', '.join(key.columns)}) refers to {key.ref_table} now")
 
 
 def _ends(table: str, columns: Iterable[str], ref_table: str, ref_columns: Iterable[str]) -> tuple[object, ...]:

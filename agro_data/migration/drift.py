@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +15,8 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.connections import open_database
 from agro_data.databases.opening import folded
 from agro_data.databases.sandbox import own_sandbox
-from agro_data.databases.types import Catalog, Database, Limits, Problem
+from agro_data.databases.types import Catalog, Database, Limits
+from agro_data.databases.watching import unusable
 from agro_data.fingerprint import code_version, stable_hash
 from agro_data.migration.changes import Change
 from agro_data.migration.evidence import Side, of_database, of_profile
@@ -128,7 +129,7 @@ def verify_version(
     found, problems = _as_built(version, catalog.databases, folder)
     facts = {str(fact["db_id"]): fact for fact in version.manifest["databases"]}
     hashes = {database.db_id: database.content_hash for database in catalog.databases}  # not those of stand-ins
-    closed = _closed(facts.values(), catalog.problems)
+    closed = unusable(facts.values(), catalog.problems)
     contents = {db_id: str(fact["content_hash"]) for db_id, fact in facts.items() if db_id not in closed}
     now = _paired(contents, found, hashes)
     was = _databases_before(version, before)
@@ -230,12 +231,6 @@ def _paired(old: Mapping[str, str], found: Sequence[Database], hashes: Mapping[s
     return now
 
 
-def _closed(facts: Iterable[Mapping[str, Any]], problems: Iterable[Problem]) -> dict[str, str]:
-    """Databases of a version that are there and cannot be used as they are, with the reason: one may be in writing."""
-    left_out = {problem.path: str(problem) for problem in problems if problem.left_out}
-    return {str(f["db_id"]): left_out[f["relative_path"]] for f in facts if f["relative_path"] in left_out}
-
-
 def _gone(version: Version, db_id: str) -> _Answer:
     why = f"there is no database {db_id} any more"
     return _Answer(tuple(broken(row, "no_database", why) for row in _rows(version, db_id)), state="gone")
@@ -249,7 +244,7 @@ def _run(version: Version, tasks: Sequence[_Task], workers: int, progress: Repor
     outcomes = run_shards(_follow, ordered, workers, lambda outcome: add(lengths.get(outcome.task.db_id, 0)))
     lost = [outcome for outcome in outcomes if outcome.lost]
     if lost:
-        raise ShardsLost(lost)
+        raise ShardsLost(lost, "nothing is said without them. With fewer --workers each has more memory: run it again")
     return {one.task.db_id: one.answer or _unread(version, one.task.db_id, one.error) for one in outcomes}
 
 
@@ -302,7 +297,10 @@ def lost_names(version: Version, database: Database) -> list[str]:
     """Tables and columns (`table.column`) that `database` had when `version` was made, and has no more under that name
     and type. Cheap: no row is read. Raises `FileNotFoundError` when the version remembers no schema of it.
     """
-    before = decode(_remembered(version, database.db_id).read_text(encoding="utf-8"))
+    stored = _remembered(version, database.db_id)
+    if not stored.is_file():
+        raise FileNotFoundError(f"{version.path} does not say what {database.db_id} was; build the corpus again")
+    before = decode(stored.read_text(encoding="utf-8"))
     with open_database(database) as connection:
         now = {
             (folded(table.name), folded(column.name), column.declared_type.upper())

@@ -221,7 +221,7 @@ class Migration:
     def _answer(self, case: _Case) -> str:
         """How the answer differs from the stored one; "" where it is the same."""
         row, result = case.row, case.result
-        if result is None or result.digest_if(row["order_matters"]) == row["result_digest"]:
+        if result is None or not result.ok or result.digest_if(row["order_matters"]) == row["result_digest"]:
             return ""
         if result.column_count != row["result_columns"]:
             return f"{result.column_count:,} columns come out, there were {row['result_columns']:,}"

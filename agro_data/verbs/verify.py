@@ -17,7 +17,7 @@ from agro_data.progress import Bars
 from agro_data.publish.read import VERSION_NAME, Version, list_versions
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, notes, say, screen, show_table, tell
-from agro_data.verbs.choosing import LATEST, chosen_version
+from agro_data.verbs.choosing import LATEST, chosen_version, whole
 from agro_data.work import write_text
 
 if TYPE_CHECKING:
@@ -143,8 +143,11 @@ def _end(found: Verified, fail_under: float | None) -> None:
 def _version(said: Path) -> Version | None:
     """The version that is meant, None where it is pairs."""
     if said.is_dir():
-        is_one = VERSION_NAME.fullmatch(said.name) is not None and (said / "manifest.json").is_file()
-        return chosen_version(str(said), said.parent) if is_one or list_versions(said.parent, said.name) else None
+        folder = said.resolve()  # `.` has no name
+        is_one = VERSION_NAME.fullmatch(folder.name) is not None and (folder / "manifest.json").is_file()
+        return (
+            chosen_version(str(folder), folder.parent) if is_one or list_versions(folder.parent, folder.name) else None
+        )
     named = str(said) == LATEST or VERSION_NAME.fullmatch(str(said)) is not None
     return chosen_version(str(said), Path("datasets")) if named and not said.exists() else None
 
@@ -168,18 +171,21 @@ def _verify_version(
     opened: Version | None = None
     with tempfile.TemporaryDirectory(prefix="agro-certified-") as scratch:
         folder = instances or Path(scratch)
-        with Bars(notes) as progress:
+        with whole(version), Bars(notes) as progress:
             drift = verify_version(
                 version, databases, folder, before=before, cache=cache, workers=workers, progress=progress
             )
         if output is not None:
             write_text(output, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines(drift)))
-        if out is not None and drift.counts["broken"] < len(drift.fates):
+        if out is not None and drift.differs and drift.sound:
             opened = open_migrated(drift, out, databases, folder, cache)
     figures = summary(drift) | {"opened": str(opened.path) if opened is not None else None}
     print_json(figures) if as_json else _show_drift(figures)
     tell(drift.problems, "yellow")
     tell([f"{file}: written" for file in (output, opened.path if opened is not None else None) if file], "dim")
+    if out is not None and opened is None:
+        why = "every example is broken" if drift.differs else "databases and examples are as they were"
+        tell([f"no version is opened: {why}"], "dim")
     _end_drift(drift, fail_under)
 
 

@@ -144,6 +144,25 @@ def test_a_corpus_whose_databases_are_gone_is_named_and_not_built_of_nothing(dae
     assert not daemon.requests(3)
 
 
+def test_a_database_that_is_being_written_is_not_gone(daemon: Daemon, folder: Path) -> None:
+    daemon.requests()
+    second = folder / "databases" / "second.sqlite"
+    whole = second.read_bytes()
+    second.write_bytes(whole[: len(whole) // 2])
+    assert not daemon.tick().run_requests
+    said = daemon.tick()
+    assert not said.run_requests
+    assert "second.sqlite: truncated SQLite file" in str(said.skip_reason)
+    second.write_bytes(whole)
+    assert not daemon.requests()
+    second.write_bytes(whole[: len(whole) // 2])
+    assert not Daemon(folder, daemon.instance).requests()  # the first look, too
+    second.write_bytes(whole)
+    change(second)
+    (request,) = daemon.requests()
+    assert because(request) == "changed: second"
+
+
 def test_there_is_nothing_to_watch_without_a_corpus(tmp_path: Path) -> None:
     with dg.instance_for_test() as instance:
         assert "build one first" in str(Daemon(tmp_path, instance).tick().skip_reason)

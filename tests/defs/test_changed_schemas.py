@@ -27,19 +27,30 @@ def place(folder: Path) -> Place:
     return Place(datasets=str(folder / "out"), cache_folder=str(folder / "cache"), workers=1)
 
 
-def requests(folder: Path, instance: dg.DagsterInstance, ticks: int = 3) -> list[dg.RunRequest]:
-    """What the sensor asks for in so many ticks, from the first on."""
-    found: list[dg.RunRequest] = []
-    cursor: str | None = None
-    for _ in range(ticks):
-        context = dg.build_sensor_context(
-            instance=instance, cursor=cursor, resources={"place": place(folder)}, definitions=defs
-        )
-        done = changed_schemas(context)
-        assert isinstance(done, dg.SensorResult)
-        cursor = done.cursor
-        found += done.run_requests or []
-    return found
+class Daemon:
+    """Ticks of the sensor, one after the other."""
+
+    def __init__(self, folder: Path, instance: dg.DagsterInstance) -> None:
+        self.folder, self.instance = folder, instance
+        self.cursor: str | None = None
+        self.said = ""
+
+    def requests(self, ticks: int = 2) -> list[dg.RunRequest]:
+        found: list[dg.RunRequest] = []
+        for _ in range(ticks):
+            context = dg.build_sensor_context(
+                instance=self.instance, cursor=self.cursor, resources={"place": place(self.folder)}, definitions=defs
+            )
+            done = changed_schemas(context)
+            assert isinstance(done, dg.SensorResult)
+            self.cursor, self.said = done.cursor, str(done.skip_reason)
+            found += done.run_requests or []
+        return found
+
+
+def requests(folder: Path, instance: dg.DagsterInstance) -> list[dg.RunRequest]:
+    """What the sensor asks for in its first ticks."""
+    return Daemon(folder, instance).requests(3)
 
 
 def run(folder: Path, request: dg.RunRequest, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
@@ -88,4 +99,22 @@ def test_a_missing_database_is_a_change_of_schema(tmp_path: Path, instance: dg.D
         connection.commit()
     (tmp_path / "databases" / "shop.sqlite").unlink()
     (request,) = requests(tmp_path, instance)
-    assert request.tags["agro/because"] == "shop: it"
+    assert request.tags["agro/because"] == "shop: the database"
+
+
+def test_a_database_that_the_version_was_not_made_from_is_nobodys_business(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    write_shop(tmp_path)
+    other = tmp_path / "databases" / "other.sqlite"
+    assert not requests(tmp_path, instance)
+    daemon = Daemon(tmp_path, instance)
+    for statement in ("CREATE TABLE thing (a INTEGER)", "INSERT INTO thing VALUES (1)", "INSERT INTO thing VALUES (2)"):
+        with closing(sqlite3.connect(other)) as connection, connection:
+            connection.execute(statement)
+        assert not daemon.requests()
+    assert "shop: changed: other" in daemon.said  # and that asks for nothing
+    other.unlink()
+    assert not daemon.requests()
+    change(tmp_path)
+    assert len(daemon.requests()) == 1

@@ -31,9 +31,10 @@ from agro_data.profiling.cache import encode, without_rows
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
 from agro_data.publish.checks import check_version
-from agro_data.publish.read import DERIVED, Version, latest, open_version
+from agro_data.publish.read import DERIVED, Version, latest, list_versions, open_version
 from agro_data.publish.version import write_version
 from agro_data.records import EXAMPLE, REJECTED
+from agro_data.verbs.verify import _version as chosen
 from agro_data.verify.replay import replay
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -367,6 +368,15 @@ def test_no_value_of_the_source_is_seen_where_the_build_saw_none(tmp_path: Path)
     assert not [path for path in opened.path.rglob("*") if path.is_file() and b"Xyzzy" in path.read_bytes()]
 
 
+def test_a_version_is_meant_by_where_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    version = write_shop(tmp_path)
+    for place in (version.path, version.path.parent):
+        monkeypatch.chdir(place)
+        found = chosen(Path("."))
+        assert found is not None
+        assert found.path == version.path
+
+
 def agro(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", "from agro_train.cli import main; main()", "verify", *arguments, "--workers", "1"],
@@ -396,7 +406,10 @@ def test_the_verb_is_a_gate_and_opens_the_version(tmp_path: Path) -> None:
     assert "3 of 4 examples hold: 1 as they are, 2 repaired." in done.stdout
     assert "shop: table customer is client now" in done.stdout
     assert len((tmp_path / "drift.jsonl").read_text(encoding="utf-8").splitlines()) == 4
-    assert agro(tmp_path, "out/shop", "--databases", "databases").returncode == 0  # the new one, which holds
+    done = agro(tmp_path, "out/shop", "--databases", "databases", "--out", "out")  # the new one, which holds
+    assert done.returncode == 0
+    assert "no version is opened: databases and examples are as they were" in done.stderr
+    assert len(list_versions(tmp_path / "out", "shop")) == 2
 
 
 def test_what_cannot_start_ends_with_2(tmp_path: Path) -> None:
