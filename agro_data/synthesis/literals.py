@@ -124,7 +124,7 @@ def _of(node: exp.Expr, found: Resolution) -> Iterator[Place]:
     elif isinstance(node, exp.In):
         for value in node.expressions:
             yield from _place(node.this, value, "equal", found)
-    elif isinstance(node, (exp.Like, exp.ILike, exp.Glob)):
+    elif isinstance(node, (exp.Like, exp.ILike)):
         yield from _place(node.this, node.expression, "pattern", found)
 
 

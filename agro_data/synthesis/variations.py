@@ -53,6 +53,7 @@ from agro_data.intent.tree import (
     Value,
     conjunction,
     conjuncts,
+    walk,
 )
 from agro_data.llm.prompts.vary_query import Kind
 from agro_data.profiling.profile import ColumnProfile
@@ -93,20 +94,28 @@ Made = Iterator[tuple[_Tree, str | None]]  # a tree, and the rendering it is wan
 
 
 def _values(intent: Intent, atlas: Atlas, rng: Random) -> Made:
-    """Other values that the columns hold, as common or as far up as those there were."""
-
-    def other(value: object) -> object:
-        if not isinstance(value, Value) or value.column is None:
-            return value
-        profile = atlas.by_name[value.column[0]].by_name[value.column[1]]
-        known = [
-            cell for cell, _ in profile.common if sayable(cell) and cell != value.value and _alike(cell, value.value)
-        ]
-        drawn = rng.choice(known) if known else None
-        return value if drawn is None or isinstance(drawn, bytes) else replace(value, value=drawn)
-
+    """Other values that the columns hold."""
     for _ in range(2):
-        yield transform(intent.query, other), intent.rendering
+        yield _with_other_values(intent.query, atlas, rng), intent.rendering
+
+
+def _with_other_values(query: _Tree, atlas: Atlas, rng: Random) -> _Tree:
+    """`query` with a value for each that a column has, none that it asks for, and none twice where there are enough."""
+    taken: set[object] = {(node.column, node.value) for node in walk(query) if isinstance(node, Value)}
+
+    def other(node: object) -> object:
+        if not isinstance(node, Value) or node.column is None:
+            return node
+        common = atlas.by_name[node.column[0]].by_name[node.column[1]].common
+        known = [cell for cell, _ in common if sayable(cell) and _alike(cell, node.value)]
+        fresh = [cell for cell in known if (node.column, cell) not in taken]
+        if not fresh:
+            return node
+        drawn = rng.choice(fresh)
+        taken.add((node.column, drawn))
+        return replace(node, value=drawn)  # type: ignore[arg-type]  # bytes are not sayable
+
+    return transform(query, other)
 
 
 def _structure(intent: Intent, atlas: Atlas, rng: Random) -> Made:

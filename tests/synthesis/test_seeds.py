@@ -49,6 +49,7 @@ def test_a_log_gives_its_queries_once_and_none_of_its_values() -> None:
         'WITH "Zq Smith" AS (SELECT name FROM teacher) SELECT name FROM "Zq Smith"',
         'WITH a("Zq Smith") AS (SELECT name FROM teacher) SELECT * FROM a',
         'SELECT name AS "Zq Smith" FROM teacher',
+        "SELECT name FROM teacher WHERE name GLOB 'Zq*'",
         'SELECT "Zq Smith".name FROM teacher AS "Zq Smith"',
         'SELECT SUM(salary) OVER "Zq w" FROM teacher WINDOW "Zq w" AS (ORDER BY salary)',
         'SELECT CAST(name AS "Zq type") FROM teacher',

@@ -14,7 +14,7 @@ from agro_data.intent.prior import default_prior
 from agro_data.intent.questions import render_question
 from agro_data.intent.sample import sample_intents
 from agro_data.intent.to_sql import render_sql
-from agro_data.intent.tree import Intent
+from agro_data.intent.tree import Intent, Value, walk
 from agro_data.llm.prompts.vary_query import KINDS, Kind
 from agro_data.sql.facts import sql_facts
 from agro_data.synthesis.frames import frame_of
@@ -58,6 +58,19 @@ def test_each_kind_gives_other_queries_that_run_and_are_asked(kind: Kind, atlas:
         if kind == "advanced":
             assert set(facts.constructs) & {"window", "cte", "case", "derived_table", "self_join", "date_part"}
         assert render_question(one, atlas.profile, "formal", 1).text
+
+
+@pytest.mark.parametrize("condition", ["city IN ('Oslo', 'Lyon')", "(city = 'Oslo' OR city = 'Lyon')", "city = 'Oslo'"])
+def test_other_values_are_other_ones_each_once(condition: str, atlas: Atlas) -> None:
+    seed = read_intent(f"SELECT name FROM customers WHERE {condition}", atlas)
+    assert isinstance(seed, Intent)
+
+    def values(intent: Intent) -> list[object]:
+        return [node.value for node in walk(intent.query) if isinstance(node, Value)]
+
+    made = [values(one) for n in range(12) for one in vary(seed, "values", atlas, Random(n), default_prior())]
+    assert len(set(map(tuple, made))) > 1
+    assert all(len(set(each)) == len(each) and not set(each) & set(values(seed)) for each in made)
 
 
 def test_what_keeps_the_meaning_keeps_the_answer(atlas: Atlas, database: Path) -> None:
