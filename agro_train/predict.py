@@ -36,7 +36,7 @@ def predict(
     `out` with answers of the same model, decoding and seed is gone on with. Raises `ConfigError` when it holds those
     of another, and when a schema does not fit into the agent's budget.
     """
-    made_by = _identity(agent, decoding, seed)
+    made_by = identity_of(agent, decoding, seed)
     known = _known(out, made_by)
     tasks = questions.tasks(agent.reading)
     waiting = [task for task in tasks if task.example_id not in known]
@@ -57,7 +57,7 @@ def predict(
     return [known[task.example_id] for task in tasks]
 
 
-def _identity(agent: Agent, decoding: Decoding, seed: int) -> dict[str, Any]:
+def identity_of(agent: Agent, decoding: Decoding, seed: int) -> dict[str, Any]:
     """What decides an answer, as a file of predictions remembers it."""
     reading = {"style": agent.reading.style, "budget": agent.reading.budget}
     settings = {"decoding": asdict(decoding), "limits": asdict(agent.limits), "reading": reading, "seed": seed}

@@ -1,11 +1,13 @@
 """A model that was trained here, or any other agent, as a solver of Gen-as-Check: `agro_data.alignment` is given it.
 
 The agent answers in the environment, in its own way of reading schemas, and is told the question and the evidence: no
-gold is in its tasks.
+gold is in its tasks. Answers are kept as they come, some questions a file, so that who was interrupted asks no more of
+them again.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,13 +15,14 @@ from typing import Any
 from agro_data.alignment.example import Example
 from agro_data.alignment.solvers import Solver
 from agro_data.databases.sandbox import Sandbox
-from agro_data.fingerprint import seed_of
+from agro_data.fingerprint import code_version, seed_of, stable_hash
+from agro_data.work import write_json
 from agro_train.agents import Agent
 from agro_train.answers import answer_with
 from agro_train.decoding import Decoding
-from agro_train.predict import TOGETHER
+from agro_train.predict import TOGETHER, identity_of
 from agro_train.questions import PLAIN, Questions, source_of
-from agro_train.tasks import Source
+from agro_train.tasks import Source, Task
 
 
 def agent_solver(
@@ -27,8 +30,8 @@ def agent_solver(
 ) -> Solver:
     """A solver of `samples` attempts at each question; `sandbox` runs the queries that the agent looks with.
 
-    Profiles are kept below `cache`. Raises `ConfigError`, as `Questions.tasks` does, when a schema has no room in the
-    agent's budget.
+    Profiles and answers are kept below `cache`. Raises `ConfigError`, as `Questions.tasks` does, when a schema has no
+    room in the agent's budget.
     """
     decoding = Decoding("vote", samples, temperature)
     sources: dict[str, Source] = {}
@@ -44,10 +47,18 @@ def agent_solver(
         own = seed_of(seed, "alignment", cycle)
         found: list[list[str]] = []
         for first in range(0, len(tasks), together):
-            part = tasks[first : first + together]
-            answers = answer_with(part, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, own)
-            found += [list(one.predictions) for one in answers]
+            found += answered(tasks[first : first + together], own)
         return found
+
+    def answered(tasks: Sequence[Task], own: int) -> list[list[str]]:
+        asked = [[task.example_id, task.database.content_hash, task.prompt] for task in tasks]
+        key = stable_hash([identity_of(agent, decoding, own), code_version(), asked])
+        file = cache / "solved" / f"{key[:32]}.json"
+        if not file.is_file():
+            answers = answer_with(tasks, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, own)
+            write_json(file, [one.predictions for one in answers])
+        kept: list[list[str]] = json.loads(file.read_text(encoding="utf-8"))
+        return kept
 
     return Solver(agent.name, attempts, facts_of(agent, samples, temperature))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from agro_data.databases.types import Limits
 from agro_data.profiling.cache import cached_profile
 from agro_train.agents import Agent
 from agro_train.endpoint import Characters
+from agro_train.predict import TOGETHER
 from agro_train.questions import Reading
 from agro_train.solving import agent_solver
 
@@ -51,3 +53,33 @@ def test_its_answers_are_held_against_the_gold(rows: list[Example], tmp_path: Pa
     assert all(row.question in "".join(read) for row in rows)
     assert not any(row.sql in text for row in rows for text in read)
     assert solver.facts == {"model": "a", "weights": "0" * 64, "corpus": None, "samples": 2, "temperature": 0.7}
+
+
+def test_what_was_answered_is_not_asked_again(rows: list[Example], tmp_path: Path) -> None:
+    read: list[str] = []
+    gone = [rows[1].question]
+
+    def script(text: str, seed: int) -> str:
+        read.append(text)
+        if any(question in text for question in gone):
+            raise ConnectionError("the server is gone")
+        return RIGHT
+
+    agent = Agent("a", Scripted(Characters(), script), Characters(), Reading(), "0" * 64)
+
+    def attempts(cycle: int) -> Sequence[Sequence[str]]:
+        return agent_solver(agent, SANDBOX, tmp_path / "kept", samples=TOGETHER).attempts(rows, cycle)
+
+    with pytest.raises(ConnectionError):
+        attempts(1)
+    assert sum(rows[0].question in text for text in read) == TOGETHER
+    gone.clear()
+    read.clear()
+    found = attempts(1)
+    assert [len(answers) for answers in found] == [TOGETHER, TOGETHER]
+    assert not any(rows[0].question in text for text in read)
+    read.clear()
+    assert attempts(1) == found
+    assert read == []
+    attempts(2)
+    assert len(read) == 2 * TOGETHER, "each cycle has attempts of its own"
