@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agro_data.databases.opening import folded
-from agro_train.naming.reading import Reading, inside
+from agro_train.naming.reading import Reading
 from agro_train.naming.scopes import Scopes
-from agro_train.naming.words import ALIAS, COMPUTED, ENDING, GIVEN, PLAIN, SPECIAL, TABLE_FUNCTIONS
+from agro_train.naming.words import ALIAS, COMPUTED, ENDING, GIVEN, PLAIN, SPECIAL, TABLE_FUNCTIONS, inside
 
 
 def may_begin(reading: Reading, kind: str, text: str) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agro_data.databases.opening import folded
-from agro_train.naming.scopes import EVERY, Level, Scopes, outputs_of
+from agro_train.naming.scopes import EVERY, Level, Scopes, Want, outputs_of
 from agro_train.naming.words import (
     BEFORE,
     CASE,
@@ -29,7 +29,10 @@ from agro_train.naming.words import (
     UNITS,
     VALUES,
     WINDOW,
+    inside,
 )
+
+_BEHIND: dict[str, Want] = {"group": "by", "order": "by", "window": "new"}  # of `ENDING`; else an operand
 
 
 @dataclass
@@ -347,9 +350,7 @@ class Reading:
         before, top.last, top.alias_may_follow = top.last, name, name == "end"
         top.cases += {"case": 1, "end": -1}.get(name, 0)
         if top.kind == "window":
-            top.want = "operand" if name in ("by", "between", "and") else "after"
-            if name in INFIX or name in ("case", "not", "when", "then", "else"):
-                top.want = "operand"
+            top.want = "operand" if name in INFIX or name in ("by", "case", "when", "then", "else") else "after"
         elif name in OPENING:
             if top.want == "operand":
                 top.kind = "query"
@@ -365,15 +366,10 @@ class Reading:
             top.clause, top.want = ("on" if top.kind == "query" else top.clause), "operand"
             return self.scopes.bind()
         elif name in SET and top.kind == "query":
-            if not self._end_select():
-                return False
-            top.past, top.sources, top.closed = (*top.past, *top.sources), (), False
-            top.bare, top.qualified, top.clause, top.want = frozenset(), frozenset(), "", "start"
+            return self._another_select()
         elif name in ENDING and top.kind == "query" and before != "within":
-            top.clause = name
-            if not self.scopes.end_from():
-                return False
-            top.want = "by" if name in ("group", "order") else "new" if name == "window" else "operand"
+            top.clause, top.want = name, _BEHIND.get(name, "operand")
+            return self.scopes.end_from()
         elif name in ("order", "group") and before != "within":
             top.want = "by"
         elif name == "as":
@@ -396,7 +392,11 @@ class Reading:
             top.want = "operand"
         return True
 
-
-def inside(text: str) -> str:
-    """The name that a text in quotes is, without the last of them: `"a""b` is `a"b`."""
-    return folded(text[1:].replace('""', '"') if text[0] == '"' else text[1:])
+    def _another_select(self) -> bool:
+        """Behind UNION and its like."""
+        if not self._end_select():
+            return False
+        top = self.top
+        top.past, top.sources, top.closed = (*top.past, *top.sources), (), False
+        top.bare, top.qualified, top.clause, top.want = frozenset(), frozenset(), "", "start"
+        return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from agro_data.databases.opening import folded
 from agro_data.databases.types import Dialect
 
 
@@ -76,3 +77,8 @@ ALIAS = re.compile(r"[a-z]{1,4}\d{0,2}")  # of a source that is named before it 
 GIVEN = _words("n rn rnk rank ranking cnt count num total sum avg average max min percentage share")
 COMPUTED = re.compile(rf"({'|'.join(sorted(GIVEN))})(_\w*)?")
 PLAIN = re.compile(r"[^\W\d][\w$]*")  # a name that needs no quotes
+
+
+def inside(text: str) -> str:
+    """The name that a text in quotes is, without the last of them: `"a""b` is `a"b`."""
+    return folded(text[1:].replace('""', '"') if text[0] == '"' else text[1:])

@@ -141,13 +141,14 @@ def test_where_the_pieces_end_decides_nothing(sql: str, cuts: list[int]) -> None
     assert write(sql, [cut for cut in cuts if cut < len(sql)]) == (sql in WRITABLE)
 
 
-@given(st.text(max_size=40))
+@given(st.text(st.characters(blacklist_characters="\ufffd"), max_size=40) | st.sampled_from(["Name", "Age FRO", "x ("]))
 def test_any_text_is_read(text: str) -> None:
     turn = NamesOnly(NAMES)
     turn.go_on("<think>so</think>\n<sql>SELECT ")
     assert turn.active
-    assert turn.allows(text) in (True, False)
+    allowed = turn.allows(text)
     turn.go_on(f"<think>so</think>\n<sql>SELECT {text}")
+    assert turn.active == allowed  # behind what should not have been written nothing is held
 
 
 def test_only_sql_is_held(tmp_path: Path) -> None:
