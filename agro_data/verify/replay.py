@@ -8,7 +8,11 @@ from pathlib import Path
 import polars as pl
 
 from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Database
+from agro_data.databases.types import Database, Limits
+
+# What is stored has kept to the limits of a build once (10 seconds; SQLite is counted in steps): a machine that is busy
+# must not make it another answer.
+AGAIN = Limits(seconds=60.0)
 
 
 def replay(examples: pl.DataFrame, databases: Iterable[Database]) -> list[str]:
@@ -18,7 +22,7 @@ def replay(examples: pl.DataFrame, databases: Iterable[Database]) -> list[str]:
     """
     by_id = {database.db_id: database for database in databases}
     differing: list[str] = []
-    with Sandbox(workers=1) as sandbox:
+    with Sandbox(workers=1, limits=AGAIN) as sandbox:
         for (db_id,), rows in examples.sort("db_id", "example_id").group_by("db_id", maintain_order=True):
             database = by_id.get(str(db_id))
             if database is None:
@@ -49,7 +53,7 @@ def replay_instances(golds: pl.DataFrame, folder: Path) -> list[str]:
         for row in named.iter_rows(named=True)
     }
     differing: list[str] = []
-    with Sandbox(workers=1) as sandbox:
+    with Sandbox(workers=1, limits=AGAIN) as sandbox:
         rows = golds.sort("file", "example_id").to_dicts()
         results = sandbox.run_many([(instances[row["file"]], row["sql"]) for row in rows])
         for row, result in zip(rows, results, strict=True):
