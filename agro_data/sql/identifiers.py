@@ -10,10 +10,10 @@ from sqlglot import exp
 from agro_data.databases.opening import quoted
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-# The keywords of SQLite (sqlite.org/lang_keywords.html) that people do not write bare, and the reserved words of
-# DuckDB (`duckdb_keywords()`): to quote a word too many is harmless, one too few is an error.
+# The keywords of SQLite (sqlite.org/lang_keywords.html) that people do not write bare, and the words of DuckDB
+# (`duckdb_keywords()`) that it does not read as names: to quote a word too many is harmless, one too few is an error.
 _KEYWORDS = """
-abort action add after all alter always analyse analyze and any anti array as asc asof asymmetric attach
+abort action add after all alter always analyse analyze and any anti array as asc asof asymmetric at attach
 authorization autoincrement before begin between binary both by cascade case cast check collate collation column
 commit concurrently conflict constraint create cross current current_catalog current_date current_role
 current_schema current_time current_timestamp current_user cube database default deferrable deferred delete desc
@@ -25,7 +25,7 @@ notnull null nulls of offset on only or order others outer over overlaps partiti
 placing plan positional pragma preceding primary qualify query raise range recursive references regexp reindex
 release rename replace restrict returning right rollback rollup row rows savepoint schema select semi session_user
 set sets show similar some struct summarize symmetric table tablesample temp temporary then ties to trailing
-transaction trigger true try_cast unbounded union unique unpivot update user using vacuum values variadic verbose
+transaction trigger true try_cast unbounded union unique unpack unpivot update user using vacuum values variadic verbose
 view virtual when where window with within without
 """
 _RESERVED = frozenset(_KEYWORDS.split())
