@@ -47,4 +47,4 @@ def folded_attention(
         return usual
     folded = query.view(rows, key.shape[1], -1, size)
     out = scaled_dot_product_attention(folded, key, value, attn_mask=attention_mask, scale=settings.get("scaling"))
-    return out.view(rows, 1, heads, value.shape[-1]), None
+    return out.reshape(rows, 1, heads, value.shape[-1]), None  # some kernels give heads the inner place, not the outer

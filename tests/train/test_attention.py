@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from train.tiny import make_tiny_model
 
-from agro_train.attention import FOLDED
+from agro_train.attention import FOLDED, folded_attention
 from agro_train.loading import load
 
 
@@ -41,6 +42,25 @@ def test_logits_are_those_of_the_usual_attention(folder: Path) -> None:
         logits += [read.logits, written.logits]
     torch.testing.assert_close(logits[0][:, -1], logits[2][:, -1])
     torch.testing.assert_close(logits[1], logits[3])
+
+
+def test_how_a_kernel_lays_out_its_result_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a GPU, and under a mask, PyTorch takes a kernel that puts the heads inside the queries."""
+    import torch
+    from torch.nn import functional
+
+    usual = functional.scaled_dot_product_attention
+    chance = torch.Generator().manual_seed(0)
+    query = torch.randn(2, 6, 1, 8, generator=chance)
+    key, value = (torch.randn(2, 2, 5, 8, generator=chance) for _ in range(2))
+    module = torch.nn.Module().eval()
+    expected, _ = folded_attention(module, query, key, value, None)
+
+    def other(*tensors: torch.Tensor, **settings: Any) -> torch.Tensor:
+        return usual(*tensors, **settings).transpose(1, 2).contiguous().transpose(1, 2)
+
+    monkeypatch.setattr(functional, "scaled_dot_product_attention", other)
+    torch.testing.assert_close(folded_attention(module, query, key, value, None)[0], expected)
 
 
 def test_a_saved_model_is_loaded_by_anyone(folder: Path, tmp_path: Path) -> None:
