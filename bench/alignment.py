@@ -25,7 +25,7 @@ from time import perf_counter
 import polars as pl
 
 from agro_data.alignment.agreement import vote
-from agro_data.alignment.cycles import Cycle, Outcome, Rule, acceptance, check
+from agro_data.alignment.cycles import Cycle, Outcome, Rule, acceptance, check, summed
 from agro_data.alignment.example import Home
 from agro_data.alignment.expected import Expected
 from agro_data.alignment.grouping import group
@@ -234,11 +234,10 @@ def show_planted(rows: Sequence[Planted], possible: Counter[str]) -> None:
     )
 
 
-def by_hardness(found: pl.DataFrame) -> None:
-    """Acceptance by hardness, summed."""
-    summed = found.group_by("hardness", maintain_order=True).agg(pl.exclude("kept").sum())
-    summed = summed.with_columns(kept=(1 - pl.col("rejected") / pl.col("examples")).round(3)).sort("hardness")
-    show("By hardness", summed.columns, [list(row) for row in summed.rows()])
+def by_hardness(parts: Sequence[pl.DataFrame]) -> None:
+    """Acceptance by hardness, of all parts together."""
+    found = summed(parts).with_columns(pl.col("kept").round(3))
+    show("By hardness", found.columns, [list(row) for row in found.rows()])
 
 
 # --- a model -------------------------------------------------------------------------------------------------------
@@ -290,7 +289,7 @@ def of_model(made: Sequence[Task], name: str, count: int) -> None:
         Outcome("verified" if b.votes else "rejected", row.example, (Cycle(row.example, b),))
         for row, b in zip(rows, ballots, strict=True)
     ]
-    by_hardness(acceptance(outcomes))
+    by_hardness([acceptance(outcomes)])
 
 
 def _tell(one: Shard[Task, Part]) -> None:
@@ -329,7 +328,7 @@ def main() -> None:
         title = f"Accuracy {setting[0]:g}, {a.need} of {a.asked}, K = {setting[1]}"
         show(title, ["%", "measured", "calculated", "deviations"], figures(seen, setting))
         show("By fault", ["fault", "rows", "accepted as shown", "mended", "rejected"], by_fault(seen, setting))
-        by_hardness(pl.concat([part.acceptance[setting] for part in parts]))
+        by_hardness([part.acceptance[setting] for part in parts])
     print(f"\n{perf_counter() - start:.0f} s with {a.workers} workers")
 
 

@@ -25,7 +25,6 @@ from agro_data.alignment.solvers import Solver
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.llm.prompts.judge import Ruling
-from agro_data.progress import Reporter, counting, silent
 from agro_data.verify.grade import GoldResults
 
 CYCLES = 3
@@ -143,7 +142,6 @@ def check(
     judge: Judge | None = None,
     regenerate: Regenerate | None = None,
     golds: GoldResults | None = None,
-    progress: Reporter = silent,
 ) -> list[Outcome]:
     """What becomes of each example, in order. Without a `judge` the solvers outvote a gold; without `regenerate` its
     SQL is made anew of their answers, and nothing else.
@@ -160,7 +158,6 @@ def check(
         going = [course for course in courses if course.fate is None]
         if not going:
             break
-        add = counting(progress, f"alignment, cycle {cycle}", len(going), "examples")
         ballots = _ballots([course.example for course in going], solvers, sandbox, golds, cycle)
         open_: list[tuple[_Course, Ballot]] = []
         for course, ballot in zip(going, ballots, strict=True):
@@ -169,9 +166,7 @@ def check(
                 course.fate = "verified"
             else:
                 open_.append((course, ballot))
-        add(len(going) - len(open_))
         _settle(open_, judge, regenerate if cycle < rule.cycles else None, cycle)
-        add(len(open_))
     return [Outcome(course.fate or "rejected", course.example, tuple(course.history)) for course in courses]
 
 
@@ -247,9 +242,12 @@ def acceptance(outcomes: Sequence[Outcome]) -> pl.DataFrame:
             level["mended"] += 1
         else:
             level["verified_at_once" if len(one.history) == 1 else "verified_later"] += 1
-    order = sorted(found, key=lambda name: (LEVELS.index(name) if name in LEVELS else len(LEVELS), name))
-    rows = [
-        {"hardness": name, **found[name], "kept": 1 - found[name]["rejected"] / found[name]["examples"]}
-        for name in order
-    ]
-    return pl.DataFrame(rows, schema=ACCEPTANCE, orient="row")
+    rows = [{"hardness": name, **counts, "kept": 0.0} for name, counts in found.items()]
+    return summed([pl.DataFrame(rows, schema=ACCEPTANCE, orient="row")])
+
+
+def summed(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """`ACCEPTANCE` of all parts together, from easy to extra."""
+    counts = pl.concat([pl.DataFrame(schema=ACCEPTANCE), *parts]).group_by("hardness").agg(pl.exclude("kept").sum())
+    level = pl.col("hardness").replace_strict({name: place for place, name in enumerate(LEVELS)}, default=len(LEVELS))
+    return counts.with_columns(kept=1 - pl.col("rejected") / pl.col("examples")).sort(level, "hardness")

@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from agro_data.alignment.cycles import ACCEPTANCE, CYCLE, Outcome, Rule, acceptance, check, log_of
+from agro_data.alignment.cycles import CYCLE, Outcome, Rule, acceptance, check, log_of, summed
 from agro_data.alignment.example import Home
 from agro_data.alignment.judge import Judge
 from agro_data.alignment.regenerate import Regenerator
@@ -38,7 +38,6 @@ from agro_data.stages.newcomers import Refusal, refusals
 from agro_data.stages.unanswered import id_of
 from agro_data.verify.certificate import MIN_KILL_RATE, certify
 from agro_data.verify.execution import execute, failure
-from agro_data.verify.grade import GoldResults
 from agro_data.verify.pool import LIMITS, Certificate
 from agro_data.work import Work
 
@@ -106,15 +105,11 @@ def align_version(
             _align(course, replace(database, db_id=db_id), profile, shards[:place])  # it may lie under another name now
         add(frame.filter(pl.col("db_id") == db_id).height)
     kept = _all(work, "kept", shards, EXAMPLE)
-    counts = _summed(_all(work, "acceptance", shards, ACCEPTANCE))
+    counts = summed([work.read("acceptance", shard) for shard in shards]).to_dicts()
     if not kept["answerable"].any():
         raise NotWritten(_why_empty(version, work, counts))
     index = _all(work, "index", shards, INSTANCE_INDEX)
-    made = work.root / INSTANCES
-    files = {
-        name: made / name if (made / name).is_file() else version.path / INSTANCES / name
-        for name in index["file"].unique().sort()
-    }
+    files = _files(version, work.root / INSTANCES, index)
     return write_version(
         out,
         version.corpus,
@@ -131,10 +126,10 @@ def align_version(
     )
 
 
-def _summed(counts: pl.DataFrame) -> list[Row]:
-    """`ACCEPTANCE` of all databases together."""
-    summed = counts.group_by("hardness").agg(pl.exclude("kept").sum())
-    return summed.with_columns(kept=1 - pl.col("rejected") / pl.col("examples")).sort("hardness").to_dicts()
+def _files(version: Version, made: Path, index: pl.DataFrame) -> dict[str, Path]:
+    """Where each instance of the index lies: among those `made` for new SQL, or in the version."""
+    names = index["file"].unique().sort()
+    return {name: made / name if (made / name).is_file() else version.path / INSTANCES / name for name in names}
 
 
 def _why_empty(version: Version, work: Work, counts: Sequence[Row]) -> str:
@@ -220,7 +215,6 @@ def _align(course: _Course, database: Database, profile: DatabaseProfile, before
         course.sandbox,
         judge=referees.judge,
         regenerate=referees.regenerate,
-        golds=GoldResults(),
     )
     ended = _ended(checked, outcomes, home, course)
     _refuse(ended, frame, course, before)

@@ -53,7 +53,8 @@ def of_alignment(version: Version, spent: Mapping[str, Spending], prices: Prices
     cycles = pl.read_parquet(version.path / "alignment" / "cycles.parquet")
     judged = cycles.with_columns(verdict=pl.when(pl.col("verdict") == "").then(pl.lit("none")).otherwise("verdict"))
     anew = cycles.filter(pl.col("made_anew") != "")
-    rejected = version.rejected().filter(pl.col("stage") == STAGE).collect()
+    checked = pl.col("candidate_id").is_in(cycles["example_id"].unique().implode())  # not by an alignment before
+    rejected = version.rejected().filter(checked & (pl.col("stage") == STAGE)).collect()
     return {
         "dagster/row_count": version.manifest["counts"]["examples"],
         "dagster/uri": str(version.path),

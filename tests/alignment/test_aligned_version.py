@@ -14,12 +14,13 @@ from click.testing import CliRunner
 from making import make_school
 
 import agro_data
-from agro_data.alignment.cycles import Rule
+from agro_data.alignment.cycles import LEVELS, Rule
 from agro_data.alignment.judge import Dispute, Judgement, outvoted
 from agro_data.alignment.regenerate import Regenerator
 from agro_data.alignment.solvers import Solver, solver_of
 from agro_data.config import ConfigError
 from agro_data.databases.catalog import find_databases
+from agro_data.llm.accounting import FREE
 from agro_data.llm.client import Client
 from agro_data.llm.prompts.judge import Ruling
 from agro_data.llm.scripted import Scripted
@@ -32,6 +33,7 @@ from agro_data.publish.version import NotWritten
 from agro_data.stages.aligned import Referees, align_version
 from agro_data.verify.replay import replay, replay_instances
 from agro_train.aligning import AlignConfig, align
+from agro_train.defs.metadata import of_alignment
 from agro_train.verbs.align import align_command
 
 
@@ -117,6 +119,29 @@ def test_what_is_confirmed_becomes_the_next_version(before: Version, folder: Pat
     before_again = len(asked)
     assert aligned(before, folder, solver_of("known", solve)).path == after.path
     assert len(asked) == before_again  # a database that is finished is not asked about again
+    _aligned_once_more(after, folder)
+
+
+def _aligned_once_more(once: Version, folder: Path) -> None:
+    """An alignment of an alignment keeps what that made, and tells its own rejected rows from those before."""
+    rows = once.examples().filter("answerable").sort("example_id").collect()
+    by_question = dict(zip(rows["question"], rows["sql"], strict=True))
+    [(made, split)] = rows.filter(pl.col("generator") == "alignment").select("sql", "split").rows()
+    others = rows.filter((pl.col("generator") != "alignment") & (pl.col("split") == split))["question"]
+    mended, doubted = others[0], others[1]
+
+    def solve(question: str, schema: str) -> list[str]:
+        sql = made if question == mended else by_question[question]
+        return [""] if question == doubted else [sql, sql]
+
+    twice = aligned(once, folder, solver_of("other", solve))
+    assert unsound(twice, folder) == []
+    found = twice.examples().collect().filter(pl.col("sql") == made)
+    assert found.height == 2
+    first, second = (set(names) for names in found["instances"])
+    assert not first & second, "files of an alignment before are not replaced"
+    rejected: Any = of_alignment(twice, {}, FREE)["rejected"]
+    assert [(record.data["reason"], record.data["rows"]) for record in rejected.records] == [("unsettled", 1)]
 
 
 def test_what_changed_is_held_to_what_is_true_of_the_corpus(before: Version, folder: Path) -> None:
@@ -176,6 +201,8 @@ def test_what_changed_is_held_to_what_is_true_of_the_corpus(before: Version, fol
     index = after.instances().collect()
     assert index.unique(["example_id", "file"]).height == index.height
     counts = after.manifest["alignment"]["acceptance"]
+    levels = [one["hardness"] for one in counts]
+    assert levels == [level for level in LEVELS if level in levels]
     assert sum(one["rejected"] for one in counts) == 4
     assert sum(one["mended"] for one in counts) == 2
     assert sum(one["examples"] for one in counts) == rows.height
