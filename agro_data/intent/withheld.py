@@ -85,6 +85,8 @@ def _values(intent: Intent, question: str, profile: DatabaseProfile) -> Iterator
     for value in _required(intent):
         if value.column is None or not isinstance(value.value, str) or value.value.lower() not in question.lower():
             continue
+        if not value.value:  # nothing to name, and `Hidden` without a value is the whole column
+            continue
         table = profile.table(value.column[0])
         column = table.column(value.column[1])
         rows = dict(column.common).get(value.value, 0)

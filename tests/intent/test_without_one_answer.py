@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 
 import pytest
 from airport import make_airport
@@ -12,6 +15,7 @@ from hypothesis import strategies as st
 
 from agro_data.databases.catalog import find_databases
 from agro_data.intent.ambiguous import ambiguities, swapped
+from agro_data.intent.atlas import Atlas
 from agro_data.intent.questions import render_question
 from agro_data.intent.sample import sample_intents
 from agro_data.intent.to_sql import render_sql
@@ -19,6 +23,7 @@ from agro_data.intent.tree import Column, Intent, walk
 from agro_data.intent.withheld import Withheld, keys, withholdings
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
+from agro_data.synthesis.reading import read_intent
 
 STYLE = "interrogative"
 
@@ -53,6 +58,19 @@ def test_what_is_hidden_is_said_and_is_no_key(profile: DatabaseProfile) -> None:
                 words = one.hidden.value or table.column(one.hidden.column).phrase
                 assert words.lower().rstrip("s") in question
     assert kinds == {"missing_column", "missing_table", "missing_value"}
+
+
+@pytest.mark.parametrize(("status", "hidden"), [("new", {"new"}), ("", set())])
+def test_an_empty_text_is_no_value_to_hide(tmp_path: Path, status: str, hidden: set[str]) -> None:
+    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT, status TEXT)")
+        rows = [(number, f"N{number}", ("new", "", "old")[number % 3]) for number in range(30)]
+        connection.executemany("INSERT INTO customer VALUES (?, ?, ?)", rows)
+    shop = profile_database(find_databases(tmp_path).databases[0])
+    intent = read_intent(f"SELECT name FROM customer WHERE status = '{status}'", Atlas(shop))
+    assert isinstance(intent, Intent)
+    made = withholdings(intent, (), f"Which customers have the status '{status}'?", shop)
+    assert {one.hidden.value for one in made if one.kind == "missing_value"} == hidden
 
 
 def test_a_column_is_not_hidden_where_another_says_the_same(profile: DatabaseProfile) -> None:
