@@ -29,7 +29,7 @@ from agro_train.selection import Chosen, choose, hybrid_vectors
 from agro_train.settings import SettingsError, settings_to
 from agro_train.teachers import TEACHER, make_trajectories
 from agro_train.tokens import OUTSIDE, Example, encode, encode_steps
-from agro_train.trajectories import DROPPED, TRAJECTORY, steps_of, write_trajectories
+from agro_train.trajectories import DROPPED, TRAJECTORY, steps_of, tally, write_trajectories
 
 if TYPE_CHECKING:
     from agro_train.cold_start import ColdStartConfig
@@ -76,11 +76,12 @@ def teach(
         "strata": chosen.strata,
     }
     kept = made[chosen.rows]
-    reasons = dict(dropped["reason"].value_counts().sort("reason").iter_rows())
     by = " and ".join(
         [*([TEACHER] if config.teacher != "model" else []), *([teacher.agent.name] if teacher is not None else [])]
     )
-    material = Material(kept, None, selection, reasons, by, teacher.facts() if teacher is not None else None)
+    material = Material(
+        kept, None, selection, tally(dropped["reason"]), by, teacher.facts() if teacher is not None else None
+    )
     return replace(material, stored=_store(config, corpus, material, dropped))
 
 
@@ -190,15 +191,16 @@ def _act(
     if kept.is_empty():
         raise SettingsError(
             f"{teacher.agent.name} is right on none of {sum(len(one.rows) for one in drawn)} questions, "
-            f"{teacher.attempts.samples} attempts at each ({_tally(lost)}): there is nothing to learn from it. "
+            f"{teacher.attempts.samples} attempts at each ({_reasons(lost)}): there is nothing to learn from it. "
             "Let it learn from decompositions first (teacher decomposition), or name a stronger teacher_model"
         )
     return kept, lost
 
 
-def _tally(dropped: pl.DataFrame) -> str:
-    counted = dropped["reason"].value_counts().sort("count", "reason", descending=[True, False])
-    return ", ".join(f"{reason} {count}" for reason, count in counted.iter_rows())
+def _reasons(dropped: pl.DataFrame) -> str:
+    """Why attempts were dropped, the most frequent reason first."""
+    counted = sorted(tally(dropped["reason"]).items(), key=lambda one: -one[1])
+    return ", ".join(f"{reason} {count}" for reason, count in counted)
 
 
 def _drawn(source: Questions, size: int, seed: int) -> Questions:

@@ -137,15 +137,16 @@ def write_trajectories(
 def _counts(trajectories: pl.DataFrame, dropped: pl.DataFrame) -> dict[str, Any]:
     return {
         "trajectories": trajectories.height,
-        "dropped": _tally(dropped["reason"]),
-        "teachers": _tally(trajectories["teacher"]),
-        "splits": _tally(trajectories["split"]),
-        "features": _tally(trajectories["features"].explode().drop_nulls()),
-        "turns": _tally(trajectories["turns"].list.len().cast(pl.String)),
+        "dropped": tally(dropped["reason"]),
+        "teachers": tally(trajectories["teacher"]),
+        "splits": tally(trajectories["split"]),
+        "features": tally(trajectories["features"].explode().drop_nulls()),
+        "turns": tally(trajectories["turns"].list.len().cast(pl.String)),
     }
 
 
-def _tally(values: pl.Series) -> dict[str, int]:
+def tally(values: pl.Series) -> dict[str, int]:
+    """How often each value is there, by value."""
     counted = values.value_counts().sort(values.name)
     return dict(counted.iter_rows())
 
