@@ -32,8 +32,9 @@ def invent_command(
     """Have a model propose a database for each of TOPICS, and fill it.
 
     The model says tables, keys, columns and what these hold, once, and no rows. A proposal that does not hold together
-    is listed with its reason, and the status is 1. Definitions lie in OUT/definitions (.sql, .yml): one that was changed
-    by hand is filled as it is when its topic is asked for again. `agro build --databases OUT` reads the databases.
+    is listed with its reason, and the status is 1. Definitions lie in OUT/definitions (.sql, .yml): one that was
+    changed by hand is filled as it is when its topic is asked for again. `agro build --databases OUT` reads the
+    databases.
 
     \b
     Example:
