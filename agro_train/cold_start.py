@@ -109,6 +109,8 @@ class ColdStartConfig:
     def __post_init__(self) -> None:
         if self.teacher not in get_args(TeacherKind):
             raise SettingsError(f"there is no teacher {self.teacher!r}; use {', '.join(get_args(TeacherKind))}")
+        if self.examples < 1 or self.pool < 1:
+            raise SettingsError(f"examples={self.examples}, pool={self.pool:g}: expected both at least 1")
         try:
             _ = self.tuning
         except ValueError as error:  # said before trajectories are made, which takes minutes
