@@ -32,6 +32,8 @@ _DUCKDB_FUNCTIONS = re.compile(
 )
 _DUCKDB_COMMANDS = frozenset(("show", "describe", "desc", "summarize"))
 _PART = re.compile(r'"(?:[^"]|"")*"|\w+')
+# DuckDB parses spaces such as U+00A0 and U+200B as spaces, and its tokeniser takes them for letters of a name.
+_FOREIGN_SPACE = re.compile(r"[^\w\x00-\x7f]")
 
 
 def is_sqlite_state(table: str) -> bool:
@@ -47,8 +49,9 @@ def duckdb_state_named(sql: str) -> str:
     """
     import duckdb  # noqa: PLC0415
 
-    raw = sql.encode()
-    found = duckdb.tokenize(sql)
+    spaced = _FOREIGN_SPACE.sub(" ", sql)
+    raw = spaced.encode()
+    found = duckdb.tokenize(spaced)
     ends = [*(start for start, _ in found[1:]), len(raw)]
     tokens = [
         (raw[start:end].decode(errors="replace").strip(), kind)

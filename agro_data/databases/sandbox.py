@@ -249,7 +249,8 @@ class Sandbox:
             show(page, monotonic(), STARTING, 0, 0)
             arguments = [str(theirs.fileno()), str(file.fileno()), str(os.getpid())]
             process = subprocess.Popen(
-                [sys.executable, "-c", COMMAND, *arguments],
+                # -P: a `struct.py` in the folder where a person works must not be taken for the library's.
+                [sys.executable, "-P", "-c", COMMAND, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(), file.fileno()),

@@ -217,6 +217,14 @@ def test_many_databases_and_workers_keep_the_order(tmp_path: Path) -> None:
             assert [result.rows for result in pool.run_many(pairs, want="rows")] == expected
 
 
+def test_a_workers_library_is_not_that_of_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = found(sqlite_file(tmp_path / "source" / "db.sqlite"))
+    (tmp_path / "struct.py").write_text("raise SystemExit('imported')")
+    monkeypatch.chdir(tmp_path)
+    with Sandbox() as pool:
+        assert pool.run(database, ["SELECT 1"])[0].ok
+
+
 def test_large_results_arrive_whole(sandbox: Sandbox, tmp_path: Path) -> None:
     database = found(sqlite_file(tmp_path / "db.sqlite"))
     statements = [f"SELECT hex(zeroblob({150_000 + i})) FROM t" for i in range(150)]
