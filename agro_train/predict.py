@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from agro_train.agents import Agent
 from agro_train.answers import Answer, answer_with
 from agro_train.decoding import GREEDY, Decoding
 from agro_train.questions import Questions
+from agro_train.tasks import Task
 
 TOGETHER = 64  # rollouts that are worked on at a time
 SQL_LIMITS = SqlLimits(seconds=5.0, steps=30_000_000)  # of a model's statement: seconds of SQLite
@@ -33,12 +35,13 @@ def predict(
 ) -> list[Answer]:
     """Answers to all questions, in order, written to `out` (JSONL) as they come.
 
-    `out` with answers of the same model, decoding and seed is gone on with. Raises `ConfigError` when it holds those
-    of another, and when a schema does not fit into the agent's budget.
+    `out` with answers of the same model, decoding and seed is gone on with; a question that was changed since, under
+    the same id, is asked anew. Raises `ConfigError` when it holds those of another, and when a schema does not fit into
+    the agent's budget.
     """
     made_by = identity_of(agent, decoding, seed)
-    known = _known(out, made_by)
     tasks = questions.tasks(agent.reading)
+    known = _known(out, made_by, tasks)
     waiting = [task for task in tasks if task.example_id not in known]
     together = max(1, TOGETHER // decoding.samples)
     stage = f"answers of {agent.name}"
@@ -69,8 +72,8 @@ def _side(out: Path) -> Path:
     return out.with_name(f"{out.name}.settings.json")
 
 
-def _known(out: Path, made_by: dict[str, Any]) -> dict[str, Answer]:
-    """Answers that `out` holds; a line that was cut short is written anew."""
+def _known(out: Path, made_by: dict[str, Any], tasks: Sequence[Task]) -> dict[str, Answer]:
+    """Answers that `out` holds; lines that were cut short, or are of what `tasks` ask otherwise, are dropped from it."""
     if not out.exists():
         return {}
     try:
@@ -80,7 +83,17 @@ def _known(out: Path, made_by: dict[str, Any]) -> dict[str, Answer]:
     if before != made_by:
         was = f"those of {before['model']}, made with other settings" if before else "not written by this verb"
         raise ConfigError(f"{out}: holds predictions ({was}); give another --out, or remove it")
-    # Not splitlines: an answer may hold U+2028 and its like, which are no ends of lines in JSONL.
-    *whole, _ = out.read_text(encoding="utf-8").split("\n")
-    write_text(out, "".join(f"{line}\n" for line in whole))
-    return {one.example_id: one for one in map(Answer.from_dict, map(json.loads, whole))}
+    # Not splitlines: an answer may hold U+2028 and its like, which are no ends of lines in JSONL. Bytes, since a line
+    # may be cut within a character.
+    *whole, _ = out.read_bytes().split(b"\n")
+    now = {task.example_id: (task.database.db_id, task.question, task.gold) for task in tasks}
+    known: dict[str, Answer] = {}
+    kept: list[str] = []
+    for line in whole:
+        one = Answer.from_dict(json.loads(line))
+        asked = (one.db_id, one.question, one.gold)
+        if now.get(one.example_id, asked) == asked:
+            known[one.example_id] = one
+            kept.append(f"{line.decode('utf-8')}\n")
+    write_text(out, "".join(kept))
+    return known

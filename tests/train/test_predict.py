@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,8 @@ def test_answers_are_kept_and_not_asked_again(questions: Questions, tmp_path: Pa
     assert "<solution>" in answers[0].transcripts[0]
     lines = out.read_text().splitlines(keepends=True)
     assert [Answer.from_dict(json.loads(line)) for line in lines] == answers
-    out.write_text("".join(lines[:2]) + lines[2][:40])  # killed while it wrote
+    short = lines[2][:40].encode() + "ü".encode()[:1]  # killed while it wrote, within a character
+    out.write_bytes("".join(lines[:2]).encode() + short)
     again = Scripted(knows)
     assert [one.predictions for one in predict(questions, agent(again), out)] == [one.predictions for one in answers]
     assert sum(map(len, again.calls)) == 2
@@ -84,6 +86,26 @@ def test_answers_are_kept_and_not_asked_again(questions: Questions, tmp_path: Pa
     loaded = load_predictions(out)
     assert [row.predictions[0] for row in loaded.predictions] == [sql for _, _, sql in ROWS]
     assert [row.gold for row in loaded.predictions] == [sql for _, _, sql in ROWS]
+
+
+def test_a_question_that_was_changed_under_its_id_is_asked_anew(place: Path, tmp_path: Path) -> None:
+    file, out = tmp_path / "mine.json", tmp_path / "preds.jsonl"
+
+    def asked(rows: Sequence[tuple[str, str, str]]) -> Questions:
+        names = ("db_id", "question", "query")
+        listed = [{"question_id": f"q{n}", **dict(zip(names, row, strict=True))} for n, row in enumerate(rows)]
+        file.write_text(json.dumps(listed))
+        return questions_of_file(file, place / "databases", place / "cache")
+
+    predict(asked(ROWS), agent(Scripted(knows)), out)
+    reworded, mended = (*ROWS[0][:1], "How many are there of the schools?", ROWS[0][2]), (*ROWS[1][:2], "SELECT 1")
+    again = Scripted(lambda *_: turn("solution", "SELECT 2"))
+    answers = predict(asked([reworded, mended, *ROWS[2:]]), agent(again), out)
+    assert sum(map(len, again.calls)) == 2
+    assert [one.predictions[0] for one in answers] == ["SELECT 2", "SELECT 2", ROWS[2][2], ROWS[3][2]]
+    loaded = load_predictions(out).predictions
+    assert {row.gold for row in loaded} == {ROWS[0][2], "SELECT 1", ROWS[2][2], ROWS[3][2]}
+    assert len(loaded) == 4
 
 
 def test_what_looks_like_the_end_of_a_line_is_none(questions: Questions, tmp_path: Path) -> None:
