@@ -73,7 +73,7 @@ def _side(out: Path) -> Path:
 
 
 def _known(out: Path, made_by: dict[str, Any], tasks: Sequence[Task]) -> dict[str, Answer]:
-    """Answers that `out` holds; lines that were cut short, or are of what `tasks` ask otherwise, are dropped from it."""
+    """Answers that `out` holds; lines that were cut short, or are of what `tasks` ask otherwise, are dropped."""
     if not out.exists():
         return {}
     try:

@@ -215,7 +215,8 @@ def read_completion(found: Any, asked: int, *, chat: bool = True, tries: int = 1
     """The completion in a reply of the API to so many characters. Raises `Malformed`."""
     try:
         choice = found["choices"][0]
-        text = written(choice["message"]) if chat else str(choice["text"])
+        said = written(choice["message"]) if chat else str(choice["text"])
+        text = said.encode("utf-8", "replace").decode("utf-8")  # JSON can hold half a surrogate pair, no file can
         cut = choice.get("finish_reason") == "length"
         return Completion(text, cut, usage_of(found, asked, text), _logprobs(choice), tries=tries)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:

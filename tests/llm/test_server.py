@@ -181,6 +181,13 @@ def test_a_thought_is_put_back_and_tokens_are_estimated_where_none_are_counted()
     assert (found.text, found.cut, found.usage.estimated) == ("<think>so</think>\nx", True, True)
 
 
+@pytest.mark.parametrize("chat", [True, False])
+def test_half_a_surrogate_pair_which_no_file_can_hold_is_replaced(chat: bool) -> None:
+    said = json.loads('"SELECT \\ud800"')
+    found = read_completion({"choices": [{"text": said, "message": {"content": said}}]}, 40, chat=chat)
+    assert found.text == "SELECT ?"
+
+
 def test_opening_finds_out_what_the_server_can() -> None:
     with ScriptedServer(reply, models=("a", "b")) as server:
         with pytest.raises(EndpointError, match="serves a, b: say which"):
