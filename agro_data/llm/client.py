@@ -89,6 +89,7 @@ def _in_order(keys: Sequence[str], found: dict[str, Completion]) -> list[Complet
     completions: list[Completion] = []
     for key in keys:
         one = found[key]
-        completions.append(replace(one, cached=True) if key in seen and one.ok else one)
+        again = replace(one, cached=True) if one.ok else replace(one, tries=0)
+        completions.append(again if key in seen else one)
         seen.add(key)
     return completions

@@ -117,6 +117,8 @@ class Connection:
             raise _Failed("timeout", f"{type(error).__name__} after {self.patience.timeout:g} s at most") from error
         except httpx.DecodingError as error:
             raise _Failed("malformed", f"{type(error).__name__}: {error}") from error
+        except httpx.InvalidURL as error:
+            raise _Failed("refused", f"this is no address: {error}", again=False) from error
         except (httpx.RequestError, RuntimeError) as error:  # RuntimeError: closed while it was being asked
             raise _Failed("unreachable", f"{type(error).__name__}: {error}") from error
         except UnicodeEncodeError as error:
@@ -125,7 +127,7 @@ class Connection:
             raise _of_status(reply.status_code, bytes(content), reply.headers.get("Retry-After"))
         try:
             return json.loads(content)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:  # brackets within brackets, without end
             raise _Failed("malformed", f"no JSON: {bytes(content[:200]).decode(errors='replace')!r}") from error
 
     def _open(self) -> httpx.Client:
@@ -150,7 +152,9 @@ class _Failed(Exception):
 
 
 def _headers() -> dict[str, str]:
-    key = os.environ.get(KEY)
+    key = os.environ.get(KEY, "").strip()  # a file with a key ends its line, on some machines with two characters
+    if not (key.isascii() and key.isprintable()):  # who sends it would say it aloud in refusing it
+        raise _Failed("refused", f"{KEY} holds a character that no key has: set it again", again=False)
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 
@@ -166,11 +170,11 @@ def _seconds(retry_after: str | None, now: datetime | None = None) -> float | No
     """Retry-After is a number of seconds or a date (RFC 9110); None where it is neither."""
     if not retry_after:
         return None
-    if retry_after.strip().isdigit():
+    if retry_after.strip().isdecimal():
         return float(retry_after)
     try:
         when = parsedate_to_datetime(retry_after)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
     return max(0.0, (when - (now or datetime.now(UTC))).total_seconds())

@@ -48,7 +48,11 @@ class LocalModel:
         longest = self.longest or getattr(self.network.config, "max_position_embeddings", None)
         groups: dict[Sampling, list[tuple[int, list[int]]]] = {}
         for place, request in enumerate(requests):
-            ids = prompt_ids(request.messages, self.tokenizer, self.template)
+            try:
+                ids = prompt_ids(request.messages, self.tokenizer, self.template)
+            except UnicodeEncodeError as error:
+                yield place, failed("refused", f"{self.name}: the request is no text that can be read: {error}")
+                continue
             if longest is not None and len(ids) + request.sampling.max_tokens > longest:
                 said = f"{len(ids)} tokens and {request.sampling.max_tokens} to write are more than {longest}"
                 yield place, failed("refused", f"{self.name}: {said}")
@@ -137,8 +141,13 @@ def open_local(name: str, *, batch: int = 16, network: bool = True, dtype: str =
 
 
 def weights_of(found: FoundModel) -> str:
-    """Which weights these are: 16 hex over their files."""
+    """Which weights these are: 16 hex over their files. Raises `ModelMissing` where there are none."""
     files = [found.gguf] if found.gguf is not None else sorted(found.path.glob("*.safetensors"))
+    files = files or sorted(found.path.glob("pytorch_model*.bin"))
+    if not files:
+        raise ModelMissing(
+            f"{found.path} holds no weights: expected *.safetensors or pytorch_model*.bin beside its config"
+        )
     return stable_hash([file_hash(file) for file in files])[:16]
 
 

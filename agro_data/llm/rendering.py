@@ -18,8 +18,11 @@ def as_text(messages: Sequence[Message]) -> str:
 def prompt_ids(messages: Sequence[Message], tokenizer: Any, template: Mapping[str, Any] | None = None) -> list[int]:
     """The tokens of a prompt, by the tokenizer's chat template where it has one; `template` is given to it.
 
-    A template that has no system's role is given the system's words at the head of the user's.
+    A template that has no system's role is given the system's words at the head of the user's. Raises
+    `UnicodeEncodeError` for text that no tokenizer takes: half of a character.
     """
+    for message in messages:
+        message.content.encode()
     if not tokenizer.chat_template:
         return list(tokenizer(as_text(messages))["input_ids"])
     try:

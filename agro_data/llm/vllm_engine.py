@@ -35,11 +35,13 @@ class VllmEngine:
     """`model` is a folder or a Hub id; `engine` what `vllm.LLM` is given beside it (`max_model_len`, `dtype`, …),
     `template` what the chat template is given (say `{"enable_thinking": False}`).
 
+    `weights` says which ones `model` holds, where that is known: a folder may hold others tomorrow.
     Loading may take `starting` seconds; an engine that says nothing for `silence` seconds while it has work is ended.
     """
 
     model: str
     revision: str = ""
+    weights: str = ""
     engine: Mapping[str, Any] = field(default_factory=dict)
     template: Mapping[str, Any] = field(default_factory=dict)
     starting: float = 1_800.0
@@ -51,7 +53,8 @@ class VllmEngine:
     @property
     def identity(self) -> Mapping[str, str]:
         """What decides its answers."""
-        return {"model": self.model, "revision": self.revision, "asked": "vllm", "settings": self._settings}
+        named = {"model": self.model, "revision": self.revision, "asked": "vllm", "settings": self._settings}
+        return named | ({"weights": self.weights} if self.weights else {})
 
     @property
     def _settings(self) -> str:

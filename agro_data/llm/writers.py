@@ -29,7 +29,8 @@ def open_writer(name: str) -> Backend:
     if is_address(name):
         return open_endpoint(name)
     if name.startswith(ENGINE):
-        return VllmEngine(name.removeprefix(ENGINE))
+        model = name.removeprefix(ENGINE)
+        return VllmEngine(model, weights=weights_of(find_model(model)))
     return open_local(name)
 
 

@@ -87,6 +87,9 @@ def test_equal_requests_are_sent_once() -> None:
     assert {one.text for one in found} == {"question 0 0"}
     assert client.spent["llm"].paid == Usage(2, 3)
     assert client.spent["llm"].used == Usage(6, 9)
+    lost = Client(Scripted(lambda _: Completion(failure=Failure("busy", ""), tries=4)))
+    assert [one.ok for one in lost.generate([REQUESTS[0]] * 3)] == [False] * 3
+    assert (lost.spent["llm"].failed, lost.spent["llm"].sent) == (3, 4)
 
 
 def test_text_that_no_encoding_has_is_kept(tmp_path: Path) -> None:

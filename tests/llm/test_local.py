@@ -9,10 +9,11 @@ import pytest
 from train.tiny import make_tiny_model
 
 from agro_data.llm.client import Client
-from agro_data.llm.local import LocalModel, open_local
+from agro_data.llm.local import LocalModel, open_local, weights_of
 from agro_data.llm.rendering import prompt_ids, without_system
 from agro_data.llm.types import Message, Request, Sampling
-from agro_data.models import ModelMissing
+from agro_data.llm.writers import ENGINE, open_writer
+from agro_data.models import FoundModel, ModelMissing
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +65,29 @@ def test_what_is_too_long_costs_only_its_row(model: LocalModel) -> None:
     assert long.failure is not None
     assert (long.failure.kind, short.ok) == ("refused", True)
     assert model.identity["revision"] != ""
+
+
+def test_text_that_no_tokenizer_takes_costs_only_its_row(model: LocalModel) -> None:
+    bad, good = Client(model).generate([Request((Message("user", "caf\udce9"),)), asked(1)])
+    assert (bad.failure and bad.failure.kind, good.ok) == ("refused", True)
+
+
+def test_weights_tell_models_apart_whatever_their_files_are_called(tmp_path: Path) -> None:
+    with pytest.raises(ModelMissing, match="no weights"):
+        weights_of(FoundModel("m", tmp_path, "path"))
+    (tmp_path / "pytorch_model.bin").write_bytes(b"1")
+    first = weights_of(FoundModel("m", tmp_path, "path"))
+    (tmp_path / "pytorch_model.bin").write_bytes(b"2")
+    assert weights_of(FoundModel("m", tmp_path, "path")) != first
+
+
+def test_vllms_answers_are_those_of_the_weights_and_not_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    names = []
+    for content in (b"1", b"2"):
+        (tmp_path / "model.safetensors").write_bytes(content)
+        names.append(open_writer(f"{ENGINE}{tmp_path}").identity)
+    assert names[0] != names[1]
 
 
 def test_a_template_without_a_systems_role_is_given_its_words(model: LocalModel) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -214,16 +215,31 @@ def test_retry_after_is_seconds_or_a_date() -> None:
     assert _seconds("7") == 7.0
     assert _seconds("Sat, 21 Nov 2026 12:00:30 GMT", now) == 30.0
     assert _seconds("Sat, 21 Nov 2026 11:00:00 GMT", now) == 0.0
-    assert _seconds("soon") is None
-    assert _seconds(None) is None
+    for odd in ("soon", "²", "Mon, 01 Jan 99999999999 00:00:00 GMT", None):
+        assert _seconds(odd) is None
 
 
-def test_a_key_is_sent_and_never_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "hush")
+@pytest.mark.parametrize("key", ["hush", "hush\r", "hu\rsh", "hush…"])
+def test_a_key_is_sent_and_never_said(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
     with ScriptedServer(reply, Faults(1.0, ("broken",))) as server:
         with pytest.raises(NoAnswer) as error:
             Connection(server.base, 1, Patience(1)).ask("chat/completions", {"messages": []})
-        assert "hush" not in str(error.value)
+        assert not {"hush", "hu", "sh"} & set(re.findall("[a-z]+", str(error.value)))
+        assert error.value.kind == ("server_error" if key.strip() == "hush" else "refused")
+        assert server.asked == (key.strip() == "hush")
+
+
+def test_an_address_that_is_none_is_an_error_for_a_person() -> None:
+    with pytest.raises(EndpointError, match="no address: Invalid port"):
+        open_endpoint("http://localhost:port/v1#m", patience=QUICK)
+
+
+def test_a_reply_nested_without_end_is_a_malformed_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json, "dumps", lambda *_: "[" * 100_000)  # of the server, which is in this process
+    with ScriptedServer(reply) as server, pytest.raises(NoAnswer) as error:
+        Connection(server.base, 1, Patience(1)).ask("models")
+    assert error.value.kind == "malformed"
 
 
 def test_text_that_cannot_be_sent_costs_only_its_row() -> None:
