@@ -218,9 +218,10 @@ def newest_corpus(out: Path) -> Finding:
     path = max(paths, key=lambda one: one.stat().st_mtime)
     try:
         examples = open_version(path).manifest["counts"]["examples"]
-    except (NoVersion, KeyError) as error:
+        says = f"{path}: {examples:,} examples; corpora below {out}: {len(names)}"
+    except (NoVersion, KeyError, TypeError, ValueError) as error:
         return Finding("corpus", "missing", f"{path} is damaged: {error}", "agro build, or copy it anew")
-    return Finding("corpus", "ok", f"{path}: {examples:,} examples; corpora below {out}: {len(names)}")
+    return Finding("corpus", "ok", says)
 
 
 def promoted_model(models: Path) -> Finding:

@@ -168,7 +168,9 @@ def open_version(path: Path | str) -> Version:
 def read_manifest(path: Path) -> dict[str, Any]:
     """The manifest of the version folder `path`. Raises `NoVersion` when it cannot be read as one."""
     try:
-        manifest: dict[str, Any] = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError) as error:
+        manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:  # a damaged one may hold no text at all
         raise NoVersion(f"{path}/manifest.json: cannot be read as a manifest: {error}") from error
+    if not isinstance(manifest, dict):
+        raise NoVersion(f"{path}/manifest.json: cannot be read as a manifest: expected a mapping")
     return manifest

@@ -9,6 +9,7 @@ import publish_samples as samples
 import pytest
 from click.testing import CliRunner, Result
 
+from agro_data.doctor import newest_corpus
 from agro_data.publish.read import list_versions
 from agro_data.publish.retention import record_published
 from agro_data.publish.version import write_version
@@ -71,6 +72,20 @@ def test_prune_says_what_it_would_free_and_spares_what_is_published(out: Path) -
     assert done.exit_code == 0, done.output
     assert "published" in done.output
     assert [path.name[:5] for path in list_versions(out, "shop")] == ["v0001", "v0003"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"\xff\xfe{", b"null", b"[]"])
+def test_a_manifest_that_is_none_hides_no_other_version(damage: bytes, out: Path) -> None:
+    *_, newest = list_versions(out, "shop")
+    (newest / "manifest.json").chmod(0o644)
+    (newest / "manifest.json").write_bytes(damage)
+    done = agro_versions(out, "--json")
+    assert done.exit_code == 1
+    assert [row["examples"] for row in json.loads(done.stdout)] == [12, 16]
+    assert f"{newest}/manifest.json: cannot be read as a manifest" in done.stderr.replace("\n", "")
+    found = newest_corpus(out)
+    assert found.state == "missing"
+    assert "damaged" in found.says
 
 
 def test_what_is_not_there_is_said(out: Path) -> None:
