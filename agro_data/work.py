@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -73,11 +73,10 @@ class Work:
 
 @contextmanager
 def atomic_path(target: Path) -> Iterator[Path]:
-    """A temporary path beside `target` that becomes it when the block ends without an error, and vanishes else."""
+    """A temporary file beside `target` that becomes it when the block ends without an error, and vanishes else."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".", suffix=".part", dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = target.parent / f".{secrets.token_hex(8)}.part"
+    temporary.touch(exist_ok=False)  # for those whom the umask lets read; `tempfile` makes files for their owner alone
     try:
         yield temporary
         with temporary.open("rb") as stream:
@@ -96,7 +95,10 @@ def _write_parquet(frame: pl.DataFrame, target: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """UTF-8 text, written atomically."""
+    """UTF-8 text, written atomically; into what is no plain file, as `/dev/stdout` is none, it is written as it is."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        path.write_text(text, encoding="utf-8")
+        return
     with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import subprocess
 import sys
 import time
@@ -16,7 +17,7 @@ import pytest
 
 from agro_data import parallel
 from agro_data.records import REJECTED, rows
-from agro_data.work import Work, atomic_path
+from agro_data.work import Work, atomic_path, write_text
 
 
 def test_a_written_shard_reads_back(tmp_path: Path) -> None:
@@ -39,6 +40,32 @@ def test_a_failing_write_is_invisible(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="full"):
         write_half()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_others_may_read_what_the_umask_lets_them(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_text(tmp_path / "report.html", "page")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "report.html").stat().st_mode) == 0o640
+
+
+def test_what_is_no_plain_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    """`--output /dev/stdout`, or `/dev/null` by the superuser."""
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDWR)
+    try:
+        write_text(pipe, "text")
+        assert os.read(reader, 100) == b"text"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    link.symlink_to(tmp_path / "file")
+    write_text(link, "text")
+    assert link.is_symlink()
+    assert (tmp_path / "file").read_text() == "text"
 
 
 def test_a_shard_on_a_full_disk_says_so_by_its_errno(tmp_path: Path) -> None:
