@@ -38,6 +38,7 @@ def record_published(path: Path, *, wait_seconds: float = 60.0) -> None:
 
     Raises `storage.Locked` when another writer holds the corpus for longer than `wait_seconds`.
     """
+    path = path.resolve()  # said as ".", it would have no parent
     root, name = path.parent.parent, path.parent.name
     with exclusive(path.parent / ".lock", wait_seconds=wait_seconds):
         names = published(root, name)

@@ -54,6 +54,17 @@ def test_what_is_published_stays_however_old(root: Path) -> None:
     assert names(root) == list("abe")
 
 
+@pytest.mark.parametrize("said", [".", "../{name}", "../../shop/{name}/"])
+def test_what_is_published_is_written_beside_the_version_however_it_is_said(
+    said: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oldest = list_versions(root, "shop")[0]
+    monkeypatch.chdir(oldest)
+    record_published(Path(said.format(name=oldest.name)))
+    assert published(root, "shop") == [oldest.name]
+    assert not open_version(oldest).verify_hashes()
+
+
 def test_what_latest_names_stays_even_where_it_is_not_the_newest(root: Path) -> None:
     (root / "shop" / "latest").write_text(list_versions(root, "shop")[1].name + "\n")
     prune(root, "shop", 1)
