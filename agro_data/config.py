@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -14,6 +15,7 @@ from typing import Any, Literal, get_args
 from pydantic import TypeAdapter, ValidationError
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")  # of a corpus
 STRUCTURAL = "structural"  # embeddings of the SQL's structure alone: needs no model and no torch
 
 Values = Literal["source", "synthetic"]
@@ -90,8 +92,14 @@ class BuildConfig:
             )
         if not 1 <= self.phrasings <= 16:
             raise ConfigError(f"phrasings is {self.phrasings}: ask for 1 to 16 replies a question")
-        if not self.name.replace("-", "").replace("_", "").isalnum():
-            raise ConfigError(f"name is {self.name!r}: use letters, digits, '-' and '_' (it names a folder)")
+        if not NAME.fullmatch(self.name):
+            raise ConfigError(
+                f"name is {self.name!r}: use letters from a to z, digits, '-' and '_', a letter or digit first, 80 at "
+                "most (it names a folder)"
+            )
+        for place in ("query_log", "focus"):
+            object.__setattr__(self, place, os.path.expanduser(getattr(self, place)))
+        object.__setattr__(self, "exclude", tuple(map(os.path.expanduser, self.exclude)))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, in field order."""
@@ -145,4 +153,5 @@ class RunConfig:
 def cache_folder(run: RunConfig) -> Path:
     """`RunConfig.cache`, else `$AGRO_CACHE`, else `.agro-cache` beside the output folder; absolute."""
     named = run.cache or (Path(os.environ["AGRO_CACHE"]) if os.environ.get("AGRO_CACHE") else None)
-    return (named or run.out.parent / ".agro-cache").expanduser().resolve()
+    beside = Path(os.path.abspath(run.out.expanduser())).parent / ".agro-cache"  # "." alone has no parent
+    return (named or beside).expanduser().resolve()

@@ -6,6 +6,7 @@ from pathlib import Path
 import dagster as dg
 from pydantic import Field
 
+from agro_data.config import RunConfig, cache_folder
 from agro_data.defs.pools import free_dead
 from agro_data.llm.accounting import Prices
 
@@ -20,7 +21,7 @@ class Place(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     datasets: str = Field(default="", description="The folder that holds the corpora. Empty: datasets/.")
     cache_folder: str = Field(default="", description="Empty: $AGRO_CACHE, else .agro-cache beside that folder.")
-    workers: int = Field(default=2, description="Processes that sample and verify.")
+    workers: int = Field(default=2, ge=1, description="Processes that sample and verify.")
     price_read: float = Field(default=0.0, ge=0, description="Of a million tokens that a model reads; 0: one's own.")
     price_written: float = Field(default=0.0, ge=0, description="Of a million that it writes, in the same currency.")
 
@@ -35,7 +36,7 @@ class Place(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     @property
     def out(self) -> Path:
-        return Path(self.datasets) if self.datasets else project_root() / "datasets"
+        return Path(self.datasets).expanduser() if self.datasets else project_root() / "datasets"
 
     @property
     def samples(self) -> Path:
@@ -47,5 +48,4 @@ class Place(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     @property
     def cache(self) -> Path:
-        named = self.cache_folder or os.environ.get("AGRO_CACHE", "")
-        return Path(named).resolve() if named else self.out.resolve().parent / ".agro-cache"
+        return cache_folder(RunConfig(out=self.out, cache=Path(self.cache_folder) if self.cache_folder else None))

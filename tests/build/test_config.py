@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agro_data.config import BuildConfig, ConfigError
+from agro_data.config import BuildConfig, ConfigError, RunConfig, cache_folder
 from agro_data.databases.types import Catalog, Database
+from agro_data.defs.place import Place
 from agro_data.fingerprint import fingerprint, seed_of, stable_hash
 
 
@@ -21,6 +22,9 @@ from agro_data.fingerprint import fingerprint, seed_of, stable_hash
         ({"values": "none"}, "source"),
         ({"split_by": "rows"}, "skeleton"),
         ({"name": "a/b"}, "letters"),
+        ({"name": "données"}, "letters from a to z"),
+        ({"name": "_shop"}, "a letter or digit first"),
+        ({"name": "x" * 81}, "80 at most"),
         ({"styles_per_sql": 9}, "6 styles"),
         ({"generator": "me"}, "grammar.*log.*llm.*both"),
         ({"generator": "log"}, "query_log"),
@@ -73,6 +77,30 @@ def test_excluded_files_count_by_content(tmp_path: Path) -> None:
     assert fingerprint(config, catalog()) == fingerprint(moved, catalog())
     second.write_text("[1]")
     assert fingerprint(config, catalog()) != fingerprint(moved, catalog())
+
+
+def test_a_tilde_is_the_home_folder_in_every_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("dev.json", "log.sql", "focus.json"):
+        (tmp_path / name).write_text("[]")
+    said = {"exclude": ["~/dev.json"], "query_log": "~/log.sql", "focus": "~/focus.json"}
+    whole = {"exclude": [f"{tmp_path}/dev.json"], "query_log": f"{tmp_path}/log.sql", "focus": f"{tmp_path}/focus.json"}
+    short, full = (BuildConfig.from_dict({"databases": "x"} | given) for given in (said, whole))
+    assert short == full
+    assert fingerprint(short, catalog()) == fingerprint(full, catalog())
+
+
+@pytest.mark.parametrize("out", [".", "../here", "{folder}/here", "~/here"])
+def test_the_cache_lies_beside_the_output_however_that_is_said(
+    out: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.delenv("AGRO_CACHE", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    out = out.format(folder=tmp_path)
+    assert cache_folder(RunConfig(out=Path(out))) == tmp_path / ".agro-cache"
+    assert Place(datasets=out).cache == tmp_path / ".agro-cache"
 
 
 def test_hashes_are_stable() -> None:
