@@ -6,6 +6,7 @@ import dagster as dg
 
 from agro_data.defs.assets import ASSETS, published_corpus
 from agro_data.defs.checks import CHECKS
+from agro_data.defs.handing_on import handing_on
 from agro_data.defs.jobs import JOBS, OP_JOBS, SCHEDULES
 from agro_data.defs.migrating import changed_schemas, migrate_corpus, migrated_corpus
 from agro_data.defs.place import Place
@@ -20,7 +21,7 @@ def definitions() -> dg.Definitions:
         jobs=[*JOBS, *OP_JOBS, migrate_corpus],
         schedules=SCHEDULES,
         sensors=[*SENSORS, changed_schemas],
-        resources={"place": Place()},
+        resources={"place": Place(), "io_manager": handing_on},
         # What the UI starts with "Materialize all" runs as the job does: a process per step would only cost time.
         executor=dg.in_process_executor,
     )

@@ -1,0 +1,57 @@
+"""What an asset hands on: to the steps of its own run what this run made, to all others what was made last.
+
+Dagster keeps one value an asset. Of two builds at a time, as the sensor starts them for two corpora, one would go on in
+the work folder of the other, and its own corpus would never be written.
+"""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from agro_data.work import atomic_path
+
+
+class HandingOn(dg.IOManager):
+    """Pickles below `folder`: `<asset>` as Dagster's own would, and `<run>/<asset>` beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def handle_output(self, context: dg.OutputContext, obj: Any) -> None:
+        """Store what a step made, for its own run first."""
+        if context.has_asset_key:
+            self._write(self._of_run(context.run_id, context.asset_key), obj)
+            place = self.folder.joinpath(*context.asset_key.path)
+        else:
+            place = self.folder.joinpath(*context.get_identifier())
+        self._write(place, obj)
+        context.add_output_metadata({"path": dg.MetadataValue.path(str(place))})
+
+    def load_input(self, context: dg.InputContext) -> Any:
+        """What the run that is going on made, or the one it continues; else what was made last."""
+        made = context.upstream_output
+        if made is not None and not made.has_asset_key:
+            return pickle.loads(self.folder.joinpath(*made.get_identifier()).read_bytes())
+        runs = [made.run_id] if made is not None else []
+        own = [self._of_run(run, context.asset_key) for run in (*runs, context.step_context.run_id)]
+        last = self.folder.joinpath(*context.asset_key.path)
+        return pickle.loads(next((place for place in own if place.is_file()), last).read_bytes())
+
+    def _of_run(self, run_id: str, key: dg.AssetKey) -> Path:
+        return self.folder.joinpath(run_id, *key.path)
+
+    @staticmethod
+    def _write(place: Path, obj: Any) -> None:
+        with atomic_path(place) as temporary:
+            temporary.write_bytes(pickle.dumps(obj))
+
+
+@dg.io_manager
+def handing_on(context: dg.InitResourceContext) -> HandingOn:
+    """In the instance's folder, where Dagster's own keeps its values."""
+    assert context.instance is not None  # a run has one
+    return HandingOn(Path(context.instance.storage_directory()))
