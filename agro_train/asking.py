@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from agro_data.config import ConfigError
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Database, Result
+from agro_data.databases.types import Cell, Database, Result
 from agro_data.databases.types import Limits as SqlLimits
 from agro_data.protocol import Step
 from agro_train.agents import Agent
@@ -47,14 +48,19 @@ class Reply:
             ],
             "sql": self.sql,
             "columns": list(result.columns) if result else [],
-            "rows": [[cell.hex() if isinstance(cell, bytes) else cell for cell in row] for row in result.rows]
-            if result
-            else [],
+            "rows": [list(map(_plain, row)) for row in result.rows] if result else [],
             "error": "" if result is None or result.ok else result.error or result.status,
             "ending": self.ending,
             "tokens_written": self.written,
             "seconds": round(self.seconds, 3),
         }
+
+
+def _plain(cell: Cell) -> Cell:
+    """A cell as JSON can say it, which knows neither bytes nor what is no number or infinite."""
+    if isinstance(cell, bytes):
+        return cell.hex()
+    return str(cell) if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
 def find_database(path: Path) -> Database:

@@ -97,8 +97,14 @@ def _show(reply: Reply) -> None:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """A column that is named like one before it is numbered."""
-    return [name if name not in names[:place] else f"{name} ({place + 1})" for place, name in enumerate(names)]
+    """A column that is named like one before it gets its place as a number."""
+    found: list[str] = []
+    for place, name in enumerate(names, start=1):
+        own = name
+        while own in found:
+            own = f"{own} ({place})"
+        found.append(own)
+    return found
 
 
 def _cell(cell: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import duckdb
 import pytest
 from click.testing import CliRunner
 from making import make_school
@@ -13,6 +14,7 @@ from train.scripted import Scripted, agent, one_database, turn
 from agro_data.databases.types import Database
 from agro_train.asking import ask
 from agro_train.cli import agro
+from agro_train.verbs.ask import _distinct
 
 GOLD = "SELECT name, founded FROM school WHERE founded > 1930"
 
@@ -40,6 +42,21 @@ def test_a_question_is_answered_with_its_steps(database: Database, tmp_path: Pat
     assert reply.result.rows == (("School 5", 1935), ("School 6", 1942))
     shown = json.loads(json.dumps(reply.as_dict()))
     assert shown["rows"] == [["School 5", 1935], ["School 6", 1942]]
+
+
+def test_what_json_cannot_say_is_text(tmp_path: Path) -> None:
+    connection = duckdb.connect(str(tmp_path / "odd.duckdb"))
+    connection.execute("CREATE TABLE odd (id INTEGER PRIMARY KEY, x DOUBLE, b BLOB)")
+    connection.execute("INSERT INTO odd VALUES (1, 'nan', 'ab'::BLOB), (2, '-inf', NULL)")
+    connection.close()
+    odd = one_database(tmp_path / "odd.duckdb")
+    answer = turn("solution", "SELECT x, b FROM odd ORDER BY id")
+    reply = ask("Which?", odd, agent(Scripted(lambda *_: answer)), tmp_path)
+    assert json.loads(json.dumps(reply.as_dict(), allow_nan=False))["rows"] == [["nan", "6162"], ["-inf", None]]
+
+
+def test_no_column_is_lost_to_another_of_its_name() -> None:
+    assert _distinct(["a", "b", "a", "a (3)", "a"]) == ["a", "b", "a (3)", "a (3) (4)", "a (5)"]
 
 
 def test_no_answer_says_why(database: Database, tmp_path: Path) -> None:
