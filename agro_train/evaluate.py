@@ -37,7 +37,7 @@ from agro_train.comparison_page import render_page
 from agro_train.decoding import Decoding, Kind, decoding_named
 from agro_train.predict import predict
 from agro_train.questions import Questions, questions_of_file, questions_of_version
-from agro_train.settings import read_settings, settings_from, settings_to
+from agro_train.settings import read_values, settings_from, settings_to
 from agro_train.sql_env import RAN
 from agro_train.tasks import COMPACT, PROMPT_BUDGET
 
@@ -338,8 +338,7 @@ def main(config_file: Path | None, **given: Any) -> None:
     """
     asked = {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
     asked = {key: value for key, value in asked.items() if value not in (None, [])}
-    base = settings_to(read_settings(EvaluationConfig, config_file)) if config_file else {}
-    config = settings_from(EvaluationConfig, base | asked)
+    config = settings_from(EvaluationConfig, (read_values(config_file) if config_file else {}) | asked)
     with Bars(notes) as progress:
         compared = evaluate_models(config, progress)
     for one in compared:

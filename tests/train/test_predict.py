@@ -17,6 +17,7 @@ from train.tiny import make_tiny_model
 from agro_data.config import ConfigError
 from agro_data.evaluation.load import UnreadableInput, load_predictions
 from agro_data.profiling.serialise import SerialiserMismatch, serialiser
+from agro_train import evaluate
 from agro_train.agents import open_agent, trained_reading
 from agro_train.answers import Answer
 from agro_train.cli import agro
@@ -237,6 +238,18 @@ def test_settings_are_checked() -> None:
         EvaluationConfig(("x",), "here")
     with pytest.raises(SettingsError, match="did you mean 'questions'"):
         settings_from(EvaluationConfig, {"models": ["x"], "qestions": []})
+
+
+def test_options_come_on_top_of_a_file_that_leaves_out_what_they_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[EvaluationConfig] = []
+    monkeypatch.setattr(evaluate, "evaluate_models", lambda config, progress: seen.append(config) or ())
+    (tmp_path / "settings.json").write_text('{"databases": "here", "questions": ["dev.json"], "limit": 5}')
+    options = ["--config", str(tmp_path / "settings.json"), "--model", "promoted", "--limit", "7"]
+    done = CliRunner().invoke(evaluate.main, options)
+    assert done.exit_code == 0, done.exception
+    assert [(one.models, one.databases, one.limit) for one in seen] == [(["promoted"], "here", 7)]
 
 
 def trained(root: Path, tiny: Path, **changes: Any) -> ModelRun:
