@@ -112,7 +112,7 @@ class Draft:
 
     def last_checkpoint(self) -> Path | None:
         """The newest checkpoint that is whole: its state is what transformers writes last."""
-        whole = [path.parent for path in self.checkpoints.glob("checkpoint-*/trainer_state.json")]
+        whole = [path.parent for path in self.checkpoints.glob("checkpoint-*/trainer_state.json") if _is_whole(path)]
         return max(whole, key=step_of, default=None)
 
     def finish(self, manifest: Mapping[str, Any]) -> ModelRun:
@@ -134,6 +134,15 @@ def begin(root: Path, name: str, fingerprint: str) -> Draft | ModelRun:
     draft = root / name / f".draft-{fingerprint[:16]}"
     draft.mkdir(parents=True, exist_ok=True)
     return Draft(draft, fingerprint)
+
+
+def _is_whole(state: Path) -> bool:
+    """Whether a checkpoint's state is not cut short: transformers writes it in place."""
+    try:
+        json.loads(state.read_text(encoding="utf-8"))
+    except ValueError:
+        return False
+    return True
 
 
 def step_of(checkpoint: Path) -> int:
