@@ -22,7 +22,7 @@ from agro_data.evaluation.load import files_of
 from agro_data.fingerprint import file_hash, stable_hash
 from agro_data.models import DEFAULT_WRITER
 from agro_data.profiling.serialise import Style
-from agro_data.publish.read import Version, open_version
+from agro_data.publish.read import NoVersion, Version, open_version
 from agro_data.verify.grade import GoldResults
 from agro_train.acting import Attempts
 from agro_train.finetuning import Check, FineTuning, fine_tune
@@ -39,7 +39,7 @@ from agro_train.material import (
     teacher_hash,
 )
 from agro_train.questions import Questions, questions_of_version
-from agro_train.ranks import finished, is_first
+from agro_train.ranks import finished, is_first, processes
 from agro_train.rewards import ENDED
 from agro_train.rollouts import Limits, roll
 from agro_train.runs import Draft, ModelRun, begin
@@ -219,15 +219,16 @@ def _fingerprint(config: ColdStartConfig, corpus: Version | None, base: Path) ->
         config.pairs and [file_hash(file) for file in files_of(Path(config.pairs))[0]],
         config.learn_from and open_version(Path(config.learn_from)).fingerprint,
     ]
-    return stable_hash([decides, *given, model_hash(base), teacher_hash(config), training_code_version()])
+    return stable_hash([decides, *given, model_hash(base), teacher_hash(config), training_code_version(), processes()])
 
 
 def _check(config: ColdStartConfig, corpus: Version | None, sandbox: Sandbox) -> Check | None:
     """How the model under training does on questions of databases that it does not learn from."""
     if corpus is None or not config.check_questions:
         return None
-    held = questions_of_version(corpus, Path(config.databases), Path(config.cache), "validation")
-    if not held.rows:
+    try:
+        held = questions_of_version(corpus, Path(config.databases), Path(config.cache), "validation")
+    except NoVersion:  # a small corpus may have no rows in that split
         return None
 
     def check(model: LanguageModel) -> dict[str, float]:

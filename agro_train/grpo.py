@@ -32,7 +32,7 @@ from agro_train.lineage import manifest_of, start_of
 from agro_train.loading import load, model_hash
 from agro_train.prompts import Selection, Share, Wanted, schedule, select, shuffled
 from agro_train.questions import Questions, Reading, SeenInTraining, questions_of_version
-from agro_train.ranks import finished, is_first
+from agro_train.ranks import finished, is_first, processes
 from agro_train.rewards import PRESETS
 from agro_train.rollouts import Limits
 from agro_train.runs import Draft, ModelRun, begin, forget_metrics, read_metrics, step_of
@@ -127,9 +127,14 @@ class GrpoConfig:
             if getattr(self, name) not in known:
                 raise SettingsError(f"{name}={getattr(self, name)!r}: expected one of {', '.join(known)}")
         positive = ("steps", "prompts", "prompts_per_step", "micro_batch", "turns", "turn_tokens", "save_steps", "keep")
-        for name in (*positive, "log_steps", "iterations", "sample_batch", "rollout_tokens", "workers"):
+        also = ("log_steps", "iterations", "sample_batch", "rollout_tokens", "workers", "pav_rollouts", "pav_best_of")
+        for name in (*positive, *also):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name}={getattr(self, name)}: expected at least 1")
+        if self.prompts < self.prompts_per_step:
+            raise SettingsError(
+                f"prompts={self.prompts}: expected at least prompts_per_step={self.prompts_per_step}, which a step takes"
+            )
         if self.group < 2:
             raise SettingsError(f"group={self.group}: a group of one has no advantage; expected at least 2")
         if self.temperature <= 0:
@@ -328,7 +333,7 @@ def _check_parent(config: GrpoConfig, parent: ModelRun, version: Version) -> Non
 
 def _fingerprint(config: GrpoConfig, version: Version, base: Path) -> str:
     decides = {name: value for name, value in settings_to(config).items() if name not in PLACES}
-    return stable_hash([decides, version.fingerprint, model_hash(base), training_code_version()])
+    return stable_hash([decides, version.fingerprint, model_hash(base), training_code_version(), processes()])
 
 
 if __name__ == "__main__":

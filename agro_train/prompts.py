@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from agro_data.config import ConfigError
 from agro_data.fingerprint import seed_of
 from agro_train.episodes import Player
 from agro_train.sql_env import GoldFault, check_golds
@@ -23,7 +24,7 @@ CHUNK = 32  # candidates that are tried together
 Item = TypeVar("Item")
 
 
-class BadGolds(ValueError):
+class BadGolds(ConfigError):
     """Examples whose own gold does not earn the highest reward; the message names them."""
 
     def __init__(self, faults: Sequence[GoldFault]) -> None:

@@ -14,6 +14,11 @@ def is_first() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
+def processes() -> int:
+    """How many train together. They learn from so many times as much in a step, which makes another model."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
 def finished(draft: Draft, manifest: Callable[[], dict[str, Any]]) -> ModelRun:
     """The run, put in its place by the first process when all are done with the draft; only that one asks `manifest`.
 

@@ -22,7 +22,6 @@ from agro_train.trajectories import steps_of
 
 ROWS = 6
 MADE_ANEW = ("example_id", "cycle", "made_anew", "verdict", "why", "question", "sql")
-SHOWN_DATABASES = 20
 NO_CURVE = frozenset({"tokens per second"})
 
 
@@ -66,9 +65,7 @@ def of_alignment(version: Version, spent: Mapping[str, Spending], prices: Prices
         "verdicts": counted("verdict", _counts(judged["verdict"])),
         "made anew": counted("part", _counts(anew["made_anew"])),
         "rejected": counted("reason", _counts(rejected["reason"])),
-        "what was made anew": sample(
-            anew, ("example_id", "cycle", "made_anew", "verdict", "why", "question", "sql"), ROWS
-        ),
+        "what was made anew": sample(anew, MADE_ANEW, ROWS),
         **of_spending(spent, prices),
     }
 

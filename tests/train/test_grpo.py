@@ -17,9 +17,12 @@ from typing import Any
 import pytest
 from train.small import Scripted, make_corpus, make_writer, prompts_of
 
+from agro_data.databases.sandbox import Sandbox
 from agro_data.protocol import wrap_observation
 from agro_data.publish.read import Version
-from agro_train import grpo
+from agro_data.terminal import IN_WORDS
+from agro_train import cold_start, grpo
+from agro_train.cold_start import ColdStartConfig
 from agro_train.grpo import GrpoConfig, train
 from agro_train.loading import load
 from agro_train.prompts import BadGolds
@@ -210,12 +213,33 @@ def test_it_learns(config: GrpoConfig) -> None:
         ({"temperature": 0.0}, "above 0"),
         ({"solve_rate_low": 0.9}, "low <= high"),
         ({"iterations": 3}, "multiples"),
+        ({"prompts": 4}, "at least prompts_per_step=8"),
+        ({"pav_rollouts": 0}, "pav_rollouts=0: expected at least 1"),
         ({"step": 3}, "did you mean 'steps'"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(changes: dict[str, Any], told: str) -> None:
     with pytest.raises(SettingsError, match=told):
         settings_from(GrpoConfig, changes)
+
+
+def test_several_processes_make_another_run(corpus: Version, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    config, cold = GrpoConfig(corpus=str(corpus.path)), ColdStartConfig(corpus=str(corpus.path))
+    alone = grpo._fingerprint(config, corpus, tmp_path), cold_start._fingerprint(cold, corpus, tmp_path)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert grpo._fingerprint(config, corpus, tmp_path) != alone[0]
+    assert cold_start._fingerprint(cold, corpus, tmp_path) != alone[1]
+
+
+def test_a_corpus_without_validation_rows_is_learnt_from_all_the_same(corpus: Version) -> None:
+    config = ColdStartConfig(corpus=str(corpus.path), check_questions=4)
+    with Sandbox(workers=1) as sandbox:
+        assert cold_start._check(config, corpus, sandbox) is None
+
+
+def test_a_bad_gold_is_said_in_words_on_the_terminal() -> None:
+    assert issubclass(BadGolds, IN_WORDS)
 
 
 def test_settings_are_json(config: GrpoConfig) -> None:
