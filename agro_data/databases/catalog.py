@@ -18,7 +18,14 @@ from pathlib import Path
 from agro_data.databases.content import content_hash
 from agro_data.databases.health import examine
 from agro_data.databases.identity import database_id, distinct_ids, one_line
-from agro_data.databases.opening import DATA_SUFFIXES, DatabaseError, first_line, is_data_file
+from agro_data.databases.opening import (
+    DATA_SUFFIXES,
+    DatabaseError,
+    fault_of_name,
+    first_line,
+    is_data_file,
+    is_utf8,
+)
 from agro_data.databases.types import Catalog, Database, Layout, Problem
 
 SQLITE_HEADER = b"SQLite format 3\0"
@@ -70,24 +77,30 @@ class _Search:
     def folder(self, folder: Path) -> None:
         """Add what is in a folder and below. Data files without a database among them are one database."""
         try:
-            entries = sorted(folder.iterdir())
+            visible = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+            folders = {entry for entry in visible if entry.is_dir()}
         except OSError as error:
             self.problem(folder, f"folder cannot be listed: {error.strerror}", "check its permissions")
             return
-        visible = [entry for entry in entries if not entry.name.startswith(".")]
         before = len(self.found)
         for entry in visible:
-            if not entry.is_dir():
+            if entry not in folders:
                 self.file(entry)
             elif not entry.is_symlink() and entry.name != DESCRIPTIONS and not _is_corpus(entry):
                 self.folder(entry)
         if len(self.found) == before and any(is_data_file(entry) for entry in visible if entry.is_file()):
-            self.found.append((folder, "files"))
+            self._add(folder, "files")
+
+    def _add(self, path: Path, layout: Layout) -> None:
+        if is_utf8(str(path)):
+            self.found.append((path, layout))
+        else:  # no text of a corpus could name it
+            self.problem(path, "its path is not UTF-8", "rename the folders that it lies in")
 
     def file(self, file: Path, asked_for: bool = False) -> None:
         """Add a file if it is a database, or a problem if it was meant to be one."""
-        if "\n" in file.name and file.name.lower().endswith((*EXTENSIONS, *DATA_SUFFIXES)):
-            self.problem(file, "a newline in the file name", "rename it")
+        if (fault := fault_of_name(file.name)) and file.name.lower().endswith((*EXTENSIONS, *DATA_SUFFIXES)):
+            self.problem(file, fault, "rename it")
             return
         expected = asked_for or file.suffix.lower() in EXTENSIONS
         try:
@@ -114,7 +127,7 @@ class _Search:
             return
         else:
             return
-        self.found.append((file, layout))
+        self._add(file, layout)
 
 
 def _is_corpus(folder: Path) -> bool:

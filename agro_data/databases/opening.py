@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -48,9 +49,13 @@ class DatabaseError(Exception):
 
 
 def with_sides(path: Path, layout: Layout) -> list[Path]:
-    """The file and those non-empty files beside it that hold a part of its content (log, journal)."""
+    """The file and those non-empty files beside it that hold a part of its content (log, journal).
+
+    Of a link these lie beside what it leads to, where the engines write and look for them.
+    """
     suffixes = {"sqlite": SQLITE_SIDES, "duckdb": DUCKDB_SIDES, "files": ()}[layout]
-    sides = [path.with_name(path.name + suffix) for suffix in suffixes]
+    real = Path(os.path.realpath(path))
+    sides = [real.with_name(real.name + suffix) for suffix in suffixes]
     return [path, *(side for side in sides if side.is_file() and side.stat().st_size > 0)]
 
 
@@ -58,10 +63,11 @@ def settled(path: Path, layout: Layout, folder: Path) -> Path:
     """`path` if it is complete in itself, else a copy in `folder` with log or journal worked in.
 
     Opening such a database where it stands would write beside it, even with `mode=ro`. Raises `DatabaseError`
-    when it keeps changing while it is copied.
+    when it keeps changing while it is copied, or when the engine cannot make it whole, and `OSError`.
     """
     if len(with_sides(path, layout)) == 1:
         return path
+    path = Path(os.path.realpath(path))
     folder.mkdir(parents=True, exist_ok=True)
     copy = folder / path.name
     for _ in range(3):
@@ -74,15 +80,33 @@ def settled(path: Path, layout: Layout, folder: Path) -> Path:
     else:
         raise DatabaseError(f"{path}: is being written to all the time; give a copy of it")
     if layout == "sqlite":
-        with closing(sqlite3.connect(copy)) as connection:  # recovers: replays the log, rolls back the journal
+        _whole_sqlite(copy)
+    else:
+        _whole_duckdb(copy)
+    return copy
+
+
+def _whole_sqlite(copy: Path) -> None:
+    """Replay the log or roll back the journal of a private copy."""
+    try:
+        with closing(sqlite3.connect(copy)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             connection.execute("PRAGMA journal_mode=DELETE")
-    else:
-        import duckdb  # noqa: PLC0415
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+            raise OSError(errno.ENOSPC, f"no room for a private copy of {copy.name}") from error
+        raise DatabaseError(f"{copy.name}, with the log or journal beside it: {first_line(error)}") from error
 
+
+def _whole_duckdb(copy: Path) -> None:
+    """Replay the log of a private copy."""
+    import duckdb  # noqa: PLC0415
+
+    try:
         with duckdb.connect(copy, config={**DUCKDB_SETTINGS, "enable_external_access": "false"}) as duck:
             duck.execute("CHECKPOINT")
-    return copy
+    except duckdb.Error as error:
+        raise DatabaseError(f"{copy.name}, with the log beside it: {discreet_line(error)}") from error
 
 
 def stamp(path: Path, layout: Layout) -> tuple[tuple[str, int, int, int], ...]:
@@ -129,17 +153,18 @@ def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tupl
         if name.lower() in names:
             problems.append(f"{file.name}: is table {name!r} already, from {names[name.lower()]}; rename one of them")
             continue
-        parquet = file.suffix == ".parquet"
-        loaded = not parquet and file.stat().st_size <= CSV_LOADED
-        source = f"read_parquet({literal(file)})" if parquet else f"read_csv({literal(file)}, sample_size=-1)"
+        loaded = not _is_parquet(file) and file.stat().st_size <= CSV_LOADED
         try:
-            connection.execute(f"CREATE {'TABLE' if loaded else 'VIEW'} {quoted(name)} AS SELECT * FROM {source}")
+            connection.execute(
+                f"CREATE {'TABLE' if loaded else 'VIEW'} {quoted(name)} AS SELECT * FROM {_table_function(file)}"
+            )
         except duckdb.Error as error:
-            problems.append(f"{file.name}: cannot be read as a table: {discreet_line(error)}")
+            remedy = "" if _is_parquet(file) else "; save it as CSV in UTF-8"
+            problems.append(f"{file.name}: cannot be read as a table: {discreet_line(error)}{remedy}")
             continue
         names[name.lower()] = file.name
         if not loaded:
-            allowed.append(literal(file))
+            allowed += [literal(file), literal(_pattern(file))]
     connection.execute(f"SET allowed_paths = [{', '.join(allowed)}]")
     for setting, value in settings.items():
         connection.execute(f"SET {setting} = '{value}'")
@@ -152,13 +177,45 @@ def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tupl
 def data_files(folder: Path) -> list[Path]:
     """Parquet and CSV files of a folder; Parquet first, else by name."""
     files = [file for file in folder.iterdir() if is_data_file(file) and file.is_file()]
-    return sorted(files, key=lambda file: (file.suffix != ".parquet", file.name))
+    return sorted(files, key=lambda file: (not _is_parquet(file), file.name))
 
 
 def is_data_file(file: Path) -> bool:
-    """Whether a file's name is that of a Parquet or CSV file; one with a line break names no table."""
+    """Whether a file's name is that of a Parquet or CSV file, and can name a table."""
     name = file.name.lower()
-    return name.endswith(DATA_SUFFIXES) and not name.startswith(".") and "\n" not in name
+    return name.endswith(DATA_SUFFIXES) and not name.startswith(".") and not fault_of_name(name)
+
+
+def fault_of_name(name: str) -> str:
+    """Why neither a table nor a row of a corpus can be called by the name of a file, or ""."""
+    if "\n" in name:
+        return "a newline in the file name"
+    return "" if is_utf8(name) else "a file name that is not UTF-8"
+
+
+def is_utf8(path: str) -> bool:
+    """False for a path in which Python has surrogates for bytes that it could not decode."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_parquet(file: Path) -> bool:
+    return file.name.lower().endswith(".parquet")
+
+
+def _table_function(file: Path) -> str:
+    """What reads this one file, wherever it lies: else DuckDB makes a column of a folder called `year=2024`."""
+    if _is_parquet(file):
+        return f"read_parquet({literal(_pattern(file))}, hive_partitioning=false)"
+    return f"read_csv({literal(_pattern(file))}, sample_size=-1, hive_partitioning=false)"
+
+
+def _pattern(file: Path) -> str:
+    """A glob pattern that only this file matches: `report [1].csv` itself would read `report 1.csv`."""
+    return re.sub(r"[*?[]", r"[\g<0>]", str(file))
 
 
 def table_name(file: Path) -> str:
@@ -246,7 +303,16 @@ def plain(value: Any) -> Cell:
         return bytes(value)
     if kind in (date, datetime, time, timedelta, UUID):
         return str(value)
-    return json.dumps(value, ensure_ascii=False, default=_json)
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_json)
+    except TypeError:  # a MAP with keys that JSON has not, such as dates
+        return json.dumps(_with_text_keys(value), ensure_ascii=False, default=_json)
+
+
+def _with_text_keys(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(_json(key)): _with_text_keys(item) for key, item in value.items()}
+    return [_with_text_keys(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _json(value: object) -> object:

@@ -162,6 +162,8 @@ def test_bad_files_are_named_and_the_others_go_on(tmp_path: Path) -> None:
     sqlite_file(tmp_path / "no tables.db", "PRAGMA user_version=1")
     sqlite_file(tmp_path / "no rows.db", "CREATE TABLE t(a); CREATE TABLE u(a)")
     sqlite_file(tmp_path / "new\nline.db")
+    sqlite_file(tmp_path / os.fsdecode(b"caf\xe9.db"))
+    sqlite_file(tmp_path / os.fsdecode(b"caf\xe9") / "x.db")
     (tmp_path / "dangling.db").symlink_to(tmp_path / "nowhere")
     os.mkfifo(tmp_path / "pipe.db")
     csv_file(tmp_path / "bad files" / "t.csv").with_name("t.parquet").write_bytes(b"noise")
@@ -180,6 +182,8 @@ def test_bad_files_are_named_and_the_others_go_on(tmp_path: Path) -> None:
         "no tables.db": "no table",
         "no rows.db": "no table has a row",
         "new\\nline.db": "newline",
+        "caf\\udce9.db": "not UTF-8",
+        "caf\\udce9/x.db": "not UTF-8",
         "dangling.db": "cannot be read",
         "pipe.db": "not a regular file",
         "bad files": "no table",
@@ -232,6 +236,8 @@ def test_files_and_folders_without_permission() -> None:
         sqlite_file(folder / "secret.db").chmod(0)
         sqlite_file(folder / "closed" / "x.db")
         (folder / "closed").chmod(0)
+        sqlite_file(folder / "listed" / "x.db")
+        (folder / "listed").chmod(0o444)
         folder.chmod(0o755)
         user = os.geteuid()
         if user == 0:
@@ -241,9 +247,10 @@ def test_files_and_folders_without_permission() -> None:
         finally:
             os.seteuid(user)
         (folder / "closed").chmod(0o755)
+        (folder / "listed").chmod(0o755)
     assert ids(catalog) == ["good"]
     reasons = left_out(catalog)
-    assert set(reasons) == {"secret.db", "closed"}
+    assert set(reasons) == {"secret.db", "closed", "listed"}
     assert "Permission denied" in reasons["secret.db"]
     assert "cannot be listed" in reasons["closed"]
 

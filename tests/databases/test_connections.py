@@ -189,6 +189,19 @@ def test_logs_and_journals_are_worked_in_and_nothing_appears(kind: str, tmp_path
         source.chmod(0o755)
 
 
+def test_a_link_is_read_with_the_log_of_what_it_leads_to(tmp_path: Path) -> None:
+    path = sqlite_file(tmp_path / "real" / "x.db", "PRAGMA journal_mode=WAL; CREATE TABLE t(a)")
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "shop.db").symlink_to(path)
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("INSERT INTO t VALUES (1)")
+        writer.commit()
+        with open_database(found(tmp_path / "links")) as connection:
+            assert connection.execute("SELECT a FROM t") == [(1,)]
+        assert found(tmp_path / "links").content_hash == found(path).content_hash
+        assert os.listdir(tmp_path / "links") == ["shop.db"]
+
+
 def test_a_wal_database_without_its_log(tmp_path: Path) -> None:
     path = sqlite_file(tmp_path / "db.sqlite", "PRAGMA journal_mode=WAL; CREATE TABLE t(a); INSERT INTO t VALUES (1)")
     before = fingerprint(tmp_path)
@@ -221,6 +234,24 @@ def test_a_folder_of_files_is_a_database(tmp_path: Path) -> None:
         assert connection.dialect == "duckdb"
         assert connection.execute("""SELECT count(*) FROM "it's" """) == [(3,)]
         assert connection.execute("SELECT sum(id) FROM customers") == [(3,)]
+
+
+def test_each_file_is_read_by_itself_wherever_it_lies(tmp_path: Path) -> None:
+    """Names that are patterns to DuckDB, a suffix in capitals, a folder that looks like a partition."""
+    shop = csv_file(tmp_path / "year=2024" / "a 1.csv", "x\n1\n2\n").parent
+    csv_file(shop / "a [1].csv", "x\n3\n")
+    csv_file(shop / "a*1.csv", "x\n4\n")
+    parquet_file(shop / "P.parquet").rename(shop / "P.PARQUET")
+    parquet_file(shop / "q.parquet").rename(shop / "q?[1].parquet")
+    with open_database(found(shop)) as connection:
+        seen = {name: [column.name for column in table.columns] for name, table in tables(connection).items()}
+        assert seen == {"a 1": ["x"], "a [1]": ["x"], "a*1": ["x"], "P": ["a", "b"], "q?[1]": ["a", "b"]}
+        assert [connection.execute(f'SELECT x FROM "{name}"') for name in ("a 1", "a [1]", "a*1")] == [
+            [(1,), (2,)],
+            [(3,)],
+            [(4,)],
+        ]
+        assert connection.problems == []
 
 
 def test_large_csv_files_are_views_over_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

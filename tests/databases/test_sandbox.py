@@ -82,6 +82,7 @@ def test_values_of_duckdb_become_cells(sandbox: Sandbox, tmp_path: Path) -> None
         "'ab'::BLOB": b"ab",
         "[1, NULL, 2]": "[1, null, 2]",
         "{'k': DATE '2024-01-01', 'v': ['é']}": '{"k": "2024-01-01", "v": ["é"]}',
+        "[MAP {DATE '2024-01-01': DATE '2024-02-01'}]": '[{"2024-01-01": "2024-02-01"}]',
         "'infinity'::DOUBLE": float("inf"),
         "sum(3)": 3,
         "'6ba7b810-9dad-11d1-80b4-00c04fd430c8'::UUID": "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
@@ -242,8 +243,12 @@ def test_a_bad_database_fails_alone(sandbox: Sandbox, tmp_path: Path) -> None:
         unchecked(tmp_path / "absent.sqlite"),
         unchecked(tmp_path / "absent", "files"),
     ]
+    for name, suffix in (("log.sqlite", "-wal"), ("log.duckdb", ".wal")):
+        (tmp_path / name).write_bytes(b"noise" * 1000)
+        (tmp_path / f"{name}{suffix}").write_bytes(b"noise" * 1000)
+        bad.append(unchecked(tmp_path / name, "sqlite" if suffix == "-wal" else "duckdb"))
     results = sandbox.run_many([(database, "SELECT 1") for database in [*bad, good]])
-    assert [result.status for result in results] == ["error"] * 4 + ["ok"]
+    assert [result.status for result in results] == ["error"] * 6 + ["ok"]
     for database, result in zip(bad, results, strict=False):
         assert database.path.name in result.error
 
