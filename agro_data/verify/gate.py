@@ -33,6 +33,7 @@ _CHANCE = frozenset({
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 _CLOCKS = frozenset({"date", "time", "datetime", "julianday", "unixepoch", "strftime"})  # of SQLite; now by default
 _MOMENTS = frozenset({"now", "today", "yesterday", "tomorrow"})
+_ZONES = frozenset({"localtime", "utc"})  # modifiers of SQLite's date functions
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,8 @@ def _function_problem(tree: exp.Query, dialect: Dialect) -> tuple[str, str]:
             return "not_deterministic_function", f"function {name}: its value is another at every run"
         if _reads_clock(node, name, dialect):
             return "not_deterministic_function", f"function {name} reads the clock"
+        if dialect == "sqlite" and any(_says(argument, _ZONES) for argument in _arguments(node, name)):
+            return "not_deterministic_function", f"function {name} reads the time zone of the machine"
     return "", ""
 
 
@@ -97,7 +100,7 @@ def _reads_clock(node: exp.Expr, name: str, dialect: Dialect) -> bool:
     if dialect == "duckdb" and name == "age" and len(arguments) == 1:
         return True
     temporal = dialect == "sqlite" or not isinstance(node, exp.Cast) or node.to.is_type(*exp.DataType.TEMPORAL_TYPES)
-    return temporal and any(_is_moment(argument) for argument in arguments)
+    return temporal and any(_says(argument, _MOMENTS) for argument in arguments)
 
 
 def _is_date_function(node: exp.Expr) -> bool:
@@ -105,5 +108,10 @@ def _is_date_function(node: exp.Expr) -> bool:
     return any(word in name for word in ("Date", "Time", "Day", "Ts", "Unix"))
 
 
-def _is_moment(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Literal) and node.is_string and node.name.strip().lower() in _MOMENTS
+def _arguments(node: exp.Expr, name: str) -> list[exp.Expr]:
+    """What a date function of SQLite is given; nothing of other functions."""
+    return list(node.iter_expressions()) if name in _CLOCKS or _is_date_function(node) else []
+
+
+def _says(node: exp.Expr, words: frozenset[str]) -> bool:
+    return isinstance(node, exp.Literal) and node.is_string and node.name.strip().lower() in words

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -299,15 +300,18 @@ def _guard(one: _Open, mode: Mode) -> None:
         reads = bool(gate.names and gate.names.tables)
     else:
         try:
-            reads = _reads_a_table(case.predicted, dialect)
+            reads = _reads_a_table(parse_select(case.predicted, dialect))
         except SqlRefused as refusal:
             one.grade = Grade(0.0, refusal.detail, _GATED.get(refusal.reason, "refused"), agreed=grade.agreed)
             return
-    if not reads and _reads_a_table(case.gold, dialect):
+    if reads and mode != "intent":
+        return
+    golds = _readable(one.standard.golds, dialect)
+    if not reads and (not golds or _reads_a_table(golds[0])):
         one.grade = Grade(0.0, "the answer is written out and read from no table", "constant", agreed=grade.agreed)
-    elif mode == "intent":
+    elif mode == "intent" and golds:
         predicted = parse_select(case.predicted, dialect)
-        found = [hedges(parse_select(sql, dialect), predicted) for sql in one.standard.golds]
+        found = [hedges(gold, predicted) for gold in golds]
         if all(found):
             one.grade = Grade(0.0, found[0], "columns", agreed=grade.agreed)
 
@@ -321,8 +325,16 @@ _GATED = {
 }
 
 
-def _reads_a_table(sql: str, dialect: Dialect) -> bool:
-    tree = parse_select(sql, dialect)
+def _readable(golds: Sequence[str], dialect: Dialect) -> list[exp.Query]:
+    """The trees of golds; of others' golds some are read by their engine alone."""
+    trees: list[exp.Query] = []
+    for sql in golds:
+        with suppress(SqlRefused):
+            trees.append(parse_select(sql, dialect))
+    return trees
+
+
+def _reads_a_table(tree: exp.Query) -> bool:
     ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     return any(table.name.lower() not in ctes for table in tree.find_all(exp.Table))
 

@@ -46,10 +46,10 @@ def order_keys(sql: str, dialect: Dialect) -> tuple[int, ...] | None:
         same = [place for place, item in enumerate(items) if item.unalias() == term]
         if isinstance(term, exp.Literal) and term.is_int and 0 < int(term.this) <= len(items):
             found.append(int(term.this) - 1)
+        elif isinstance(term, exp.Column) and not term.table and term.name.lower() in names:
+            found.append(names[term.name.lower()])  # an output before a column of a source, as engines read it
         elif same:
             found.append(same[0])
-        elif isinstance(term, exp.Column) and not term.table and term.name.lower() in names:
-            found.append(names[term.name.lower()])
         else:
             return None
     return tuple(found)

@@ -70,6 +70,15 @@ def test_sqlite_date_functions_read_the_clock_when_nothing_is_given(sql: str) ->
     assert check_statement(sql, "sqlite", SHOP).reason == "not_deterministic_function"
 
 
+@pytest.mark.parametrize("modifier", ["localtime", "utc", "LocalTime"])
+@pytest.mark.parametrize("call", ["datetime(born, {})", "date(born, {})", "strftime('%H', born, '+1 day', {})"])
+def test_sqlite_date_functions_read_the_time_zone_of_the_machine(call: str, modifier: str) -> None:
+    gate = check_statement(f"SELECT {call.format(repr(modifier))} FROM customer", "sqlite", SHOP)
+    assert gate.reason == "not_deterministic_function"
+    assert "time zone" in gate.detail
+    assert check_statement("SELECT date(born, '+1 day') FROM customer WHERE name = 'utc'", "sqlite", SHOP).ok
+
+
 @pytest.mark.parametrize("sql", ["SELECT now()", "SELECT 'today'::DATE", "SELECT age(born) FROM customer"])
 def test_duckdb_functions_that_read_the_clock(sql: str) -> None:
     assert check_statement(sql, "duckdb", SHOP).reason == "not_deterministic_function"

@@ -105,6 +105,7 @@ def test_order_counts_iff_the_gold_orders_or_the_case_says_so(
         ("SELECT t.name FROM t ORDER BY t.name", (0,)),
         ("SELECT name, count(*) FROM t GROUP BY name ORDER BY count(*), 1", (1, 0)),
         ("SELECT name AS n FROM t ORDER BY N", (0,)),
+        ("SELECT age AS name, name AS age FROM t ORDER BY name", (0,)),  # the output comes first
         ("SELECT name FROM t ORDER BY age", None),  # whether rows tie cannot be seen in the answer
         ("SELECT * FROM t ORDER BY age", None),
         ("SELECT name FROM t", None),
@@ -144,6 +145,17 @@ def test_what_cannot_be_graded_says_so(sandbox: Sandbox, instances: tuple[Databa
     assert guarded.error_class == "ungradable"
     (plain,) = grade_many([Case(nothing, nothing, instances)], sandbox, GoldResults())
     assert plain.right
+
+
+@pytest.mark.parametrize("mode", ["strict", "intent"])
+def test_a_gold_that_only_the_engine_can_read_stops_nothing(
+    sandbox: Sandbox, instances: tuple[Database, ...], mode: Mode
+) -> None:
+    gold = "VALUES (6)"
+    said = [gold, "SELECT 6", "SELECT COUNT(*) - 0 * MAX(age) FROM customer", NAMES]
+    cases = [*(Case(gold, sql, instances[:1]) for sql in said), Case(NAMES, NAMES, instances)]
+    classes = [one.error_class for one in grade_many(cases, sandbox, GoldResults(), mode, guarded=True)]
+    assert classes == ["refused", "constant", "", "wrong_rows", ""]
 
 
 @pytest.mark.parametrize(
