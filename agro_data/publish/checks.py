@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -20,11 +20,12 @@ NAMED = 3  # offenders that a check names
 
 @dataclass(frozen=True)
 class Check:
-    """`says` is what was found, in words; `offenders` are named in it."""
+    """`says` is what was found, in words, with some offenders; `figures` is the same in numbers."""
 
     name: str
     passed: bool
     says: str
+    figures: Mapping[str, int] = field(default_factory=dict)
 
 
 def check_version(version: Version, databases: Sequence[Database]) -> list[Check]:
@@ -50,14 +51,16 @@ def check_version(version: Version, databases: Sequence[Database]) -> list[Check
 def files_are_whole(version: Version) -> Check:
     """Files have the hashes of the manifest."""
     changed = version.verify_hashes()
-    return _check("files_are_whole", changed, f"{len(version.manifest['files']):,} files, {len(changed):,} changed")
+    says = f"{len(version.manifest['files']):,} files, {len(changed):,} changed"
+    return _check("files_are_whole", changed, says, changed_files=len(changed))
 
 
 def columns_are_the_contracts(version: Version) -> Check:
     """Every column of an example is there with its type."""
     schema = version.examples().collect_schema()
     wrong = [name for name, kind in EXAMPLE.items() if schema.get(name) != kind]
-    return _check("columns_are_the_contracts", wrong, f"{len(EXAMPLE)} columns, {len(wrong)} of another type")
+    says = f"{len(EXAMPLE)} columns, {len(wrong)} of another type"
+    return _check("columns_are_the_contracts", wrong, says, wrong_columns=len(wrong))
 
 
 def questions_are_unambiguous(examples: pl.DataFrame) -> Check:
@@ -96,9 +99,11 @@ def certificates_hold(version: Version, examples: pl.DataFrame) -> Check:
     golds = sample.join(version.instances().drop("db_id").collect(), on="example_id", how="inner")
     named = int(sample["instances"].list.len().sum())
     differing = replay_instances(golds, version.path / "instances") if golds.height else []
+    figures = {"examples": sample.height, "replayed": golds.height, "differing": len(differing)}
     if golds.height != named:
         differing = [*differing, f"an index with {golds.height:,} of {named:,} files"]
-    return _check("certificates_hold", differing, f"{named:,} answers on instances of {sample.height:,} examples")
+    says = f"{named:,} answers on instances of {sample.height:,} examples"
+    return _check("certificates_hold", differing, says, **figures)
 
 
 def digests_replay(version: Version, examples: pl.DataFrame, databases: Sequence[Database]) -> Check:
@@ -116,7 +121,8 @@ def digests_replay(version: Version, examples: pl.DataFrame, databases: Sequence
             "say where they are with --databases",
         )
     differing = replay(sample, databases)
-    return _check(name, differing, f"{sample.height:,} stored SQL run again, {len(differing):,} gave another digest")
+    says = f"{sample.height:,} stored SQL run again, {len(differing):,} gave another digest"
+    return _check(name, differing, says, replayed=sample.height, differing=len(differing))
 
 
 def sources_of(version: Version, folder: Path | None) -> list[Database]:
@@ -130,6 +136,6 @@ def sources_of(version: Version, folder: Path | None) -> list[Database]:
     return [database for database in found if wanted.get(database.db_id) == database.content_hash]
 
 
-def _check(name: str, offenders: Sequence[object], says: str) -> Check:
+def _check(name: str, offenders: Sequence[object], says: str, **figures: int) -> Check:
     named = f"; for instance {', '.join(map(str, offenders[:NAMED]))}" if offenders else ""
-    return Check(name, not offenders, f"{says}{named}")
+    return Check(name, not offenders, f"{says}{named}", figures)

@@ -16,7 +16,8 @@ from making import make_school
 from agro_data.config import BuildConfig, RunConfig
 from agro_data.defs import checks
 from agro_data.defs.place import Place
-from agro_data.pipeline import STAGES, prepare, run_stage
+from agro_data.pipeline import STAGES, open_work, prepare, run_stage, write_corpus
+from agro_data.publish.read import Version
 from agro_data.work import Work
 from agro_train.definitions import defs
 
@@ -100,6 +101,65 @@ def test_databases_that_gave_nothing_are_named(folder: Path) -> None:
     result = checks.databases_contribute(str(build.root), place(folder))
     assert not result.passed
     assert "1 of 2 databases gave verified SQL; nothing from 'hospital'" in (result.description or "")
+
+
+def corpus(folder: Path) -> Version:
+    """The version of the finished selection."""
+    return write_corpus(open_work(work(folder).root, folder / "cache"), folder / "out")
+
+
+def of_corpus(folder: Path, version: Version, selection: Path | None = None) -> dict[str, dg.AssetCheckResult]:
+    """What the checks of a version say, by their names."""
+    path, root = str(version.path), str(selection or work(folder).root)
+    return {
+        "whole": checks.corpus_is_whole(path),
+        "replay": checks.stored_digests_replay(path, root, place(folder)),
+        "certificates": checks.certificates_hold(path),
+    }
+
+
+def overwritten(file: Path, content: bytes | pl.DataFrame) -> None:
+    file.chmod(0o644)
+    if isinstance(content, bytes):
+        file.write_bytes(content)
+    else:
+        content.write_parquet(file)
+
+
+def test_a_version_as_it_was_written_passes(folder: Path) -> None:
+    said = of_corpus(folder, corpus(folder))
+    assert all(result.passed for result in said.values()), said
+    assert said["replay"].metadata["replayed"].value == 30
+
+
+def test_a_version_is_replayed_on_its_own_databases_whatever_was_chosen_since(folder: Path, tmp_path: Path) -> None:
+    """A build of others that stopped after its selection is no fault of the version."""
+    version = corpus(folder)
+    other = BuildConfig(databases=str(make_school(tmp_path / "other.sqlite", tag="2")), **SETTINGS)
+    later = prepare(other, RunConfig(out=folder / "out", cache=folder / "cache", workers=1)).work.root
+    replayed = checks.stored_digests_replay(str(version.path), str(later), place(folder))
+    assert replayed.passed, replayed.description
+    assert replayed.metadata["replayed"].value == 30
+
+
+def test_files_that_changed_are_said_and_not_stumbled_over(folder: Path) -> None:
+    version = corpus(folder)
+    (file, *_) = sorted((version.path / "data").glob("*.parquet"))
+    overwritten(file, file.read_bytes()[:100])
+    result = checks.corpus_is_whole(str(version.path))
+    assert not result.passed
+    assert f"1 changed; for instance data/{file.name}: 100 bytes, expected" in (result.description or "")
+
+
+def test_answers_that_changed_are_named(folder: Path) -> None:
+    doctor(folder, lambda rows: rows.with_columns(result_digest=pl.lit("0" * 64)))
+    version = corpus(folder)
+    index = version.instances().with_columns(gold_digest=pl.lit("0" * 64)).collect()
+    overwritten(version.path / "instances" / "index.parquet", index)
+    said = of_corpus(folder, version)
+    assert not any(result.passed for result in said.values())
+    assert "0 of 30 stored SQL gave their stored digest; not '" in (said["replay"].description or "")
+    assert re.search("for instance [0-9a-f]{16} on school/", said["certificates"].description or "")
 
 
 def run(folder: Path) -> dg.ExecuteInProcessResult:
