@@ -85,7 +85,7 @@ class EvaluationConfig:
         if not self.corpus and not self.questions:
             raise ConfigError("say what to ask: --corpus VERSION, or --questions FILE, or both")
         if not self.databases:
-            raise ConfigError("say where the databases are: --databases PATH")
+            raise ConfigError("say where the databases are: --databases PATH (in Dagster questions_databases)")
         if self.engine not in get_args(Engine):
             raise ConfigError(f"there is no engine {self.engine!r}; use {', '.join(get_args(Engine))}")
 

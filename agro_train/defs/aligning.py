@@ -16,11 +16,10 @@ from agro_data.llm.accounting import Spending
 from agro_data.publish.read import open_version
 from agro_train.aligning import AlignConfig
 from agro_train.defs import metadata
-from agro_train.defs.assets import OWNER, Result, written_settings
+from agro_train.defs.assets import OWNER, Result, usable, written_settings
 from agro_train.defs.child import program, run_child
 from agro_train.defs.training import Training
 from agro_train.runs import PROMOTED
-from agro_train.settings import SettingsError, settings_from
 
 
 class AlignmentConfig(dg.Config):
@@ -55,10 +54,7 @@ def aligned_corpus(
         "cache": str(place.cache),
         "workers": place.workers,
     }
-    try:
-        file = written_settings(settings_from(AlignConfig, settings), place)
-    except SettingsError as error:
-        raise dg.Failure(description=str(error), allow_retries=False) from error
+    file = written_settings(usable(AlignConfig, settings), place)
     asked = [name for name in (*config.solvers, config.judge) if name]
     context.log.info(f"corpus: {corpus.corpus} {corpus.name}; asked: {', '.join(asked)}")
     with holding(context, {pool_of(name) for name in asked}):

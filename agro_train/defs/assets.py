@@ -3,12 +3,14 @@ made. What flows between them is a path. (No postponed annotations here: Dagster
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 from pydantic import Field
 
+from agro_data.config import ConfigError
 from agro_data.defs.assets import FRESH
 from agro_data.defs.place import Place
 from agro_data.defs.pools import GPU
@@ -25,7 +27,7 @@ from agro_train.evaluate import EvaluationConfig, table
 from agro_train.grpo import GrpoConfig
 from agro_train.promotion import consider
 from agro_train.runs import PROMOTED, ModelRun, NoRun, find_run
-from agro_train.settings import settings_from, settings_to
+from agro_train.settings import Settings, settings_from, settings_to
 from agro_train.tasks import COMPACT, PROMPT_BUDGET
 
 if TYPE_CHECKING:
@@ -129,7 +131,7 @@ def cold_start_trajectories(
     settings = _settings(config) | _places(corpus, place, training)
     settings |= {"trajectories": str(place.out), "model": training.model}
     context.log.info(f"corpus: {corpus.corpus} {corpus.name}; model: {training.model}; {config.examples} trajectories")
-    file = written_settings(settings_from(ColdStartConfig, settings), place)
+    file = written_settings(usable(ColdStartConfig, settings), place)
     made = open_version(_made(run_child(context, pipes, program("agro_train.teach", "--config", str(file)))))
     return dg.MaterializeResult(value=str(made.path), metadata=metadata.of_trajectories(made))
 
@@ -150,7 +152,7 @@ def cold_start_model(
     corpus = training.corpus_of(made.manifest[DERIVED], place)
     settings = made.manifest["settings"]["config"] | _settings(config) | _places(corpus, place, training)
     settings |= {"learn_from": str(made.path)}
-    return _train(context, pipes, "agro_train.cold_start", settings_from(ColdStartConfig, settings), place, training)
+    return _train(context, pipes, "agro_train.cold_start", usable(ColdStartConfig, settings), place, training)
 
 
 @dg.asset(
@@ -170,7 +172,7 @@ def grpo_model(
     style, budget = trained_reading(start)
     settings = _settings(config) | _places(corpus, place, training)
     settings |= {"model": str(start.path), "style": style, "budget": budget, "turns": start.manifest["config"]["turns"]}
-    return _train(context, pipes, "agro_train.grpo", settings_from(GrpoConfig, settings), place, training)
+    return _train(context, pipes, "agro_train.grpo", usable(GrpoConfig, settings), place, training)
 
 
 @dg.asset(
@@ -204,21 +206,22 @@ def model_evaluation(
     asked = [on_corpus]
     if config.questions:
         asked.append(common | {"questions": config.questions, "databases": config.questions_databases})
+    weights = _weights(models, training)
+    named = [(settings, place.cache / "evaluations" / stable_hash([settings, weights])[:16]) for settings in asked]
+    # All are looked at before the first model is asked, which takes minutes.
+    configs = [usable(EvaluationConfig, settings | {"out": str(folder)}) for settings, folder in named]
     found: dict[str, Any] = {}
-    folders: list[str] = []
-    for settings in asked:
-        folder = place.cache / "evaluations" / stable_hash([settings, _weights(models, training)])[:16]
-        file = written_settings(settings_from(EvaluationConfig, settings | {"out": str(folder)}), place)
-        run_child(context, pipes, program("agro_train.evaluate", "--config", str(file)))
-        summary = _read(folder / "summary.json")
+    for one in configs:
+        run_child(context, pipes, program("agro_train.evaluate", "--config", str(written_settings(one, place))))
+        summary = _read(Path(one.out) / "summary.json")
         tables = {figured["questions"]: table(figured) for figured in summary["sets"]}
         for name, rows in tables.items():
             for row in rows:
                 context.log.info(f"{name}: " + ", ".join(f"{what} {value}" for what, value in row.items()))
         found |= metadata.of_evaluation(summary, tables)
-        folders.append(str(folder))
-    shown = {"folder": dg.MetadataValue.path(folders[0]), "page": dg.MetadataValue.path(f"{folders[0]}/index.html")}
-    return dg.MaterializeResult(value=folders[0], metadata=shown | found)
+    first = configs[0].out
+    shown = {"folder": dg.MetadataValue.path(first), "page": dg.MetadataValue.path(f"{first}/index.html")}
+    return dg.MaterializeResult(value=first, metadata=shown | found)
 
 
 @dg.asset(
@@ -280,6 +283,14 @@ def _settings(config: dg.Config, *without: str) -> dict[str, Any]:
     values: dict[str, Any] = config.model_dump()
     further: dict[str, Any] = values.pop("settings")
     return {name: value for name, value in values.items() if name not in without} | further
+
+
+def usable(kind: type[Settings], values: Mapping[str, Any]) -> Settings:
+    """Settings of a program. Raises `dg.Failure`, which says what is wrong with them."""
+    try:
+        return settings_from(kind, values)
+    except ConfigError as error:
+        raise dg.Failure(description=str(error), allow_retries=False) from error
 
 
 def written_settings(config: "DataclassInstance", place: Place) -> Path:

@@ -7,14 +7,20 @@ from typing import Any
 
 import pytest
 import yaml
-from dagster import validate_run_config
+from dagster import Failure, validate_run_config
 
 from agro_data.defs.assets import CorpusConfig
 from agro_data.defs.pools import GPU, pools_of
 from agro_train.aligning import AlignConfig
 from agro_train.cold_start import ColdStartConfig
 from agro_train.definitions import defs
-from agro_train.defs.assets import ColdStartModelConfig, GrpoModelConfig, ModelEvaluationConfig, TrajectoriesConfig
+from agro_train.defs.assets import (
+    ColdStartModelConfig,
+    GrpoModelConfig,
+    ModelEvaluationConfig,
+    TrajectoriesConfig,
+    usable,
+)
 from agro_train.evaluate import EvaluationConfig
 from agro_train.finetuning import FineTuning
 from agro_train.grpo import GrpoConfig
@@ -90,6 +96,13 @@ def test_a_misspelt_setting_is_refused() -> None:
     config["ops"]["grpo_model"]["config"]["stepz"] = 4
     with pytest.raises(Exception, match="stepz"):
         validate_run_config(defs.resolve_job_def("train_grpo"), config)
+
+
+def test_further_settings_that_cannot_be_used_fail_in_words() -> None:
+    with pytest.raises(Failure, match="did you mean 'steps'"):
+        usable(GrpoConfig, {"stepz": 4})
+    with pytest.raises(Failure, match="in Dagster questions_databases"):
+        usable(EvaluationConfig, {"models": ["promoted"], "questions": ["dev.json"]})
 
 
 def test_the_file_for_a_cpu_says_the_defaults() -> None:
