@@ -173,23 +173,6 @@ def spread(turn_advantages: ArrayLike, turns: ArrayLike) -> Floats:
     return by_token
 
 
-def token_weights(lengths: ArrayLike, loss: Loss, *, longest: int | None = None) -> Floats:
-    """What one token of each rollout counts in the loss; `lengths` (n,) are of its agent tokens. (n,) -> (n,).
-
-    `grpo` (2402.03300): 1 / (n |o_i|), each rollout the same. `dapo` (2503.14476): 1 / sum |o|, each token the same.
-    `dr_grpo` (2503.20783): 1 / (n * `longest`), the generation limit, which does not depend on what was written.
-    """
-    counts = np.asarray(lengths, dtype=np.float64)
-    number = max(1, len(counts))
-    if loss == "dapo":
-        return np.full(len(counts), 1 / max(1.0, counts.sum()))
-    if loss == "dr_grpo":
-        if not longest:
-            raise ValueError("dr_grpo divides by the longest completion that is allowed: give `longest`")
-        return np.full(len(counts), 1 / (number * longest))
-    return np.divide(1, number * counts, out=np.zeros_like(counts), where=counts > 0)
-
-
 def _members(keys: Sequence[Hashable]) -> dict[Hashable, list[int]]:
     members: dict[Hashable, list[int]] = {}
     for place, key in enumerate(keys):

@@ -20,7 +20,6 @@ from agro_train.advantages import (
     spa_loss,
     spa_step_rewards,
     spread,
-    token_weights,
 )
 
 REWARDS = st.lists(st.floats(-5, 5), min_size=2, max_size=12)
@@ -120,22 +119,6 @@ def test_tokens_get_their_turns_advantage_and_observations_none() -> None:
     assert spread([], [-1, -1]).tolist() == [0, 0]
     with pytest.raises(ValueError, match="tokens of turn 2"):
         spread([1.0, 1.0], [2])
-
-
-def test_token_weights_by_hand() -> None:
-    assert token_weights([1, 4], "grpo").tolist() == [0.5, 0.125]
-    assert token_weights([1, 4], "dapo").tolist() == [0.2, 0.2]
-    assert token_weights([1, 4], "dr_grpo", longest=10).tolist() == [0.05, 0.05]
-    assert token_weights([0, 4], "grpo").tolist() == [0.0, 0.125]
-    with pytest.raises(ValueError, match="longest"):
-        token_weights([1], "dr_grpo")
-
-
-@given(st.lists(st.integers(1, 50), min_size=1, max_size=8))
-def test_all_tokens_together_count_one(lengths: list[int]) -> None:
-    assert float(token_weights(lengths, "grpo") @ lengths) == pytest.approx(1)
-    assert float(token_weights(lengths, "dapo") @ lengths) == pytest.approx(1)
-    assert float(token_weights(lengths, "dr_grpo", longest=50) @ lengths) <= 1 + 1e-9
 
 
 def test_lengths_must_agree() -> None:
