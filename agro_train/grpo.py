@@ -133,7 +133,7 @@ class GrpoConfig:
                 raise SettingsError(f"{name}={getattr(self, name)}: expected at least 1")
         if self.prompts < self.prompts_per_step:
             raise SettingsError(
-                f"prompts={self.prompts}: expected at least prompts_per_step={self.prompts_per_step}, which a step takes"
+                f"prompts={self.prompts}: a step takes more; expected at least prompts_per_step={self.prompts_per_step}"
             )
         if self.group < 2:
             raise SettingsError(f"group={self.group}: a group of one has no advantage; expected at least 2")
