@@ -14,10 +14,11 @@ from __future__ import annotations
 import json
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 from typing import Protocol
 
 import duckdb
@@ -40,6 +41,9 @@ from agro_data.databases.opening import (
 from agro_data.databases.types import Cell, Database, Dialect
 
 Row = tuple[Cell, ...]
+
+SECONDS = 120.0  # for one statement of ours: a view of the database can run without end
+PROGRESS_STEPS = 100_000  # of SQLite's virtual machine, between two looks at the clock
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ class Connection(Protocol):
     problems: list[str]
 
     def execute(self, sql: str, parameters: Sequence[Cell] = (), limit: int | None = None) -> list[Row]:
-        """All rows, or the first `limit`. Raises `DatabaseError` that names the database."""
+        """All rows, or the first `limit`. Raises `DatabaseError` that names the database, also after `SECONDS`."""
 
     def objects(self) -> list[TableInfo]:
         """Tables, then views, each by name; engine-internal ones and those that cannot be read left out."""
@@ -117,6 +121,8 @@ class SqliteConnection:
         self.problems: list[str] = []
         self._db_id = database.db_id
         self._connection = open_sqlite(database.path)
+        self._deadline = 0.0
+        self._connection.set_progress_handler(lambda: monotonic() > self._deadline, PROGRESS_STEPS)
 
     def close(self) -> None:
         self._connection.close()
@@ -131,9 +137,11 @@ class SqliteConnection:
                 self._connection.text_factory = decode_text
                 return self._fetch(sql, parameters, limit)
         except sqlite3.Error as error:
-            raise DatabaseError(f"{self._db_id}: {discreet_line(error)}") from error
+            late = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
+            raise DatabaseError(f"{self._db_id}: {_LATE if late else discreet_line(error)}") from error
 
     def _fetch(self, sql: str, parameters: Sequence[Cell], limit: int | None) -> list[Row]:
+        self._deadline = monotonic() + SECONDS
         with closing(self._connection.execute(sql, tuple(parameters))) as cursor:
             return cursor.fetchall() if limit is None else cursor.fetchmany(limit)
 
@@ -210,6 +218,9 @@ class SqliteConnection:
         self.problems.append(f"table {table.name!r}: a foreign key {why}; the key is ignored")
 
 
+_LATE = "a statement takes too long, as of a view that runs without end"
+
+
 class DuckdbConnection:
     """A DuckDB file, or a folder of Parquet and CSV files. Only the schema `main` is used."""
 
@@ -218,7 +229,8 @@ class DuckdbConnection:
     def __init__(self, database: Database) -> None:
         self._db_id = database.db_id
         self._files = {table_name(file) for file in data_files(database.path)} if database.layout == "files" else set()
-        self._connection, self.problems = open_duckdb(database.path, database.layout, {"memory_limit": "1GiB"})
+        settings = {"memory_limit": "1GiB", "max_execution_time": str(int(SECONDS * 1000))}
+        self._connection, self.problems = open_duckdb(database.path, database.layout, settings)
 
     def close(self) -> None:
         self._connection.close()
@@ -228,7 +240,8 @@ class DuckdbConnection:
             cursor = self._connection.execute(sql, list(parameters))
             return plain_rows(cursor.fetchall() if limit is None else cursor.fetchmany(limit))
         except duckdb.Error as error:
-            raise DatabaseError(f"{self._db_id}: {discreet_line(error)}") from error
+            late = isinstance(error, duckdb.InterruptException)
+            raise DatabaseError(f"{self._db_id}: {_LATE if late else discreet_line(error)}") from error
 
     def objects(self) -> list[TableInfo]:
         listed = self.execute(
@@ -247,6 +260,8 @@ class DuckdbConnection:
                 tables.append(self._table(str(name), bool(is_view) and name not in self._files))
             except DatabaseError as error:
                 self.problems.append(f"{'view' if is_view else 'table'} {name!r}: cannot be read, left out: {error}")
+        spelled = {folded(table.name): table for table in tables}
+        tables = [replace(table, foreign_keys=_spelled_keys(table.foreign_keys, spelled)) for table in tables]
         return sorted(tables, key=lambda table: (table.is_view, table.name))
 
     def _table(self, name: str, is_view: bool) -> TableInfo:
@@ -258,13 +273,17 @@ class DuckdbConnection:
                ORDER BY constraint_index""",
             (name,),
         )
-        keys = [(kind, _names(columns), parent, _names(ref)) for kind, columns, parent, ref in constraints]
-        primary = next((columns for kind, columns, _, _ in keys if kind == "PRIMARY KEY"), ())
         described = self.execute(
             """SELECT column_name, data_type, is_nullable FROM duckdb_columns()
                WHERE schema_name = 'main' AND table_name = ? ORDER BY column_index""",
             (name,),
         )
+        written = {folded(str(column)): str(column) for column, _, _ in described}  # a constraint keeps its own case
+        keys = [
+            (kind, tuple(written.get(folded(column), column) for column in _names(columns)), parent, _names(ref))
+            for kind, columns, parent, ref in constraints
+        ]
+        primary = next((columns for kind, columns, _, _ in keys if kind == "PRIMARY KEY"), ())
         return TableInfo(
             name,
             is_view,
@@ -285,6 +304,15 @@ class DuckdbConnection:
                 if kind == "FOREIGN KEY"
             ),
         )
+
+
+def _spelled_keys(keys: Sequence[ForeignKeyInfo], tables: Mapping[str, TableInfo]) -> tuple[ForeignKeyInfo, ...]:
+    """DuckDB's keys with their parents as these write themselves; without those whose parent cannot be read."""
+    return tuple(
+        ForeignKeyInfo(key.columns, parent.name, ref_columns)
+        for key in keys
+        if (parent := tables.get(folded(key.ref_table))) and (ref_columns := _named(parent, key.ref_columns))
+    )
 
 
 def _names(listed: Cell) -> tuple[str, ...]:

@@ -76,6 +76,31 @@ def test_foreign_keys_of_sqlite_in_all_their_forms(tmp_path: Path) -> None:
         assert "nowhere" in " ".join(connection.problems)
 
 
+def test_foreign_keys_of_duckdb_are_spelled_as_their_tables_are(tmp_path: Path) -> None:
+    script = """
+    CREATE TABLE "Parent"("Id" INT, "Name" TEXT, PRIMARY KEY (ID), UNIQUE (name));
+    CREATE TABLE child("X" INT, FOREIGN KEY (x) REFERENCES PARENT(iD));
+    INSERT INTO "Parent" VALUES (1, 'a');
+    """
+    with open_database(found(duckdb_file(tmp_path / "db.duckdb", script))) as connection:
+        shop = tables(connection)
+        assert (shop["Parent"].primary_key, shop["Parent"].unique_keys) == (("Id",), (("Name",),))
+        assert [column.primary_key_position for column in shop["Parent"].columns] == [1, 0]
+        assert shop["child"].foreign_keys == (ForeignKeyInfo(("X",), "Parent", ("Id",)),)
+
+
+@pytest.mark.parametrize("make", [sqlite_file, duckdb_file])
+def test_a_view_without_end_is_left_out(make: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agro_data.databases.connections.SECONDS", 0.3)
+    script = """CREATE TABLE t(a INTEGER); INSERT INTO t VALUES (1);
+    CREATE VIEW endless AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) AS i FROM n"""
+    path = make(tmp_path / "x.db", script)  # type: ignore[operator]
+    with open_database(found(path)) as connection:
+        assert list(tables(connection)) == ["t"]
+        assert ["endless" in problem and "too long" in problem for problem in connection.problems] == [True]
+        assert connection.execute("SELECT a FROM t") == [(1,)]
+
+
 def test_views_over_missing_tables_are_reported(tmp_path: Path) -> None:
     script = "CREATE TABLE t(a); INSERT INTO t VALUES (1); CREATE TABLE gone(b); CREATE VIEW v AS SELECT b FROM gone;"
     lite = sqlite_file(tmp_path / "a.sqlite", script + "CREATE VIEW w AS SELECT c FROM t; PRAGMA foreign_keys=OFF")
