@@ -4,7 +4,8 @@ All three are one procedure. A task begins with as many votes as `samples`. Befo
 among its continuations: a vote by samples splits at once into branches of one vote, a tree into at most `width` at
 every turn. In a tree, branches whose queries gave the same result become one, with the votes of both (tree decoding
 that branches at intermediate SQL: ReEx-SQL, 2505.12768; width, merging and shares are ours). Continuations of one
-branch read their prefix once. Answers are grouped by their result on the database, and the votes decide.
+branch read their prefix once. Answers are grouped by their result on the database, those that ask back are one group,
+and the votes decide.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from agro_train.tasks import Task
 
 Kind = Literal["greedy", "vote", "tree"]
 LIMITS = Limits()
+ASKS_BACK = "asks back"  # stands for a result's digest, and is none
 
 
 @dataclass(frozen=True)
@@ -199,11 +201,12 @@ def _count(
 def _vote(found: Sequence[Decoded], sandbox: Sandbox) -> None:
     """Put the chosen leaf of each task first: of the result with the most votes the first one.
 
-    Answers that fail vote for nothing; they come after those that run, and before rollouts without an answer.
+    Asking back is a result, too. Answers that fail vote for nothing; they come after those, and before the rest.
     """
     asked = [(one, leaf) for one in found for leaf in one.leaves if leaf.rollout.env.solution]
     results = execute([(one.task.database, leaf.rollout.env.solution) for one, leaf in asked], sandbox)
     digests = {id(leaf): result.digest for (_, leaf), result in zip(asked, results, strict=True) if result.ok}
+    digests |= {id(leaf): ASKS_BACK for one in found for leaf in one.leaves if leaf.rollout.env.outcome == "clarified"}
     for one in found:
         votes: dict[str, int] = defaultdict(int)
         for leaf in one.leaves:

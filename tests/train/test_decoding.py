@@ -97,6 +97,16 @@ def test_of_equal_groups_the_first_wins_and_what_fails_comes_before_nothing(
         assert found.answer == wanted
 
 
+@pytest.mark.parametrize(("back", "wanted"), [(3, ""), (1, "SELECT 1")])
+def test_asking_back_is_voted_for_like_a_result(database: Database, sandbox: Sandbox, back: int, wanted: str) -> None:
+    def say(text: str, number: int, seed: int) -> str:
+        return turn("clarify", f"Which of {number}?") if number < back else turn("solution", "SELECT 1")
+
+    [found] = work(database, sandbox, Scripted(say), Decoding("vote", 4, 1.0))
+    assert found.answer == wanted
+    assert (found.leaves[0].rollout.env.outcome == "clarified") == (not wanted)
+
+
 def test_a_tree_shares_prefixes_and_merges_alike_branches(database: Database, sandbox: Sandbox) -> None:
     """Two of three looks see the same; from there two answers each."""
     looks = ["SELECT name FROM school", 'select "name" from school', "SELECT city FROM school"]
