@@ -4,8 +4,8 @@ Shards are independent and write their own files, so a shard that raises, or tak
 by name and the others go on. With one worker everything runs in this process (tests, previews).
 
 A shard that raises would raise again: that is a fact about it, for the record. One that was *lost* (its process was
-killed, or memory ran out) was not tried under conditions that say anything of it: what is built without it is not
-what was asked for.
+killed, memory ran out, or what it asks has gone) was not tried under conditions that say anything of it: what is built
+without it is not what was asked for.
 """
 
 from __future__ import annotations
@@ -52,8 +52,12 @@ STORED = (
 )
 
 
+class Lost(RuntimeError):
+    """Raised by a task that was not tried, for a reason outside it: another run may do better."""
+
+
 class ShardsLost(RuntimeError):
-    """Shards whose process died, twice. `remedy` says what to do; of a build, all others are stored."""
+    """Shards that were lost; a process that died, died twice. `remedy` says what to do: all others are stored."""
 
     def __init__(self, lost: Sequence[Outcome[Any, Any]], remedy: str = STORED) -> None:
         super().__init__("\n".join([*(f"{outcome.task}: {outcome.error}" for outcome in lost), remedy]))
@@ -179,5 +183,7 @@ def _attempt(function: Callable[[Any], Any], task: Any) -> Outcome[Any, Any]:
             raise  # no shard can be written any more: stop the build, which resumes once there is room
         if isinstance(error, MemoryError):
             return Outcome(task, None, "out of memory", lost=True)
+        if isinstance(error, Lost):
+            return Outcome(task, None, str(error), lost=True)
         place = traceback.extract_tb(error.__traceback__)[-1]
         return Outcome(task, None, f"{type(error).__name__}: {error} (at {place.name}, line {place.lineno})")

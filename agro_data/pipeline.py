@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from agro_data.fingerprint import fingerprint, settings_of
 from agro_data.progress import Reporter, silent
 from agro_data.publish.read import Version, open_version
 from agro_data.stages import finish, reuse, saying, shards, tally
-from agro_data.stages.asking import followed
+from agro_data.stages.asking import all_unanswered, followed
 from agro_data.stages.certifying import run_certified
 from agro_data.stages.context import Context, store_catalog
 from agro_data.stages.embedding import run_embeddings
@@ -96,7 +97,7 @@ def prepare(config: BuildConfig, run: RunConfig) -> Context:
     writer = check_writer(config)
     identity = fingerprint(config, found, writer)
     cache = cache_folder(run)
-    work = Work(cache / "work" / identity[:16])
+    work = _folder(cache / "work", identity[:16])
     context = Context(work, config, cache, run.seconds)
     settings = settings_of(config, writer)
     work.write_json("build.json", {"fingerprint": identity, "config": config.to_dict(), "settings": settings})
@@ -109,6 +110,13 @@ def prepare(config: BuildConfig, run: RunConfig) -> Context:
         store_catalog(work, list(found.databases), problems, notes)
     work.write_json("sources.json", [_source(database, config) for database in found.databases])
     return context
+
+
+def _folder(place: Path, name: str) -> Work:
+    """The work folder of a build. One in which a model's server left requests without an answer stays as it is: the
+    next takes over what it has whole, and asks again for the rest."""
+    names = chain([name], (f"{name}.{number}" for number in count(1)))
+    return next(work for work in map(Work, map(place.joinpath, names)) if not all_unanswered(work))
 
 
 def open_work(root: Path, cache: Path, seconds: float = 10.0) -> Context:

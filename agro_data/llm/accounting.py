@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
-from agro_data.llm.types import NOTHING, Completion, Usage
+from agro_data.llm.types import NOTHING, REFUSED, Completion, Usage
 
 SPENDING = pl.Schema(
     {
@@ -69,6 +69,16 @@ class Spending:
     def failed(self) -> int:
         """Requests without an answer."""
         return sum(self.failures.values())
+
+    @property
+    def unanswered(self) -> int:
+        """Requests that another run may have an answer to: those that failed and were not refused."""
+        return self.failed - self.failures.get(REFUSED, 0)
+
+    @property
+    def taken_over(self) -> Spending:
+        """The same of one who has been given the answers: nothing was sent, and nothing is paid."""
+        return replace(self, cached=self.requests - self.failed, sent=0, paid=NOTHING)
 
     def __add__(self, other: Spending) -> Spending:
         return Spending(

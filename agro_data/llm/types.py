@@ -13,6 +13,9 @@ Role = Literal["system", "user", "assistant"]
 # Why a request has no answer: too slow; asked to come back later; an error of the server's; no connection, or one that
 # broke; the request itself is not accepted; what came is no reply of the API.
 FailureKind = Literal["timeout", "busy", "server_error", "unreachable", "refused", "malformed"]
+REFUSED: FailureKind = (
+    "refused"  # an answer of a server that is there; after any other failure another run may have one
+)
 
 
 @dataclass(frozen=True)

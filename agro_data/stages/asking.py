@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from agro_data.llm.accounting import Spending
 from agro_data.llm.client import Client
+from agro_data.llm.endpoint import EndpointError
 from agro_data.llm.types import Backend
 from agro_data.llm.writers import open_writer
+from agro_data.parallel import Lost
 from agro_data.progress import Reporter, watching
 from agro_data.stages.context import Context
 from agro_data.work import Work
@@ -29,8 +30,14 @@ EVERY = 1.0  # seconds between two words on how far a model is
 
 
 def writer_of(context: Context) -> Client:
-    """The model that writes, with its answers in the cache of the build. It stays open: close no client of it."""
-    return Client(_opened(context.config.writer), context.cache)
+    """The model that writes, with its answers in the cache of the build. It stays open: close no client of it.
+
+    Raises `Lost` where its server has gone since the build began: that says nothing of the shard.
+    """
+    try:
+        return Client(_opened(context.config.writer), context.cache)
+    except EndpointError as error:
+        raise Lost(f"writer {context.config.writer}: {error}") from error
 
 
 @lru_cache(maxsize=1)
@@ -90,13 +97,44 @@ def _pass_on(stage: str, before: dict[str, Any] | None, now: dict[str, Any], pro
 def store_spending(work: Work, client: Client, shard: str) -> None:
     """Note what a shard took of a model."""
     for stage, took in client.spent.items():
-        work.write_json(f"{SPENDING}/{stage}/{shard}.json", asdict(took))
+        work.write_json(_spending(stage, shard), asdict(took))
+
+
+def take_over_spending(other: Work, work: Work, stage: str, shard: str) -> None:
+    """Note in `work` what a shard that it is about to be given took of a model in `other`."""
+    if (other.root / _spending(stage, shard)).is_file():
+        work.write_json(_spending(stage, shard), asdict(_spent(other, stage, shard).taken_over))
 
 
 def spent_in(work: Work, stage: str) -> Spending:
     """What all shards of a stage took of a model. Of one that was interrupted, what was paid before is not counted."""
-    files: list[Path] = sorted((work.root / SPENDING / stage).glob("[!.]*.json"))
-    return sum((Spending.from_dict(json.loads(file.read_text(encoding="utf-8"))) for file in files), Spending())
+    return sum((_spent(work, stage, shard) for shard in _asked(work, stage)), Spending())
+
+
+def unanswered(work: Work, stage: str, shard: str) -> int:
+    """Requests of a finished shard that its server left without an answer: it is not what another run would make."""
+    noted = (work.root / _spending(stage, shard)).is_file() and work.finished(stage, shard)
+    return _spent(work, stage, shard).unanswered if noted else 0
+
+
+def all_unanswered(work: Work) -> dict[tuple[str, str], int]:
+    """The finished shards (stage, shard) that lack answers, and how many each."""
+    stages = sorted(path.name for path in (work.root / SPENDING).glob("*"))
+    found = {(stage, shard): unanswered(work, stage, shard) for stage in stages for shard in _asked(work, stage)}
+    return {place: count for place, count in found.items() if count}
+
+
+def _asked(work: Work, stage: str) -> list[str]:
+    """The shards of a stage that have asked a model, sorted."""
+    return sorted(path.stem for path in (work.root / SPENDING / stage).glob("[!.]*.json"))
+
+
+def _spent(work: Work, stage: str, shard: str) -> Spending:
+    return Spending.from_dict(work.read_json(_spending(stage, shard)))
+
+
+def _spending(stage: str, shard: str) -> str:
+    return f"{SPENDING}/{stage}/{shard}.json"
 
 
 def spending(work: Work, stage: str) -> dict[str, float]:

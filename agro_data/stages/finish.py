@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 from math import ceil
 from pathlib import Path
@@ -15,7 +16,7 @@ from agro_data.diversity.sampling import sample
 from agro_data.diversity.selection import HARDNESS_MIX, Quotas, SelectionReport
 from agro_data.diversity.similarity import sketch
 from agro_data.diversity.splits import SplitReport
-from agro_data.fingerprint import library_versions, seed_of
+from agro_data.fingerprint import file_hash, library_versions, seed_of, stable_hash
 from agro_data.focus import Focus
 from agro_data.intent.questions import STYLES
 from agro_data.llm.prompts.write_question import QUESTION_STYLES
@@ -25,7 +26,7 @@ from agro_data.progress import Reporter
 from agro_data.publish.version import Instances, NotWritten, write_version
 from agro_data.records import ANSWERABLE, CERTIFICATE, CERTIFIED, EXAMPLE, REJECTED, SELECTED, rows
 from agro_data.stages import tally, unanswerable, vectors
-from agro_data.stages.asking import spending
+from agro_data.stages.asking import all_unanswered, spending
 from agro_data.stages.certifying import instance_file
 from agro_data.stages.context import Context
 from agro_data.stages.questions import in_style
@@ -55,7 +56,18 @@ def run_selection(context: Context, workers: int, progress: Reporter) -> Outcome
     without_one = {kind: float(count) for kind, count in figures["unanswerable"].items()}
     numbers = figures["numbers"] | without_one
     notes = _too_few(context, kept)
+    problems += _unanswered(work)
     return Outcome(asked, kept.height, tally.reasons(work, "selection"), numbers, problems, notes)
+
+
+def _unanswered(work: Work) -> list[str]:
+    """A line on what a model's server left without an answer, if it did."""
+    counts: Counter[str] = Counter()
+    for (stage, _), count in all_unanswered(work).items():
+        counts[stage] += count
+    by_stage = ", ".join(f"{stage} {count:,}" for stage, count in counts.items())
+    said = f"the model's server left {counts.total():,} requests without an answer ({by_stage})"
+    return [f"{said}, and what they would have given is missing: build again, only they are asked"] if counts else []
 
 
 def _too_few(context: Context, kept: pl.DataFrame) -> list[str]:
@@ -109,7 +121,8 @@ def _why_empty(work: Work) -> str:
     lost = [f"{reason} {count:,}" for stage in before for reason, count in tally.reasons(work, stage).items()]
     failed = [problem for stage in before for problem in work.read_json(f"{stage}.json")["problems"]]
     asked = tally.rows(work, "candidates")
-    return "; ".join([f"no example is left of {asked:,} candidates, so no version was written", *lost, *failed[:3]])
+    said = f"no example is left of {asked:,} candidates, so no version was written"
+    return "; ".join([said, *lost, *failed[:3], *_unanswered(work)])
 
 
 def _whole_rows(work: Work, chosen: pl.DataFrame) -> pl.DataFrame:
@@ -170,13 +183,20 @@ def write_corpus(context: Context, out: Path) -> Path:
     return write_version(
         out,
         context.config.name,
-        fingerprint=build["fingerprint"],
+        fingerprint=_identity(work, build["fingerprint"]),
         examples=examples,
         rejected=work.read_rejected(),
         manifest=_manifest(context, build["config"]),
         instances=_instances(work, chosen.with_columns(examples["example_id"])),
         profiles={db_id: encode(without_rows(context.profile(db_id))) for db_id in usable(context)},
     )
+
+
+def _identity(work: Work, fingerprint: str) -> str:
+    """The fingerprint of the build where it is whole. What a server left out makes it another version: the whole one
+    comes when its answers do."""
+    lacking = [[*place, file_hash(work.path(place[0], f"{place[1]}.parquet"))] for place in all_unanswered(work)]
+    return stable_hash([fingerprint, lacking]) if lacking else fingerprint
 
 
 def _instances(work: Work, chosen: pl.DataFrame) -> Instances:

@@ -3,7 +3,8 @@
 What a shard is made from has a key: code, libraries, settings, the identity of its database, what is asked of it, and
 the content of the shards that it reads. Before a shard is made its key is noted in the work folder, in
 `made_from/<key>.json`; a build that needs a shard of that key links the finished file from the folder of the one that
-has it. Files in work folders never change, so a link is as good as a copy and takes no room.
+has it. Files in work folders never change, so a link is as good as a copy and takes no room. A shard whose model left
+requests without an answer is nobody else's: who makes it again asks for them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agro_data.fingerprint import code_version, database_identity, file_hash, library_versions, stable_hash
+from agro_data.stages.asking import take_over_spending, unanswered
 from agro_data.stages.context import Context
 from agro_data.work import REJECTED_SUFFIX, Work, atomic_path
 
@@ -80,9 +82,11 @@ def _others(work: Work) -> list[Work]:
 def _linked_from(others: Sequence[Work], work: Work, stage: str, shard: str, key: str, beside: Beside) -> str:
     """The name of the folder that the shard was linked from, or ""."""
     for other in others:
-        if other.path(KEYS, f"{key}.json").is_file() and other.finished(stage, shard):
+        whole = other.finished(stage, shard) and not unanswered(other, stage, shard)
+        if whole and other.path(KEYS, f"{key}.json").is_file():
             names = [f"{stage}/{shard}{suffix}" for suffix in (REJECTED_SUFFIX, ".parquet")]
             try:
+                take_over_spending(other, work, stage, shard)
                 present = [name for name in names if (other.root / name).is_file()]
                 for name in (*beside(other, shard), *present):  # the shard last: a finished one is complete
                     _link(other.root / name, work.root / name)
