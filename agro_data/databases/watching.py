@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from agro_data.databases.catalog import SEMANTICS
+from agro_data.databases.identity import one_line
+from agro_data.databases.opening import DUCKDB_SIDES, SQLITE_SIDES
 from agro_data.databases.types import Catalog, Problem
 from agro_data.fingerprint import database_identity, stable_hash
 
@@ -14,22 +17,30 @@ from agro_data.fingerprint import database_identity, stable_hash
 def glance(source: Path) -> str:
     """A hash of the names, sizes and times of the files at `source`, hidden ones left out; opens none of them.
 
-    Raises `FileNotFoundError` when nothing is there.
+    Of a single file, that of its log and of what is written beside it count, too. Raises `FileNotFoundError` when
+    nothing is there.
     """
     if not source.is_dir():
-        facts = source.stat()
-        return stable_hash([source.name, facts.st_size, facts.st_mtime_ns])
-    seen: list[list[str | int]] = []
+        source.stat()  # raises where there is nothing
+        real = Path(os.path.realpath(source))
+        sides = [real.with_name(real.name + suffix) for suffix in (*SQLITE_SIDES, *DUCKDB_SIDES)]
+        told = [source.with_name(f"{source.stem}.{SEMANTICS}"), source.with_name(SEMANTICS)]
+        return stable_hash([seen for path in (source, *sides, *told) if (seen := _seen(path, path.parent))])
+    found: list[list[str | int]] = []
     for folder, folders, files in os.walk(source):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(name for name in files if not name.startswith(".")):
-            path = Path(folder, name)
-            try:
-                facts = path.stat()
-            except FileNotFoundError:  # gone since it was listed, or a link to nothing
-                continue
-            seen.append([path.relative_to(source).as_posix(), facts.st_size, facts.st_mtime_ns])
-    return stable_hash(seen)
+        paths = (Path(folder, name) for name in sorted(files) if not name.startswith("."))
+        found += [seen for path in paths if (seen := _seen(path, source))]
+    return stable_hash(found)
+
+
+def _seen(path: Path, root: Path) -> list[str | int]:
+    """Name, size and time of a file; nothing of one that is gone, or a link that leads nowhere."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return []
+    return [one_line(path.relative_to(root).as_posix()), facts.st_size, facts.st_mtime_ns]
 
 
 def identities(catalog: Catalog, only: Sequence[str] = ()) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -189,6 +190,25 @@ def test_a_glance_sees_what_may_have_changed(tmp_path: Path) -> None:
     assert glance(tmp_path) == seen[0]
     with pytest.raises(FileNotFoundError):
         glance(tmp_path / "nothing")
+
+
+def test_a_glance_at_one_file_sees_its_log_and_what_is_written_beside_it(tmp_path: Path) -> None:
+    file = tmp_path / "shop.sqlite"
+    seen: list[str] = []
+    for name in ("shop.sqlite", "shop.sqlite-wal", "shop.semantics.yml", "semantics.yml"):
+        (tmp_path / name).write_text("x")
+        seen.append(glance(file))
+    assert len(set(seen)) == 4
+    (tmp_path / "other.sqlite").write_text("x")
+    assert glance(file) == seen[-1]
+
+
+def test_a_glance_passes_over_what_it_cannot_look_at(tmp_path: Path) -> None:
+    (tmp_path / "a.sqlite").write_text("x")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    before = glance(tmp_path)
+    (tmp_path / os.fsdecode(b"caf\xe9")).write_text("x")
+    assert glance(tmp_path) != before
 
 
 def test_a_difference_names_what_is_new_changed_and_gone() -> None:
