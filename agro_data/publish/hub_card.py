@@ -30,9 +30,11 @@ def render_hub_card(manifest: Mapping[str, Any], examples: pl.DataFrame, plots: 
     """
     counts = manifest["counts"]
     splits = [split for split in SPLITS if counts["splits"].get(split)]
+    answerable = set(examples.filter("answerable")["split"])
+    answered = [split for split in splits if split in answerable]  # `data/` holds no other rows, and no empty file
     funnel = funnel_stages(dict(manifest))
     return TEMPLATES.get_template("hub_card.md.j2").render(
-        head=yaml.safe_dump(_head(manifest, splits), sort_keys=False, allow_unicode=True).strip(),
+        head=yaml.safe_dump(_head(manifest, splits, answered), sort_keys=False, allow_unicode=True).strip(),
         m=manifest,
         counts=counts,
         plots=plots,
@@ -54,10 +56,10 @@ def render_hub_card(manifest: Mapping[str, Any], examples: pl.DataFrame, plots: 
     )
 
 
-def _head(manifest: Mapping[str, Any], splits: list[str]) -> dict[str, Any]:
+def _head(manifest: Mapping[str, Any], splits: list[str], answered: list[str]) -> dict[str, Any]:
     counts = manifest["counts"]
 
-    def files(folder: str) -> list[dict[str, str]]:
+    def files(folder: str, splits: list[str]) -> list[dict[str, str]]:
         return [{"split": split, "path": f"{folder}/{split}-*.parquet"} for split in splits]
 
     return {
@@ -68,8 +70,8 @@ def _head(manifest: Mapping[str, Any], splits: list[str]) -> dict[str, Any]:
         "tags": ["text-to-sql", "sql", "synthetic", *sorted(counts["dialects"])],
         "size_categories": [next((label for bound, label in SIZES if counts["examples"] < bound), "n>1M")],
         "configs": [
-            {"config_name": "default", "default": True, "data_files": files("data")},
-            {"config_name": "certificate", "data_files": files("certificate")},
+            {"config_name": "default", "default": True, "data_files": files("data", answered)},
+            {"config_name": "certificate", "data_files": files("certificate", splits)},
         ],
     }
 

@@ -14,7 +14,7 @@ import json
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
@@ -106,14 +106,13 @@ def _numbers(window: str) -> tuple[tuple[int, int], ...]:
     return tuple(place for place, written in found.items() if PHONE_SIGN.search(written) and not DATE.search(written))
 
 
-def kinds_in(texts: Iterable[str]) -> Counter[str]:
-    """How many findings of each kind are in `texts`."""
-    return Counter(finding.kind for text in texts for finding in find(text))
+def personal_rows(frame: pl.DataFrame, ids: Collection[str] = ()) -> pl.Series:
+    """For each row of `frame` whether any of its texts, nested ones included, holds personal data (Boolean).
 
-
-def personal_rows(frame: pl.DataFrame) -> pl.Series:
-    """For each row of `frame` whether any of its texts, nested ones included, holds personal data (Boolean)."""
-    known: dict[str, bool] = {}
+    Texts that are one of `ids` are passed over: of 16 hex digits that happen to be all decimal, one in twenty passes
+    for the number of a payment card.
+    """
+    known = dict.fromkeys(ids, False)
 
     def holds(text: str) -> bool:
         if text not in known:
@@ -123,14 +122,18 @@ def personal_rows(frame: pl.DataFrame) -> pl.Series:
     return pl.Series("personal", [any(map(holds, _texts(row))) for row in frame.iter_rows()], dtype=pl.Boolean)
 
 
-def scan_files(folder: Path, names: Iterable[str]) -> dict[str, dict[str, int]]:
+def scan_files(folder: Path, names: Iterable[str], ids: Collection[str] = ()) -> dict[str, dict[str, int]]:
     """Findings in the files `names` of `folder`, by file and kind; files without any are left out.
 
-    Reads Parquet, SQLite, DuckDB and text. Raises `ValueError` for a file of which it cannot tell what it holds:
-    what is not looked at is not published.
+    Reads Parquet, SQLite, DuckDB, JSON and text; texts that are one of `ids` are passed over, as in `personal_rows`.
+    Raises `ValueError` for a file of which it cannot tell what it holds: what is not looked at is not published.
     """
-    found = {name: dict(sorted(kinds_in(_contents(folder / name)).items())) for name in names}
-    return {name: kinds for name, kinds in found.items() if kinds}
+    found: dict[str, dict[str, int]] = {}
+    for name in names:
+        kinds = Counter(one.kind for text in _contents(folder / name) if text not in ids for one in find(text))
+        if kinds:
+            found[name] = dict(sorted(kinds.items()))
+    return found
 
 
 def _contents(path: Path) -> Iterator[str]:
@@ -155,6 +158,7 @@ def _contents(path: Path) -> Iterator[str]:
 def _sqlite(path: Path) -> Iterator[str]:
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        yield from _distinct(connection.execute("SELECT sql FROM sqlite_master"))  # defaults, checks, names of columns
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
         for (table,) in tables:
             quoted = '"' + table.replace('"', '""') + '"'
@@ -165,6 +169,8 @@ def _duckdb(path: Path) -> Iterator[str]:
     import duckdb  # noqa: PLC0415
 
     with duckdb.connect(str(path), read_only=True) as connection:
+        for defined in ("sql FROM duckdb_tables()", "sql FROM duckdb_views()", "labels FROM duckdb_types()"):
+            yield from _distinct(connection.execute(f"SELECT {defined} WHERE NOT internal"))
         tables = connection.execute(
             "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal ORDER BY 1, 2"
         ).fetchall()
@@ -185,7 +191,7 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, bytes):
         yield value.decode("utf-8", "replace")
     elif isinstance(value, dict):
-        yield from _texts(tuple(value.values()))
+        yield from _texts((*value, *value.values()))
     elif isinstance(value, list | tuple):
         for part in value:
             yield from _texts(part)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, Literal
@@ -33,6 +33,7 @@ from agro_data.records import EXAMPLE
 PersonalData = Literal["refuse", "drop", "keep"]
 
 LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]{1,63}")
+PLACE = re.compile(r"(vllm:)?([/~.]|https?:)")  # how a model begins that is told by where it is; others are Hub ids
 EVERY = "*"  # stands for all databases in a declaration
 SMALL = ("question", "sql", "schema", "db_id", "hardness", "evidence", "example_id")
 SHARD = 10_000  # rows of one file
@@ -96,18 +97,19 @@ def make_release(
     licenses = declared.licenses_of(sources)
     examples = version.examples().sort("example_id").collect()
     rejected = version.rejected().collect()
+    ids = frozenset([*_certified(examples)["example_id"], *rejected["candidate_id"]])
     dropped = {"examples": 0, "rejected": 0, "instances": 0}
     if declared.personal_data == "drop":
-        examples, dropped["examples"] = _without(examples)
-        rejected, dropped["rejected"] = _without(rejected)
+        examples, dropped["examples"] = _without(examples, ids)
+        rejected, dropped["rejected"] = _without(rejected, ids)
         if examples.is_empty():
             raise ConfigError(f"{version.name}: every example holds personal data; nothing is left to publish")
     _write_rows(folder, examples, rejected, schema_texts(version, databases))
-    dropped["instances"] = _copy_instances(version, folder, declared, examples)
+    dropped["instances"] = _copy_instances(version, folder, declared, examples, ids)
     manifest = _manifest(version, declared, licenses, checks, examples, rejected)
     shown = _Shown(version.path, manifest, examples, pl.read_parquet(folder / "instances" / "mutants.parquet"))
     (folder / "report.html").write_text(render_report(shown), encoding="utf-8")
-    found = scan_files(folder, sorted(_names(folder)))
+    found = scan_files(folder, sorted(_names(folder)), ids)
     manifest["personal_data"] = {"policy": declared.personal_data, "found": found, "dropped": dropped}
     if found and declared.personal_data != "keep":
         raise ConfigError(_personal(version, found, declared.personal_data))
@@ -143,9 +145,9 @@ class _Shown(Version):
         return self.fates
 
 
-def _without(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+def _without(frame: pl.DataFrame, ids: Collection[str]) -> tuple[pl.DataFrame, int]:
     """The rows without personal data, and how many had some."""
-    kept = frame.filter(~personal_rows(frame))
+    kept = frame.filter(~personal_rows(frame, ids))
     return kept, frame.height - kept.height
 
 
@@ -170,33 +172,40 @@ def _write(frame: pl.DataFrame, folder: Path, stem: str) -> None:
 
 
 def _certified(examples: pl.DataFrame) -> pl.DataFrame:
-    """The ids under which certificates stand: those of the examples, and of the readings of those that have several."""
-    readings = examples.select(pl.col("readings").explode().struct.field("reading_id").alias("example_id"))
-    return pl.concat([examples.select("example_id"), readings.drop_nulls()]).unique()
+    """`db_id` and the ids under which certificates stand: of examples, and of the readings of those with several."""
+    readings = examples.select("db_id", "readings").explode("readings")
+    readings = readings.select("db_id", pl.col("readings").struct.field("reading_id").alias("example_id"))
+    return pl.concat([examples.select("db_id", "example_id"), readings.drop_nulls()]).unique("example_id")
 
 
-def _copy_instances(version: Version, folder: Path, declared: Declaration, examples: pl.DataFrame) -> int:
-    """Copy the instances that may be shared, with their index and mutants; return how many personal data kept back."""
+def _copy_instances(
+    version: Version, folder: Path, declared: Declaration, examples: pl.DataFrame, ids: Collection[str]
+) -> int:
+    """Copy the instances that may be shared, with their index and mutants; return how many personal data kept back.
+
+    The row that tells a mutant from its gold is one of an instance: it is given away where the instances are.
+    """
     target = folder / "instances"
     target.mkdir()
-    ids = _certified(examples)
-    index = version.instances().collect().join(ids, on="example_id", how="semi")
+    certified = _certified(examples)
+    index = version.instances().collect().join(certified, on="example_id", how="semi")
     shared = sorted({str(file) for db_id, file in index.select("db_id", "file").iter_rows() if declared.shares(db_id)})
     for name in shared:
         (target / name).parent.mkdir(exist_ok=True)
         shutil.copyfile(version.path / "instances" / name, target / name)
     kept_back: set[str] = set()
     if declared.personal_data == "drop":
-        kept_back = set(scan_files(target, shared))
+        kept_back = set(scan_files(target, shared, ids))
         for name in kept_back:
             (target / name).unlink()
     kept = index.filter(pl.col("file").is_in(sorted(set(shared) - kept_back)))
     write_parquet(kept.sort(kept.columns), target / "index.parquet")
-    mutants = pl.read_parquet(version.path / "instances" / "mutants.parquet")
-    of_shown = mutants.join(ids, on="example_id", how="semi", maintain_order="left")
+    open_ids = [one for db_id, one in certified.select("db_id", "example_id").iter_rows() if declared.shares(db_id)]
+    mutants = version.all_mutants().join(certified, on="example_id", how="semi", maintain_order="left")
+    mutants = mutants.with_columns(pl.when(pl.col("example_id").is_in(open_ids)).then("difference").alias("difference"))
     if declared.personal_data == "drop":
-        of_shown, _ = _without(of_shown)
-    write_parquet(of_shown, target / "mutants.parquet")
+        mutants, _ = _without(mutants, ids)
+    write_parquet(mutants, target / "mutants.parquet")
     return len(kept_back)
 
 
@@ -212,9 +221,11 @@ def _manifest(
     given = dict(version.manifest)
     config = dict(given["config"])
     config["databases"] = PurePath(str(config.get("databases", ""))).name
-    for key in ("exclude", "query_log", "focus", "writer"):
-        named = config.get(key) or []
-        config[key] = [PurePath(one).name for one in named] if isinstance(named, list | tuple) else PurePath(named).name
+    config["exclude"] = [PurePath(one).name for one in config.get("exclude", [])]
+    config |= {key: PurePath(config.get(key, "")).name for key in ("query_log", "focus")}
+    for key in ("writer", "embedding_model"):
+        if PLACE.match(config.get(key, "")):
+            config[key] = PurePath(config[key]).name
     sources = [
         entry | {"license": licenses[entry["db_id"]], "shareable": declared.shares(entry["db_id"])}
         for entry in given["databases"]

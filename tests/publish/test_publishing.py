@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import huggingface_hub.constants
 import polars as pl
 import publish_samples as samples
@@ -20,12 +23,12 @@ from test_hub import NAME, load_from
 from agro_data import build
 from agro_data.config import BuildConfig, ConfigError, RunConfig
 from agro_data.publish.checks import Check, check_version, sources_of
-from agro_data.publish.personal import find, personal_rows
+from agro_data.publish.personal import find, personal_rows, scan_files
 from agro_data.publish.publishing import publish_version
 from agro_data.publish.read import Version, open_version
 from agro_data.publish.release import EVERY, Declaration, make_release
 from agro_data.publish.retention import published
-from agro_data.publish.version import write_version
+from agro_data.publish.version import MUTANTS, Instances, write_version
 
 LICENSED = Declaration(license="cc-by-4.0", source_licenses={EVERY: "cc0-1.0"}, share=frozenset({EVERY}))
 PASSED = [Check("all", True, "made for a test")]
@@ -39,6 +42,25 @@ def school(tmp_path_factory: pytest.TempPathFactory) -> Version:
     return build(config=config, run=RunConfig(out=place / "out", cache=place / "cache", workers=1)).version
 
 
+def version_of(root: Path, rows: pl.DataFrame, *, instances: Instances | None = None, **manifest: Any) -> Version:
+    path = write_version(
+        root,
+        "shop",
+        fingerprint="a" * 64,
+        examples=rows,
+        rejected=samples.rejected(7),
+        manifest=samples.manifest(**manifest),
+        instances=instances,
+    )
+    return open_version(path)
+
+
+def released(place: Path) -> Path:
+    """The empty folder of a release."""
+    (place / "released").mkdir()
+    return place / "released"
+
+
 def written(root: Path, questions: str = "") -> Version:
     """A version of made-up rows, one of which may say something personal."""
     examples = samples.examples(30)
@@ -46,15 +68,7 @@ def written(root: Path, questions: str = "") -> Version:
         examples = examples.with_columns(
             question=pl.when(pl.col("seed") == 3).then(pl.lit(questions)).otherwise(pl.col("question"))
         )
-    path = write_version(
-        root,
-        "shop",
-        fingerprint="a" * 64,
-        examples=examples,
-        rejected=samples.rejected(7),
-        manifest=samples.manifest(),
-    )
-    return open_version(path)
+    return version_of(root, examples)
 
 
 def test_a_version_is_checked_published_and_read_back(
@@ -158,6 +172,81 @@ def test_personal_data_is_refused_dropped_or_said(tmp_path: Path) -> None:
     kept = make_release(version, tmp_path / "keep", Declaration(**declared, personal_data="keep"), PASSED)  # type: ignore[arg-type]
     assert "report.html" in kept["personal_data"]["found"]
     assert "| mail address |" in (tmp_path / "keep" / "README.md").read_text()
+
+
+def test_a_split_of_questions_without_an_answer_has_no_file_of_pairs_and_the_card_names_none(tmp_path: Path) -> None:
+    rows = samples.examples(30).with_columns(answerable=pl.col("split") != "test")
+    make_release(version_of(tmp_path / "v", rows), released(tmp_path), LICENSED, PASSED)
+    for config in yaml.safe_load((tmp_path / "released" / "README.md").read_text().split("---")[1])["configs"]:
+        for file in config["data_files"]:
+            assert list((tmp_path / "released").glob(file["path"])), file
+
+
+def test_a_version_of_a_release_that_kept_no_mutants_is_published(tmp_path: Path) -> None:
+    version = version_of(tmp_path / "v", samples.examples(9))
+    (version.path / "instances" / "mutants.parquet").unlink()
+    make_release(version, released(tmp_path), LICENSED, PASSED)
+    assert pl.read_parquet(tmp_path / "released" / "instances" / "mutants.parquet").is_empty()
+
+
+def test_a_published_manifest_repeats_the_build_and_names_no_place(tmp_path: Path) -> None:
+    made = BuildConfig(
+        databases="/home/ann/databases",
+        embedding_model="/home/ann/models/mini",
+        writer="some-org/model",
+        generator="llm",
+        exclude=("/home/ann/held_out.json",),
+    )
+    version = version_of(tmp_path / "v", samples.examples(9), config=made.to_dict())
+    make_release(version, released(tmp_path), LICENSED, PASSED)
+    read = BuildConfig.from_file(tmp_path / "released" / "manifest.json")
+    assert (read.databases, read.embedding_model, read.exclude) == ("databases", "mini", ("held_out.json",))
+    assert read.writer == "some-org/model"
+    assert read.query_log == ""
+
+
+def test_an_id_of_digits_alone_is_no_payment_card(tmp_path: Path) -> None:
+    card = "3601285898024579"
+    assert [one.kind for one in find(card)] == ["card"]
+    rows = samples.examples(9).with_columns(
+        example_id=pl.when(pl.col("seed") == 3).then(pl.lit(card)).otherwise(pl.col("example_id"))
+    )
+    for policy in ("refuse", "drop"):
+        declared = Declaration("mit", {EVERY: "mit"}, personal_data=policy)
+        place = tmp_path / policy
+        place.mkdir()
+        assert make_release(version_of(tmp_path / "v", rows), place, declared, PASSED)["counts"]["examples"] == 9
+
+
+def test_the_rows_of_an_instance_stay_where_the_instance_stays(tmp_path: Path) -> None:
+    rows = samples.examples(9)
+    mutants = pl.DataFrame(
+        [
+            (one, "literal", "1 -> 2", "killed", "x.sqlite", "SELECT 2", f"got ('Ann {one}')")
+            for one in rows["example_id"]
+        ],
+        schema=MUTANTS,
+        orient="row",
+    )
+    version = version_of(tmp_path / "v", rows, instances=Instances(mutants=mutants))
+    declared = Declaration("mit", {EVERY: "mit"}, share=frozenset({"db_1"}))
+    make_release(version, released(tmp_path), declared, PASSED)
+    published = pl.read_parquet(tmp_path / "released" / "instances" / "mutants.parquet")
+    told = published.filter(pl.col("difference").is_not_null())["example_id"]
+    assert set(told) == set(rows.filter(pl.col("db_id") == "db_1")["example_id"])
+    assert published.height == 9
+
+
+def test_all_of_a_file_is_looked_at(tmp_path: Path) -> None:
+    mail = "ann.lee@gmail.com"
+    with closing(sqlite3.connect(tmp_path / "a.sqlite")) as connection, connection:
+        connection.execute(f"CREATE TABLE t (a TEXT DEFAULT '{mail}')")
+    with duckdb.connect(str(tmp_path / "b.duckdb")) as duck:
+        duck.execute(f"CREATE VIEW v AS SELECT '{mail}' AS a")
+        duck.execute(f"CREATE TYPE e AS ENUM ('{mail}')")
+    (tmp_path / "c.json").write_text(json.dumps({mail: 1}))
+    found = scan_files(tmp_path, ["a.sqlite", "b.duckdb", "c.json"])
+    assert found == {"a.sqlite": {"email": 1}, "b.duckdb": {"email": 2}, "c.json": {"email": 1}}
 
 
 @pytest.mark.parametrize(
