@@ -49,7 +49,7 @@ class Context:
     @property
     def focus(self) -> Focus:
         """What the build puts more into than it would by itself."""
-        return read_focus(Path(self.config.focus).expanduser()) if self.config.focus else NO_FOCUS
+        return read_focus(Path(self.config.focus)) if self.config.focus else NO_FOCUS
 
 
 def store_catalog(work: Work, databases: list[Database], problems: list[str], notes: list[str]) -> None:

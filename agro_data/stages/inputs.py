@@ -23,11 +23,11 @@ def check_inputs(config: BuildConfig, dialects: Iterable[Dialect]) -> tuple[list
     `dialects` are those of the databases. Raises `ConfigError` for what the build could not do without.
     """
     try:
-        read_excluded([Path(path).expanduser() for path in config.exclude])
+        read_excluded([Path(path) for path in config.exclude])
         if config.embedding_model != STRUCTURAL:
             _check_model(config.embedding_model)
         if config.focus:
-            read_focus(Path(config.focus).expanduser())
+            read_focus(Path(config.focus))
         return _log_lines(config, sorted(set(dialects)))
     except (UnreadableExclusion, ModelMissing) as error:
         raise ConfigError(str(error)) from error

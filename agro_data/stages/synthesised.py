@@ -108,7 +108,7 @@ def _seeds(context: Context, profile: DatabaseProfile) -> Seeds:
     """The seeds of a database, looked for in the log once and not by every shard: each query is parsed for it."""
     name = f"{SEEDS}/{profile.db_id}.json"
     if not (context.work.root / name).is_file():
-        context.work.write_json(name, asdict(seeds_of_log(Path(context.config.query_log).expanduser(), profile)))
+        context.work.write_json(name, asdict(seeds_of_log(Path(context.config.query_log), profile)))
     return TypeAdapter(Seeds).validate_python(context.work.read_json(name))
 
 
