@@ -107,7 +107,9 @@ def _bare_engine(model: str, requests: list[Request], repeat: int) -> float:
         engine.generate(prompts, [parameters(request) for request in requests], use_tqdm=False)
 
     write()
-    return _best(write, repeat)
+    best = _best(write, repeat)
+    engine.llm_engine.engine_core.shutdown()  # a process that leaves it running waits for it when it ends
+    return best
 
 
 def _best(way: Callable[[], object], repeat: int) -> float:
