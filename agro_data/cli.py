@@ -7,7 +7,6 @@ What only building and profiling need is loaded by the verbs that do: it takes l
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -24,7 +23,7 @@ from agro_data.publish.explain import explain
 from agro_data.publish.read import open_version
 from agro_data.publish.report import render_report
 from agro_data.shown import count_of_rows, end, print_json, show_build, show_estimate, show_row
-from agro_data.terminal import FAILED_SOME, Setting, Verb, Verbs, notes, run, say, screen, show_table, tell
+from agro_data.terminal import FAILED_SOME, Setting, Verb, Verbs, notes, put, run, say, screen, show_table, tell
 from agro_data.verbs.audit import audit_command
 from agro_data.verbs.choosing import chosen_version, whole
 from agro_data.verbs.doctor import doctor_command
@@ -195,7 +194,7 @@ def databases_command(path: Path, draft: bool, values: str, as_json: bool) -> No
             problems.append(f"{database.path}: cannot be profiled ({type(error).__name__}: {error})")
             continue
         if draft:
-            click.echo(draft_semantics(profile))
+            put(draft_semantics(profile))
             continue
         listing.append(
             {
@@ -241,7 +240,7 @@ def explain_command(example_id: str, version_path: Path | None, out: Path, name:
     version = open_version(version_path) if version_path else chosen_version(None, out, name)
     with whole(version):
         text = explain(version, example_id, width=min(screen.width, 100) if screen.is_terminal else 100)
-    click.echo(json.dumps({"example_id": example_id, "explanation": text}) if as_json else text)
+    print_json({"example_id": example_id, "explanation": text}) if as_json else put(text)
 
 
 @data.command(name="report", cls=Verb)

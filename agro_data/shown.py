@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from agro_data.config import BuildConfig
 from agro_data.publish.read import Version
-from agro_data.terminal import FAILED_SOME, say, screen, show_pairs, show_table, tell
+from agro_data.terminal import FAILED_SOME, put, say, screen, show_pairs, show_table, tell
 
 if TYPE_CHECKING:
     from agro_data.pipeline import Build
@@ -53,7 +51,7 @@ def show_row(row: dict[str, Any], proof: str) -> None:
 
 def print_json(value: Any) -> None:
     """JSON on standard output, for people to read and programs to parse."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    put(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def show_build(result: Build, as_json: bool) -> None:

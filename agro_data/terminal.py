@@ -36,8 +36,23 @@ IN_WORDS = (ConfigError, NoVersion, NotWritten, NotPublished, Locked, DatabaseEr
 WIDEST = 100_000  # characters of a line that is piped
 TRACEBACK = "AGRO_TRACEBACK"  # set it to see where an unexpected error came from
 
-screen = Console(highlight=False, markup=False)
-notes = Console(stderr=True, highlight=False, markup=False)
+AS_IT_IS: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}  # ':x:' in SQL is no picture
+
+
+class Screen(Console):
+    """Standard output. A reader that has seen enough, as `head` has, changes nothing but what is seen."""
+
+    def on_broken_pipe(self) -> None:
+        unread()
+
+
+def unread() -> None:
+    """Nobody reads standard output any more: the rest goes nowhere, and the verb ends with the status that it earns."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+screen = Screen(**AS_IT_IS)
+notes = Console(stderr=True, **AS_IT_IS)
 
 
 class Setting(click.Option):
@@ -90,6 +105,14 @@ def say(text: str, first: str = "", rest: str = "", style: str | None = None) ->
         screen.print("\n".join(lines), style=style, soft_wrap=True)
 
 
+def put(text: str) -> None:
+    """Text for a program to read: a line, unchanged."""
+    try:
+        click.echo(text)
+    except BrokenPipeError:
+        unread()
+
+
 def show_table(listing: Sequence[Mapping[str, Any]]) -> None:
     """Rows of one shape as a table; numbers to the right, with separators."""
     if not listing:
@@ -103,7 +126,7 @@ def show_table(listing: Sequence[Mapping[str, Any]]) -> None:
     for row in listing:
         table.add_row(*(f"{v:,}" if isinstance(v, int | float) else str(v) for v in row.values()))
     # A console never prints wider than it is, and one that is piped takes itself for 80 characters wide.
-    wide = screen if screen.is_terminal else Console(file=screen.file, width=WIDEST, highlight=False, markup=False)
+    wide = screen if screen.is_terminal else Screen(file=screen.file, width=WIDEST, **AS_IT_IS)
     wide.print(table)
 
 
@@ -134,9 +157,8 @@ def run(command: click.Command, known: Callable[[], tuple[type[Exception], ...]]
     except click.ClickException as error:
         error.show()
         sys.exit(CANNOT_START)
-    except BrokenPipeError:  # the reader has seen enough, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    except BrokenPipeError:  # by the last flush: all is done
+        unread()
     except ShardsLost as error:
         tell(str(error).splitlines(), "red")
         sys.exit(FAILED_SOME)

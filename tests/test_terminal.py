@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agro_data.terminal import show_table
+from agro_data.terminal import put, say, show_table
 
 
 def test_a_row_that_is_piped_stays_a_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -13,3 +13,11 @@ def test_a_row_that_is_piped_stays_a_line(capsys: pytest.CaptureFixture[str]) ->
     heading, row = capsys.readouterr().out.splitlines()
     assert heading.split() == ["what", "said", "number"]
     assert row.split() == [*long.split(), *long.split(), "12,345"]
+
+
+def test_sql_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    sql = "SELECT ':x:', '[bold]', 'a:on:b'"
+    say(sql)
+    show_table([{"sql": sql}])
+    put(sql)
+    assert [line for line in capsys.readouterr().out.splitlines() if line.strip() != "sql"] == [sql] * 3

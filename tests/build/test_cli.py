@@ -215,6 +215,20 @@ def test_a_reader_that_stops_early_sees_no_error(place: Path) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize(("verb", "status"), [("versions out", 0), ("versions out --json", 0), ("databases .", 1)])
+def test_a_reader_that_leaves_does_not_change_how_a_verb_ends(
+    verb: str, status: int, place: Path, tmp_path: Path
+) -> None:
+    """A gate that is piped into `head` is a gate."""
+    shutil.copytree(place / "out", tmp_path / "out")
+    make_school(tmp_path / "school.sqlite")
+    (tmp_path / "broken.sqlite").write_bytes(b"no database")
+    program = f"{sys.executable} -c 'from agro_train.cli import main; main()'"
+    line = f"export AGRO_CACHE=cache; {program} {verb} | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stderr
+
+
 @pytest.mark.parametrize(
     ("error", "said"),
     [
