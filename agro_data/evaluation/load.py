@@ -38,6 +38,9 @@ ALTERNATIVES = ("alternatives",)
 # Files of the known layouts; a folder with none of them is searched for any file that holds pairs.
 _NAMED = ("train.json", "train_spider.json", "train_others.json", "dev.json", "test.json", "validation.json")
 _BIRD_MINI = ("mini_dev_sqlite.json",)
+_HALF = re.compile(
+    r"[\ud800-\udfff]"
+)  # of a surrogate pair: JSON can spell it, no file, engine or terminal can hold it
 _SPLITS = {"train": "train", "dev": "dev", "test": "test", "validation": "validation", "val": "validation"}
 
 
@@ -357,7 +360,7 @@ def _has(fields: Mapping[str, Any], names: Iterable[str]) -> bool:
 def text_of(fields: Mapping[str, Any], names: Sequence[str]) -> str:
     """The first field of these names that holds text or a number. Spider has parse trees under `sql`: no text."""
     field = field_of(fields, names)
-    return str(fields[field]).strip() if field else ""
+    return _held(str(fields[field])).strip() if field else ""
 
 
 def field_of(fields: Mapping[str, Any], names: Sequence[str]) -> str:
@@ -379,7 +382,7 @@ def _folded(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _texts(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
     folded = _folded(fields)
     value = next((folded[name] for name in names if isinstance(folded.get(name), (list, tuple))), ())
-    return tuple(one for one in value if isinstance(one, str))
+    return tuple(_held(one) for one in value if isinstance(one, str))
 
 
 def _predicted(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
@@ -389,5 +392,10 @@ def _predicted(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ..
         value = folded.get(name)
         given = [value] if isinstance(value, str) else value
         if isinstance(given, (list, tuple)) and all(one is None or isinstance(one, str) for one in given):
-            return tuple(one.split(BIRD_MARK)[0].strip() for one in given if one is not None and one.strip())
+            return tuple(_held(one).split(BIRD_MARK)[0].strip() for one in given if one is not None and one.strip())
     return ()
+
+
+def _held(text: str) -> str:
+    """The text as UTF-8 can hold it: half a character, which cut-off text may end with, becomes U+FFFD."""
+    return _HALF.sub("\ufffd", text)

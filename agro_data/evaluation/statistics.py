@@ -26,7 +26,7 @@ def summary(metric: str, verdicts: Sequence[Verdict], seed: int = 0) -> dict[str
     found: dict[str, Any] = {
         "metric": metric,
         "predictions": len(verdicts),
-        "right": sum(verdict.score >= 1 for verdict in verdicts),
+        "right": sum(verdict.score > 0 and not verdict.error_class for verdict in verdicts),  # r-ves: slow ones too
         "score": interval([[v.score] for v in verdicts], seed),
         "score_by_database": interval(_scores(verdicts, lambda v: v.db_id), seed),
         "score_by_gold": interval(_scores(verdicts, lambda v: (v.db_id, v.gold)), seed),

@@ -19,6 +19,8 @@ from agro_data.config import ConfigError
 from agro_data.evaluation.evaluate import evaluate
 from agro_data.evaluation.load import Prediction
 from agro_data.evaluation.report import render_report
+from agro_data.evaluation.statistics import summary
+from agro_data.evaluation.verdict import read_lines
 
 NAMES = "SELECT name FROM customer WHERE city = 'Oslo'"
 ORDERED = "SELECT name FROM customer WHERE age < 42 ORDER BY age, id"
@@ -132,6 +134,23 @@ def test_soft_f1_and_time_are_between_right_and_wrong(place: Path) -> None:
     (verdict,) = evaluate([asked(NAMES, slow)], place / "db", metric="r-ves").verdicts
     assert 0 < verdict.score < 1
     assert "times the prediction's" in verdict.reason
+    assert summary("r-ves", [verdict])["right"] == 1
+    assert summary("soft-f1", evaluate(half, place / "db", metric="soft-f1").verdicts)["right"] == 0
+
+
+@pytest.mark.parametrize("broken", ["SELECT '\ud83d'", "SELECT 1\0", "SELECT '\u2028'", "(" * 5_000])
+def test_no_text_of_a_model_costs_the_other_verdicts(broken: str, place: Path, tmp_path: Path) -> None:
+    rows = [
+        {"db_id": "shop", "question": "Who\udc00?", "gold": NAMES, "pred": [broken, NAMES]},
+        {"db_id": "shop", "question": "Who?", "gold": NAMES, "pred": NAMES},
+    ]
+    (tmp_path / "p.json").write_text(json.dumps(rows))
+    verb = ["evaluate", "--predictions", tmp_path / "p.json", "--databases", place / "db"]
+    verb += ["--output", tmp_path / "v.jsonl", "--html", tmp_path / "v.html"]
+    done = CliRunner().invoke(data, list(map(str, verb)))
+    assert done.exit_code == 0, done.output
+    first, second = read_lines((tmp_path / "v.jsonl").read_text(encoding="utf-8"))
+    assert (first.score, first.scores, second.score) == (0, (0, 1), 1)
 
 
 def test_what_cannot_start_says_why(place: Path) -> None:
