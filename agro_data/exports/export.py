@@ -16,7 +16,7 @@ from agro_data.exports.material import Content, ExportError, Form, Material, gat
 from agro_data.exports.preference import preference
 from agro_data.profiling.serialise import BUDGET, STYLE, Style
 from agro_data.publish.parquet import write_parquet
-from agro_data.publish.read import Version, open_version
+from agro_data.publish.read import Version, open_corpus
 from agro_data.publish.storage import sync_folder, sync_tree
 
 WORKERS = 2
@@ -73,7 +73,7 @@ def export(
     """
     if form not in FORMS:
         raise ExportError(f"there is no form {form!r}; use one of {', '.join(FORMS)}")
-    opened = version if isinstance(version, Version) else open_version(Path(version))
+    opened = version if isinstance(version, Version) else open_corpus(version)
     target = Path(out).expanduser()
     if target.exists():
         raise ExportError(

@@ -165,6 +165,18 @@ def open_version(path: Path | str) -> Version:
     raise NoVersion(f"{path}: not a corpus version (no manifest.json) and not a corpus (no v0001-... folder)")
 
 
+def open_corpus(path: Path | str) -> Version:
+    """As `open_version`, of a corpus: what was made from one, as trajectories are, has no examples.
+
+    Raises `NoVersion` for that too.
+    """
+    version = open_version(path)
+    if DERIVED in version.manifest:
+        of = "{name} {version}".format(**version.manifest[DERIVED])
+        raise NoVersion(f"{version.path}: was made from a corpus and holds no examples; give that one, {of}")
+    return version
+
+
 def read_manifest(path: Path) -> dict[str, Any]:
     """The manifest of the version folder `path`. Raises `NoVersion` when it cannot be read as one."""
     try:

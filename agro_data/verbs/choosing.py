@@ -9,7 +9,7 @@ from pathlib import Path
 from polars.exceptions import PolarsError
 
 from agro_data.config import ConfigError
-from agro_data.publish.read import NoVersion, Version, latest, list_corpora, open_version
+from agro_data.publish.read import NoVersion, Version, latest, list_corpora, open_corpus, open_version
 
 LATEST = "latest"
 
@@ -18,12 +18,12 @@ def chosen_version(said: str | None, root: Path, name: str | None = None) -> Ver
     """The version that `said` names: a version's or a corpus' folder, a version's name below `root`, or `latest`.
 
     None means `latest`: the newest of the corpora below `root`, or of corpus `name`. Raises `NoVersion` for a folder
-    that is no version and `ConfigError` when nothing has that name.
+    that is no version of a corpus and `ConfigError` when nothing has that name.
     """
     if said is None or said == LATEST:
         return _newest(root, name)
     if Path(said).is_dir():
-        return open_version(Path(said))
+        return open_corpus(said)
     for corpus in corpora(root, name):
         if (root / corpus / said / "manifest.json").exists():
             return open_version(root / corpus / said)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from agro_data.config import ConfigError
-from agro_data.publish.read import open_version
+from agro_data.evaluation.rows import decoded
+from agro_data.publish.read import open_corpus
 from agro_data.shown import print_json
 from agro_data.terminal import Verb, say, screen, show_pairs
 
@@ -75,7 +76,7 @@ def publish_command(
         share=frozenset(EVERY if one == "all" else one for one in share),
         personal_data=personal_data,
     )
-    version = open_version(version_path)
+    version = open_corpus(version_path)
     made = publish_version(version, repo_id, declared, databases=databases, private=not public, dry_run=dry_run)
     print_json(_figures(made)) if as_json else _show(made, repo_id)
 
@@ -101,10 +102,11 @@ def _lines(given: Sequence[str]) -> list[str]:
             lines.append(one)
             continue
         try:
-            text = Path(one[1:]).read_text(encoding="utf-8")
+            text = decoded(Path(one[1:]).read_bytes())
         except OSError as error:
             raise ConfigError(f"--source-license {one}: cannot be read ({error.strerror})") from error
-        lines += [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+        stripped = map(str.strip, text.splitlines())
+        lines += [line for line in stripped if line and not line.startswith("#")]
     return lines
 
 

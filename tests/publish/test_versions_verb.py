@@ -9,10 +9,12 @@ import publish_samples as samples
 import pytest
 from click.testing import CliRunner, Result
 
+from agro_data.cli import data
 from agro_data.doctor import newest_corpus
-from agro_data.publish.read import list_versions
+from agro_data.publish.read import NoVersion, list_versions
 from agro_data.publish.retention import record_published
 from agro_data.publish.version import write_version
+from agro_data.verbs.publish import source_licenses
 from agro_data.verbs.versions import versions_group
 
 
@@ -91,3 +93,26 @@ def test_a_manifest_that_is_none_hides_no_other_version(damage: bytes, out: Path
 def test_what_is_not_there_is_said(out: Path) -> None:
     assert "no version v0009-00000000" in str(agro_versions("diff", "v0009-00000000", "--out", out).exception)
     assert "no corpus" in str(agro_versions("prune", out / "absent").exception)
+
+
+def test_what_was_made_from_a_corpus_is_no_corpus(out: Path, tmp_path: Path) -> None:
+    made = {"corpus": "shop-trajectories", "of_corpus": {"name": "shop", "version": "v0001-aaaaaaaa"}}
+    folder = tmp_path / "shop-trajectories" / "v0001-bbbbbbbb"
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text(json.dumps(made))
+    for verb in (
+        ["publish", folder, "--repo-id", "ann/shop", "--license", "mit", "--source-license", "mit", "--dry-run"],
+        ["export", folder, "--format", "sft", "--out", tmp_path / "sft"],
+        ["report", folder, "--html", tmp_path / "report.html"],
+        ["versions", "diff", folder, "--out", out],
+    ):
+        done = CliRunner().invoke(data, [str(word) for word in verb])
+        assert isinstance(done.exception, NoVersion), done.output
+        assert "give that one, shop v0001-aaaaaaaa" in str(done.exception)
+
+
+def test_licences_are_read_from_a_file_of_any_editor(tmp_path: Path) -> None:
+    text = "# of each database\r\n  # and a note\r\n shop = CC0-1.0\r\nmit\r\n"
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        (tmp_path / "licences.txt").write_bytes(text.encode(encoding))
+        assert source_licenses([f"@{tmp_path / 'licences.txt'}"], "*") == {"shop": "cc0-1.0", "*": "mit"}
