@@ -114,9 +114,8 @@ def _run_pool(
         lost: list[int] = []
         try:
             with _undisturbed(), _main_hidden():
-                futures: dict[Future[Outcome[Task, Answer]], int] = {
-                    pool.submit(_attempt, function, task): index for index, task in tasks.items()
-                }
+                futures = _submitted(pool, function, tasks)
+            lost += sorted(set(tasks) - set(futures.values()))
             for future in as_completed(futures):
                 try:
                     settle(futures[future], future.result())
@@ -127,6 +126,19 @@ def _run_pool(
                 worker.terminate()
             raise
     return sorted(lost)
+
+
+def _submitted(
+    pool: ProcessPoolExecutor, function: Callable[[Task], Answer], tasks: dict[int, Task]
+) -> dict[Future[Outcome[Task, Answer]], int]:
+    """The tasks that the pool took: it takes none any more once a worker has died, which the first may do at once."""
+    futures: dict[Future[Outcome[Task, Answer]], int] = {}
+    for index, task in tasks.items():
+        try:
+            futures[pool.submit(_attempt, function, task)] = index
+        except BrokenProcessPool:
+            break
+    return futures
 
 
 @contextmanager

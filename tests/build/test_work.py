@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import psutil
@@ -113,6 +114,23 @@ def test_a_dying_worker_costs_one_task() -> None:
     assert [o.answer for o in outcomes] == [1, 4, None, 16, 36]
     assert "died" in outcomes[2].error
     assert [o.lost for o in outcomes] == [False, False, True, False, False]
+
+
+class Handed(dict[int, int]):
+    """Tasks, of which the second is handed out when the worker that does the first has died."""
+
+    def items(self) -> Any:
+        for number, item in enumerate(super().items()):
+            if number == 1:
+                time.sleep(3)
+            yield item
+
+
+def test_a_worker_that_dies_while_tasks_are_handed_out_ends_no_build() -> None:
+    settled: list[int] = []
+    lost = parallel._run_pool(_square, Handed({0: 5, 1: 2, 2: 4}), 2, lambda index, _: settled.append(index))
+    assert sorted([*lost, *settled]) == [0, 1, 2]
+    assert 0 in lost
 
 
 def test_a_task_that_is_alone_does_not_take_this_process_with_it() -> None:
