@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, RunConfig
-from agro_data.databases.catalog import find_databases
-from agro_data.pipeline import prepare, run_stage
+from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
+from agro_data.pipeline import prepare, run_stage, sources
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.stages.shards import usable
 
@@ -44,12 +43,10 @@ class Probe:
 def estimate(config: BuildConfig, run: RunConfig) -> dict[str, Any]:
     """Time, disk, and what limits the size, extrapolated from building a few examples on a few databases.
 
-    Raises `ConfigError` when no database can be used.
+    Raises `ConfigError` like `pipeline.sources`.
     """
-    catalog = find_databases(Path(config.databases).expanduser())
-    ids = [d.db_id for d in catalog.databases if not config.only or d.db_id in config.only]
-    if not ids:
-        raise ConfigError(f"{config.databases}: no database that can be used; `agro databases` says why")
+    catalog = sources(config)
+    ids = [database.db_id for database in catalog.databases]
     probed = tuple(ids[:: max(len(ids) // PROBED, 1)][:PROBED])
     with tempfile.TemporaryDirectory(prefix="agro-dry-run-") as folder:
         small = replace(config, only=probed, embedding_model=STRUCTURAL, size=FIRST)

@@ -81,18 +81,23 @@ STAGES: dict[str, Stage] = {
 }
 
 
+def sources(config: BuildConfig) -> Catalog:
+    """The databases of a build, and what was left out. Raises `ConfigError` when none can be used, or one named not."""
+    source = Path(config.databases).expanduser()
+    if not source.exists():
+        raise ConfigError(f"{source}: no such file or folder; --databases names a database or a folder of them")
+    found = find_databases(source)
+    if not found.databases:
+        raise ConfigError(f"{source}: no database that can be used{_reasons(found)}")
+    return _only(found, config.only) if config.only else found
+
+
 def prepare(config: BuildConfig, run: RunConfig) -> Context:
     """Find the databases, name the build by its fingerprint, and open its work folder.
 
     Raises `ConfigError` when no database can be used, or something else it was given cannot.
     """
-    source = Path(config.databases).expanduser()
-    if not source.exists():
-        raise ConfigError(f"{source}: no such file or folder; --databases names a database or a folder of them")
-    found = _only(find_databases(source), config.only)
-    if not found.databases:
-        reasons = "".join(f"\n  {problem}" for problem in found.problems)
-        raise ConfigError(f"{source}: no database that can be used{reasons}")
+    found = sources(config)
     problems, notes = check_inputs(config, (database.dialect for database in found.databases))
     writer = check_writer(config)
     identity = fingerprint(config, found, writer)
@@ -172,7 +177,7 @@ def build(
     if config is None:
         if databases is None:
             raise ConfigError("give a path to databases, or a BuildConfig")
-        config = BuildConfig(databases=str(databases), **settings)
+        config = BuildConfig.from_dict({"databases": str(databases)} | settings)
     elif settings or databases is not None:
         given = {"databases": str(databases)} if databases is not None else {}
         config = BuildConfig.from_dict(config.to_dict() | settings | given)
@@ -193,15 +198,20 @@ def _taken_over(reports: tuple[StageReport, ...]) -> list[str]:
 
 
 def _only(catalog: Catalog, wanted: tuple[str, ...]) -> Catalog:
-    if not wanted:
-        return catalog
+    """The databases that are wanted. What others lack is nothing that was left out."""
     known = {database.db_id for database in catalog.databases}
     missing = sorted(set(wanted) - known)
     if missing:
         raise ConfigError(
-            f"{catalog.root}: no database named {', '.join(missing)}; there are {', '.join(sorted(known))}"
+            f"{catalog.root}: no database named {', '.join(missing)} that can be used; there are "
+            f"{', '.join(sorted(known))}{_reasons(catalog)}"
         )
-    return replace(catalog, databases=tuple(d for d in catalog.databases if d.db_id in set(wanted)))
+    databases = tuple(database for database in catalog.databases if database.db_id in wanted)
+    return replace(catalog, databases=databases, problems=tuple(p for p in catalog.problems if not p.left_out))
+
+
+def _reasons(catalog: Catalog) -> str:
+    return "".join(f"\n  {problem}" for problem in catalog.problems if problem.left_out)
 
 
 def _source(database: Any, config: BuildConfig) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from making import make_school
 
 import agro_data
 from agro_data.config import STRUCTURAL
+from agro_data.estimate import estimate
+from agro_data.pipeline import sources
 
 SECRET = "Zanzibar-4711"
 LOG = "\n".join(
@@ -131,6 +133,36 @@ def test_only_uses_only_those(tmp_path: Path) -> None:
     result = build(tmp_path, folder, only=("a", "c"), size=30)
     assert set(examples(result)["db_id"]) == {"a", "c"}
     assert [source["db_id"] for source in result.version.manifest["databases"]] == ["a", "c"]
+
+
+def test_what_others_lack_is_nothing_where_databases_are_named(tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    make_school(folder / "a.sqlite")
+    (folder / "b.sqlite").write_bytes(b"no database")
+    everything = sources(agro_data.BuildConfig(databases=str(folder)))
+    assert [problem.path for problem in everything.problems] == ["b.sqlite"]
+    assert not sources(agro_data.BuildConfig(databases=str(folder), only=("a",))).problems
+
+
+@pytest.mark.parametrize("only", [("b",), ("a", "b"), ("c",)])
+def test_one_that_is_named_and_cannot_be_used_is_said_with_the_reason(only: tuple[str, ...], tmp_path: Path) -> None:
+    """Before a build as before an estimate of it."""
+    make_school(tmp_path / "a.sqlite")
+    (tmp_path / "b.sqlite").write_bytes(b"no database")
+    config = agro_data.BuildConfig(databases=str(tmp_path), only=only)
+    for ask in (sources, lambda config: estimate(config, agro_data.RunConfig())):
+        with pytest.raises(
+            agro_data.ConfigError, match=rf"no database named {only[-1]} .*there are a\n  b.sqlite: not a"
+        ):
+            ask(config)
+
+
+def test_a_setting_that_is_none_is_said_in_words(school: Path) -> None:
+    with pytest.raises(agro_data.ConfigError, match="unknown setting sizes; known are"):
+        agro_data.build(school, sizes=3)
+    with pytest.raises(agro_data.ConfigError, match="only: "):
+        agro_data.build(school, only="school")
 
 
 @pytest.mark.parametrize("split_by", ["skeleton", "database"])
