@@ -157,7 +157,7 @@ def main() -> None:
 def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelRun:
     """Train, or continue where it was interrupted, or give the run that these settings have made before.
 
-    Raises `NoTask`, `NoVersion`, `ModelMissing` and `ValueError`, in words for a person.
+    Raises `NoTask`, `NoVersion`, `ModelMissing` and `SettingsError`, in words for a person.
     """
     parent, base = start_of(config.model, Path(config.models), Path(config.cache))
     corpus = open_version(Path(config.corpus)) if config.corpus else None

@@ -44,6 +44,11 @@ class FineTuning:
     row_tokens: int = 1_024
 
     def __post_init__(self) -> None:
+        for name in ("batch", "micro_batch", "max_length", "save_every", "row_examples", "row_tokens"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}: expected at least 1")
+        if self.epochs <= 0:
+            raise ValueError(f"epochs is {self.epochs:g}: expected above 0")
         if self.batch % self.micro_batch:
             raise ValueError(f"batch {self.batch} is not a multiple of micro_batch {self.micro_batch}")
         if self.packing and self.share_prompts:

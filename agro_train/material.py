@@ -137,8 +137,7 @@ def make_material(
     """Trajectories made for real, those that were dropped, and which of the first are learnt from.
 
     Of several sources each gives its share by rows. Where there are two teachers, both are given the same questions.
-    Raises `SettingsError` when none are asked for, or the model that teaches is right on none of them, and `ValueError`
-    when no trajectory is right.
+    Raises `SettingsError` when none are asked for, or none is right.
     """
     reading = reading_of(config, tokenizer)
     asked = sum(len(source.rows) for source in sources)
@@ -162,7 +161,9 @@ def make_material(
     lost = pl.concat(dropped)
     if candidates.is_empty():
         first = lost.row(0, named=True)
-        raise ValueError(f"none of {wanted} trajectories is right, the first for {first['reason']}: {first['detail']}")
+        raise SettingsError(
+            f"none of {wanted} trajectories is right, the first for {first['reason']}: {first['detail']}"
+        )
     return candidates, lost, select(candidates, config)
 
 
@@ -244,7 +245,7 @@ def encode_rows(trajectories: pl.DataFrame, tokenizer: Any, max_length: int) -> 
             learnt = [turn != OUTSIDE and row["turns"][turn]["learnt"] for turn in tokens.turns]
             found.append(Example(tokens.so_far, [0] * len(tokens.prompt) + list(map(int, learnt)), opening))
     if not found:
-        raise ValueError(f"no trajectory has at most {max_length} tokens; raise max_length or lower budget")
+        raise SettingsError(f"no trajectory has at most {max_length} tokens; raise max_length or lower budget")
     return found
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from train.small import TUNING
 from train.test_training_job import make_split_corpus
@@ -16,6 +17,7 @@ from train.tiny import make_tiny_model
 
 from agro_train.cold_start import ColdStartConfig, train
 from agro_train.finetuning import fine_tune
+from agro_train.material import encode_rows
 from agro_train.runs import Draft, read_metrics, runs_of
 from agro_train.settings import SettingsError
 from agro_train.tokens import IGNORED, Example
@@ -132,6 +134,11 @@ def test_settings_that_cannot_be() -> None:
         replace(TUNING, batch=3, micro_batch=2)
     with pytest.raises(ValueError, match="precision"):
         replace(TUNING, precision="half")
+    for wrong in ({"micro_batch": 0}, {"save_every": 0}, {"epochs": 0.0}):
+        with pytest.raises(SettingsError, match=f"{next(iter(wrong))} is 0: expected"):
+            ColdStartConfig(**wrong)
+    with pytest.raises(SettingsError, match="max_length or lower budget"):
+        encode_rows(pl.DataFrame(), None, 10)
     with pytest.raises(SettingsError, match="batch 6 is not a multiple of micro_batch 4"):
         ColdStartConfig(batch=6)  # before a trajectory is made
     with pytest.raises(SettingsError, match=r"examples=0, pool=1\.5: expected both at least 1"):
