@@ -29,7 +29,7 @@ from agro_train.credit import Credit, of_progress, of_rollouts, of_states, token
 from agro_train.engine import EngineSampler
 from agro_train.episodes import Episode, Player, measures
 from agro_train.fused_head import score_only_what_is_learnt
-from agro_train.loading import LanguageModel, load_tokenizer
+from agro_train.loading import LanguageModel, adapters, load_tokenizer
 from agro_train.progress import ProgressHead, last_states
 from agro_train.prompts import Share
 from agro_train.provers import Provers, of_provers
@@ -80,7 +80,7 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
             args=args,
             train_dataset=Dataset.from_dict({"prompt": [str(slot) for slot in range(slots)]}),
             processing_class=model.tokenizer,
-            peft_config=_lora(config),
+            peft_config=adapters(config.lora),
             callbacks=list(callbacks),
             rollout_func=lambda slots, _: self._play(slots),
         )
@@ -347,11 +347,3 @@ def save(trainer: AgenticTrainer, base: Path, folder: Path) -> None:
         whole.save_pretrained(folder)
         load_tokenizer(base).save_pretrained(folder)
         shutil.rmtree(adapter)
-
-
-def _lora(config: GrpoConfig) -> Any:
-    if not config.lora:
-        return None
-    from peft import LoraConfig  # noqa: PLC0415
-
-    return LoraConfig(r=config.lora, lora_alpha=2 * config.lora, target_modules="all-linear", task_type="CAUSAL_LM")

@@ -86,6 +86,15 @@ def load_tokenizer(path: Path) -> Any:
     return tokenizer
 
 
+def adapters(rank: int) -> Any:
+    """peft's settings of adapters of this rank on every linear layer; None for 0, where the weights are trained."""
+    if not rank:
+        return None
+    from peft import LoraConfig  # noqa: PLC0415
+
+    return LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
+
+
 def model_hash(folder: Path) -> str:
     """Which weights a folder holds: SHA-256 of the files of weights together, in order of their names."""
     weights = sorted([*folder.glob("*.safetensors"), *folder.glob("pytorch_model*.bin")])

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agro_train.fused_head import score_only_what_is_learnt
+from agro_train.loading import adapters
 from agro_train.shared_prompts import Limits, collate, lay_row, schedule
 from agro_train.tokens import Example
 
@@ -50,7 +51,7 @@ def make_trainer(
         "disable_tqdm": True,
         "dataloader_pin_memory": torch.cuda.is_available(),
     }
-    given = {"processing_class": tokenizer, "peft_config": _lora(tuning.lora), "callbacks": list(callbacks)}
+    given = {"processing_class": tokenizer, "peft_config": adapters(tuning.lora), "callbacks": list(callbacks)}
     if tuning.share_prompts:
         return _sharing(module, tokenizer, examples, tuning, common, given)
     settings = SFTConfig(
@@ -110,11 +111,3 @@ def _sharing(
         facts.pad_token_id = tokenizer.pad_token_id
     data = Dataset.from_dict({"rows": [[list(places) for places in rows] for rows in batches]})
     return Sharing(model=module, args=settings, train_dataset=data, data_collator=rows_of, **given)
-
-
-def _lora(rank: int) -> Any:
-    if not rank:
-        return None
-    from peft import LoraConfig  # noqa: PLC0415
-
-    return LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")

@@ -25,7 +25,6 @@ from agro_data.sql.concealing import NotThere, conceal
 from agro_data.sql.facts import SqlFacts, sql_facts
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import resolve
-from agro_data.verify.equivalence import Mode
 from agro_data.verify.execution import execute
 from agro_data.verify.grade import Case, GoldResults, Grade, failure_class, grade_many
 from agro_train.advantages import anchor_key
@@ -232,12 +231,10 @@ def _as_shown(sql: str, task: Task) -> str | Result:
         return Result("error", error=refusal.detail)
 
 
-def score(
-    envs: Sequence[SqlEnv], sandbox: Sandbox, golds: GoldResults, mode: Mode = "strict", *, details: bool = False
-) -> list[Finished]:
-    """What each ended rollout showed; answers are graded on all instances, in one pass of the verifier."""
+def score(envs: Sequence[SqlEnv], sandbox: Sandbox, golds: GoldResults, *, details: bool = False) -> list[Finished]:
+    """What each ended rollout showed; answers are graded strictly on all instances, in one pass of the verifier."""
     asked = [(env, case) for env in envs if env.outcome == "answered" for case in env.cases()]
-    grades = grade_many([case for _, case in asked], sandbox, golds, mode, guarded=True)
+    grades = grade_many([case for _, case in asked], sandbox, golds, guarded=True)
     found: dict[int, Grade] = {}
     for (env, _), grade in zip(asked, grades, strict=True):
         if id(env) not in found or grade.right:
@@ -276,9 +273,7 @@ class GoldFault:
         return f"{self.db_id} {self.example_id}: the gold earns {self.earned:g} of {self.highest:g}: {self.reason}"
 
 
-def check_golds(
-    tasks: Sequence[Task], sandbox: Sandbox, golds: GoldResults, preset: Preset = AGRO, mode: Mode = "strict"
-) -> list[GoldFault]:
+def check_golds(tasks: Sequence[Task], sandbox: Sandbox, golds: GoldResults, preset: Preset = AGRO) -> list[GoldFault]:
     """Play every gold through the environment, looked at once and then given as the answer; or asked back.
 
     An empty list means that the reward is 1.0 or the preset's highest on every row; no training step before that.
@@ -290,7 +285,7 @@ def check_golds(
         left = [env for env in envs if env.outcome is None]
         step(left, [_gold_turn(env.task, action) for env in left if env.task is not None], sandbox)
     faults: list[GoldFault] = []
-    for env, task, finished in zip(envs, tasks, score(envs, sandbox, golds, mode, details=preset.details), strict=True):
+    for env, task, finished in zip(envs, tasks, score(envs, sandbox, golds, details=preset.details), strict=True):
         earned, highest = reward(finished, preset).total, preset.highest if task.answerable else preset.asked_back
         if earned < highest:
             why = (
