@@ -24,8 +24,8 @@ from agro_data.verify.check import Verdict, verify_statements
 from agro_data.verify.difference import first_difference
 from agro_data.verify.execution import execute, failure
 from agro_data.verify.informative import Variant, drop_variants
+from agro_data.verify.judging import CUT
 from agro_data.verify.proofs import proved_equivalent
-from agro_data.verify.ties import CUT
 
 _GATE = {
     "syntax": "syntax",

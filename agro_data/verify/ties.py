@@ -11,21 +11,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from sqlglot import exp
 
 from agro_data.databases.opening import folded
-from agro_data.databases.types import Cell, Dialect
+from agro_data.databases.types import Dialect
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.scope import Resolution, Scope, leftmost, local_nodes
-from agro_data.verify.difference import shown
+from agro_data.verify.choices import Choice, choices, distinct_on, whole_window
+from agro_data.verify.judging import Harmful, OrderJudge, Rows, several_rows
 
-Rows = Sequence[tuple[Cell, ...]]
 TIED = 24  # rows beyond a LIMIT that are looked at: those that compare equal may all show the same
 
-CUT = "LIMIT falls between them"  # said of a tie that decides which rows are in the answer
 _TOTAL_ORDER = (exp.RowNumber, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue, exp.Ntile)
 _TIE_PROOF = (exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist)
 _COLLECTING = (exp.GroupConcat, exp.ArrayAgg, exp.AnyValue, exp.First, exp.Last, exp.JSONObjectAgg, exp.JSONArrayAgg)
@@ -61,13 +59,18 @@ def chance_in(found: Resolution) -> Chance | None:
             if node.args.get("order") is None and not _one_row(node) and not isinstance(node.parent, exp.Exists):
                 return Chance("unordered_limit", "LIMIT without ORDER BY: which rows are kept is left to the engine")
         elif isinstance(node, exp.Window):
-            if _needs_total_order(node) and node.args.get("order") is None and not node.args.get("alias"):
+            window = whole_window(node)
+            used = not isinstance(node.this, exp.Identifier)  # and not one of a WINDOW clause
+            if used and _needs_total_order(window) and window.args.get("order") is None:
                 what = node.this.sql_name() if isinstance(node.this, exp.Func) else "a window frame"
                 return Chance("unordered_window", f"{what} over rows without an order")
         elif _collects(node):
             return Chance("unordered_aggregate", "values are gathered without an order")
+        elif isinstance(node, exp.Select) and node.args.get("order") is None and _keeps_any(node):
+            return Chance("unordered_limit", "DISTINCT ON without ORDER BY: which rows are kept is left to the engine")
     root = found.tree
-    if isinstance(root, exp.Select) and root.args.get("distinct") is not None and root.args.get("order") is not None:
+    plain = isinstance(root, exp.Select) and root.args.get("distinct") is not None and not distinct_on(root)
+    if plain and root.args.get("order") is not None:
         _, added = _key_positions(root, found)
         if added:
             return Chance("tie", "rows are ordered by something that is not among the DISTINCT columns")
@@ -129,8 +132,11 @@ class _Context:
         for number, expression in enumerate(added):
             probe.args["expressions"].append(exp.alias_(expression.copy(), f"agro_key_{number}"))
         limit, offset = _number(node, "limit"), _number(node, "offset") or 0
-        if node.args.get("limit") is not None and limit is None:
-            return None
+        if any(node.args.get(clause) is not None and _number(node, clause) is None for clause in ("limit", "offset")):
+            for clause in ("limit", "offset"):  # how many rows are kept is computed: they may end anywhere
+                probe.set(clause, None)
+            every = OrderJudge(tuple(positions), len(added), folded, (), True, range(1, sys.maxsize), (True, 0))
+            return Probe("tie", self.statement(probe), every)
         first = max(offset - TIED, 0)
         if limit is not None:
             last = offset + limit + TIED
@@ -139,7 +145,7 @@ class _Context:
         cuts = tuple(cut - first for cut in (offset, offset + limit) if cut > first) if limit is not None else ()
         kept = range(offset - first + 1, offset - first + limit) if limit is not None else range(1, sys.maxsize)
         whole = (first == 0, last - first if limit is not None else 0)
-        judge = _OrderJudge(tuple(positions), len(added), folded, cuts, top, kept, whole)
+        judge = OrderJudge(tuple(positions), len(added), folded, cuts, top, kept, whole)
         return Probe("tie", self.statement(probe), judge)
 
     def _scalar_probes(self) -> Iterator[Probe]:
@@ -151,7 +157,7 @@ class _Context:
                 continue
             if not self._correlated(select):
                 sql = self.wrapped("COUNT(*)", select, "")
-                yield Probe("scalar_rows", sql, _several_rows)
+                yield Probe("scalar_rows", sql, several_rows)
 
     # --- windows and bare columns --------------------------------------------------------------------------------
 
@@ -160,8 +166,11 @@ class _Context:
             return
         for item in [*scope.select.expressions, scope.select.args.get("qualify")]:
             for node in local_nodes(item) if item is not None else ():
-                if isinstance(node, exp.Window) and node.args.get("order") is not None and _needs_total_order(node):
-                    yield self._window_probe(scope.select, node)
+                window = whole_window(node) if isinstance(node, exp.Window) else None
+                if window is not None and window.args.get("order") is not None and _needs_total_order(window):
+                    yield self._window_probe(scope.select, window)
+        for choice in choices(scope.select):
+            yield self._choice_probe(scope, choice)
         if self.dialect == "sqlite":
             bare = _bare_columns(scope, self.found)
             if bare:
@@ -175,7 +184,36 @@ class _Context:
             inner.args["expressions"].append(exp.alias_(key.copy(), name))
         inner.set("qualify", None)
         sql = self.wrapped("1", inner, f"GROUP BY {', '.join(names)} HAVING COUNT(*) > 1 LIMIT 1")
-        return Probe("tie", sql, _Any("rows of one window share the value they are ordered by"))
+        return Probe("tie", sql, Harmful("rows of one window share the value they are ordered by"))
+
+    def _choice_probe(self, scope: Scope, choice: Choice) -> Probe:
+        """Rows that tie in the order of a choice and show different values."""
+        inner = _unordered(scope.select)
+        for clause in ("group", "having", "qualify"):
+            inner.set(clause, None)
+        named: dict[str, exp.Expr] = {}
+        for kind, nodes in (
+            ("value", _columns_shown(choice.values, scope)),
+            ("within", [_meaning(node, scope.select, self.found) for node in choice.within]),
+            ("key", [_meaning(key.this, scope.select, self.found) for key in choice.keys]),
+        ):
+            named |= {f"agro_{kind}_{number}": _expanded(node, self.found) for number, node in enumerate(nodes)}
+        inner.set("expressions", [exp.alias_(node, name) for name, node in named.items()])
+        for condition in choice.where:
+            inner.where(condition.copy(), copy=False)
+        groups = [name for name in named if not name.startswith("agro_value")]
+        if choice.first:
+            keys = [key.copy() for key in choice.keys]
+            for key, name in zip(keys, [name for name in groups if name.startswith("agro_key")], strict=True):
+                key.set("this", named[name].copy())
+            within = [named[name].copy() for name in groups if name.startswith("agro_within")]
+            rank = exp.Window(this=exp.Rank(), partition_by=within, order=exp.Order(expressions=keys))
+            inner.args["expressions"].append(exp.alias_(rank, "agro_rank"))
+        values = [name for name in named if name.startswith("agro_value")]
+        differ = " OR ".join(f"MIN({v}) <> MAX({v}) OR COUNT({v}) BETWEEN 1 AND COUNT(*) - 1" for v in values)
+        first = "WHERE agro_rank = 1 " if choice.first else ""
+        sql = self.wrapped("1", inner, f"{first}GROUP BY {', '.join(groups)} HAVING {differ} LIMIT 1")
+        return Probe("tie", sql, Harmful(f"rows that {choice.what} puts in order tie, and show different values"))
 
     def _bare_probe(self, select: exp.Select, bare: Sequence[exp.Column]) -> Probe:
         inner = _unordered(select)
@@ -189,68 +227,7 @@ class _Context:
         inner.args["expressions"].append(exp.alias_(exp.Count(this=exp.Star()), "agro_rows"))
         named = ", ".join(dict.fromkeys(column.name for column in bare))
         sql = self.wrapped("1", inner, f"WHERE {' OR '.join(tests)} LIMIT 1")
-        return Probe("bare_column", sql, _Any(f"{named} differs within a group that shows one value of it"))
-
-
-# --- judging rows ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _OrderJudge:
-    """Rows come in order, outputs first, `added` key columns last. `cuts` are places where LIMIT or OFFSET falls."""
-
-    positions: tuple[int, ...]  # of each key: an output, or (negative) an added column
-    added: int
-    folded: tuple[bool, ...]  # keys with a collation: letter case may not count
-    cuts: tuple[int, ...]
-    ordered: bool  # the order of the rows that are kept counts too
-    kept: range  # places whose row and the row before it are both in the answer
-    whole: tuple[bool, int]  # whether the first row is there; rows that were asked for, 0 for all
-
-    def __call__(self, rows: Rows) -> str:
-        for place, (left, right) in enumerate(pairwise(rows), 1):
-            if self._key(left) != self._key(right):
-                continue
-            outputs = len(left) - self.added
-            which = f"rows {place} {shown(left[:outputs])} and {place + 1} {shown(right[:outputs])}"
-            if place in self.cuts and not self._all_alike(rows, place, outputs):
-                return f"{which} compare equal and {CUT}"
-            if self.ordered and place in self.kept and left[:outputs] != right[:outputs]:
-                return f"{which} differ but compare equal: their order is left open"
-        return ""
-
-    def _all_alike(self, rows: Rows, place: int, outputs: int) -> bool:
-        """Whether all rows that compare equal at a cut are seen and show the same: any of them may be kept."""
-        start = end = place
-        while start > 0 and self._key(rows[start - 1]) == self._key(rows[place]):
-            start -= 1
-        while end < len(rows) and self._key(rows[end]) == self._key(rows[place]):
-            end += 1
-        first, asked = self.whole
-        seen = (start > 0 or first) and (end < len(rows) or not asked or len(rows) < asked)
-        return seen and all(row[:outputs] == rows[place][:outputs] for row in rows[start:end])
-
-    def _key(self, row: tuple[Cell, ...]) -> tuple[Cell, ...]:
-        keys = []
-        for position, caseless in zip(self.positions, self.folded, strict=True):
-            cell = row[position]
-            keys.append(cell.casefold() if caseless and isinstance(cell, str) else cell)
-        return tuple(keys)
-
-
-@dataclass(frozen=True)
-class _Any:
-    detail: str
-
-    def __call__(self, rows: Rows) -> str:
-        return self.detail if rows else ""
-
-
-def _several_rows(rows: Rows) -> str:
-    count = rows[0][0] if rows else 0
-    if isinstance(count, int) and count > 1:
-        return f"a subquery that stands for one value has {count} rows"
-    return ""
+        return Probe("bare_column", sql, Harmful(f"{named} differs within a group that shows one value of it"))
 
 
 # --- reading trees -----------------------------------------------------------------------------------------------
@@ -305,6 +282,18 @@ def _expanded(term: exp.Expr, found: Resolution) -> exp.Expr:
                 return replacement
             twin.replace(replacement)
     return copy
+
+
+def _columns_shown(items: Sequence[exp.Expr], scope: Scope) -> list[exp.Expr]:
+    """The values that outputs show, with the columns of every source for a star."""
+    shown_: list[exp.Expr] = []
+    for item in items:
+        if not _is_star(item):
+            shown_.append(item.unalias())
+            continue
+        for source in scope.sources:
+            shown_ += [exp.column(name, table=source.alias, quoted=True) for name in source.columns.values()]
+    return shown_
 
 
 def _bare_columns(scope: Scope, found: Resolution) -> list[exp.Column]:
@@ -390,6 +379,12 @@ def _branches(node: exp.Expr) -> Iterator[exp.Select]:
 
 def _is_star(item: exp.Expr) -> bool:
     return isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
+
+
+def _keeps_any(select: exp.Select) -> bool:
+    """Whether DISTINCT ON shows more than what it keeps one row of."""
+    on = distinct_on(select)
+    return bool(on) and any(item.unalias() not in on for item in select.expressions)
 
 
 def _number(node: exp.Expr, clause: str) -> int | None:

@@ -1,0 +1,75 @@
+"""What the rows of a probe for ties mean: "" is harmless, else a sentence for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from agro_data.databases.types import Cell
+from agro_data.verify.difference import shown
+
+Rows = Sequence[tuple[Cell, ...]]
+
+CUT = "LIMIT falls between them"  # said of a tie that decides which rows are in the answer
+
+
+@dataclass(frozen=True)
+class OrderJudge:
+    """Rows come in order, outputs first, `added` key columns last. `cuts` are places where LIMIT or OFFSET falls."""
+
+    positions: tuple[int, ...]  # of each key: an output, or (negative) an added column
+    added: int
+    folded: tuple[bool, ...]  # keys with a collation: letter case may not count
+    cuts: tuple[int, ...]
+    ordered: bool  # the order of the rows that are kept counts too
+    kept: range  # places whose row and the row before it are both in the answer
+    whole: tuple[bool, int]  # whether the first row is there; rows that were asked for, 0 for all
+
+    def __call__(self, rows: Rows) -> str:
+        for place, (left, right) in enumerate(pairwise(rows), 1):
+            if self._key(left) != self._key(right):
+                continue
+            outputs = len(left) - self.added
+            which = f"rows {place} {shown(left[:outputs])} and {place + 1} {shown(right[:outputs])}"
+            if place in self.cuts and not self._all_alike(rows, place, outputs):
+                return f"{which} compare equal and {CUT}"
+            if self.ordered and place in self.kept and left[:outputs] != right[:outputs]:
+                return f"{which} differ but compare equal: their order is left open"
+        return ""
+
+    def _all_alike(self, rows: Rows, place: int, outputs: int) -> bool:
+        """Whether all rows that compare equal at a cut are seen and show the same: any of them may be kept."""
+        start = end = place
+        while start > 0 and self._key(rows[start - 1]) == self._key(rows[place]):
+            start -= 1
+        while end < len(rows) and self._key(rows[end]) == self._key(rows[place]):
+            end += 1
+        first, asked = self.whole
+        seen = (start > 0 or first) and (end < len(rows) or not asked or len(rows) < asked)
+        return seen and all(row[:outputs] == rows[place][:outputs] for row in rows[start:end])
+
+    def _key(self, row: tuple[Cell, ...]) -> tuple[Cell, ...]:
+        keys = []
+        for position, caseless in zip(self.positions, self.folded, strict=True):
+            cell = row[position]
+            keys.append(cell.casefold() if caseless and isinstance(cell, str) else cell)
+        return tuple(keys)
+
+
+@dataclass(frozen=True)
+class Harmful:
+    """Any row at all is harm; `detail` says which."""
+
+    detail: str
+
+    def __call__(self, rows: Rows) -> str:
+        return self.detail if rows else ""
+
+
+def several_rows(rows: Rows) -> str:
+    """Of a count: whether it is more than 1."""
+    count = rows[0][0] if rows else 0
+    if isinstance(count, int) and count > 1:
+        return f"a subquery that stands for one value has {count} rows"
+    return ""
