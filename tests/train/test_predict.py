@@ -22,7 +22,7 @@ from agro_train.agents import open_agent, trained_reading
 from agro_train.answers import Answer
 from agro_train.cli import agro
 from agro_train.decoding import Decoding
-from agro_train.evaluate import EvaluationConfig, Scored, compare, evaluate_models, score
+from agro_train.evaluate import Compared, EvaluationConfig, Scored, compare, evaluate_models, score
 from agro_train.predict import predict
 from agro_train.promotion import decide
 from agro_train.questions import Questions, Reading, SeenInTraining, questions_of_file
@@ -244,7 +244,12 @@ def test_options_come_on_top_of_a_file_that_leaves_out_what_they_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[EvaluationConfig] = []
-    monkeypatch.setattr(evaluate, "evaluate_models", lambda config, progress: seen.append(config) or ())
+
+    def take(config: EvaluationConfig, progress: object) -> tuple[Compared, ...]:
+        seen.append(config)
+        return ()
+
+    monkeypatch.setattr(evaluate, "evaluate_models", take)
     (tmp_path / "settings.json").write_text('{"databases": "here", "questions": ["dev.json"], "limit": 5}')
     options = ["--config", str(tmp_path / "settings.json"), "--model", "promoted", "--limit", "7"]
     done = CliRunner().invoke(evaluate.main, options)
