@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -114,8 +115,13 @@ def from_bird(folder: Path, schema: Schema, *, values: bool = True) -> Semantics
         if table is None:
             problems.append(f"{folder.name}/{path.name}: the database has no table {path.stem!r}; file unused")
             continue
+        try:
+            rows = _csv_rows(path)
+        except (OSError, csv.Error) as error:
+            problems.append(f"{folder.name}/{path.name}: cannot be read: {error}; file unused")
+            continue
         columns: dict[str, ColumnSemantics] = {}
-        for number, row in enumerate(_csv_rows(path), start=2):
+        for number, row in enumerate(rows, start=2):
             name = row.get("original_column_name", "")
             column = speller.column(table, name)
             if column is None:
@@ -162,8 +168,8 @@ def _bird_column(row: Mapping[str, str], column: str, *, values: bool) -> Column
 def from_dbt(path: Path, schema: Schema, *, values: bool = True) -> Semantics:
     """Descriptions, `meta` and generic tests of a dbt manifest, for those of its models that are tables here.
 
-    `meta` may hold `label` or `name`, `synonyms`, `hidden`, `unit` and `codes`. The tests `unique`,
-    `relationships` and `accepted_values` give keys, joins and (with `values`) codes.
+    `meta` may hold `label` or `name`, `synonyms`, `hidden`, `unit` and `codes`. The tests `unique` and `relationships`
+    give keys and joins; `accepted_values` says (with `values`) that a column is a category.
     """
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
@@ -204,10 +210,11 @@ def _from_dbt_nodes(nodes: Mapping[str, dict[str, Any]], speller: Speller, *, va
         if test.get("name") == "unique":
             unique.setdefault(table, []).append(child)
         elif (
-            test.get("name") == "accepted_values" and values and not columns[table].get(child, ColumnSemantics()).codes
+            test.get("name") == "accepted_values"
+            and values
+            and not (known := columns[table].get(child, ColumnSemantics())).codes
         ):
-            known = columns[table].get(child, ColumnSemantics())
-            columns[table][child] = ColumnSemantics(**{**vars(known), "role": known.role or "category"})
+            columns[table][child] = replace(known, role=known.role or "category")
         elif test.get("name") == "relationships":
             parent = speller.table(_referred(str(arguments.get("to", ""))))
             target = speller.column(parent, str(arguments.get("field", ""))) if parent else None

@@ -13,6 +13,7 @@ from typing import Literal
 import sqlglot
 from sqlglot import exp
 
+from agro_data.databases.types import Dialect
 from agro_data.profiling.profile import Metric, Role
 
 TableKind = Literal["entity", "event", "bridge", "lookup"]
@@ -146,7 +147,7 @@ def _merge_columns(first: ColumnSemantics, second: ColumnSemantics) -> ColumnSem
     )
 
 
-def without_values(known: Semantics) -> Semantics:
+def without_values(known: Semantics, dialect: Dialect) -> Semantics:
     """`known` without what may quote a value: codes, descriptions, metrics that compare with a literal, problems.
 
     Names, synonyms, roles, labels, joins and formulas with their definitions stay: they speak of the schema.
@@ -163,14 +164,14 @@ def without_values(known: Semantics) -> Semantics:
             )
             for name, table in known.tables.items()
         },
-        metrics=tuple(metric for metric in known.metrics if not _quotes_value(metric.sql)),
+        metrics=tuple(metric for metric in known.metrics if not _quotes_value(metric.sql, dialect)),
         problems=(told,) if faults else (),
     )
 
 
-def _quotes_value(sql: str) -> bool:
+def _quotes_value(sql: str, dialect: Dialect) -> bool:
     """Whether a metric's SQL has a text in it, or a number beside something other than arithmetic."""
-    literals = sqlglot.parse_one(f"SELECT {sql}").find_all(exp.Literal)
+    literals = sqlglot.parse_one(f"SELECT {sql}", read=dialect).find_all(exp.Literal)
     return any(
         literal.is_string
         or not isinstance(literal.parent, exp.Binary | exp.Neg)

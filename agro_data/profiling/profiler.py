@@ -288,11 +288,13 @@ def _looked_up(
         return asked, frozenset()
     column = quoted(ref_columns[0])
     marks = ", ".join("?" * len(asked))
-    found = connection.execute(
-        f"SELECT DISTINCT {column} FROM {quoted(ref_table)} WHERE {column} IN ({marks})",
-        [key[0] for key in asked],
-    )
-    return asked, frozenset(found)
+    sql = f"SELECT DISTINCT {column} FROM {quoted(ref_table)} WHERE {column} IN ({marks})"
+    try:
+        return asked, frozenset(connection.execute(sql, [key[0] for key in asked]))
+    except DatabaseError as error:  # DuckDB converts them to the column's type, and may not be able to
+        where = f"{ref_table}.{ref_columns[0]}"
+        connection.problems.append(f"column {where!r}: taken to hold no value of a column that refers to it: {error}")
+        return asked, frozenset()
 
 
 # --- after reading -------------------------------------------------------------------------------------------------

@@ -37,6 +37,8 @@ _QUANTITY = word_set(
     "attendance hours days weeks months years minutes seconds milliseconds bytes size latitude longitude altitude "
     "elevation units"
 )
+_DATED = word_set("date datetime timestamp epoch")  # of a number: 20240131, or days or seconds since some day
+_EPOCH = 1e8  # seconds from 1970 to 1973: a time of more is a moment, not a duration
 _DATING = word_set("year founded built established founding creation created opened launched launch season debut born")
 _UNITS = {
     ("dollars",): "dollars", ("usd",): "US dollars", ("euros",): "euros", ("pounds",): "pounds", ("eur",): "euros",
@@ -98,7 +100,13 @@ def _number_role(words: list[str], statistics: Statistics, place: Place) -> Role
         return "category"
     if place.part_of_key and not _QUANTITY & set(words):
         return "identifier"
-    return "measure"
+    return "identifier" if _is_moment(last, statistics) else "measure"
+
+
+def _is_moment(last: str, statistics: Statistics) -> bool:
+    """Whether numbers stand for days or moments, of which no sum makes sense."""
+    least = statistics.minimum
+    return last in _DATED or (last == "time" and isinstance(least, int | float) and least >= _EPOCH)
 
 
 def _text_role(words: list[str], statistics: Statistics, place: Place) -> Role:

@@ -55,10 +55,12 @@ def read_table(
     first = session.execute(f"SELECT {chosen} FROM {source} LIMIT {_WIDTH_ROWS}")
     if len(first) < _WIDTH_ROWS:
         return Reading(first, len(first), sampled=False)
-    limit = _row_limit(first, len(columns))
     if dialect == "duckdb":
-        return _read_duckdb(session, chosen, source, limit, seed)
+        sample = f"USING SAMPLE reservoir({_WIDTH_ROWS} ROWS) REPEATABLE ({seed % 2**31})"
+        spread = session.execute(f"SELECT {chosen} FROM {source} {sample}")
+        return _read_duckdb(session, chosen, source, _row_limit(first, spread), seed)
     rowid = None if is_view else _rowid_name(session, table, columns)
+    limit = _row_limit(first, [] if rowid is None else _spread(session, chosen, source, rowid, seed))
     rows = (
         session.execute(f"SELECT {chosen} FROM {source} LIMIT {limit + 1}")
         if _may_fit(session, source, rowid, limit)
@@ -72,9 +74,12 @@ def read_table(
     return _read_rowids(session, chosen, source, rowid, limit, seed)
 
 
-def _row_limit(first: list[Row], columns: int) -> int:
-    width = max(1, sum(_bytes(cell) for row in first for cell in row) // len(first))
-    return max(min(_FEWEST, BYTES // width), min(ROWS, CELLS // columns, BYTES // width), _WIDTH_ROWS)
+def _row_limit(first: list[Row], spread: list[Row]) -> int:
+    """How many rows may be read, by the width of the first and of some spread over the table: the wider counts."""
+    width = max(
+        1, *(sum(_bytes(cell) for row in rows for cell in row) // len(rows) for rows in (first, spread) if rows)
+    )
+    return max(min(_FEWEST, BYTES // width), min(ROWS, CELLS // len(first[0]), BYTES // width), _WIDTH_ROWS)
 
 
 def _bytes(cell: Cell) -> int:
@@ -88,6 +93,15 @@ def _read_duckdb(session: Session, chosen: str, source: str, limit: int, seed: i
         return Reading(session.execute(f"SELECT {chosen} FROM {source}"), total, sampled=False)
     sample = f"USING SAMPLE reservoir({limit} ROWS) REPEATABLE ({seed % 2**31})"
     return Reading(session.execute(f"SELECT {chosen} FROM {source} {sample}"), total, sampled=True)
+
+
+def _spread(session: Session, chosen: str, source: str, rowid: str, seed: int) -> list[Row]:
+    """Single rows at seeded places of the rowid order."""
+    low, high = _span(session, source, rowid)
+    rng = random.Random(seed)
+    places = (low + int((high - low) * rng.random()) for _ in range(_WIDTH_ROWS))
+    sql = f"SELECT {chosen} FROM {source} WHERE {rowid} >= ? ORDER BY {rowid} LIMIT 1"
+    return [row for place in places for row in session.execute(sql, (place,))]
 
 
 def _rowid_name(session: Session, table: str, columns: Sequence[str]) -> str | None:

@@ -58,13 +58,20 @@ SHAPES = (
 def read_semantics_file(path: Path, schema: Schema, dialect: Dialect) -> Semantics:
     """The file as `Semantics`, with a problem for each thing in it that cannot be used. Never raises for content."""
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except (OSError, UnicodeDecodeError) as error:
         return Semantics(problems=(f"{path.name}: cannot be read: {error}; it is unused",))
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())
         return Semantics(problems=(f"{path.name}: is not valid YAML: {reason}; it is unused",))
     return _Reader(path.name, schema, dialect).semantics({} if document is None else document)
+
+
+class _Loader(yaml.SafeLoader):
+    """Leaves dates the texts that they are: a code may be `0000-00-00`, which is no day."""
+
+
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", yaml.SafeLoader.construct_yaml_str)
 
 
 class _Reader:
@@ -166,7 +173,7 @@ class _Reader:
         """Why `sql` is no aggregate over visible columns of `table`, or ""."""
         try:
             tree = sqlglot.parse_one(f"SELECT {sql}", read=self._dialect)
-        except sqlglot.errors.SqlglotError as error:
+        except (sqlglot.errors.SqlglotError, RecursionError) as error:
             return f"is not SQL: {str(error).splitlines()[0]}"
         if not isinstance(tree, exp.Select) or len(tree.expressions) != 1 or tree.find(exp.From, exp.Subquery):
             return "must be one expression without FROM, such as SUM(quantity * unit_price)"

@@ -19,8 +19,11 @@ def dbt_manifest(database: Database) -> Path | None:
 
 
 def _is_dbt(path: Path) -> bool:
-    with path.open("rb") as file:
-        return b"dbt_schema_version" in file.read(4096)
+    try:
+        with path.open("rb") as file:
+            return b"dbt_schema_version" in file.read(4096)
+    except OSError:
+        return True  # perhaps one: `from_dbt` says that it cannot be read
 
 
 def read_semantics(database: Database, schema: Schema, *, values: bool = True) -> Semantics:
@@ -39,7 +42,7 @@ def read_semantics(database: Database, schema: Schema, *, values: bool = True) -
     if database.spider_tables is not None:
         sources.append(from_spider(database.spider_tables, database.path.stem, schema))
     known = merge(sources)
-    return known if values else without_values(known)
+    return known if values else without_values(known, database.dialect)
 
 
 def side_bytes(database: Database) -> list[tuple[str, bytes]]:
@@ -47,12 +50,20 @@ def side_bytes(database: Database) -> list[tuple[str, bytes]]:
     files = [path for path in (database.semantics, dbt_manifest(database)) if path is not None]
     if database.descriptions is not None:
         files += sorted(database.descriptions.glob("*.csv"))
-    contents = [(path.name, path.read_bytes()) for path in files]
+    contents = [(path.name, _content(path)) for path in files]
     if database.spider_tables is not None:
         try:
             entry = spider_entry(database.spider_tables, database.path.stem)
         except (OSError, ValueError, KeyError, TypeError):
             # Unreadable: `from_spider` reports it; the whole file then stands for the entry.
-            return [*contents, ("tables.json", database.spider_tables.read_bytes())]
+            return [*contents, ("tables.json", _content(database.spider_tables))]
         contents.append(("tables.json", json.dumps(entry, sort_keys=True).encode()))
     return contents
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a file, or why there are none: who reads it for what it says reports that."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        return str(error.strerror).encode()

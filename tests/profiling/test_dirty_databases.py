@@ -6,10 +6,12 @@ import hashlib
 import sqlite3
 import time
 from pathlib import Path
+from typing import Literal
 
 import duckdb
 import pytest
 
+from agro_data.databases.connections import open_database
 from agro_data.databases.types import Database
 from agro_data.profiling import sampling
 from agro_data.profiling.cache import decode, encode
@@ -121,6 +123,40 @@ def test_a_large_table_is_sampled_evenly(huge: Database, monkeypatch: pytest.Mon
     keys = {(key.table, key.ref_table) for key in profile.foreign_keys}
     assert keys == {("event", "users"), ("flagged", "event")}  # the parent `event` is asked, not held
     assert profile == profile_database(huge, seed=1)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_documents_that_begin_late_are_not_all_read(
+    engine: Literal["sqlite", "duckdb"], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first rows are small, the others hold a text of 20 kB each."""
+    monkeypatch.setattr(sampling, "BYTES", 2**20)
+    path = tmp_path / f"docs.{engine}"
+    rows = "SELECT n, CASE WHEN n > 60 THEN {} END AS body FROM n"
+    numbers = "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1000) "
+    if engine == "sqlite":
+        made(path, f"CREATE TABLE doc AS {numbers} {rows}".format("hex(zeroblob(10000))"))
+    else:
+        with duckdb.connect(path) as writer:
+            writer.execute(f"CREATE TABLE doc AS {numbers} {rows}".format("repeat('x', 20000)"))
+    with open_database(Database("docs", engine, engine, path, "", path.name)) as connection:
+        reading = sampling.read_table(connection, engine, "doc", ["n", "body"])
+    assert reading.sampled
+    assert sum(len(str(cell)) for row in reading.rows for cell in row) < 3 * 2**20
+
+
+def test_a_stated_join_whose_types_do_not_compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "ROWS", 1_000)
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TABLE sale AS SELECT 'c' || i AS buyer FROM range(10) t(i)")
+        connection.execute("CREATE TABLE customer AS SELECT i AS id FROM range(20000) t(i)")
+    semantics = tmp_path / "semantics.yml"
+    semantics.write_text("joins:\n- {from: sale.buyer, to: customer.id}\n")
+    profile = profile_database(Database("shop", "duckdb", "duckdb", path, "", path.name, semantics=semantics))
+    assert [table.name for table in profile.tables] == ["customer", "sale"]
+    assert [key.orphan_share for key in profile.foreign_keys] == [1.0]
+    assert "customer.id" in profile.problems[0]
 
 
 def test_a_large_duckdb_table_is_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

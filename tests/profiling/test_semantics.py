@@ -214,6 +214,30 @@ def test_dbt_manifest(database: Database) -> None:
     assert profile.table("customers").unique_keys == (("name",),)
 
 
+def test_a_date_that_is_no_day_may_be_a_code(database: Database) -> None:
+    text = "tables: {orders: {columns: {status: {codes: {0000-00-00: unknown, 2020-01-31: early}}}}}"
+    status = profile_database(with_semantics(database, text)).table("orders").column("status")
+    assert status.codes == (("0000-00-00", "unknown"), ("2020-01-31", "early"))
+
+
+def test_metrics_are_read_in_the_engines_own_quotes(database: Database) -> None:
+    text = "metrics: {m: {table: orders, sql: SUM(`margin` * 2)}, n: {table: orders, sql: 'SUM(id = 5)'}}"
+    named = with_semantics(database, text)
+    assert [metric.name for metric in profile_database(named).metrics] == ["m", "n"]
+    assert [metric.name for metric in profile_database(named, values=False).metrics] == ["m"]
+
+
+def test_a_description_that_cannot_be_read_leaves_the_others(database: Database, tmp_path: Path) -> None:
+    folder = tmp_path / "database_description"
+    folder.mkdir()
+    head = "original_column_name,column_name,column_description,data_format,value_description\n"
+    (folder / "orders.csv").write_text(f'{head}cust,"{"x" * 200_000}\n')
+    (folder / "customers.csv").write_text(f"{head}name,,What they are called,text,\n")
+    profile = profile_database(dataclasses.replace(database, descriptions=folder))
+    assert profile.table("customers").column("name").description == "What they are called"
+    assert any("orders.csv: cannot be read" in problem for problem in profile.problems)
+
+
 def test_cache_follows_what_it_depends_on(database: Database, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     first = cached_profile(database, cache)
