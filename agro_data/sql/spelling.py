@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 
-# What may not be touched: texts, quoted names, comments.
-_KEPT = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|--[^\n]*\n?|/\*.*?\*/)""", re.DOTALL)
+# What may not be touched: texts (with DuckDB's E'it\'s' and $$it's$$), quoted names, comments.
+_KEPT = re.compile(
+    r"""((?<!\w)[eE]'(?:[^'\\]|\\.|'')*'|\$\w*\$.*\$\w*\$"""
+    r"""|'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|--[^\n]*\n?|/\*.*?\*/)""",
+    re.DOTALL,
+)
 _SPACE = re.compile(r"\s+")
 _AROUND = re.compile(r" ?([,()]) ?")
 
@@ -13,9 +17,13 @@ _AROUND = re.compile(r" ?([,()]) ?")
 def spelling(sql: str) -> str:
     """Text that is equal for two statements only if they differ in ASCII case and space outside of quotes.
 
-    Neither engine sees such a difference, except in the names of output columns.
+    Neither engine sees such a difference, except in the names of output columns. A statement that may hold quotes of
+    another kind ($$Oslo$$, or a backslash) is left as it is.
     """
-    parts = _KEPT.split(sql.strip().rstrip(";").rstrip())
+    whole = sql.strip().rstrip(";").rstrip()
+    if "$" in whole or "\\" in whole:
+        return whole
+    parts = _KEPT.split(whole)
     for place in range(0, len(parts), 2):
         part = parts[place]
         lower = part.lower() if part.isascii() else part
