@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isfinite
 
 from sqlglot import exp
 
@@ -74,7 +75,8 @@ def values_in(found: Resolution, sql: str) -> SqlValues:
             bare = value.name.strip("%_ ") if isinstance(node.parent, (exp.Like, exp.ILike, exp.Glob)) else value.name
             texts.append(bare)
         elif isinstance(node.parent, (exp.Limit, exp.Offset)):
-            limits.append(int(float(value.name)))
+            if isfinite(limit := float(value.name)):  # an engine refuses 1e999
+                limits.append(int(limit))
         elif not isinstance(node.parent, (exp.Ordered, exp.Group)):
             negative = isinstance(node.parent, exp.Neg)
             holder = node.parent.parent if negative and node.parent is not None else node.parent

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import re
 
-# What may not be touched: texts (with DuckDB's E'it\'s' and $$it's$$), quoted names, comments.
-_KEPT = re.compile(
-    r"""((?<!\w)[eE]'(?:[^'\\]|\\.|'')*'|\$\w*\$.*\$\w*\$"""
-    r"""|'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|--[^\n]*\n?|/\*.*?\*/)""",
-    re.DOTALL,
-)
+# What may not be touched: texts, quoted names, comments.
+_KEPT = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|--[^\n]*\n?|/\*.*?\*/)""", re.DOTALL)
 _SPACE = re.compile(r"\s+")
 _AROUND = re.compile(r" ?([,()]) ?")
 
