@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from agro_train.loading import LanguageModel, load_tokenizer
-from agro_train.runs import Draft, append_metrics, forget_metrics, step_of
+from agro_train.runs import Draft, append_metrics, forget_metrics, read_metrics, step_of
 from agro_train.sft_trainer import make_trainer
 from agro_train.tokens import Example
 
@@ -93,13 +94,13 @@ def fine_tune(
     trainer.accelerator.wait_for_everyone()
     if not trainer.is_world_process_zero():
         return {}
-    trained = trainer.accelerator.unwrap_model(trainer.model)
-    whole = trained.merge_and_unload() if tuning.lora else trained
-    whole.to(torch.bfloat16).save_pretrained(draft.model)
-    tokenizer.save_pretrained(draft.model)
+    whole = _saved(trainer, tuning, draft.model)
     learnt = sum(sum(e.mask) for e in examples)
     last = dict(check(LanguageModel(base.name, draft.model, whole.eval(), tokenizer))) if check else {}
-    line = {"step": outcome.global_step, "phase": "cold_start", "loss": outcome.training_loss, **last, "final": True}
+    # Of the lines: transformers' own mean leaves out the steps before a break, and divides by all.
+    losses = [line["loss"] for line in read_metrics(draft.metrics) if "learning_rate" in line]
+    loss = fmean(losses or [outcome.training_loss])
+    line = {"step": outcome.global_step, "phase": "cold_start", "loss": loss, **last, "final": True}
     append_metrics(draft.metrics, line)
     report(line)
     return {
@@ -109,6 +110,15 @@ def fine_tune(
         "resumed_from": resumed and resumed.name,
         "summary": line,
     }
+
+
+def _saved(trainer: Any, tuning: FineTuning, folder: Path) -> Any:
+    """The trained module, adapters merged, as it is saved in `folder` with its tokenizer: in bfloat16."""
+    trained = trainer.accelerator.unwrap_model(trainer.model)
+    whole = trained.merge_and_unload() if tuning.lora else trained
+    whole.bfloat16().save_pretrained(folder)
+    trainer.processing_class.save_pretrained(folder)
+    return whole
 
 
 def _callback(

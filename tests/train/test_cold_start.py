@@ -89,7 +89,7 @@ def test_pairs_that_people_wrote(config: ColdStartConfig, tmp_path: Path) -> Non
 
 
 def test_a_killed_run_goes_on_as_if_nothing_had_been(base: Path, tmp_path: Path) -> None:
-    fine_tune(base, EXAMPLES, TUNING, draft(tmp_path / "whole"))
+    whole = fine_tune(base, EXAMPLES, TUNING, draft(tmp_path / "whole"))
 
     class Killed(Exception):
         pass
@@ -105,6 +105,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_been(base: Path, tmp_path: Path)
     steps = [line["step"] for line in read_metrics(tmp_path / "cut" / "metrics.jsonl") if "final" not in line]
     assert steps == [*range(1, 9)]  # each once
     assert learnt["resumed_from"] == "checkpoint-4"
+    assert learnt["summary"] == whole["summary"]
     assert weights(tmp_path / "cut" / "model") == weights(tmp_path / "whole" / "model")
 
 
