@@ -6,21 +6,22 @@ started again does only what is missing. (No postponed annotations here: Dagster
 
 from datetime import timedelta
 from pathlib import Path
+from typing import get_args
 
 import dagster as dg
 from pydantic import Field
 
 from agro_data.config import DEFAULT_MODEL, BuildConfig, ConfigError, RunConfig
 from agro_data.defs import metadata
+from agro_data.defs.failures import said
 from agro_data.defs.place import Place
 from agro_data.defs.pools import DATABASE, NETWORK, holding, pools_of
 from agro_data.pipeline import open_work, prepare, run_stage, write_corpus
 from agro_data.populate.samples import build_samples
 from agro_data.progress import Lines
-from agro_data.publish.hub import NotPublished
 from agro_data.publish.publishing import publish_version
 from agro_data.publish.read import open_version
-from agro_data.publish.release import Declaration
+from agro_data.publish.release import Declaration, PersonalData
 from agro_data.publish.report import render_report
 from agro_data.work import write_text
 
@@ -69,10 +70,8 @@ def databases(context: dg.AssetExecutionContext, config: CorpusConfig, place: Pl
     if not config.databases:
         context.log.info(f"sample databases: {source}")
         build_samples(source)
-    try:
+    with said():
         prepared = prepare(config.settings(source), RunConfig(out=place.out, cache=place.cache))
-    except ConfigError as error:
-        raise dg.Failure(description=str(error), allow_retries=False) from error
     context.log.info(f"work folder: {prepared.work.root}")
     for problem in prepared.work.read_json("catalog.json")["problems"]:
         context.log.warning(f"left out: {problem}")
@@ -137,7 +136,8 @@ def selection(context: dg.AssetExecutionContext, embeddings: str, place: Place) 
 def corpus(context: dg.AssetExecutionContext, selection: str, place: Place) -> Result:
     """The corpus version: Parquet, manifest, dataset card, and everything that was rejected with its reason."""
     build = open_work(Path(selection), place.cache)
-    version = write_corpus(build, place.out)
+    with said():
+        version = write_corpus(build, place.out)
     context.log.info(f"corpus version: {version.path}")
     return dg.MaterializeResult(value=str(version.path), metadata=metadata.of_version(version, build, place.prices))
 
@@ -166,28 +166,31 @@ class PublicationConfig(dg.Config):
     public: bool = Field(False, description="A repository that is created is public.")
     dry_run: bool = Field(False, description="Check, make and show all; send nothing.")
 
+    def declared(self) -> Declaration:
+        """What a person says, as `agro publish` reads it. Raises `ConfigError` for a policy that is none."""
+        if self.personal_data not in get_args(PersonalData):
+            policies = ", ".join(get_args(PersonalData))
+            raise ConfigError(f"personal_data is {self.personal_data!r}: use {policies}")
+        return Declaration(
+            license=self.license.strip().lower(),
+            source_licenses={db_id: one.strip().lower() for db_id, one in self.source_licenses.items()},
+            share=frozenset(self.share),
+            personal_data=self.personal_data,  # type: ignore[arg-type]
+        )
+
 
 @dg.asset(group_name="publishing", owners=[OWNER], kinds={"huggingface"}, pool=NETWORK)
 def published_corpus(context: dg.AssetExecutionContext, config: PublicationConfig, corpus: str) -> dg.MaterializeResult:  # type: ignore[type-arg]
     """The version on the Hugging Face Hub: one commit and a tag. The token is read from HF_TOKEN."""
-    declared = Declaration(
-        license=config.license.lower(),
-        source_licenses=config.source_licenses,
-        share=frozenset(config.share),
-        personal_data=config.personal_data,  # type: ignore[arg-type]
-    )
-    version = open_version(Path(config.version or corpus))
-    try:
+    with said():
         made = publish_version(
-            version,
+            open_version(Path(config.version or corpus)),
             config.repo_id,
-            declared,
+            config.declared(),
             databases=Path(config.databases) if config.databases else None,
             private=not config.public,
             dry_run=config.dry_run,
         )
-    except (ConfigError, NotPublished) as error:
-        raise dg.Failure(description=str(error), allow_retries=False) from error
     return dg.MaterializeResult(metadata=metadata.of_publication(made))
 
 
@@ -208,7 +211,7 @@ ASSETS = [
 
 def _stage(context: dg.AssetExecutionContext, name: str, root: str, place: Place) -> Result:
     work = open_work(Path(root), place.cache)
-    with holding(context, pools_of(work.config, name)):
+    with holding(context, pools_of(work.config, name)), said():
         report = run_stage(name, work, place.workers, Lines(context.log.info))
     context.log.info(f"{name}: {report.rows_in:,} in, {report.rows_out:,} out in {report.seconds:.1f} s")
     for problem in report.problems:

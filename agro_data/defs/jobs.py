@@ -7,9 +7,9 @@ from pydantic import Field
 
 from agro_data.defs import metadata
 from agro_data.defs.assets import ASSETS, corpus, published_corpus
+from agro_data.defs.failures import said
 from agro_data.defs.place import Place
 from agro_data.defs.pools import DATABASE
-from agro_data.publish.read import NoVersion
 from agro_data.publish.retention import fates, prune
 
 if TYPE_CHECKING:  # Dagster shows this type nowhere else
@@ -60,10 +60,8 @@ def delete_old_versions(context: dg.OpExecutionContext, config: RetentionConfig,
     """Old versions go, each whole, as with `agro versions prune`."""
     decide = fates if config.dry_run else prune
     names = [config.name] if config.name else sorted(path.parent.name for path in place.out.glob("*/latest"))
-    try:
+    with said():
         decided = [(name, fate) for name in names for fate in decide(place.out, name, config.keep)]
-    except NoVersion as error:
-        raise dg.Failure(description=str(error), allow_retries=False) from error
     gone = [fate for _, fate in decided if not fate.keeps]
     freed = sum(fate.size for fate in gone) / 1e6
     verb = "would free" if config.dry_run else "freed"

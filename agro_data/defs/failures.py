@@ -1,0 +1,20 @@
+"""Errors that are in words already fail a step with these words, and no stack beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import dagster as dg
+
+from agro_data.parallel import ShardsLost
+from agro_data.terminal import IN_WORDS
+
+
+@contextmanager
+def said() -> Iterator[None]:
+    """What `agro` would say in a line is the description of the failure."""
+    try:
+        yield
+    except (*IN_WORDS, ShardsLost) as error:
+        raise dg.Failure(description=str(error), allow_retries=False) from error

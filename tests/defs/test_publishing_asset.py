@@ -1,0 +1,33 @@
+"""What a person declares in the launchpad is read as `agro publish` reads it; what is wrong is one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from agro_data.defs.assets import PublicationConfig, published_corpus
+
+
+def test_licences_may_be_written_as_people_write_them() -> None:
+    declared = PublicationConfig(license="CC-BY-4.0 ", source_licenses={"*": "MIT", "shop": "Other"}).declared()
+    assert declared.license == "cc-by-4.0"
+    assert declared.licenses_of(["bank", "shop"]) == {"bank": "mit", "shop": "other"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"version": "{folder}/gone"}, "gone: not a corpus version"),
+        ({"version": "{folder}", "personal_data": "Drop"}, "personal_data is 'Drop': use refuse, drop, keep"),
+    ],
+)
+def test_what_is_wrong_is_one_line(settings: dict[str, str], said: str, tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text("{}")
+    config = PublicationConfig(
+        repo_id="org/name", **{key: value.format(folder=tmp_path) for key, value in settings.items()}
+    )
+    with pytest.raises(dg.Failure) as failure:
+        published_corpus(dg.build_asset_context(), config, "")
+    assert said in str(failure.value.description)
