@@ -118,4 +118,8 @@ def database_identity(database: Database) -> list[str]:
     """What of a database decides an example: its id, dialect and content, and the files beside it."""
     side: Iterable[Path | None] = (database.spider_tables, database.descriptions, database.semantics)
     hashes = [input_hash(p) if p is not None and p.exists() else "" for p in side]
+    if (
+        database.dbt_manifest is not None
+    ):  # not an empty place where there is none: versions made before keep their name
+        hashes.append(input_hash(database.dbt_manifest))
     return [database.db_id, database.dialect, database.content_hash, *hashes]

@@ -164,6 +164,7 @@ def _databases(search: _Search) -> list[Database]:
             spider_tables=spider.of(path.parent, name),
             descriptions=own / DESCRIPTIONS if alone and (own / DESCRIPTIONS).is_dir() else None,
             semantics=next((file for file in semantics if file.is_file()), None),
+            dbt_manifest=_dbt_manifest(own),
         )
         problems = examine(database)
         search.problems += problems
@@ -180,6 +181,20 @@ def _databases(search: _Search) -> list[Database]:
             reason = f"lies beside {count} databases and is used for none"
             search.problem(folder / SEMANTICS, reason, f"name it <database>.{SEMANTICS}", left_out=False)
     return databases
+
+
+def _dbt_manifest(folder: Path) -> Path | None:
+    """dbt's `manifest.json` in the folder of a database, or in `target/` there."""
+    found = (folder / "manifest.json", folder / "target" / "manifest.json")
+    return next((path for path in found if path.is_file() and _is_dbt(path)), None)
+
+
+def _is_dbt(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return b"dbt_schema_version" in file.read(4096)
+    except OSError:
+        return True  # perhaps one: who reads it says that it cannot be read
 
 
 def _own_folder(path: Path, layout: Layout) -> Path:

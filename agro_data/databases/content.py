@@ -81,6 +81,7 @@ def instance_at(source: Database, path: Path) -> Database:
         spider_tables=None,
         descriptions=None,
         semantics=None,
+        dbt_manifest=None,
     )
 
 

@@ -30,6 +30,7 @@ class Database:
     spider_tables: Path | None = None  # a Spider `tables.json` that names this database's tables and columns
     descriptions: Path | None = None  # a BIRD `database_description/` folder
     semantics: Path | None = None  # a `semantics.yml` beside the database
+    dbt_manifest: Path | None = None  # a dbt `manifest.json` beside the database
 
 
 @dataclass(frozen=True)

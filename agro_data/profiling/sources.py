@@ -11,21 +11,6 @@ from agro_data.profiling.knowledge import Semantics, merge, without_values
 from agro_data.profiling.semantics import read_semantics_file
 
 
-def dbt_manifest(database: Database) -> Path | None:
-    """A dbt `manifest.json` beside the database, in the folder itself, or in `target/` of either."""
-    folder = database.path if database.layout == "files" else database.path.parent
-    found = (folder / "manifest.json", folder / "target" / "manifest.json")
-    return next((path for path in found if path.is_file() and _is_dbt(path)), None)
-
-
-def _is_dbt(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return b"dbt_schema_version" in file.read(4096)
-    except OSError:
-        return True  # perhaps one: `from_dbt` says that it cannot be read
-
-
 def read_semantics(database: Database, schema: Schema, *, values: bool = True) -> Semantics:
     """What `semantics.yml`, dbt, BIRD and Spider files say of `database`; of two that differ, the earlier counts.
 
@@ -34,9 +19,8 @@ def read_semantics(database: Database, schema: Schema, *, values: bool = True) -
     sources: list[Semantics] = []
     if database.semantics is not None:
         sources.append(read_semantics_file(database.semantics, schema, database.dialect))
-    manifest = dbt_manifest(database)
-    if manifest is not None:
-        sources.append(from_dbt(manifest, schema, values=values))
+    if database.dbt_manifest is not None:
+        sources.append(from_dbt(database.dbt_manifest, schema, values=values))
     if database.descriptions is not None:
         sources.append(from_bird(database.descriptions, schema, values=values))
     if database.spider_tables is not None:
@@ -47,7 +31,7 @@ def read_semantics(database: Database, schema: Schema, *, values: bool = True) -
 
 def side_bytes(database: Database) -> list[tuple[str, bytes]]:
     """(name, content) of all that `read_semantics` reads, for cache keys; of `tables.json` only this entry."""
-    files = [path for path in (database.semantics, dbt_manifest(database)) if path is not None]
+    files = [path for path in (database.semantics, database.dbt_manifest) if path is not None]
     if database.descriptions is not None:
         files += sorted(database.descriptions.glob("*.csv"))
     contents = [(path.name, _content(path)) for path in files]

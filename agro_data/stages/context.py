@@ -68,7 +68,7 @@ def _profile(root: Path, cache: Path, db_id: str, side_values: bool) -> Database
     return cached_profile(database, cache / "profiles", side_values=side_values)
 
 
-PATHS = ("path", "spider_tables", "descriptions", "semantics")
+PATHS = ("path", "spider_tables", "descriptions", "semantics", "dbt_manifest")
 
 
 def _encode(database: Database) -> dict[str, Any]:

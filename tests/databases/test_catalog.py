@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.identity import ID, database_id, distinct_ids
 from agro_data.databases.types import Catalog
+from agro_data.fingerprint import database_identity, stable_hash
 
 SHARED = Path(__file__).resolve().parents[2] / "../shared/data"
 
@@ -103,6 +104,23 @@ def test_semantics_beside_a_database(tmp_path: Path) -> None:
     (problem,) = catalog.problems
     assert problem.path == "many/semantics.yml"
     assert not problem.left_out
+
+
+def test_a_dbt_manifest_belongs_to_what_a_database_is(tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "shop.db")
+    (tmp_path / "target").mkdir()
+    manifest = tmp_path / "target" / "manifest.json"
+    seen = []
+    for text in (
+        '{"name": "of another program"}',
+        '{"metadata": {"dbt_schema_version": 1}}',
+        '{"dbt_schema_version": 2}',
+    ):
+        manifest.write_text(text)
+        (database,) = find_databases(tmp_path).databases
+        seen.append((database.dbt_manifest, stable_hash(database_identity(database))))
+    assert [path for path, _ in seen] == [None, manifest, manifest]
+    assert len({identity for _, identity in seen}) == 3
 
 
 def test_two_files_with_one_id_are_told_apart_and_named(tmp_path: Path) -> None:

@@ -205,8 +205,9 @@ def test_dbt_manifest(database: Database) -> None:
         },
         "sources": {},
     }
-    (database.path.parent / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    profile = profile_database(database)
+    path = database.path.parent / "manifest.json"
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    profile = profile_database(dataclasses.replace(database, dbt_manifest=path))
     assert profile.table("orders").description == "One row an order."
     assert profile.table("orders").column("status").codes == (("P", "paid"),)
     assert "secret" not in profile.table("orders").by_name
