@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -44,6 +45,12 @@ TURNED: dict[Comparator, Comparator] = {"=": "=", "!=": "!=", "<": ">", "<=": ">
 AGGREGATES: dict[type[exp.Expr], AggregateFunction] = {
     exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max",
 }  # fmt: skip
+
+# Of a literal with a type: the texts that are read, and the types of columns beside which the text means the same.
+TYPED = {
+    exp.DataType.Type.DATE: (re.compile(r"\d{4}-\d\d-\d\d"), ("DATE", "TIMESTAMP")),
+    exp.DataType.Type.TIMESTAMPNTZ: (re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d)?"), ("TIMESTAMP",)),
+}
 
 
 class Beyond(Exception):
@@ -109,10 +116,11 @@ class ExpressionReader(ABC):
 
     # --- expressions ---
 
-    def output(self, item: exp.Expr) -> Expression:
+    def output(self, item: exp.Expr, *, in_existence: bool = False) -> Expression:
         body = item.unalias()
-        if isinstance(body, exp.Literal):
-            return Value(1)  # of EXISTS
+        star = isinstance(body, exp.Star) or (isinstance(body, exp.Column) and isinstance(body.this, exp.Star))
+        if isinstance(body, exp.Literal) or (star and in_existence):
+            return Value(1)  # EXISTS asks for rows, whatever they show
         return self.expression(body)
 
     def expression(self, node: exp.Expr) -> Expression:
@@ -160,7 +168,7 @@ class ExpressionReader(ABC):
     def value(self, node: exp.Expr, column: Column | None) -> Value | None:
         body = node.unnest()
         negative = isinstance(body, exp.Neg)
-        body = body.this if negative else body
+        body = body.this if negative else self._untyped(body, column)
         origin: tuple[str, str] | None = None
         if column is not None:
             origin = (next(s.table for s in self.known.values() if s.alias == column.source), column.name)
@@ -174,6 +182,18 @@ class ExpressionReader(ABC):
         if isinstance(body, exp.Column) and (binding := self.found.binding(body)) and binding.kind == "string":
             return Value(binding.name, origin)
         return Value(body.name, origin) if isinstance(body, exp.Literal) else None
+
+    def _untyped(self, node: exp.Expr, column: Column | None) -> exp.Expr:
+        """The text in DuckDB's DATE '2020-01-01': beside a column of dates DuckDB reads the text alone as the same.
+
+        SQLite's CAST of it is the number 2020.
+        """
+        if column is None or self.atlas.profile.dialect != "duckdb" or not isinstance(node, exp.Cast):
+            return node
+        form, held = TYPED.get(node.to.this, (None, ()))
+        text = node.this
+        same = form is not None and isinstance(text, exp.Literal) and text.is_string and form.fullmatch(text.name)
+        return text if same and self.profile_of(column).declared_type.upper() in held else node
 
     # --- conditions ---
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from agro_data.databases.opening import folded
 from agro_data.fingerprint import seed_of
 from agro_data.intent.atlas import Atlas, Edge
 from agro_data.intent.plausibility import plausibility
@@ -32,6 +33,7 @@ from agro_data.intent.tree import (
 )
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import Scope, resolve
+from agro_data.sql.scope import Source as Scoped
 from agro_data.synthesis.expression_reading import (
     AGGREGATES,
     COMPARISONS,
@@ -112,8 +114,7 @@ class _Reader(ExpressionReader):
         scope = self.found.scope_of(node)
         around, self.scope = self.scope, scope
         own = self._sources(scope)
-        conjuncts = list(self._conjuncts(node))
-        joins, order, rest = self._joined(scope, own, conjuncts)
+        joins, order, rest = self._joined(own, *self._conditions(node, scope))
         links: list[tuple[Column, Column]] = []
         parts: list[Predicate] = []
         for part in rest:
@@ -131,7 +132,7 @@ class _Reader(ExpressionReader):
         self.links = links
         query = Query(
             tuple(order),
-            tuple(Output(self.output(item)) for item in node.expressions),
+            tuple(Output(self.output(item, in_existence=outer is not None)) for item in node.expressions),
             tuple(joins),
             all_of(parts),
             distinct=node.args.get("distinct") is not None,
@@ -180,26 +181,44 @@ class _Reader(ExpressionReader):
         for join in node.args.get("joins") or ():
             if join.side or join.method or (join.kind or "INNER").upper() not in ("INNER", "CROSS", "JOIN"):
                 raise Beyond("outer_join", "only inner joins are read")
-            if join.args.get("using"):
-                raise Beyond("using", "a join by USING")
             if join.args.get("on") is not None:
                 yield from parts_of(join.args["on"])
         if node.args.get("where") is not None:
             yield from parts_of(node.args["where"].this)
 
+    def _conditions(self, node: exp.Select, scope: Scope) -> tuple[list[tuple[Column, Column]], list[exp.Expr]]:
+        """The columns of two tables that are to be equal, and the conditions that are left."""
+        equal = list(self._used(node, scope))
+        rest: list[exp.Expr] = []
+        for part in self._conjuncts(node):
+            sides = [self.column(side, scope) for side in (part.left, part.right)] if isinstance(part, exp.EQ) else []
+            if len(sides) == 2 and sides[0] and sides[1] and sides[0].source != sides[1].source:
+                equal.append((sides[0], sides[1]))
+            else:
+                rest.append(part)
+        return equal, rest
+
+    def _used(self, node: exp.Select, scope: Scope) -> Iterator[tuple[Column, Column]]:
+        """What USING makes one: a column of the joined table, and that of the one table before it which has it."""
+        owners: dict[str, list[Scoped]] = {}
+        for source, join in zip(scope.sources, (None, *(node.args.get("joins") or ())), strict=True):
+            used = {folded(column.name) for column in join.args.get("using") or ()} if join is not None else set()
+            for name in sorted(used):
+                if len(owners.get(name, ())) != 1:
+                    raise Beyond("using", f"USING ({name}) after several tables that have it, or none")
+                left, right = (Column(self.known[id(s)].alias, s.columns[name]) for s in (owners[name][0], source))
+                yield left, right
+            for name in source.columns.keys() - used:
+                owners.setdefault(name, []).append(source)
+
     def _joined(
-        self, scope: Scope, own: dict[int, Source], conjuncts: Sequence[exp.Expr]
+        self, own: dict[int, Source], equal: Sequence[tuple[Column, Column]], rest: list[exp.Expr]
     ) -> tuple[list[Join], list[Source], list[exp.Expr]]:
         """Joins from the rows of most detail upwards, the sources in that order, and the conditions that are left."""
         pairs: dict[tuple[str, str], set[tuple[str, str]]] = {}
-        rest: list[exp.Expr] = []
-        for part in conjuncts:
-            sides = [self.column(side, scope) for side in (part.left, part.right)] if isinstance(part, exp.EQ) else []
-            if len(sides) == 2 and sides[0] and sides[1] and sides[0].source != sides[1].source:
-                left, right = sorted((sides[0], sides[1]), key=lambda c: c.source)
-                pairs.setdefault((left.source, right.source), set()).add((left.name, right.name))
-            else:
-                rest.append(part)
+        for both in equal:
+            left, right = sorted(both, key=lambda c: c.source)
+            pairs.setdefault((left.source, right.source), set()).add((left.name, right.name))
         tables = {source.alias: source for source in own.values()}
         ups: dict[str, list[tuple[str, Edge]]] = {alias: [] for alias in tables}
         for (one, other), columns in pairs.items():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from contextlib import closing
 from dataclasses import replace
@@ -12,12 +14,16 @@ import pytest
 from intent import shop
 from synthesis.running import answer
 
+from agro_data.databases.catalog import find_databases
 from agro_data.intent.atlas import Atlas
 from agro_data.intent.questions import render_question
 from agro_data.intent.sample import sample_intents
 from agro_data.intent.to_sql import render_sql
 from agro_data.intent.tree import Intent
+from agro_data.profiling.cache import cached_profile
 from agro_data.synthesis.reading import Unread, read_intent
+
+ON_ONE_NAME = re.compile(r" ON T\d\.(\w+) *= *T\d\.\1(?!\w)", re.IGNORECASE)
 
 
 def test_what_the_grammar_says_is_read_back(atlas: Atlas, database: Path) -> None:
@@ -78,6 +84,14 @@ def test_duckdb_is_read_as_well() -> None:
         ("SELECT last_name FROM employees WHERE manager_id IS NOT NULL ORDER BY manager_id LIMIT 1", "superlative"),
         ('SELECT status FROM "order" WHERE customer_id IN'
          " (SELECT customer_id FROM customers WHERE city = 'Oslo')", "list"),
+        ("SELECT name FROM customers c WHERE EXISTS"
+         " (SELECT * FROM \"order\" o WHERE o.customer_id = c.customer_id AND o.status = 'open')", "related_exists"),
+        ('SELECT name FROM customers c WHERE NOT EXISTS'
+         ' (SELECT o.* FROM "order" o WHERE o.customer_id = c.customer_id)', "related_none"),
+        ("SELECT name, status FROM \"order\" JOIN customers USING (customer_id) WHERE city = 'Oslo'", "list"),
+        ('SELECT Customer_ID, COUNT(*) FROM customers JOIN "order" USING (Customer_ID) GROUP BY 1', "group"),
+        ('SELECT p.title, i.quantity FROM "order" JOIN order_items i USING (order_id)'
+         " JOIN products p USING (product_id) WHERE status = 'open'", "list"),
     ],
 )  # fmt: skip
 def test_what_people_write_is_read_and_can_be_asked(sql: str, shape: str, atlas: Atlas, database: Path) -> None:
@@ -122,6 +136,13 @@ def test_what_people_write_is_read_and_can_be_asked(sql: str, shape: str, atlas:
         ("SELECT COUNT(*) FROM \"order\" WHERE STRFTIME('%Y', ordered) = '²'", "condition"),
         ("SELECT name FROM customers ORDER BY notes NULLS LAST", "order"),
         ("SELECT last_name FROM employees ORDER BY manager_id LIMIT 1", "not_said"),
+        ("SELECT * FROM customers", "expression"),
+        ("SELECT a.name FROM customers a JOIN employees b USING (city)", "not_a_key"),
+        ('SELECT name FROM customers LEFT JOIN "order" USING (customer_id)', "outer_join"),
+        ('SELECT name FROM customers NATURAL JOIN "order"', "outer_join"),
+        ('SELECT o.total FROM customers c JOIN employees e ON c.city = e.city'
+         ' JOIN customers d USING (city) JOIN "order" o ON o.customer_id = d.customer_id', "using"),
+        ("SELECT COUNT(*) FROM \"order\" WHERE ordered > CAST('2020-01-01' AS DATE)", "condition"),
         ("SELECT city FROM employees GROUP BY city ORDER BY MIN(manager_id) LIMIT 1", "not_said"),
         ('SELECT c.name FROM (customers c JOIN "order" o ON o.status = \'open\')'
          " WHERE c.customer_id = o.customer_id", "clause"),
@@ -132,6 +153,85 @@ def test_what_the_tree_cannot_say_is_not_read(sql: str, kind: str, atlas: Atlas)
     assert isinstance(found, Unread)
     assert found.kind == kind, found
     assert found.detail
+
+
+def moments(kind: str) -> Atlas:
+    """The shop on DuckDB, whose orders come at moments of that type."""
+    profile = shop.profile("duckdb")
+    tables = [
+        replace(t, columns=tuple(replace(c, declared_type=kind) if c.name == "ordered" else c for c in t.columns))
+        for t in profile.tables
+    ]
+    return Atlas(replace(profile, tables=tuple(tables)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "condition"),
+    [
+        ("DATE", "ordered >= DATE '2020-01-01'"),
+        ("DATE", "CAST('2020-06-30' AS DATE) > ordered AND status = 'open'"),
+        ("DATE", "ordered BETWEEN DATE '2020-01-01' AND '2020-12-31'::DATE"),
+        ("DATE", "ordered IN (DATE '2019-05-24', DATE '2019-09-25')"),
+        ("TIMESTAMP", "ordered >= DATE '2020-01-01'"),
+        ("TIMESTAMP", "ordered < TIMESTAMP '2020-01-01 10:30:00'"),
+        ("TIMESTAMP", "ordered < TIMESTAMP '2020-01-01'"),
+    ],
+)
+def test_duckdbs_literals_with_a_type_are_read(kind: str, condition: str) -> None:
+    atlas = moments(kind)
+    sql = f'SELECT COUNT(*) FROM "order" WHERE {condition}'
+    intent = read_intent(sql, atlas)
+    assert isinstance(intent, Intent), intent
+    with closing(shop.build_duckdb()) as connection:
+        connection.execute(f'CREATE TEMP TABLE moved AS SELECT * REPLACE (ordered::{kind} AS ordered) FROM "order"')
+        counts = [
+            connection.execute(text.replace('"order"', "moved")).fetchall()
+            for text in (sql, render_sql(intent, atlas.profile))
+        ]
+    assert counts[0] == counts[1] != [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "condition"),
+    [
+        ("DATE", "ordered > TIMESTAMP '2020-01-01 10:30:00'"),  # the text would be cut to the day
+        ("VARCHAR", "ordered > DATE '2020-01-01'"),  # each row is read as a date
+        ("TIMESTAMP", "ordered > CAST('2020-01-01 10:30:00' AS DATE)"),
+        ("TIMESTAMP WITH TIME ZONE", "ordered > TIMESTAMP '2020-01-01 10:30:00'"),
+        ("DATE", "ordered > CAST('20' AS DATE)"),
+        ("DATE", "ordered > CAST(status AS DATE)"),
+    ],
+)
+def test_literals_whose_text_alone_would_mean_something_else_are_not_read(kind: str, condition: str) -> None:
+    found = read_intent(f'SELECT COUNT(*) FROM "order" WHERE {condition}', moments(kind))
+    assert isinstance(found, Unread)
+    assert found.kind == "condition", found
+
+
+@pytest.mark.slow
+def test_what_is_read_of_spiders_golds_gives_the_same_rows(shared_data: Path, tmp_path: Path) -> None:
+    golds = json.loads((shared_data / "spider" / "train.json").read_text(encoding="utf-8"))
+    by_database: dict[str, set[str]] = {}
+    for gold in golds:
+        by_database.setdefault(gold["db_id"], set()).add(gold["query"])
+    databases = {one.db_id: one for one in find_databases(shared_data / "spider" / "database").databases}
+    found = Counter[str]()
+    for db_id in sorted(by_database.keys() & databases.keys())[::6]:
+        database = databases[db_id]
+        atlas = Atlas(cached_profile(database, tmp_path))
+        for sql in sorted(by_database[db_id]):
+            intent = read_intent(sql, atlas)
+            found["asked"] += 1
+            if isinstance(intent, Intent):
+                found["read"] += 1
+                same = render_sql(intent, atlas.profile)
+                assert answer(database.path, same) == answer(database.path, sql), sql
+                using = ON_ONE_NAME.sub(r" USING (\1)", sql)
+                if using != sql:
+                    found["using"] += 1
+                    assert read_intent(using, atlas) == intent
+    assert found["read"] > 0.75 * found["asked"] > 0
+    assert found["using"]
 
 
 @pytest.mark.parametrize("operator", ["INTERSECT ALL", "EXCEPT ALL", "UNION BY NAME"])
