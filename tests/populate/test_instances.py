@@ -57,6 +57,36 @@ def school(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
     return profile_database(find_databases(folder).databases[0])
 
 
+@pytest.mark.parametrize(
+    ("declared", "values"),
+    [
+        ("DATE", ["9999-12-31"] * 4),  # for ever
+        ("DATE", ["0000-00-00", "2020-01-01", "9999-12-31"]),
+        ("DATETIME", ["2020-01-01 25:61:00", "2020-01-02 10:00:00"]),
+        ("BIGINT", [2**63 - 1, -(2**63), 5]),
+        ("REAL", [float("inf"), float("-inf"), 1.5]),
+    ],
+)
+def test_values_at_the_end_of_their_kind_cost_no_instance(tmp_path: Path, declared: str, values: list[Cell]) -> None:
+    con = sqlite3.connect(tmp_path / "odd.sqlite")
+    con.execute(f"CREATE TABLE offer (id INTEGER PRIMARY KEY, name TEXT, until {declared})")
+    con.executemany("INSERT INTO offer (name, until) VALUES ('a', ?)", [(value,) for value in values])
+    con.commit()
+    con.close()
+    profile = profile_database(find_databases(tmp_path).databases[0])
+    schema = instance_schema(profile)
+    literal = repr(values[0]) if values[0] != float("inf") else "9e999"
+    for sql in (
+        f"SELECT name FROM offer WHERE until = {literal} AND id > 1",
+        f"SELECT name FROM offer WHERE until < {literal} ORDER BY until DESC LIMIT 1",
+        "SELECT strftime('%Y-%m', until), COUNT(*) FROM offer WHERE strftime('%Y-%m', until) = '9999-12' GROUP BY 1",
+    ):
+        made = list(islice(instances(read(profile, sql), schema, profile, 7), 6))
+        assert len(made) == 6
+        for number, rows in enumerate(made):
+            write_sqlite(schema, rows, tmp_path / f"made-{number}.sqlite")
+
+
 def read(profile: DatabaseProfile, sql: str) -> Resolution:
     found = resolve(parse_select(sql, profile.dialect), profile.dialect, profile.schema)
     assert not found.problems

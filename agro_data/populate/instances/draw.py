@@ -56,11 +56,15 @@ class Draws:
         self._column(place).used.add(value)
 
     def can_hold(self, place: Place, value: Cell) -> bool:
-        """Whether the engine lets `value` stand in the column; SQLite lets all but NULL where there is none."""
+        """Whether the engine lets `value` stand in the column; SQLite lets all but NULL where there is none, and whole
+        numbers of more than 64 bits.
+        """
         table, name = place
         spec = self._schema.by_name[table].by_name[name]
         if value is None:
             return spec.nullable
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            return False
         return self._profile.dialect == "sqlite" or holds(value, spec)
 
     def _column(self, place: Place) -> _Column:

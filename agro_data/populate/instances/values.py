@@ -20,6 +20,7 @@ WORDS = (
     "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "haven", "inlet", "jetty", "knoll", "larch",
     "maple", "north", "ochre", "prism", "quartz", "ridge", "slate", "tulip",
 )  # fmt: skip
+_LATEST = 5000  # year; one that stands for "for ever", such as 9999, leaves no room to count on from
 _KNOWN = 12  # observed values that are worth having beside the query's own
 
 
@@ -163,18 +164,26 @@ def _fresh_number(column: ColumnSpec, known: Sequence[Cell], number: int, rng: r
     return round(rng.uniform(low, high), 2)
 
 
-def _fresh_date(column: ColumnSpec, known: Sequence[Cell], number: int) -> Cell:
-    texts = [value for value in known if isinstance(value, str)]
+def _fresh_date(column: ColumnSpec, given: Sequence[Cell], number: int) -> Cell:
+    texts = [value for value in given if isinstance(value, str)]
     if number < len(texts):
         return texts[number]
-    start = next((value for value in texts if _DAY.match(value)), None)
     if column.kind == "time":
         return f"{number // 60 % 24:02}:{number % 60:02}:00"
-    if start is None and texts:
+    dated = [moment for text in texts if _DAY.match(text) and (moment := _moment(text)) is not None]
+    if texts and not dated:
         return f"{texts[number % len(texts)]} {number}"  # a format of their own
-    moment = datetime.fromisoformat(start) if start else datetime(2020, 1, 1)
+    moment = next((known for known in dated if known.year < _LATEST), datetime(2020, 1, 1))
     moment += timedelta(days=37 * number + 1)
     return moment.isoformat(" ") if column.kind == "datetime" else moment.date().isoformat()
+
+
+def _moment(text: str) -> datetime | None:
+    """A date and time in ISO form; None for what only looks like one (0000-00-00)."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 def _shifted(value: Cell, column: ColumnSpec, sign: int) -> list[Cell]:

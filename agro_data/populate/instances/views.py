@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 from sqlglot import exp
 
@@ -145,6 +145,12 @@ def _day(text: str) -> date | None:
         return None
 
 
+def _days_from(day: date, steps: Sequence[int]) -> list[str]:
+    """The days so many days off, as far as the calendar goes."""
+    numbers = [day.toordinal() + step for step in steps]
+    return [date.fromordinal(n).isoformat() for n in numbers if 1 <= n <= date.max.toordinal()]
+
+
 def neighbours(view: View, shown: Cell) -> Sequence[Cell]:
     """What is shown of values just beside: a year earlier, a month later, a day."""
     if isinstance(shown, int):
@@ -154,7 +160,7 @@ def neighbours(view: View, shown: Cell) -> Sequence[Cell]:
     if shown.isdecimal():
         return [str(int(shown) + step).zfill(len(shown)) for step in (-1, 1, 3) if int(shown) + step >= 0]
     if view.dated and view.length == 10 and (day := _day(shown)) is not None:
-        return [(day + timedelta(days=step)).isoformat() for step in (-1, 1)]
+        return _days_from(day, (-1, 1))
     if view.dated and view.length == 7 and (day := _day(shown + "-15")) is not None:
-        return [(day + timedelta(days=step)).isoformat()[:7] for step in (-30, 30)]
+        return [other[:7] for other in _days_from(day, (-30, 30))]
     return [shown[:-1] + letter for letter in "ab" if shown and not shown.endswith(letter)]
