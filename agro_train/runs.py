@@ -63,13 +63,14 @@ def runs_of(root: Path, name: str) -> list[ModelRun]:
 def find_run(root: Path, name: str) -> ModelRun:
     """The run `name`: `promoted`, `<name>` for its newest, `<name>/<run>`, or a path; what lies below `root` first.
 
-    Raises `NoRun`.
+    A run's folder of weights stands for the run, so that nothing it was trained on is forgotten. Raises `NoRun`.
     """
     if name == PROMOTED:
         return _promoted(root)
     for path in (root / name, Path(name)):
-        if (path / MANIFEST).is_file():
-            return ModelRun(path)
+        for run in (ModelRun(path), ModelRun(path.parent)):
+            if path in (run.path, run.model) and (run.path / MANIFEST).is_file():
+                return run
     if "/" not in name and (runs := runs_of(root, name)):
         return runs[-1]
     raise NoRun(f"there is no trained model {name!r} below {root}; `agro train cold-start` makes one")

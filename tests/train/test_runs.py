@@ -1,10 +1,12 @@
-"""Runs on disk: what an interrupted one goes on from."""
+"""Runs on disk: by which names they are found, and what an interrupted one goes on from."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from agro_train.runs import Draft, begin
+import pytest
+
+from agro_train.runs import Draft, ModelRun, NoRun, begin, find_run
 
 
 def test_a_checkpoint_that_is_cut_short_is_not_gone_on_from(tmp_path: Path) -> None:
@@ -15,3 +17,19 @@ def test_a_checkpoint_that_is_cut_short_is_not_gone_on_from(tmp_path: Path) -> N
         (draft.checkpoints / f"checkpoint-{step}").mkdir(parents=True)
         (draft.checkpoints / f"checkpoint-{step}" / "trainer_state.json").write_text(state)
     assert draft.last_checkpoint() == draft.checkpoints / "checkpoint-2"
+
+
+def test_a_folder_of_weights_is_known_by_its_run(tmp_path: Path) -> None:
+    """Or the model would pass for one that has seen nothing."""
+    draft = begin(tmp_path, "small", "ab" * 32)
+    assert isinstance(draft, Draft)
+    draft.model.mkdir()
+    run = draft.finish({})
+    for name in ("small", run.name, str(run.path), str(run.model), f"{run.name}/model/"):
+        assert find_run(tmp_path, name) == run
+    (tmp_path / "elsewhere" / "model").mkdir(parents=True)
+    for name in (str(tmp_path / "elsewhere" / "model"), f"{run.path}/checkpoints"):
+        with pytest.raises(NoRun):
+            find_run(tmp_path, name)
+    copied = run.path.rename(tmp_path / "model")
+    assert find_run(tmp_path, str(copied)) == ModelRun(copied)
