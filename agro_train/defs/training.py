@@ -28,7 +28,7 @@ class Training(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     @property
     def models_root(self) -> Path:
-        return Path(self.models) if self.models else project_root() / "models"
+        return Path(self.models).expanduser() if self.models else project_root() / "models"
 
     def corpus_in(self, place: Place) -> Version:
         """The corpus version. Raises `dg.Failure` with one line that says what to run."""
