@@ -24,7 +24,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from agro_data.config import DEFAULT_MODEL, RunConfig, cache_folder
 from agro_data.models import DEFAULT_WRITER, ModelMissing, find_model
-from agro_data.publish.read import NoVersion, latest, list_corpora, open_version
+from agro_data.publish.read import NoVersion, list_corpora, newest, open_version
 from agro_data.publish.storage import free_bytes
 
 DISTRIBUTION = "agro-sql"
@@ -214,8 +214,7 @@ def newest_corpus(out: Path) -> Finding:
     names = list_corpora(out)
     if not names:
         return Finding("corpus", "note", f"none below {out}", "make corpus")
-    paths = [latest(out, name) for name in names]
-    path = max(paths, key=lambda one: one.stat().st_mtime)
+    path = newest(out, names)
     try:
         examples = open_version(path).manifest["counts"]["examples"]
         says = f"{path}: {examples:,} examples; corpora below {out}: {len(names)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agro_data.publish.read import NoVersion, Version, latest, list_corpora, list_versions, open_version
+from agro_data.publish.read import NoVersion, Version, list_corpora, list_versions, newest, open_version
 from agro_train.runs import ModelRun
 
 
@@ -17,10 +17,10 @@ def find_corpus(datasets: Path, named: str = "") -> Version:
         below = datasets / named
         there = (below / "manifest.json").is_file() or list_versions(below.parent, below.name)
         return open_version(below if there else Path(named))
-    newest = [Version(latest(datasets, name)) for name in list_corpora(datasets)]
-    if not newest:
+    corpora = list_corpora(datasets)
+    if not corpora:
         raise NoVersion(f"there is no corpus below {datasets}: run `make corpus`, or `agro build --databases PATH`")
-    return max(newest, key=lambda version: version.path.stat().st_mtime)
+    return Version(newest(datasets, corpora))
 
 
 def find_databases_of(version: Version, given: str = "") -> Path:

@@ -51,7 +51,7 @@ def given(folder: Path, databases: Mapping[str, Database]) -> Instances:
     index = folder / INDEX
     by_example: dict[str, set[str]] = defaultdict(set)
     if index.is_file():
-        for row in pl.read_parquet(index, columns=["example_id", "file"]).iter_rows(named=True):
+        for row in pl.read_parquet(index, columns=["example_id", "file"], glob=False).iter_rows(named=True):
             by_example[row["example_id"]].add(Path(row["file"]).name)
     notes = tuple(
         f"{db_id}: no instances in {folder}, graded on the database itself"

@@ -73,7 +73,8 @@ def read_rows(path: Path) -> list[Item]:
         raise UnreadableInput(f"{path}: {suffix or 'no'} extension; expected one of {', '.join(SUFFIXES + LINES)}")
     try:
         if suffix == ".parquet":
-            return [_row(path, n, fields) for n, fields in enumerate(pl.read_parquet(path).iter_rows(named=True), 1)]
+            rows = pl.read_parquet(path, glob=False).iter_rows(named=True)
+            return [_row(path, n, fields) for n, fields in enumerate(rows, 1)]
         text = decoded(path.read_bytes())
     except (OSError, PolarsError, UnicodeDecodeError) as error:
         raise UnreadableInput(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error

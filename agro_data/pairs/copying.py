@@ -131,7 +131,7 @@ def _copy_parquet(file: Path, target: Path, changed: Mapping[str, str]) -> None:
     rows = [row for row in read_rows(file) if isinstance(row, Row)]
     field = next(field_of(row.fields, SQL) for row in rows if row.place in changed)
     kept = [row.fields[field] if row.place in changed else None for row in rows]
-    frame = pl.read_parquet(file).with_columns(
+    frame = pl.read_parquet(file, glob=False).with_columns(
         pl.Series(field, [changed.get(row.place, row.fields[field]) for row in rows], dtype=pl.String),
         pl.Series(f"{field}{ORIGINAL}", kept, dtype=pl.String),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -53,7 +54,7 @@ class Version:
         if not files:
             present = ", ".join(sorted({p.name.split("-")[0] for p in (self.path / "data").glob("*.parquet")}))
             raise NoVersion(f"{self.path}: no rows in split {split!r}; splits with rows: {present or 'none'}")
-        frame = pl.scan_parquet(files)
+        frame = pl.scan_parquet(files, glob=False)
         if DERIVED in self.manifest:
             return frame
         known = frame.collect_schema()
@@ -61,25 +62,25 @@ class Version:
 
     def rejected(self) -> pl.LazyFrame:
         """Rows of `records.REJECTED`."""
-        return pl.scan_parquet(sorted((self.path / "rejected").glob("*.parquet")))
+        return pl.scan_parquet(sorted((self.path / "rejected").glob("*.parquet")), glob=False)
 
     def instances(self) -> pl.LazyFrame:
         """The instance index: db_id, example_id, file (below `instances/`), gold_digest."""
-        return pl.scan_parquet(self.path / "instances" / "index.parquet")
+        return pl.scan_parquet(self.path / "instances" / "index.parquet", glob=False)
 
     def mutants(self, example_id: str) -> pl.DataFrame:
         """What became of each mutant of an example: the columns of `records.MUTANT`; no row where none was tried."""
-        path = self.path / "instances" / "mutants.parquet"
-        if not path.is_file():  # written by a release that made no certificates
-            return pl.DataFrame(schema=dict(MUTANT.to_schema()))
-        return pl.scan_parquet(path).filter(pl.col("example_id") == example_id).drop("example_id").collect()
+        return self._mutants().filter(pl.col("example_id") == example_id).drop("example_id").collect()
 
     def all_mutants(self) -> pl.DataFrame:
         """What became of each mutant of all examples: `example_id` and the columns of `records.MUTANT`."""
+        return self._mutants().collect()
+
+    def _mutants(self) -> pl.LazyFrame:
         path = self.path / "instances" / "mutants.parquet"
-        if not path.is_file():
-            return pl.DataFrame(schema={"example_id": pl.String, **dict(MUTANT.to_schema())})
-        return pl.read_parquet(path)
+        if not path.is_file():  # written by a release that made no certificates
+            return pl.LazyFrame(schema={"example_id": pl.String, **dict(MUTANT.to_schema())})
+        return pl.scan_parquet(path, glob=False)
 
     def profiles(self) -> dict[str, str]:
         """What each database was when the version was made, by `db_id`; of releases that kept none, nothing."""
@@ -150,6 +151,11 @@ def latest(root: Path, name: str) -> Path:
     pointer = root / name / "latest"
     named = pointer.read_text(encoding="utf-8").strip() if pointer.is_file() else ""
     return next((path for path in versions if path.name == named), versions[-1])
+
+
+def newest(root: Path, names: Iterable[str]) -> Path:
+    """Of the latest versions of some corpora, of which there is at least one, the folder that was written last."""
+    return max((latest(root, name) for name in names), key=lambda path: path.stat().st_mtime)
 
 
 def open_version(path: Path | str) -> Version:

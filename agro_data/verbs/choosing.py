@@ -9,7 +9,7 @@ from pathlib import Path
 from polars.exceptions import PolarsError
 
 from agro_data.config import ConfigError
-from agro_data.publish.read import NoVersion, Version, latest, list_corpora, open_corpus, open_version
+from agro_data.publish.read import NoVersion, Version, list_corpora, newest, open_corpus, open_version
 
 LATEST = "latest"
 
@@ -21,7 +21,7 @@ def chosen_version(said: str | None, root: Path, name: str | None = None) -> Ver
     that is no version of a corpus and `ConfigError` when nothing has that name.
     """
     if said is None or said == LATEST:
-        return _newest(root, name)
+        return open_version(newest(root, corpora(root, name)))
     if Path(said).is_dir():
         return open_corpus(said)
     for corpus in corpora(root, name):
@@ -52,8 +52,3 @@ def whole(version: Version) -> Iterator[None]:
         if not damage:
             raise
         raise NoVersion(f"{version.path}: damaged: {'; '.join(damage)}. Copy it anew, or build it again") from error
-
-
-def _newest(root: Path, name: str | None) -> Version:
-    newest = [latest(root, corpus) for corpus in corpora(root, name)]
-    return open_version(max(newest, key=lambda path: path.stat().st_mtime))

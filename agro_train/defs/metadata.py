@@ -49,7 +49,7 @@ def of_trajectories(version: Version) -> dict[str, Any]:
 def of_alignment(version: Version, spent: Mapping[str, Spending], prices: Prices) -> dict[str, Any]:
     """What solvers and a judge made of a corpus: agreement by hardness and cycle, verdicts, what was made anew."""
     found = version.manifest["alignment"]
-    cycles = pl.read_parquet(version.path / "alignment" / "cycles.parquet")
+    cycles = pl.read_parquet(version.path / "alignment" / "cycles.parquet", glob=False)
     judged = cycles.with_columns(verdict=pl.when(pl.col("verdict") == "").then(pl.lit("none")).otherwise("verdict"))
     anew = cycles.filter(pl.col("made_anew") != "")
     checked = pl.col("candidate_id").is_in(cycles["example_id"].unique().implode())  # not by an alignment before

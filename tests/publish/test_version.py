@@ -76,6 +76,15 @@ def test_a_version_has_the_promised_files_and_rows(tmp_path: Path) -> None:
     assert version.verify_hashes() == []
 
 
+def test_brackets_in_a_folder_are_no_pattern(tmp_path: Path) -> None:
+    version = open_version(write(tmp_path / "odd [name]"))
+    assert version.examples().collect().height == 30
+    assert version.rejected().collect().height == 7
+    assert version.instances().collect().is_empty()
+    assert version.mutants("0" * 16).is_empty()
+    assert version.all_mutants().is_empty()
+
+
 def test_numbering_parent_and_latest(tmp_path: Path) -> None:
     first, second = write(tmp_path), write(tmp_path, fingerprint=PRINT_B)
     assert [p.name for p in list_versions(tmp_path, "shop")] == ["v0001-aaaaaaaa", "v0002-bbbbbbbb"]
