@@ -71,7 +71,11 @@ class _Loader(yaml.SafeLoader):
     """Leaves dates the texts that they are: a code may be `0000-00-00`, which is no day."""
 
 
-_Loader.add_constructor("tag:yaml.org,2002:timestamp", yaml.SafeLoader.construct_yaml_str)
+def _as_written(loader: _Loader, node: yaml.ScalarNode) -> str:
+    return str(loader.construct_scalar(node))
+
+
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _as_written)
 
 
 class _Reader:
