@@ -20,7 +20,7 @@ from agro_data.pipeline import open_work, prepare, run_stage, write_corpus
 from agro_data.populate.samples import build_samples
 from agro_data.progress import Lines
 from agro_data.publish.publishing import publish_version
-from agro_data.publish.read import open_version
+from agro_data.publish.read import open_corpus, open_version
 from agro_data.publish.release import Declaration, PersonalData
 from agro_data.publish.report import render_report
 from agro_data.work import write_text
@@ -184,7 +184,7 @@ def published_corpus(context: dg.AssetExecutionContext, config: PublicationConfi
     """The version on the Hugging Face Hub: one commit and a tag. The token is read from HF_TOKEN."""
     with said():
         made = publish_version(
-            open_version(Path(config.version or corpus)),
+            open_corpus(Path(config.version or corpus)),
             config.repo_id,
             config.declared(),
             databases=Path(config.databases) if config.databases else None,

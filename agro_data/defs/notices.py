@@ -28,6 +28,7 @@ TRIES = 3
 PAUSE = 1.0  # seconds before the second try; twice that before the third
 TIMEOUT = 20.0  # seconds of one try, or of the command
 LONGEST = 1_500  # characters of an error
+NO_ADDRESS = "is no address: expected http:// or https://"
 
 
 class NotNotified(RuntimeError):
@@ -94,6 +95,8 @@ class _Unmoved(urllib.request.HTTPRedirectHandler):
 
 def _post(address: str, payload: bytes, pause: float) -> None:
     """POST, tried again where that may help. Errors of the library hold the address: only their kind is told."""
+    if not address.lower().startswith(("http://", "https://")):  # a file or a mail would be "sent", and go nowhere
+        raise NotNotified(NO_ADDRESS)
     opener = urllib.request.build_opener(_Unmoved)
     for attempt in range(1, TRIES + 1):
         try:
@@ -106,7 +109,7 @@ def _post(address: str, payload: bytes, pause: float) -> None:
         except (OSError, HTTPException) as error:
             reason, final = f"cannot be reached ({type(error).__name__})", False
         except ValueError:
-            reason, final = "is no address: expected http:// or https://", True
+            reason, final = NO_ADDRESS, True
         if final or attempt == TRIES:
             raise NotNotified(reason) from None
         time.sleep(pause * 2 ** (attempt - 1))
@@ -115,6 +118,8 @@ def _post(address: str, payload: bytes, pause: float) -> None:
 def _run(command: str, payload: bytes, _: float) -> None:
     try:
         words = shlex.split(command)
+        if not words:
+            raise NotNotified("is empty")
         done = subprocess.run(words, input=payload, capture_output=True, timeout=TIMEOUT, check=False)
     except ValueError:
         raise NotNotified("cannot be split into words: check its quotes") from None

@@ -102,8 +102,17 @@ def test_a_server_that_is_not_there(hook: Hook) -> None:
             send(NOTICE, {WEBHOOK: nobody}, pause=0.01)
     assert "cannot be reached" in str(raised.value)
     assert SECRET not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["hooks.example.org/x", "localhost:8000/x", "file:///{folder}/x", "data:,x", "http://["]
+)
+def test_what_is_no_address_is_not_taken_for_a_delivery(address: str, tmp_path: Path) -> None:
+    (tmp_path / "x").touch()
     with pytest.raises(NotNotified, match="is no address"):
-        send(NOTICE, {WEBHOOK: "hooks.example.org/x"})
+        send(NOTICE, {WEBHOOK: address.format(folder=tmp_path)}, pause=0.01)
+    with pytest.raises(NotNotified, match="is empty"):
+        send(NOTICE, {COMMAND: " "})
 
 
 def command(tmp_path: Path, code: str) -> str:

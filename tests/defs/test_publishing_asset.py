@@ -28,6 +28,6 @@ def test_what_is_wrong_is_one_line(settings: dict[str, str], said: str, tmp_path
     config = PublicationConfig(
         repo_id="org/name", **{key: value.format(folder=tmp_path) for key, value in settings.items()}
     )
-    with pytest.raises(dg.Failure) as failure:
-        published_corpus(dg.build_asset_context(), config, "")
+    with dg.build_asset_context() as context, pytest.raises(dg.Failure) as failure:
+        published_corpus(context, config, "")
     assert said in str(failure.value.description)
