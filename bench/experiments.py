@@ -30,7 +30,7 @@ Arm = Sequence[Stage]
 
 OURS: Stage = ("cold_start", {})
 HUMAN: Stage = ("cold_start", {"corpus": ""})
-BOTH: Stage = ("cold_start", {"pairs": "PAIRS"})
+BOTH: Stage = ("cold_start", {"pairs": "PAIRS"})  # as many of each as the others have
 NEXT: Stage = ("cold_start", {"corpus": "NEXT"})
 SIZES = (250, 1_000, 4_000, 16_000)
 
@@ -109,8 +109,10 @@ def train(arm: Arm, common: Mapping[str, Mapping[str, Any]], pairs: str, seed: i
     """The last run of an arm; each stage starts from the one before."""
     run: ModelRun | None = None
     for kind, changed in arm:
-        learns_pairs = kind == "cold_start" and ("pairs" in changed or not changed.get("corpus", "given"))
-        settings = {**common[kind], **changed, "seed": seed} | ({"pairs": pairs} if learns_pairs else {})
+        settings = {**common[kind], **changed, "seed": seed}
+        both = "pairs" in changed
+        if both or (kind == "cold_start" and not settings["corpus"]):
+            settings |= {"pairs": pairs, "examples": (1 + both) * settings["examples"]}
         if run is not None:
             settings["model"] = str(run.path)
         if kind == "cold_start":
