@@ -68,10 +68,14 @@ def read_table(
     )
     if rows and len(rows) <= limit:
         return Reading(rows, len(rows), sampled=False)
-    if rowid is None:
-        [(total,)] = session.execute(f"SELECT count(*) FROM {source}")
-        return Reading(rows[:limit], int(total or 0), sampled=True)
-    return _read_rowids(session, chosen, source, rowid, limit, seed)
+    if rowid is not None:
+        reading = _read_rowids(session, chosen, source, rowid, limit, seed)
+        if len(reading.rows) >= limit // 2:
+            return reading
+        # Else rowids stand in clusters, such as 1 to 300,000 and 2147483647, and most places lay in the gap.
+        rows = rows or session.execute(f"SELECT {chosen} FROM {source} LIMIT {limit}")
+    [(total,)] = session.execute(f"SELECT count(*) FROM {source}")
+    return Reading(rows[:limit], int(total or 0), sampled=True)
 
 
 def _row_limit(first: list[Row], spread: list[Row]) -> int:
