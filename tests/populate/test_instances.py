@@ -189,6 +189,8 @@ def test_duckdb_accepts_instances(school: DatabaseProfile, tmp_path: Path) -> No
         ("DECIMAL(6,4)", "real", 120.0, False),
         ("DECIMAL(6,4)", "real", 12.5, True),
         ("TINYINT", "integer", 300, False),
+        ("UBIGINT", "integer", -2, False),
+        ("UTINYINT", "integer", 7, True),
         ("BOOLEAN", "boolean", 2, False),
         ("INTEGER", "integer", "birch", False),
         ("VARCHAR", "text", "birch", True),

@@ -55,6 +55,8 @@ def holds(value: Cell, column: ColumnSpec) -> bool:
     if isinstance(value, int | float):
         if column.kind == "boolean":
             return value in (0, 1)
+        if column.kind == "integer" and value < 0 and column.declared_type.upper().startswith("U"):
+            return False  # UBIGINT and its like
         return column.kind in ("integer", "real") and abs(value) <= largest(column.declared_type, column.kind)
     return column.kind == "blob"
 
