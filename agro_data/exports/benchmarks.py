@@ -150,7 +150,7 @@ def _readable(material: Material) -> tuple[pl.DataFrame, tuple[str, ...]]:
 
 def _parsed(material: Material, rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """The rows without golds to evaluate on that Spider's own parser refuses (CTE, window, CASE, outer join, `<>`)."""
-    columns = {name: names_of(source.database)[0] for name, source in material.sources.items()}
+    columns = {name: names_of(material.sources[name].database)[0] for name in rows["db_id"].unique()}
     refused: dict[str, str] = {}
     for example_id, db_id, sql in rows.filter(pl.col("split") != "train").select("example_id", "db_id", "sql").rows():
         try:

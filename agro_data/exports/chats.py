@@ -44,19 +44,18 @@ def openai(material: Material) -> Form:
                 continue
             said = [{"role": "user", "content": row["prompt"]}, {"role": "assistant", "content": row["answer"]}]
             lines.append(json.dumps({"messages": said}, ensure_ascii=False) + "\n")
-        _check(split, lines)
         files[f"{split}.jsonl"] = "".join(lines)
+    _check(files)
     return Form(files, tuple(left_out))
 
 
-def _check(split: str, lines: list[str]) -> None:
-    if split == "train" and len(lines) < FEWEST:
-        raise ExportError(
-            f"{len(lines)} examples to train on; OpenAI's fine-tuning takes at least {FEWEST}: build more"
-        )
-    size = sum(len(line.encode()) for line in lines)
-    if size > LARGEST:
-        raise ExportError(
-            f"{split}.jsonl would be {size / 2**20:,.0f} MiB; OpenAI takes {LARGEST / 2**20:,.0f}. "
-            "Give a smaller --budget"
-        )
+def _check(files: dict[str, str]) -> None:
+    examples = files.get("train.jsonl", "").count("\n")
+    if examples < FEWEST:
+        raise ExportError(f"{examples} examples to train on; OpenAI's fine-tuning takes at least {FEWEST}: build more")
+    for name, text in files.items():
+        size = len(text.encode())
+        if size > LARGEST:
+            raise ExportError(
+                f"{name} would be {size / 2**20:,.0f} MiB; OpenAI takes {LARGEST / 2**20:,.0f}. Give a smaller --budget"
+            )

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 import polars as pl
 
 from agro_data.config import RunConfig, cache_folder
+from agro_data.databases.opening import data_files, with_sides
 from agro_data.databases.sandbox import Sandbox
 from agro_data.exports import benchmarks, chats, environment, reinforcement
 from agro_data.exports.material import Content, ExportError, Form, Material, gather
@@ -123,11 +124,12 @@ def _write(path: Path, content: Content) -> None:
     elif isinstance(content, pl.DataFrame):
         write_parquet(content, path)
     elif content.is_dir():
-        shutil.copytree(content, path)
+        path.mkdir()
+        for file in data_files(content):  # what else lies there is no part of the database
+            shutil.copyfile(file, path / file.name)
     else:
-        log = content.with_name(f"{content.name}-wal")
-        if log.is_file() and log.stat().st_size:
+        for side in (*with_sides(content, "sqlite")[1:], *with_sides(content, "duckdb")[1:]):
             raise ExportError(
-                f"{content}: {log.name} holds changes of its own; close its writer or run a checkpoint first"
+                f"{content}: {side.name} holds changes of its own; close its writer or run a checkpoint first"
             )
         shutil.copyfile(content, path)

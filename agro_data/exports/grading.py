@@ -6,6 +6,7 @@ The same verifier as the factory's. No model library is needed.
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,11 +30,13 @@ class Grader:
         self._facts: dict[str, dict[str, Any]] = json.loads(place.read_text(encoding="utf-8"))
         self._sandbox = Sandbox(workers, limits or Limits())
         self._golds = GoldResults()
+        self._lock = threading.Lock()  # `verifiers` grades from many threads, and `GoldResults` is for one
 
     def grades(self, answers: Sequence[str], rows: Sequence[Mapping[str, Any]], mode: Mode = "strict") -> list[Grade]:
         """One grade for each answer (a turn of the protocol, or SQL alone) to a row of the export."""
         cases = [self._case(solution(text), row) for text, row in zip(answers, rows, strict=True)]
-        return grade_many(cases, self._sandbox, self._golds, mode, guarded=True)
+        with self._lock:
+            return grade_many(cases, self._sandbox, self._golds, mode, guarded=True)
 
     def score(self, answer: str, row: Mapping[str, Any]) -> float:
         """1.0 when `answer` is right, else 0.0."""

@@ -84,7 +84,9 @@ def chosen(frame: pl.DataFrame) -> pl.DataFrame:
     """One mutant for each example: one that the source does not tell apart before others, then the nearest in text."""
     near = [_nearness(gold, wrong) for gold, wrong in frame.select("sql", "wrong_sql").iter_rows()]
     best = frame.with_columns(pl.Series("nearness", near, dtype=pl.Float64)).sort(
-        ["example_id", "same_on_source", "nearness", "wrong_sql"], descending=[False, True, True, False]
+        ["example_id", "same_on_source", "nearness", "wrong_sql"],
+        descending=[False, True, True, False],
+        maintain_order=True,
     )
     best = best.unique("example_id", keep="first", maintain_order=True)
     return best.select(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import polars as pl
@@ -12,11 +14,12 @@ from exports.making_exports import exported
 
 import agro_data
 from agro_data.evaluation.load import load_pairs
-from agro_data.exports.export import FORMS
+from agro_data.exports.export import FORMS, write_files
 from agro_data.exports.grading import Grader
 from agro_data.exports.material import ExportError
 from agro_data.publish.read import Version
 from agro_data.verbs.export import FORMS as NAMED
+from agro_data.verify.grade import Case, Grade
 
 
 def test_the_verb_offers_every_form() -> None:
@@ -105,6 +108,47 @@ def test_the_grader_of_an_export_tells_right_from_wrong(corpus: Version, tmp_pat
         assert grader.reward(said, trainer_state=None, **columns) == [1.0, 1.0]
     finally:
         grader.close()
+
+
+def test_a_grader_that_is_asked_from_many_threads_grades_in_turn(
+    corpus: Version, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once, grading = [], []
+
+    def grades(cases: list[Case], *_: object, **__: object) -> list[Grade]:
+        grading.append(1)
+        sleep(0.01)
+        at_once.append(len(grading))
+        grading.pop()
+        return [Grade(1.0) for _ in cases]
+
+    monkeypatch.setattr("agro_data.exports.grading.grade_many", grades)
+    folder = exported(corpus, "grpo", tmp_path)
+    row = pl.read_parquet(folder / "data" / "train.parquet").row(0, named=True)
+    grader = Grader(folder)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(grader.score, [row["sql"]] * 16, [row] * 16))
+    assert at_once == [1] * 16
+
+
+@pytest.mark.parametrize(("name", "side"), [("a.sqlite", "-wal"), ("a.db", "-journal"), ("a.duckdb", ".wal")])
+def test_a_database_whose_log_holds_changes_is_not_copied_without_them(name: str, side: str, tmp_path: Path) -> None:
+    database = tmp_path / name
+    database.write_bytes(b"x")
+    write_files(tmp_path / "whole", {name: database})
+    (tmp_path / f"{name}{side}").write_bytes(b"changes")
+    with pytest.raises(ExportError, match="holds changes of its own"):
+        write_files(tmp_path / "out", {name: database})
+    assert not (tmp_path / "out").exists()
+
+
+def test_of_a_folder_of_tables_only_the_tables_are_given_away(tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    (folder / "private").mkdir(parents=True)
+    for name in ("customer.csv", "passwords.txt", "private/keys.csv", ".hidden.csv"):
+        (folder / name).write_text("a\n1\n")
+    write_files(tmp_path / "out", {"database/shop/shop": folder})
+    assert [path.name for path in (tmp_path / "out").rglob("*") if path.is_file()] == ["customer.csv"]
 
 
 def test_preferred_is_right_and_the_other_is_not(corpus: Version, tmp_path: Path) -> None:
