@@ -167,10 +167,8 @@ def of_drift(figures: Mapping[str, Any], opened: Version) -> dict[str, Any]:
         "version": opened.name,
         "version before": figures["version"],
         "examples": counted("class", {name: figures[name] for name in ("kept", "repaired", "broken")}),
-        "changes": table(
-            [{"database": db_id, "what": one["kind"], "says": one["says"]} for db_id, one in changes][:LISTED]
-        ),
-        "broken": table(figures["reasons"][:LISTED]),
+        "changes": table([{"database": db_id, "what": one["kind"], "says": one["says"]} for db_id, one in changes]),
+        "broken": table(figures["reasons"]),
     }
 
 

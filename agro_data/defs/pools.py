@@ -71,6 +71,7 @@ def _claim(context: dg.AssetExecutionContext, pool: str, step: str) -> None:
     context.log.info(f"waits for the pool {pool}, which others hold")
     while not storage.claim_concurrency_slot(pool, context.run.run_id, step).is_claimed:
         time.sleep(LOOK)
+        free_dead(context.instance)  # who holds it may be killed meanwhile
 
 
 def free_dead(instance: dg.DagsterInstance) -> list[str]:

@@ -1,18 +1,21 @@
-"""Slots of pools: a run that was killed keeps none for longer than until the next run."""
+"""Slots of pools: a run that was killed keeps none for longer than until the next run.
 
-from __future__ import annotations
+(No postponed annotations here: Dagster reads the type of a context from them.)
+"""
 
 import os
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
 from agro_data.defs.place import Place
-from agro_data.defs.pools import DATABASE, free_dead
+from agro_data.defs.pools import DATABASE, free_dead, holding
 
 HELD = """
 import sys, time
@@ -42,12 +45,21 @@ def querying() -> None:
     query()
 
 
+@dg.asset
+def asking(context: dg.AssetExecutionContext) -> None:
+    """Waits for a pool while it runs, as stages do that ask a model."""
+    with holding(context, [DATABASE]):
+        pass
+
+
 def held(instance: dg.DagsterInstance) -> list[str]:
     slots = instance.event_log_storage.get_concurrency_info(DATABASE).claimed_slots
     return [slot.run_id for slot in slots]
 
 
-def test_the_slot_of_a_killed_run_is_free_for_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def holder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
+    """A program whose run holds the pool."""
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
     (tmp_path / "dagster.yaml").write_text(HOME)
     program = subprocess.Popen([sys.executable, "-c", HELD, str(tmp_path / "began")], env=dict(os.environ))
@@ -57,18 +69,40 @@ def test_the_slot_of_a_killed_run_is_free_for_the_next(tmp_path: Path, monkeypat
             assert program.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.1)
-        with dg.DagsterInstance.get() as instance:
-            (run_id,) = held(instance)
-            assert free_dead(instance) == []  # it lives
-            assert held(instance) == [run_id]
-            program.kill()
-            program.wait()
-            done = querying.execute_in_process(instance=instance, resources={"place": Place()})
-            assert done.success
-            assert not held(instance)
-            killed = instance.get_run_by_id(run_id)
-            assert killed is not None
-            assert killed.status == dg.DagsterRunStatus.FAILURE
+        yield program
     finally:
         program.kill()
         program.wait()
+
+
+def test_the_slot_of_a_killed_run_is_free_for_the_next(holder: subprocess.Popen[bytes]) -> None:
+    with dg.DagsterInstance.get() as instance:
+        (run_id,) = held(instance)
+        assert free_dead(instance) == []  # it lives
+        assert held(instance) == [run_id]
+        holder.kill()
+        holder.wait()
+        done = querying.execute_in_process(instance=instance, resources={"place": Place()})
+        assert done.success
+        assert not held(instance)
+        killed = instance.get_run_by_id(run_id)
+        assert killed is not None
+        assert killed.status == dg.DagsterRunStatus.FAILURE
+
+
+def test_who_waits_for_a_run_that_is_killed_meanwhile_waits_no_longer(holder: subprocess.Popen[bytes]) -> None:
+    def end() -> None:
+        holder.kill()
+        holder.wait()
+
+    with dg.DagsterInstance.get() as instance:
+        (run_id,) = held(instance)
+        ending = threading.Timer(3, end)
+        rescue = threading.Timer(90, instance.event_log_storage.free_concurrency_slots_for_run, [run_id])
+        for timer in (ending, rescue):
+            timer.start()
+        done = dg.materialize([asking], instance=instance)
+        assert rescue.is_alive(), "it waited until the slot was freed by hand"
+        rescue.cancel()
+        assert done.success
+        assert not held(instance)
