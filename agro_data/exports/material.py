@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from agro_data.config import ConfigError
-from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Database
 from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.concealing import without
@@ -18,11 +16,12 @@ from agro_data.profiling.linking import index_schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.serialise import BUDGET, STYLE, Style, check_serialiser, fit_schema, serialiser
 from agro_data.protocol import Turn, inert, render_prompt, render_turn
+from agro_data.publish.checks import sources_of
 from agro_data.publish.read import Version
 from agro_data.publish.summary import SPLITS
 from agro_data.sql.concealing import Hidden
 
-Content = str | pl.DataFrame | Path  # a text, a frame (written as Parquet), a file or folder that is copied
+Content = str | pl.DataFrame | Path  # a text, a frame (written as Parquet), a database that is copied
 
 
 class ExportError(ConfigError):
@@ -88,9 +87,8 @@ def gather(
     stored = version.manifest.get("schema_serialiser", serialiser())
     check_serialiser(stored, stored["name"], where=where)
     rows = version.examples().filter(pl.lit(clarify) | pl.col("answerable")).sort("example_id").collect()
-    facts = {fact["db_id"]: fact for fact in version.manifest["databases"]}
-    private = any(fact.get("values") == "synthetic" for fact in facts.values())
-    found = _found(where, databases, facts, rows["db_id"].unique().sort().to_list())
+    private = any(fact.get("values") == "synthetic" for fact in version.manifest["databases"])
+    found = _found(version, databases, where, rows["db_id"].unique().sort().to_list())
     sources = {
         db_id: Source(database, cached_profile(database, profiles, values=not private))
         for db_id, database in found.items()
@@ -124,18 +122,18 @@ def answer(steps: list[str], sql: str) -> str:
     return render_turn(Turn(thought, "solution", sql.strip()))
 
 
-def _found(where: str, databases: Path, facts: Mapping[str, Any], names: list[str]) -> dict[str, Database]:
+def _found(version: Version, databases: Path, where: str, names: list[str]) -> dict[str, Database]:
     if not databases.exists():
         raise ExportError(f"{databases}: the databases of {where} are not there; say where they are (--databases PATH)")
-    by_hash = {database.content_hash: database for database in find_databases(databases).databases}
-    missing = [name for name in names if facts[name]["content_hash"] not in by_hash]
+    found = {database.db_id: database for database in sources_of(version, databases)}
+    missing = [name for name in names if name not in found]
     if missing:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         raise ExportError(
             f"{databases}: database {', '.join(missing[:3])}{more} as it was when {where} was made is not here; give "
             "the folder that the corpus was built from, unchanged (--databases PATH)"
         )
-    return {name: by_hash[facts[name]["content_hash"]] for name in names}
+    return {name: found[name] for name in names}
 
 
 def _prompts(rows: pl.DataFrame, sources: Mapping[str, Source], style: Style, budget: int) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
@@ -126,14 +126,14 @@ def digests_replay(version: Version, examples: pl.DataFrame, databases: Sequence
 
 
 def sources_of(version: Version, folder: Path | None) -> list[Database]:
-    """The databases of `version` below `folder`, told by content; those that are not there are left out."""
+    """The databases of `version` below `folder`, told by content and called as there; others are left out."""
     from agro_data.databases.catalog import find_databases  # noqa: PLC0415 (opens files; not for those who only check)
 
     if folder is None or not folder.exists():
         return []
-    wanted = {entry["db_id"]: entry["content_hash"] for entry in version.manifest["databases"]}
-    found = find_databases(folder).databases
-    return [database for database in found if wanted.get(database.db_id) == database.content_hash]
+    by_hash = {database.content_hash: database for database in find_databases(folder).databases}
+    facts = [(fact["db_id"], fact["content_hash"]) for fact in version.manifest["databases"]]
+    return [replace(by_hash[content], db_id=db_id) for db_id, content in facts if content in by_hash]
 
 
 def _check(name: str, offenders: Sequence[object], says: str, **figures: int) -> Check:

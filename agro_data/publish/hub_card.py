@@ -50,6 +50,7 @@ def render_hub_card(manifest: Mapping[str, Any], examples: pl.DataFrame, plots: 
         shared=sum(bool(source["shareable"]) for source in manifest["databases"]),
         kinds=KINDS,
         personal=_personal(manifest["personal_data"]),
+        asked=_asked(manifest),
         verified=counts["alignment_methods"].get("verified", 0),
         split_method=manifest.get("split", {}).get("method", "skeleton"),
         config=json.dumps(manifest["config"], indent=1, sort_keys=True, ensure_ascii=False),
@@ -74,6 +75,17 @@ def _head(manifest: Mapping[str, Any], splits: list[str], answered: list[str]) -
             {"config_name": "certificate", "data_files": files("certificate", splits)},
         ],
     }
+
+
+def _asked(manifest: Mapping[str, Any]) -> str:
+    """What models took for each example, in words."""
+    stages = manifest.get("asked_of_a_model", {}).values()
+    tokens = sum(took.get("tokens_read", 0) + took.get("tokens_written", 0) for took in stages)
+    if tokens:
+        said = f"{tokens / max(manifest['counts']['examples'], 1):,.0f} tokens, read and written"
+    else:
+        said = "not recorded" if manifest["config"].get("writer") else "none: no model was asked for text"
+    return f"{said}; what its solvers took is not counted" if "alignment" in manifest else said
 
 
 def _personal(report: Mapping[str, Any]) -> list[tuple[str, int, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -151,6 +152,13 @@ def test_a_version_that_fails_a_check_is_not_published(school: Version, tmp_path
     assert not whole.passed
 
 
+def test_sources_are_told_by_content_whatever_they_are_called_now(school: Version, tmp_path: Path) -> None:
+    shutil.copyfile(school.manifest["config"]["databases"], tmp_path / "another name.sqlite")
+    (found,) = sources_of(school, tmp_path)
+    assert (found.db_id, found.path.parent) == ("school", tmp_path)
+    assert all(check.passed for check in check_version(school, [found]))
+
+
 def test_a_dry_run_needs_no_token_and_sends_nothing(school: Version) -> None:
     with running(Hub()) as hub:
         made = publish_version(school, NAME, LICENSED, dry_run=True, environment={"HF_ENDPOINT": hub.url})
@@ -197,12 +205,14 @@ def test_a_published_manifest_repeats_the_build_and_names_no_place(tmp_path: Pat
         generator="llm",
         exclude=("/home/ann/held_out.json",),
     )
-    version = version_of(tmp_path / "v", samples.examples(9), config=made.to_dict())
+    took = {"candidates": {"requests": 2.0, "tokens_read": 800.0, "tokens_written": 100.0}, "questions": {}}
+    version = version_of(tmp_path / "v", samples.examples(9), config=made.to_dict(), asked_of_a_model=took)
     make_release(version, released(tmp_path), LICENSED, PASSED)
     read = BuildConfig.from_file(tmp_path / "released" / "manifest.json")
     assert (read.databases, read.embedding_model, read.exclude) == ("databases", "mini", ("held_out.json",))
     assert read.writer == "some-org/model"
     assert read.query_log == ""
+    assert "| 100 tokens, read and written |" in (tmp_path / "released" / "README.md").read_text()
 
 
 def test_an_id_of_digits_alone_is_no_payment_card(tmp_path: Path) -> None:
