@@ -22,7 +22,7 @@ from agro_data.databases.types import Database
 from agro_data.fingerprint import file_hash
 from agro_data.publish.checks import Check
 from agro_data.publish.hub_card import PLOTS, render_hub_card
-from agro_data.publish.parquet import write_parquet
+from agro_data.publish.parquet import write_parquet, write_shards
 from agro_data.publish.personal import personal_rows, scan_files
 from agro_data.publish.read import Version
 from agro_data.publish.report import render_report
@@ -159,16 +159,9 @@ def _write_rows(folder: Path, examples: pl.DataFrame, rejected: pl.DataFrame, sc
         if rows.height:  # `load_dataset` cannot build a split without rows
             plain = rows.filter(pl.col("answerable"))  # what is hidden, and all readings, stand in the whole rows
             if plain.height:
-                _write(plain.with_columns(schema).select(SMALL), folder / "data", split)
-            _write(rows.select(list(EXAMPLE)), folder / "certificate", split)
-    _write(rejected, folder / "rejected", "rejected")
-
-
-def _write(frame: pl.DataFrame, folder: Path, stem: str) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    total = max(1, -(-frame.height // SHARD))
-    for number in range(total):
-        write_parquet(frame.slice(number * SHARD, SHARD), folder / f"{stem}-{number:05d}-of-{total:05d}.parquet")
+                write_shards(plain.with_columns(schema).select(SMALL), folder / "data", split, shard=SHARD)
+            write_shards(rows.select(list(EXAMPLE)), folder / "certificate", split, shard=SHARD)
+    write_shards(rejected, folder / "rejected", "rejected", shard=SHARD)
 
 
 def _certified(examples: pl.DataFrame) -> pl.DataFrame:

@@ -103,12 +103,10 @@ def _details(examples: pl.DataFrame, mutants: pl.DataFrame) -> Iterator[list[dic
     fates: dict[str, list[list[str | None]]] = {}
     for example_id, *fate in mutants.select("example_id", *FATE).iter_rows():
         fates.setdefault(example_id, []).append(fate)
-    kept = examples.select("example_id", *DETAILS)
     for start in range(0, examples.height, BLOCK):
-        yield [
-            {**row, "mutants": fates.get(row.pop("example_id"), [])}
-            for row in kept.slice(start, BLOCK).iter_rows(named=True)
-        ]
+        block = examples.slice(start, BLOCK)
+        rows = zip(block["example_id"], block.select(DETAILS).iter_rows(named=True), strict=True)
+        yield [{**row, "mutants": fates.get(example_id, [])} for example_id, row in rows]
 
 
 def _by_kind(mutants: pl.DataFrame) -> list[dict[str, Any]]:
