@@ -10,6 +10,7 @@ from agro_data.verify.equivalence import Row, Rows, same_row
 
 CELL_WIDTH = 40  # characters of a text that are shown
 ROW_CELLS = 8  # cells of a row that are shown
+PAIRED = 50  # rows of each side that are held against each other
 
 
 def first_difference(gold: Rows, predicted: Rows, *, ordered: bool) -> str:
@@ -40,6 +41,8 @@ def _by_content(gold: Rows, predicted: Rows) -> str:
     missing = [row for row in gold if mine[row] > theirs[row]]
     extra = [(number, row) for number, row in enumerate(predicted, 1) if theirs[row] > mine[row]]
     if missing and extra:
+        missing, extra = _unpaired(missing[:PAIRED], extra[:PAIRED])
+    if missing and extra:
         number, row = extra[0]
         return f"row {number}: got {shown(row)}, which is not expected; {shown(missing[0])} is missing"
     if missing:
@@ -51,6 +54,19 @@ def _by_content(gold: Rows, predicted: Rows) -> str:
         often = f" more than {mine[row]} times" if mine[row] else ""
         return f"row {number}: {shown(row)} is not expected{often}"
     return "the rows are the same, their types are not"
+
+
+def _unpaired(missing: list[Row], extra: list[tuple[int, Row]]) -> tuple[list[Row], list[tuple[int, Row]]]:
+    """Without the rows that agree but for the last digits of numbers; as they were where none is left on a side."""
+    lonely: list[Row] = []
+    left = list(extra)
+    for row in missing:
+        partner = next((place for place, (_, other) in enumerate(left) if same_row(row, other)), None)
+        if partner is None:
+            lonely.append(row)
+        else:
+            del left[partner]
+    return (lonely, left) if lonely and left else (missing, extra)
 
 
 def shown(row: Row) -> str:

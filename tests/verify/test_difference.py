@@ -22,6 +22,7 @@ ROWS = st.lists(st.tuples(st.sampled_from([None, 0, 1, 2.5, "a"]), st.sampled_fr
         ([(1,)], [], False, "no row came out, expected 1 row; the first: (1)"),
         ([], [(1,)], False, "expected no row, got 1 row; the first: (1)"),
         ([(1,)], [(1, 2)], False, "expected 1 column, got 2 columns; row 1: (1, 2)"),
+        ([(0.1 + 0.2,), (5.0,)], [(0.3,), (6.0,)], False, "row 2: got (6.0), which is not expected; (5.0) is missing"),
         ([(None,)], [(b"\x01",)], True, "row 1: expected (NULL), got (x'01')"),
     ],
 )
