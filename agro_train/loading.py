@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agro_data.config import ConfigError
 from agro_data.fingerprint import file_hash, stable_hash
 from agro_data.models import DEFAULT_WRITER, FoundModel, ModelMissing, find_model
 from agro_train.attention import fold_heads
@@ -58,16 +59,19 @@ def load(
 ) -> LanguageModel:
     """The model `name` on the GPU if there is one, in evaluation mode. `dtype` is torch's name of a type.
 
-    Raises `ModelMissing`.
+    Raises `ModelMissing`, and `ConfigError` for a type that torch does not know.
     """
     import torch  # noqa: PLC0415
     from transformers import AutoModelForCausalLM  # noqa: PLC0415
     from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
 
+    kind = getattr(torch, dtype, None)
+    if not isinstance(kind, torch.dtype):
+        raise ConfigError(f"weights have no type {dtype!r}; use float32, bfloat16 or float16")
     disable_progress_bar()  # weights are read in seconds, and a bar in a log is noise
     path = find_folder(name, cache, network=network)
     try:
-        module = AutoModelForCausalLM.from_pretrained(path, dtype=getattr(torch, dtype))
+        module = AutoModelForCausalLM.from_pretrained(path, dtype=kind)
     except (OSError, ValueError) as error:
         raise ModelMissing(f"{path} cannot be loaded as a causal language model: {error}") from error
     fold_heads(module)

@@ -278,6 +278,8 @@ def test_a_run_reads_as_it_was_trained_to(place: Path, tmp_path: Path) -> None:
     assert found.limits.turns == 3
     assert found.trained_on == {"11" * 32}
     assert found.reading.count_tokens("SELECT name") == len(found.tokenizer("SELECT name")["input_ids"])
+    with pytest.raises(ConfigError, match="no type 'float99'; use float32"):
+        open_agent("small", tmp_path, place / "cache", dtype="float99")
     with pytest.raises(NoRun, match="no model is promoted"):
         open_agent("promoted", tmp_path, place / "cache")
 
