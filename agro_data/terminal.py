@@ -63,8 +63,14 @@ class Setting(click.Option):
         self.section = section
 
 
+HELP = ["-h", "--help"]  # of the group and of each verb, which may be called without the group
+
+
 class Verb(click.Command):
     """A command whose options are listed under their headings, in the order in which they are declared."""
+
+    def __init__(self, *, context_settings: dict[str, Any] | None = None, **settings: Any) -> None:
+        super().__init__(context_settings={"help_option_names": HELP, **(context_settings or {})}, **settings)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}

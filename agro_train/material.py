@@ -137,13 +137,11 @@ def make_material(
     """Trajectories made for real, those that were dropped, and which of the first are learnt from.
 
     Of several sources each gives its share by rows. Where there are two teachers, both are given the same questions.
-    Raises `SettingsError` when none are asked for, or none is right.
+    Raises `SettingsError` when none is right.
     """
     reading = reading_of(config, tokenizer)
     asked = sum(len(source.rows) for source in sources)
     wanted = min(asked, round(config.examples * max(1.0, config.pool)))
-    if wanted < 1:
-        raise SettingsError(f"examples is {config.examples}: at least 1")
     drawn = [_drawn(source, round(wanted * len(source.rows) / asked), config.seed) for source in sources]
     made, dropped = [pl.DataFrame(schema=TRAJECTORY)], [pl.DataFrame(schema=DROPPED)]
     if config.teacher != "model":

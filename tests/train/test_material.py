@@ -67,8 +67,3 @@ def test_databases_of_pairs_are_not_forgotten(config: ColdStartConfig, corpus: V
     with pytest.raises(SettingsError, match="made with pairs that people wrote; give the same file as `pairs`"):
         read(config, corpus, made)
     assert read(config, corpus, made, pairs=pairs).trajectories.height == made.trajectories.height
-
-
-def test_no_example_is_too_few(config: ColdStartConfig) -> None:
-    with pytest.raises(SettingsError, match="examples is 0: at least 1"):
-        make(replace(config, examples=0))
