@@ -18,6 +18,7 @@ from agro_data.databases.catalog import find_databases
 from agro_data.publish.read import Version
 from agro_data.records import EXAMPLE
 from agro_train.finetuning import FineTuning
+from agro_train.grpo import GrpoConfig
 from agro_train.loading import load
 from agro_train.questions import Reading, questions_of_version
 from agro_train.sampling.types import Sampled
@@ -150,3 +151,26 @@ def prompts_of(version: Version, turns: int = 4) -> list[str]:
     root = version.path.parents[1]
     questions = questions_of_version(version, root / "databases", root / "cache", "train")
     return [task.prompt for task in questions.tasks(Reading(turns=turns))]
+
+
+def grpo_config(corpus: Version, writer: Path, models: Path) -> GrpoConfig:
+    """Two small steps of `writer` on a corpus made by `make_corpus`."""
+    root = corpus.path.parents[1]
+    return GrpoConfig(
+        corpus=str(corpus.path),
+        databases=str(root / "databases"),
+        cache=str(root / "cache"),
+        models=str(models),
+        model=str(writer),
+        workers=1,
+        prompts=8,
+        select_rollouts=0,
+        prompts_per_step=2,
+        group=8,
+        micro_batch=8,
+        steps=2,
+        learning_rate=1e-3,
+        turn_tokens=40,
+        rollout_tokens=160,
+        tensorboard=False,
+    )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from train.small import Scripted, make_corpus, make_writer, prompts_of
+from train.small import Scripted, grpo_config, make_corpus, make_writer, prompts_of
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.protocol import wrap_observation
@@ -44,25 +44,7 @@ def writer(corpus: Version, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def config(corpus: Version, writer: Path, tmp_path: Path) -> GrpoConfig:
-    root = corpus.path.parents[1]
-    return GrpoConfig(
-        corpus=str(corpus.path),
-        databases=str(root / "databases"),
-        cache=str(root / "cache"),
-        models=str(tmp_path / "models"),
-        model=str(writer),
-        workers=1,
-        prompts=8,
-        select_rollouts=0,
-        prompts_per_step=2,
-        group=8,
-        micro_batch=8,
-        steps=2,
-        learning_rate=1e-3,
-        turn_tokens=40,
-        rollout_tokens=160,
-        tensorboard=False,
-    )
+    return grpo_config(corpus, writer, tmp_path / "models")
 
 
 def test_a_run_is_made_measured_and_found_again(config: GrpoConfig) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from train.small import make_corpus, make_writer, prompts_of
+from train.small import grpo_config, make_corpus, make_writer, prompts_of
 
 from agro_data.publish.read import Version
 from agro_train.engine import EngineSampler, load_engine
-from agro_train.grpo import GrpoConfig, train
+from agro_train.grpo import train
 from agro_train.loading import LanguageModel, load
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sampling.types import Sampler
@@ -128,26 +129,7 @@ def test_grpo_by_an_engine_in_its_process(corpus: Version, writer: Path, tmp_pat
     """In every step the log-probabilities of the engine are those of the weights under training."""
     from agro_train.grpo_trainer import AgenticTrainer
 
-    root = corpus.path.parents[1]
-    config = GrpoConfig(
-        corpus=str(corpus.path),
-        databases=str(root / "databases"),
-        cache=str(root / "cache"),
-        models=str(tmp_path / "models"),
-        model=str(writer),
-        workers=1,
-        prompts=8,
-        select_rollouts=0,
-        prompts_per_step=2,
-        group=8,
-        micro_batch=8,
-        steps=3,
-        learning_rate=1e-2,
-        turn_tokens=40,
-        rollout_tokens=160,
-        tensorboard=False,
-        use_vllm=True,
-    )
+    config = replace(grpo_config(corpus, writer, tmp_path / "models"), steps=3, learning_rate=1e-2, use_vllm=True)
     furthest: list[float] = []
     play = AgenticTrainer._play
 
