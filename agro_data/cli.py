@@ -23,7 +23,7 @@ from agro_data.publish.explain import explain
 from agro_data.publish.read import open_version
 from agro_data.publish.report import render_report
 from agro_data.shown import count_of_rows, end, print_json, show_build, show_estimate, show_row
-from agro_data.terminal import FAILED_SOME, HELP, Setting, Verb, Verbs, notes, put, run, say, screen, show_table, tell
+from agro_data.terminal import FAILED_SOME, Setting, Verb, Verbs, notes, put, run, say, screen, show_table, tell
 from agro_data.verbs.audit import audit_command
 from agro_data.verbs.choosing import chosen_version, whole
 from agro_data.verbs.doctor import doctor_command
@@ -56,7 +56,7 @@ def _section(heading: str) -> Callable[..., Callable[[F], F]]:
 reads, asks, splits, makes, looks = map(_section, ("What is read", "What is asked", "What comes out", "How", "Before"))
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": HELP, "max_content_width": 100})
+@click.group(cls=Verbs, context_settings={"max_content_width": 100})
 @click.version_option(package_name="agro-sql", prog_name="agro", message="%(prog)s %(version)s")
 def data() -> None:
     """Databases in, trusted text-to-SQL examples out.

@@ -63,14 +63,16 @@ class Setting(click.Option):
         self.section = section
 
 
-HELP = ["-h", "--help"]  # of the group and of each verb, which may be called without the group
+class _Helped(click.Command):
+    """Helps at `-h` as at `--help`, whether it is called by itself or by the group that it is in."""
+
+    def __init__(self, *, context_settings: Mapping[str, Any] | None = None, **settings: Any) -> None:
+        names = {"help_option_names": ["-h", "--help"]}
+        super().__init__(context_settings={**names, **(context_settings or {})}, **settings)
 
 
-class Verb(click.Command):
+class Verb(_Helped):
     """A command whose options are listed under their headings, in the order in which they are declared."""
-
-    def __init__(self, *, context_settings: dict[str, Any] | None = None, **settings: Any) -> None:
-        super().__init__(context_settings={"help_option_names": HELP, **(context_settings or {})}, **settings)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -83,7 +85,7 @@ class Verb(click.Command):
                 formatter.write_dl(records, col_max=28)
 
 
-class Verbs(click.Group):
+class Verbs(_Helped, click.Group):
     """A group that lists its verbs in the order of use, each with its whole first sentence."""
 
     command_class = Verb
