@@ -21,10 +21,12 @@ import torch
 from accelerate.utils import gather_object
 from transformers import PrinterCallback, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
-from trl.trainer.utils import add_fused_lm_head
+from trl.trainer.utils import add_fused_lm_head, split_tensor_dict
 
 from agro_data.fingerprint import seed_of
 from agro_train.advantages import informative
+from agro_train.attempts import log_probs, telling
+from agro_train.attention import FOLDED
 from agro_train.credit import Credit, of_progress, of_rollouts, of_states, token_advantages
 from agro_train.engine import EngineSampler
 from agro_train.episodes import Episode, Player, measures
@@ -90,6 +92,7 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
         self.spares: Sequence[Task] = ()
         self.episodes: list[Episode] = []
         self.groups: list[str] = []
+        self.micro_batches: list[dict[str, Any]] = []
         self.resampled = 0
         player.sampler = self._sampler(model.tokenizer)
         self.head = self._progress_head() if config.advantage == "spa" else None
@@ -145,6 +148,59 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
     def _seed(self, *place: object) -> int:
         """Of the step, so that a run that is continued draws what it would have drawn."""
         return seed_of("grpo", self.config.seed, self.state.global_step, self.accelerator.process_index, *place)
+
+    # --- learning ------------------------------------------------------------------------------------------------
+
+    def _prepare_inputs(self, generation_batch: Any) -> dict[str, Any]:
+        """TRL's for training, without its shuffle: attempts at one question go through the model together."""
+        parts = self.args.steps_per_generation
+        if self._step % (parts * self.num_iterations) == 0 or not self.micro_batches:
+            self.micro_batches = split_tensor_dict(self._generate_and_score_completions(generation_batch), parts)
+        inputs: dict[str, Any] = self.micro_batches[self._step % parts]
+        return inputs
+
+    def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Any:
+        """TRL's, of attempts that teach something; its figures of entropy and clipping are of these."""
+        if self.config.beta:  # the distance from the model before is taken of every attempt
+            return super()._compute_loss(model, inputs)
+        some = telling(inputs)
+        share = len(some["advantages"]) / len(inputs["advantages"])
+        loss = super()._compute_loss(model, some)
+        return loss if self.config.loss_type == "dapo" else loss * share  # the others are means over attempts
+
+    def _get_per_token_logps_and_entropies(
+        self,
+        model: Any,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        logits_to_keep: int,
+        batch_size: int | None = None,
+        compute_entropy: bool = False,
+        compute_aux_loss: bool = False,
+        **images: Any,
+    ) -> Any:
+        """TRL's, with each prompt read once where attention is PyTorch's own."""
+        attends = self.accelerator.unwrap_model(model).config._attn_implementation in (FOLDED, "sdpa")
+        if not self.config.row_tokens or not attends or compute_aux_loss:
+            return super()._get_per_token_logps_and_entropies(
+                model,
+                input_ids,
+                attention_mask,
+                logits_to_keep,
+                batch_size=batch_size,
+                compute_entropy=compute_entropy,
+                compute_aux_loss=compute_aux_loss,
+                **images,
+            )
+        size = batch_size or len(input_ids)
+        found = []
+        for ids, mask in zip(torch.split(input_ids, size), torch.split(attention_mask, size), strict=True):
+            prompts = ids[:, :-logits_to_keep], mask[:, :-logits_to_keep]
+            completions = ids[:, -logits_to_keep:], mask[:, -logits_to_keep:]
+            with self.accelerator.autocast():
+                found.append(log_probs(model, prompts, completions, self.config.row_tokens))
+        entropies = [entropy for _, entropy in found if entropy is not None]  # a reference model gives none
+        return torch.cat([logps for logps, _ in found]), torch.cat(entropies) if compute_entropy else None, None
 
     # --- credit --------------------------------------------------------------------------------------------------
 

@@ -68,7 +68,7 @@ class ModuleSampler:
         training = self.module.training
         self.module.eval()  # dropout off
         try:
-            with torch.inference_mode():
+            with torch.no_grad():  # not inference mode, in which autocast casts every weight anew for each token
                 for start in range(0, len(order), self.batch):
                     places = order[start : start + self.batch]
                     some = [prefixes[place] for place in places]

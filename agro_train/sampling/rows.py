@@ -24,6 +24,8 @@ class Rows:
         """A row for each prefix; those that are alike are read once. Padding stands on the left."""
         import torch  # noqa: PLC0415
 
+        from agro_train.sampling.roomy_cache import make_room  # noqa: PLC0415
+
         device = next(module.parameters()).device
         unique = list(dict.fromkeys(map(tuple, prefixes)))
         longest = max(map(len, unique))
@@ -35,6 +37,7 @@ class Rows:
         index = {prefix: place for place, prefix in enumerate(unique)}
         take = torch.tensor([index[tuple(prefix)] for prefix in prefixes], device=device)
         out.past_key_values.batch_select_indices(take)
+        make_room(out.past_key_values)
         return cls(module, out.logits[take, -1], out.past_key_values, mask[take])
 
     def go_on(self, parents: Sequence[int], tokens: Sequence[int]) -> None:

@@ -8,6 +8,7 @@ import pytest
 from train.tiny import make_tiny_model
 
 from agro_train.loading import LanguageModel, load
+from agro_train.sampling import roomy_cache
 from agro_train.sampling.module import ModuleSampler
 
 
@@ -20,9 +21,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
 PREFIXES = [[5, 6, 7, 8], [9, 10], [5, 6, 7, 8], [11] * 30]
 
 
-def test_greedy_is_the_argmax_of_a_plain_forward_pass(model: LanguageModel) -> None:
+def test_greedy_is_the_argmax_of_a_plain_forward_pass(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
+    monkeypatch.setattr(roomy_cache, "ROOM", 3)  # so that room is made more than once
     turns = ModuleSampler(model.network, model.tokenizer, batch=3)(
         PREFIXES, temperature=0.0, max_tokens=12, seeds=[0] * 4
     )

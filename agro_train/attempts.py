@@ -1,0 +1,71 @@
+"""Attempts at questions as a step of GRPO learns from them: each prompt is read once, and what teaches nothing, not at
+all.
+
+A group's attempts have one prompt, which is the greater part of each, and TRL reads it with every one. A group whose
+rewards are all the same has advantages of zero, and TRL takes its gradient, which is zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from agro_train.shared_prompts import Limits, collate, group, lay_row
+from agro_train.tokens import Example
+
+if TYPE_CHECKING:
+    import torch
+
+
+def log_probs(
+    model: Any, prompts: tuple[torch.Tensor, torch.Tensor], completions: tuple[torch.Tensor, torch.Tensor], tokens: int
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Log-probabilities and entropies (attempts, places) of `completions`, 0 on padding, by a model with TRL's head;
+    no entropies where the head gives none.
+
+    `prompts` and `completions` are ids and masks (attempts, places); attempts at one prompt share a row of at most so
+    many `tokens`. The model must attend by PyTorch's own attention.
+    """
+    import torch  # noqa: PLC0415
+
+    ids, mask = completions
+    asked = [_kept(*both) for both in zip(*prompts, strict=True)]
+    wrote = [_kept(*both) for both in zip(*completions, strict=True)]
+    examples = [
+        Example([*prompt, *answer], [0] * len(prompt) + [1] * len(answer), ",".join(map(str, prompt)))
+        for prompt, answer in zip(asked, wrote, strict=True)
+    ]
+    rows = group(examples, Limits(len(examples), tokens), seed=0)
+    inputs = {
+        name: tensor.to(ids.device)
+        for name, tensor in collate([lay_row([examples[place] for place in places]) for places in rows], 0).items()
+    }
+    scored = inputs["labels"][:, 1:] >= 0
+    out = model(**inputs, fused_lm_head=True)
+    order = torch.tensor([*chain.from_iterable(rows)], device=ids.device)
+
+    def by_attempt(values: torch.Tensor) -> torch.Tensor:
+        laid = values.new_zeros(ids.shape).masked_scatter(mask[order].bool(), values[scored])
+        return torch.zeros_like(laid).index_copy(0, order, laid)
+
+    return by_attempt(out.log_probs), None if out.entropy is None else by_attempt(out.entropy)
+
+
+def telling(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """`inputs` of a loss without the attempts whose advantages are all zero; one is left where all are, so that every
+    process takes its part in the step."""
+    advantages = inputs["advantages"]
+    rows = advantages.any(dim=1).nonzero().squeeze(1)
+    if len(rows) == len(advantages):
+        return dict(inputs)
+    rows = rows if len(rows) else rows.new_zeros(1)
+    return {
+        name: value[rows] if getattr(value, "ndim", 0) and len(value) == len(advantages) else value
+        for name, value in inputs.items()
+    }
+
+
+def _kept(ids: torch.Tensor, mask: torch.Tensor) -> list[int]:
+    kept: list[int] = ids[mask.bool()].tolist()
+    return kept
