@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,14 @@ from typing import Any
 import polars as pl
 import pytest
 from train.scripted import Scripted, agent, turn
+from train.small import make_writer, prompts_of
 from train.test_endpoint import Server, message
 from train.test_training_job import make_split_corpus
 from train.tiny import make_tiny_model
 
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
-from agro_data.publish.read import Version
+from agro_data.publish.read import Version, open_version
 from agro_train.acting import Attempts, Teacher, act
 from agro_train.cold_start import ColdStartConfig, train
 from agro_train.questions import PLAIN, Questions, Reading, questions_of_version
@@ -191,3 +192,31 @@ def test_a_server_teaches_beside_the_decompositions(config: ColdStartConfig, tmp
     learnt = train(replace(both, learn_from=str(made.stored)))
     assert learnt.manifest["acting"]["model"] == "big"
     assert learnt.manifest["tokens"]["examples"] == 18
+
+
+@pytest.mark.slow
+def test_a_model_goes_on_from_its_own_right_answers(config: ColdStartConfig, corpus: Version, tmp_path: Path) -> None:
+    """The tiny model, taught to answer one question, learns from what it then answers rightly."""
+    [prompt] = [prompt for prompt in prompts_of(corpus) if "What is the name of each school?" in prompt]
+    writer = make_writer(tmp_path / "writer", [prompt], [turn("solution", NAMES)], steps=200)
+    own = replace(config, model=str(writer), teacher_samples=2, teacher_temperature=0.3)
+    lines: list[Mapping[str, Any]] = []
+    run = train(own, lines.append)
+    made = open_version(tmp_path / run.manifest["trajectories"])
+    rows = made.examples().collect()
+    assert set(rows["teacher"]) == {"writer"}
+    assert all(row["turns"][-1]["text"] == NAMES for row in rows.to_dicts())
+    assert {line["phase"] for line in lines} >= {"teacher", "trajectories", "cold_start"}
+    facts = run.manifest["acting"]
+    assert facts == made.manifest["settings"]["acting"]
+    assert (run.manifest["teacher"], facts["samples"], facts["temperature"], facts["keep"]) == ("writer", 2, 0.3, 1)
+    assert facts["weights"] == run.manifest["base_sha256"]
+    assert run.manifest["dropped"]["not_right"]
+    # another machine makes the same, and the run that came of it can teach in its turn
+    elsewhere = make(replace(own, cache=str(tmp_path / "elsewhere"), trajectories=str(tmp_path / "there")))
+    assert elsewhere.stored is not None
+    assert elsewhere.stored.name == made.name
+    student = train(replace(config, teacher_model="cold-start", teacher_samples=2, name="student"))
+    assert student.manifest["teacher"] == run.name
+    assert student.manifest["acting"]["weights"] == run.manifest["model_sha256"]
+    assert student.manifest["databases"] == run.manifest["databases"]
