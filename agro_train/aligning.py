@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.progress import Lines, Reporter, silent
 from agro_data.publish.read import Version, open_version
-from agro_train.settings import SettingsError, read_settings
+from agro_train.settings import SettingsError, check_counts, read_settings
 
 if TYPE_CHECKING:
     from agro_data.alignment.solvers import Solver
@@ -43,10 +43,7 @@ class AlignConfig:
     def __post_init__(self) -> None:
         if not self.solvers:
             raise SettingsError("solvers is empty: name at least one that answers, such as promoted or an address")
-        counts = {"samples": self.samples, "need": self.need, "cycles": self.cycles, "workers": self.workers}
-        for name, count in counts.items():
-            if count < 1:
-                raise SettingsError(f"{name} is {count}: at least 1 is needed")
+        check_counts(self, "samples", "need", "cycles", "workers")
         asked = self.samples * len(self.solvers)
         if self.need > asked:
             raise SettingsError(

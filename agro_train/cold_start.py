@@ -44,7 +44,7 @@ from agro_train.rewards import ENDED
 from agro_train.rollouts import Limits, roll
 from agro_train.runs import Draft, ModelRun, begin
 from agro_train.sampling.module import ModuleSampler
-from agro_train.settings import SettingsError, read_settings, settings_to, training_code_version
+from agro_train.settings import SettingsError, check_counts, read_settings, settings_to, training_code_version
 from agro_train.sql_env import score
 from agro_train.tasks import COMPACT, PROMPT_BUDGET
 from agro_train.teachers import Habits
@@ -109,12 +109,8 @@ class ColdStartConfig:
     def __post_init__(self) -> None:
         if self.teacher not in get_args(TeacherKind):
             raise SettingsError(f"there is no teacher {self.teacher!r}; use {', '.join(get_args(TeacherKind))}")
-        if self.examples < 1 or self.pool < 1:
-            raise SettingsError(f"examples={self.examples}, pool={self.pool:g}: expected both at least 1")
-        try:
-            _ = self.tuning
-        except ValueError as error:  # said before trajectories are made, which takes minutes
-            raise SettingsError(str(error)) from error
+        check_counts(self, "examples", "pool")
+        _ = self.tuning  # what is wrong with it is said before trajectories are made, which takes minutes
 
     @property
     def attempts(self) -> Attempts:

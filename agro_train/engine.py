@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 CONTEXT = 8_192  # tokens of prompt and rollout that memory is kept for; a model's own limit may be less
+MEMORY = 0.9  # share of the GPU's
 CPU_CACHE = 2 << 30  # bytes of keys and values without a GPU, where vLLM would take most of the memory
 
 
@@ -87,12 +88,10 @@ def _turn(output: Any) -> Sampled:
     return Sampled(ids, logprobs, output.finish_reason == "length")
 
 
-def load_engine(
-    name: str, cache: Path, *, dtype: str = "float32", memory: float = 0.9, network: bool = True
-) -> LanguageModel:
+def load_engine(name: str, cache: Path, *, dtype: str = "float32") -> LanguageModel:
     """The model `name` (see `loading.find_folder`) in an engine of its own, as a `LanguageModel` whose network that is.
 
-    `memory`: share of the GPU's memory. Raises `ConfigError` where vLLM is not installed, and `ModelMissing`.
+    Raises `ConfigError` where vLLM is not installed, and `ModelMissing`.
     """
     if find_spec("vllm") is None:
         raise ConfigError("vLLM is not installed here: docs/reference.md says how, or use --engine transformers")
@@ -100,14 +99,14 @@ def load_engine(
     from transformers import AutoConfig  # noqa: PLC0415
     from vllm import LLM  # noqa: PLC0415
 
-    path = find_folder(name, cache, network=network)
+    path = find_folder(name, cache)
     own = getattr(AutoConfig.from_pretrained(path), "max_position_embeddings", None) or CONTEXT
     cuda = torch.cuda.is_available()
     engine = LLM(
         model=str(path),
         dtype=dtype,
         max_model_len=min(own, CONTEXT),
-        gpu_memory_utilization=memory,
+        gpu_memory_utilization=MEMORY,
         kv_cache_memory_bytes=None if cuda else CPU_CACHE,
         enforce_eager=not cuda,  # compiling takes longer than it saves where there is no GPU
         logprobs_mode="processed_logprobs",

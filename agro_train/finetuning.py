@@ -12,6 +12,7 @@ from typing import Any
 
 from agro_train.loading import LanguageModel, load_tokenizer
 from agro_train.runs import Draft, append_metrics, forget_metrics, read_metrics, step_of
+from agro_train.settings import SettingsError, check_counts
 from agro_train.sft_trainer import make_trainer
 from agro_train.tokens import Example
 
@@ -45,17 +46,17 @@ class FineTuning:
     row_tokens: int = 1_024
 
     def __post_init__(self) -> None:
-        for name in ("batch", "micro_batch", "max_length", "save_every", "row_examples", "row_tokens"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}: expected at least 1")
+        check_counts(self, "batch", "micro_batch", "max_length", "save_every", "row_examples", "row_tokens")
         if self.epochs <= 0:
-            raise ValueError(f"epochs is {self.epochs:g}: expected above 0")
+            raise SettingsError(f"epochs is {self.epochs:g}: expected above 0")
         if self.batch % self.micro_batch:
-            raise ValueError(f"batch {self.batch} is not a multiple of micro_batch {self.micro_batch}")
+            raise SettingsError(f"batch {self.batch} is not a multiple of micro_batch {self.micro_batch}")
         if self.packing and self.share_prompts:
-            raise ValueError("packing and share_prompts are two ways to lay examples in rows: set one of them to false")
+            raise SettingsError(
+                "packing and share_prompts are two ways to lay examples in rows: set one of them to false"
+            )
         if self.precision not in ("mixed", "bfloat16", "float32"):
-            raise ValueError(f"precision {self.precision!r}: use mixed, bfloat16 or float32")
+            raise SettingsError(f"precision {self.precision!r}: use mixed, bfloat16 or float32")
 
 
 def fine_tune(

@@ -37,7 +37,7 @@ from agro_train.rewards import PRESETS
 from agro_train.rollouts import Limits
 from agro_train.runs import Draft, ModelRun, begin, forget_metrics, read_metrics, step_of
 from agro_train.sampling.module import ModuleSampler
-from agro_train.settings import SettingsError, read_settings, settings_to, training_code_version
+from agro_train.settings import SettingsError, check_counts, read_settings, settings_to, training_code_version
 from agro_train.tasks import COMPACT, PROMPT_BUDGET, Task
 from agro_train.tokens import encode
 
@@ -129,9 +129,7 @@ class GrpoConfig:
                 raise SettingsError(f"{name}={getattr(self, name)!r}: expected one of {', '.join(known)}")
         positive = ("steps", "prompts", "prompts_per_step", "micro_batch", "turns", "turn_tokens", "save_steps", "keep")
         also = ("log_steps", "iterations", "sample_batch", "rollout_tokens", "workers", "pav_rollouts", "pav_best_of")
-        for name in (*positive, *also):
-            if getattr(self, name) < 1:
-                raise SettingsError(f"{name}={getattr(self, name)}: expected at least 1")
+        check_counts(self, *positive, *also)
         if self.prompts < self.prompts_per_step:
             raise SettingsError(
                 f"prompts={self.prompts}: a step takes more; expected at least prompts_per_step={self.prompts_per_step}"

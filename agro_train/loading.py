@@ -54,9 +54,7 @@ def find_folder(name: str, cache: Path, *, network: bool = True) -> Path:
     return found.path if found.gguf is None else _unpacked(found, found.gguf, cache)
 
 
-def load(
-    name: str = DEFAULT_WRITER, cache: Path = Path(".agro-cache"), *, dtype: str = "float32", network: bool = True
-) -> LanguageModel:
+def load(name: str = DEFAULT_WRITER, cache: Path = Path(".agro-cache"), *, dtype: str = "float32") -> LanguageModel:
     """The model `name` on the GPU if there is one, in evaluation mode. `dtype` is torch's name of a type.
 
     Raises `ModelMissing`, and `ConfigError` for a type that torch does not know.
@@ -69,7 +67,7 @@ def load(
     if not isinstance(kind, torch.dtype):
         raise ConfigError(f"weights have no type {dtype!r}; use float32, bfloat16 or float16")
     disable_progress_bar()  # weights are read in seconds, and a bar in a log is noise
-    path = find_folder(name, cache, network=network)
+    path = find_folder(name, cache)
     try:
         module = AutoModelForCausalLM.from_pretrained(path, dtype=kind)
     except (OSError, ValueError) as error:

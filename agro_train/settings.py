@@ -59,6 +59,13 @@ def read_values(path: Path) -> dict[str, Any]:
     return given
 
 
+def check_counts(settings: DataclassInstance, *names: str) -> None:
+    """Raise `SettingsError` for the first of these settings that is below 1."""
+    for name in names:
+        if (count := getattr(settings, name)) < 1:
+            raise SettingsError(f"{name} is {count:g}: expected at least 1")
+
+
 def settings_to(settings: DataclassInstance) -> dict[str, Any]:
     """As JSON values; `settings_from` gives the settings back."""
     found: dict[str, Any] = json.loads(json.dumps(asdict(settings)))

@@ -196,7 +196,7 @@ def test_it_learns(config: GrpoConfig) -> None:
         ({"solve_rate_low": 0.9}, "low <= high"),
         ({"iterations": 3}, "multiples"),
         ({"prompts": 4}, "at least prompts_per_step=8"),
-        ({"pav_rollouts": 0}, "pav_rollouts=0: expected at least 1"),
+        ({"pav_rollouts": 0}, "pav_rollouts is 0: expected at least 1"),
         ({"step": 3}, "did you mean 'steps'"),
     ],
 )
