@@ -44,7 +44,7 @@ class Answer:
         return cls(**{one.name: _frozen(line[one.name]) for one in fields(cls)})
 
 
-def answer_with(
+def answer(
     tasks: Sequence[Task],
     sampler: Sampler,
     tokenizer: Any,

@@ -14,7 +14,7 @@ from agro_data.databases.types import Limits as SqlLimits
 from agro_data.progress import Reporter, silent
 from agro_data.work import write_json, write_text
 from agro_train.agents import Agent
-from agro_train.answers import Answer, answer_with
+from agro_train.answers import Answer, answer
 from agro_train.decoding import GREEDY, Decoding
 from agro_train.questions import Questions
 from agro_train.tasks import Task
@@ -52,7 +52,7 @@ def predict(
     with Sandbox(workers, SQL_LIMITS) as sandbox:
         for first in range(0, len(waiting), together):
             some = waiting[first : first + together]
-            found = answer_with(some, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
+            found = answer(some, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
             with out.open("a", encoding="utf-8") as file:
                 file.write("".join(json.dumps(one.as_dict(), ensure_ascii=False) + "\n" for one in found))
             known |= {one.example_id: one for one in found}

@@ -18,7 +18,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.fingerprint import code_version, seed_of, stable_hash
 from agro_data.work import write_json
 from agro_train.agents import Agent
-from agro_train.answers import answer_with
+from agro_train.answers import answer
 from agro_train.decoding import Decoding
 from agro_train.predict import TOGETHER, identity_of
 from agro_train.questions import PLAIN, Questions, source_of
@@ -55,7 +55,7 @@ def agent_solver(
         key = stable_hash([identity_of(agent, decoding, own), code_version(), asked])
         file = cache / "solved" / f"{key[:32]}.json"
         if not file.is_file():
-            answers = answer_with(tasks, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, own)
+            answers = answer(tasks, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, own)
             write_json(file, [one.predictions for one in answers])
         kept: list[list[str]] = json.loads(file.read_text(encoding="utf-8"))
         return kept

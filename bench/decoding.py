@@ -17,7 +17,7 @@ from typing import Any
 from agro_data.databases.sandbox import Sandbox
 from agro_data.publish.read import open_version
 from agro_train.agents import Agent, open_agent
-from agro_train.answers import Answer, answer_with
+from agro_train.answers import Answer, answer
 from agro_train.decoding import GREEDY, Decoding
 from agro_train.evaluate import score
 from agro_train.predict import SQL_LIMITS
@@ -76,7 +76,7 @@ def measure(
             began = time.perf_counter()
             for first in range(0, len(tasks), together):
                 some = tasks[first : first + together]
-                answers += answer_with(some, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
+                answers += answer(some, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
             seconds = time.perf_counter() - began
             rows.append(_row(decoding, answers, seconds, asked, cache))
     linear = next((row for row, decoding in zip(rows, decodings, strict=True) if decoding.kind == "vote"), rows[0])
