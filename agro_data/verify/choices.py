@@ -15,48 +15,71 @@ from agro_data.sql.scope import local_nodes
 
 
 @dataclass(frozen=True)
+class Key:
+    """What rows are put in order by."""
+
+    term: exp.Expr
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
 class Choice:
     """`values` of rows that agree in `within` are shown in the order of `keys`; with `first`, those of the first row.
 
-    `where` are conditions that a row must fulfil to be looked at. All are nodes of the tree that was read.
+    `where` are conditions that a row must fulfil to be looked at; with `known`, its values and keys must not be NULL.
+    All are nodes of the tree that was read, so that their names can be looked up.
     """
 
     what: str
     values: tuple[exp.Expr, ...]
     within: tuple[exp.Expr, ...]
-    keys: tuple[exp.Ordered, ...]
+    keys: tuple[Key, ...]
     first: bool
+    known: bool = False
     where: tuple[exp.Expr, ...] = ()
 
 
 def choices(select: exp.Select) -> Iterator[Choice]:
     """The choices that one SELECT makes, in its own clauses."""
-    on, order = distinct_on(select), select.args.get("order")
-    if on and order is not None and select.args.get("group") is None:
-        yield Choice("DISTINCT ON", tuple(select.expressions), on, tuple(order.expressions), first=True)
-    group = select.args.get("group")
+    on, order, group = distinct_on(select), select.args.get("order"), select.args.get("group")
+    if on and order is not None and group is None:
+        yield Choice("DISTINCT ON", tuple(select.expressions), on, _keys(order), first=True)
     if group is not None and not group.expressions:
         return  # GROUP BY ALL, GROUPING SETS: left to the run on reordered rows
     within = tuple(group.expressions) if group is not None else ()
     for clause in (*select.expressions, select.args.get("having"), order):
         for node in local_nodes(clause) if clause is not None else ():
             choice = _aggregate(node, within)
-            if choice is not None and not isinstance(node.parent, exp.Window):
+            if choice is not None:
                 yield choice
 
 
 def _aggregate(node: exp.Expr, within: tuple[exp.Expr, ...]) -> Choice | None:
-    where = (node.parent.expression.this,) if isinstance(node.parent, exp.Filter) else ()
+    if not isinstance(node, exp.AggFunc):
+        return None
+    filtered = node.parent if isinstance(node.parent, exp.Filter) else None
+    if isinstance((filtered or node).parent, exp.Window):
+        return None
+    where = (filtered.expression.this,) if filtered is not None else ()
+    what = node.sql_name().lower()
     if isinstance(node, (exp.ArgMax, exp.ArgMin)) and node.args.get("count") is None:
-        key = exp.Ordered(this=node.expression.copy(), desc=isinstance(node, exp.ArgMax), nulls_first=False)
-        known = tuple(exp.Not(this=exp.Is(this=side.copy(), expression=exp.Null())) for side in (node.this, key.this))
-        return Choice(node.sql_name().lower(), (node.this,), within, (key,), first=True, where=(*where, *known))
-    if isinstance(node, exp.AggFunc) and isinstance(node.this, exp.Order):
-        inner = node.this.this
-        values = inner.expressions if isinstance(inner, exp.Distinct) else [inner]
-        keys = tuple(node.this.expressions)
-        return Choice(f"{node.sql_name().lower()} with ORDER BY", tuple(values), within, keys, first=False, where=where)
+        key = Key(node.expression, isinstance(node, exp.ArgMax), nulls_first=False)
+        return Choice(what, _shown(node.this), within, (key,), first=True, known=True, where=where)
+    if isinstance(node.this, exp.Order):
+        keys = _keys(node.this)
+        return Choice(f"{what} with ORDER BY", _shown(node.this.this), within, keys, first=False, where=where)
     return None
+
+
+def _keys(order: exp.Order) -> tuple[Key, ...]:
+    return tuple(
+        [Key(key.this, bool(key.args.get("desc")), bool(key.args.get("nulls_first"))) for key in order.expressions]
+    )
+
+
+def _shown(argument: exp.Expr) -> tuple[exp.Expr, ...]:
+    return tuple(argument.expressions) if isinstance(argument, exp.Distinct) else (argument,)
 
 
 def distinct_on(select: exp.Select) -> tuple[exp.Expr, ...]:
@@ -74,14 +97,11 @@ def whole_window(window: exp.Window) -> exp.Window:
 
 def _filled(window: exp.Window, known: Sequence[exp.Window]) -> exp.Window:
     name = folded(window.text("alias"))
-    for place, named in enumerate(known if name else ()):
-        if folded(named.this.name) == name:
-            base, whole = _filled(named, known[:place]), window.copy()
-            for slot in ("partition_by", "order", "spec"):
-                if not whole.args.get(slot):
-                    value = base.args.get(slot)
-                    whole.set(
-                        slot, [one.copy() for one in value] if isinstance(value, list) else value and value.copy()
-                    )
-            return whole
-    return window
+    place = next((place for place, named in enumerate(known) if name and folded(named.this.name) == name), None)
+    if place is None:
+        return window
+    base, whole = _filled(known[place], known[:place]).copy(), window.copy()
+    for slot in ("partition_by", "order", "spec"):
+        if not whole.args.get(slot):
+            whole.set(slot, base.args.get(slot))
+    return whole

@@ -125,18 +125,19 @@ class _Context:
         if positions is None:
             return None
         width = 0 if any(_is_star(item) for item in leftmost(node).expressions) else len(leftmost(node).expressions)
-        folded = tuple(key.find(exp.Collate) is not None for key in node.args["order"].expressions)
-        if not added and width and set(range(width)) <= set(positions) and not any(folded):
+        caseless = tuple(key.find(exp.Collate) is not None for key in node.args["order"].expressions)
+        if not added and width and set(range(width)) <= set(positions) and not any(caseless):
             return None  # rows that compare equal are equal
         probe = node.copy()
         for number, expression in enumerate(added):
             probe.args["expressions"].append(exp.alias_(expression.copy(), f"agro_key_{number}"))
         limit, offset = _number(node, "limit"), _number(node, "offset") or 0
-        if any(node.args.get(clause) is not None and _number(node, clause) is None for clause in ("limit", "offset")):
-            for clause in ("limit", "offset"):  # how many rows are kept is computed: they may end anywhere
+        clauses = [clause for clause in ("limit", "offset") if node.args.get(clause) is not None]
+        computed = any(_number(node, clause) is None for clause in clauses)
+        if computed:  # how many rows are kept is not known here: they may end anywhere
+            limit, offset = None, 0
+            for clause in clauses:
                 probe.set(clause, None)
-            every = OrderJudge(tuple(positions), len(added), folded, (), True, range(1, sys.maxsize), (True, 0))
-            return Probe("tie", self.statement(probe), every)
         first = max(offset - TIED, 0)
         if limit is not None:
             last = offset + limit + TIED
@@ -145,7 +146,7 @@ class _Context:
         cuts = tuple(cut - first for cut in (offset, offset + limit) if cut > first) if limit is not None else ()
         kept = range(offset - first + 1, offset - first + limit) if limit is not None else range(1, sys.maxsize)
         whole = (first == 0, last - first if limit is not None else 0)
-        judge = OrderJudge(tuple(positions), len(added), folded, cuts, top, kept, whole)
+        judge = OrderJudge(tuple(positions), len(added), caseless, cuts, top or computed, kept, whole)
         return Probe("tie", self.statement(probe), judge)
 
     def _scalar_probes(self) -> Iterator[Probe]:
@@ -191,25 +192,26 @@ class _Context:
         inner = _unordered(scope.select)
         for clause in ("group", "having", "qualify"):
             inner.set(clause, None)
-        named: dict[str, exp.Expr] = {}
-        for kind, nodes in (
-            ("value", _columns_shown(choice.values, scope)),
-            ("within", [_meaning(node, scope.select, self.found) for node in choice.within]),
-            ("key", [_meaning(key.this, scope.select, self.found) for key in choice.keys]),
-        ):
-            named |= {f"agro_{kind}_{number}": _expanded(node, self.found) for number, node in enumerate(nodes)}
-        inner.set("expressions", [exp.alias_(node, name) for name, node in named.items()])
-        for condition in choice.where:
-            inner.where(condition.copy(), copy=False)
-        groups = [name for name in named if not name.startswith("agro_value")]
+        terms = (*choice.within, *(key.term for key in choice.keys))
+        alike = [_expanded(_meaning(term, scope.select, self.found), self.found) for term in terms]
+        shown = [_expanded(value, self.found) for value in _columns_shown(choice.values, scope)]
+        values = [f"agro_value_{number}" for number in range(len(shown))]
+        groups = [f"agro_key_{number}" for number in range(len(alike))]
+        outputs = [exp.alias_(node, name) for node, name in zip((*shown, *alike), (*values, *groups), strict=True)]
+        within, keys = alike[: len(choice.within)], alike[len(choice.within) :]
         if choice.first:
-            keys = [key.copy() for key in choice.keys]
-            for key, name in zip(keys, [name for name in groups if name.startswith("agro_key")], strict=True):
-                key.set("this", named[name].copy())
-            within = [named[name].copy() for name in groups if name.startswith("agro_within")]
-            rank = exp.Window(this=exp.Rank(), partition_by=within, order=exp.Order(expressions=keys))
-            inner.args["expressions"].append(exp.alias_(rank, "agro_rank"))
-        values = [name for name in named if name.startswith("agro_value")]
+            order = [
+                exp.Ordered(this=term.copy(), desc=key.descending, nulls_first=key.nulls_first)
+                for term, key in zip(keys, choice.keys, strict=True)
+            ]
+            partition = [term.copy() for term in within]
+            rank = exp.Window(this=exp.Rank(), partition_by=partition, order=exp.Order(expressions=order))
+            outputs.append(exp.alias_(rank, "agro_rank"))
+        inner.set("expressions", outputs)
+        for condition in choice.where:
+            inner.where(_expanded(condition, self.found), copy=False)
+        for node in (*shown, *keys) if choice.known else ():
+            inner.where(exp.Not(this=exp.Is(this=exp.paren(node), expression=exp.Null())), copy=False)
         differ = " OR ".join(f"MIN({v}) <> MAX({v}) OR COUNT({v}) BETWEEN 1 AND COUNT(*) - 1" for v in values)
         first = "WHERE agro_rank = 1 " if choice.first else ""
         sql = self.wrapped("1", inner, f"{first}GROUP BY {', '.join(groups)} HAVING {differ} LIMIT 1")
@@ -286,14 +288,14 @@ def _expanded(term: exp.Expr, found: Resolution) -> exp.Expr:
 
 def _columns_shown(items: Sequence[exp.Expr], scope: Scope) -> list[exp.Expr]:
     """The values that outputs show, with the columns of every source for a star."""
-    shown_: list[exp.Expr] = []
+    values: list[exp.Expr] = []
     for item in items:
         if not _is_star(item):
-            shown_.append(item.unalias())
+            values.append(item.unalias())
             continue
         for source in scope.sources:
-            shown_ += [exp.column(name, table=source.alias, quoted=True) for name in source.columns.values()]
-    return shown_
+            values += [exp.column(name, table=source.alias, quoted=True) for name in source.columns.values()]
+    return values
 
 
 def _bare_columns(scope: Scope, found: Resolution) -> list[exp.Column]:
