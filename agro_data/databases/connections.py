@@ -44,6 +44,7 @@ Row = tuple[Cell, ...]
 
 SECONDS = 120.0  # for one statement of ours: a view of the database can run without end
 PROGRESS_STEPS = 100_000  # of SQLite's virtual machine, between two looks at the clock
+_LATE = "a statement takes too long, as of a view that runs without end"
 
 
 @dataclass(frozen=True)
@@ -218,9 +219,6 @@ class SqliteConnection:
         self.problems.append(f"table {table.name!r}: a foreign key {why}; the key is ignored")
 
 
-_LATE = "a statement takes too long, as of a view that runs without end"
-
-
 class DuckdbConnection:
     """A DuckDB file, or a folder of Parquet and CSV files. Only the schema `main` is used."""
 
@@ -330,7 +328,7 @@ def _primary_key(columns: Sequence[ColumnInfo]) -> tuple[str, ...]:
 
 
 def _named(table: TableInfo, names: Sequence[str]) -> tuple[str, ...] | None:
-    """The names as the table writes them (SQLite ignores ASCII case), or None if it lacks one."""
+    """The names as the table writes them (engines ignore ASCII case), or None if it lacks one."""
     written = {folded(column.name): column.name for column in table.columns}
     found = [written.get(folded(name)) for name in names]
     return None if None in found else tuple(name for name in found if name is not None)

@@ -7,9 +7,9 @@ imported when a DuckDB database is first opened.
 from __future__ import annotations
 
 import errno
+import glob
 import json
 import os
-import re
 import shutil
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ def with_sides(path: Path, layout: Layout) -> list[Path]:
     Of a link these lie beside what it leads to, where the engines write and look for them.
     """
     suffixes = {"sqlite": SQLITE_SIDES, "duckdb": DUCKDB_SIDES, "files": ()}[layout]
-    real = Path(os.path.realpath(path))
+    real = Path(os.path.realpath(path)) if path.is_symlink() else path
     sides = [real.with_name(real.name + suffix) for suffix in suffixes]
     return [path, *(side for side in sides if side.is_file() and side.stat().st_size > 0)]
 
@@ -164,7 +164,7 @@ def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tupl
             continue
         names[name.lower()] = file.name
         if not loaded:
-            allowed += [literal(file), literal(_pattern(file))]
+            allowed += [literal(file), literal(glob.escape(str(file)))]
     connection.execute(f"SET allowed_paths = [{', '.join(allowed)}]")
     for setting, value in settings.items():
         connection.execute(f"SET {setting} = '{value}'")
@@ -207,15 +207,14 @@ def _is_parquet(file: Path) -> bool:
 
 
 def _table_function(file: Path) -> str:
-    """What reads this one file, wherever it lies: else DuckDB makes a column of a folder called `year=2024`."""
+    """What reads this one file, wherever it lies.
+
+    To DuckDB a name is a pattern, `report [1].csv` that of `report 1.csv`, and a folder `year=2024` a column.
+    """
+    pattern = literal(glob.escape(str(file)))
     if _is_parquet(file):
-        return f"read_parquet({literal(_pattern(file))}, hive_partitioning=false)"
-    return f"read_csv({literal(_pattern(file))}, sample_size=-1, hive_partitioning=false)"
-
-
-def _pattern(file: Path) -> str:
-    """A glob pattern that only this file matches: `report [1].csv` itself would read `report 1.csv`."""
-    return re.sub(r"[*?[]", r"[\g<0>]", str(file))
+        return f"read_parquet({pattern}, hive_partitioning=false)"
+    return f"read_csv({pattern}, sample_size=-1, hive_partitioning=false)"
 
 
 def table_name(file: Path) -> str:
