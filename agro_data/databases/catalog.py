@@ -34,6 +34,7 @@ EXTENSIONS = (".sqlite", ".sqlite3", ".sqlitedb", ".db", ".db3", ".s3db", ".duck
 DESCRIPTIONS = "database_description"
 TABLES_JSON = ("tables.json", "train_tables.json", "dev_tables.json", "test_tables.json")
 SEMANTICS = "semantics.yml"
+DBT_MANIFESTS = ("manifest.json", "target/manifest.json")
 
 
 def find_databases(path: Path | str) -> Catalog:
@@ -185,7 +186,7 @@ def _databases(search: _Search) -> list[Database]:
 
 def _dbt_manifest(folder: Path) -> Path | None:
     """dbt's `manifest.json` in the folder of a database, or in `target/` there."""
-    found = (folder / "manifest.json", folder / "target" / "manifest.json")
+    found = (folder / name for name in DBT_MANIFESTS)
     return next((path for path in found if path.is_file() and _is_dbt(path)), None)
 
 
@@ -201,16 +202,28 @@ def _own_folder(path: Path, layout: Layout) -> Path:
     return path if layout == "files" else path.parent
 
 
+def beside(file: Path) -> list[Path]:
+    """Where more may be told of a database file: by a person, dbt, BIRD or Spider."""
+    names = (f"{file.stem}.{SEMANTICS}", SEMANTICS, *DBT_MANIFESTS)
+    folder = file.parent
+    described = sorted((folder / DESCRIPTIONS).rglob("*"))
+    return [*(folder / name for name in names), *described, *tables_json(folder)]
+
+
+def tables_json(folder: Path) -> list[Path]:
+    """Where Spider names the databases of a folder: there, or up to two folders above it."""
+    return [place / name for place in (folder, *list(folder.parents)[:2]) for name in TABLES_JSON]
+
+
 class _SpiderTables:
-    """Which `tables.json` names a database: in its folder, up to two folders above it, or in the root."""
+    """Which `tables.json` names a database: see `tables_json`; else one in the root."""
 
     def __init__(self, search: _Search) -> None:
         self._search = search
         self._ids: dict[Path, frozenset[str]] = {}
 
     def of(self, folder: Path, stem: str) -> Path | None:
-        places = [folder, *list(folder.parents)[:2], self._search.root]
-        for file in (place / name for place in places for name in TABLES_JSON):
+        for file in (*tables_json(folder), *(self._search.root / name for name in TABLES_JSON)):
             if stem in self._named_in(file):
                 return file
         return None
@@ -227,5 +240,4 @@ class _SpiderTables:
 
     def _note(self, file: Path, error: Exception) -> None:
         reason = f"not a Spider tables.json, and not used: {type(error).__name__}: {first_line(error)}"
-        path = file.relative_to(self._search.root) if file.is_relative_to(self._search.root) else Path(file.name)
-        self._search.problems.append(Problem(one_line(path.as_posix()), one_line(reason), left_out=False))
+        self._search.problem(file, reason, left_out=False)

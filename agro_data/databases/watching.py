@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agro_data.databases.catalog import SEMANTICS
+from agro_data.databases.catalog import beside
 from agro_data.databases.identity import one_line
-from agro_data.databases.opening import DUCKDB_SIDES, SQLITE_SIDES
+from agro_data.databases.opening import with_sides
 from agro_data.databases.types import Catalog, Problem
 from agro_data.fingerprint import database_identity, stable_hash
 
@@ -22,10 +22,8 @@ def glance(source: Path) -> str:
     """
     if not source.is_dir():
         source.stat()  # raises where there is nothing
-        real = Path(os.path.realpath(source))
-        sides = [real.with_name(real.name + suffix) for suffix in (*SQLITE_SIDES, *DUCKDB_SIDES)]
-        told = [source.with_name(f"{source.stem}.{SEMANTICS}"), source.with_name(SEMANTICS)]
-        return stable_hash([seen for path in (source, *sides, *told) if (seen := _seen(path, path.parent))])
+        logs = [*with_sides(source, "sqlite")[1:], *with_sides(source, "duckdb")[1:]]
+        return stable_hash([seen for path in (source, *logs, *beside(source)) if (seen := _seen(path, path.parent))])
     found: list[list[str | int]] = []
     for folder, folders, files in os.walk(source):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -65,4 +63,5 @@ def unusable(facts: Iterable[Mapping[str, Any]], problems: Iterable[Problem]) ->
     `facts` are those of a version's manifest, `problems` those of the catalog of now.
     """
     left_out = {problem.path: str(problem) for problem in problems if problem.left_out}
-    return {str(f["db_id"]): left_out[f["relative_path"]] for f in facts if f["relative_path"] in left_out}
+    places = {str(fact["db_id"]): one_line(fact["relative_path"]) for fact in facts}  # as a problem writes it
+    return {db_id: left_out[place] for db_id, place in places.items() if place in left_out}

@@ -15,7 +15,8 @@ import pytest
 from making import make_school
 
 import agro_data
-from agro_data.databases.watching import difference, glance
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.watching import difference, glance, unusable
 from agro_data.defs.assets import CorpusConfig
 from agro_data.defs.place import Place
 from agro_data.defs.sensors import changed_databases
@@ -195,10 +196,12 @@ def test_a_glance_sees_what_may_have_changed(tmp_path: Path) -> None:
 def test_a_glance_at_one_file_sees_its_log_and_what_is_written_beside_it(tmp_path: Path) -> None:
     file = tmp_path / "shop.sqlite"
     seen: list[str] = []
-    for name in ("shop.sqlite", "shop.sqlite-wal", "shop.semantics.yml", "semantics.yml"):
+    described = ("target/manifest.json", "database_description/t.csv", "tables.json")
+    for name in ("shop.sqlite", "shop.sqlite-wal", "shop.semantics.yml", "semantics.yml", *described):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
         seen.append(glance(file))
-    assert len(set(seen)) == 4
+    assert len(set(seen)) == 7
     (tmp_path / "other.sqlite").write_text("x")
     assert glance(file) == seen[-1]
 
@@ -209,6 +212,15 @@ def test_a_glance_passes_over_what_it_cannot_look_at(tmp_path: Path) -> None:
     before = glance(tmp_path)
     (tmp_path / os.fsdecode(b"caf\xe9")).write_text("x")
     assert glance(tmp_path) != before
+
+
+def test_a_file_with_a_hard_space_in_its_name_is_told_from_one_that_is_gone(tmp_path: Path) -> None:
+    name = "my\N{NO-BREAK SPACE}shop.sqlite"
+    (tmp_path / name).write_bytes(b"SQLite format 3\0, cut off")
+    facts = [{"db_id": "my_shop", "relative_path": name}, {"db_id": "other", "relative_path": "other.sqlite"}]
+    found = unusable(facts, find_databases(tmp_path).problems)
+    assert list(found) == ["my_shop"]
+    assert "truncated" in found["my_shop"]
 
 
 def test_a_difference_names_what_is_new_changed_and_gone() -> None:
