@@ -41,6 +41,15 @@ class Reading:
     sampled: bool
 
 
+@dataclass(frozen=True)
+class _Rowids:
+    """The name by which a table's rowid can be reached, and its ends."""
+
+    name: str
+    low: int
+    high: int
+
+
 def read_table(
     session: Session,
     dialect: Dialect,
@@ -59,17 +68,15 @@ def read_table(
         sample = f"USING SAMPLE reservoir({_WIDTH_ROWS} ROWS) REPEATABLE ({seed % 2**31})"
         spread = session.execute(f"SELECT {chosen} FROM {source} {sample}")
         return _read_duckdb(session, chosen, source, _row_limit(first, spread), seed)
-    rowid = None if is_view else _rowid_name(session, table, columns)
-    limit = _row_limit(first, [] if rowid is None else _spread(session, chosen, source, rowid, seed))
-    rows = (
-        session.execute(f"SELECT {chosen} FROM {source} LIMIT {limit + 1}")
-        if _may_fit(session, source, rowid, limit)
-        else []
-    )
-    if rows and len(rows) <= limit:
-        return Reading(rows, len(rows), sampled=False)
-    if rowid is not None:
-        reading = _read_rowids(session, chosen, source, rowid, limit, seed)
+    rowids = None if is_view else _rowids(session, table, columns)
+    limit = _row_limit(first, [] if rowids is None else _spread(session, chosen, source, rowids, seed))
+    rows: list[Row] = []
+    if rowids is None or _may_fit(session, source, rowids, limit):
+        rows = session.execute(f"SELECT {chosen} FROM {source} LIMIT {limit + 1}")
+        if len(rows) <= limit:
+            return Reading(rows, len(rows), sampled=False)
+    if rowids is not None:
+        reading = _read_rowids(session, chosen, source, rowids, limit, seed)
         if len(reading.rows) >= limit // 2:
             return reading
         # Else rowids stand in clusters, such as 1 to 300,000 and 2147483647, and most places lay in the gap.
@@ -99,17 +106,16 @@ def _read_duckdb(session: Session, chosen: str, source: str, limit: int, seed: i
     return Reading(session.execute(f"SELECT {chosen} FROM {source} {sample}"), total, sampled=True)
 
 
-def _spread(session: Session, chosen: str, source: str, rowid: str, seed: int) -> list[Row]:
+def _spread(session: Session, chosen: str, source: str, rowids: _Rowids, seed: int) -> list[Row]:
     """Single rows at seeded places of the rowid order."""
-    low, high = _span(session, source, rowid)
     rng = random.Random(seed)
-    places = (low + int((high - low) * rng.random()) for _ in range(_WIDTH_ROWS))
-    sql = f"SELECT {chosen} FROM {source} WHERE {rowid} >= ? ORDER BY {rowid} LIMIT 1"
+    places = (rowids.low + int((rowids.high - rowids.low) * rng.random()) for _ in range(_WIDTH_ROWS))
+    sql = f"SELECT {chosen} FROM {source} WHERE {rowids.name} >= ? ORDER BY {rowids.name} LIMIT 1"
     return [row for place in places for row in session.execute(sql, (place,))]
 
 
-def _rowid_name(session: Session, table: str, columns: Sequence[str]) -> str | None:
-    """The name by which this table's rowid can be reached; None for WITHOUT ROWID tables."""
+def _rowids(session: Session, table: str, columns: Sequence[str]) -> _Rowids | None:
+    """None for a table WITHOUT ROWID, or one whose columns have taken all its names."""
     named = {column.lower() for column in columns}
     free = next((name for name in ("rowid", "_rowid_", "oid") if name not in named), None)
     if free is None:
@@ -118,32 +124,28 @@ def _rowid_name(session: Session, table: str, columns: Sequence[str]) -> str | N
     [(without,)] = session.execute(
         "SELECT count(*) FROM pragma_table_list WHERE wr = 1 AND schema = 'main' AND name = ?", (table,)
     )
-    return None if without else free
+    if without:
+        return None
+    # Each end by itself: asked for both at once, SQLite would read the table through.
+    [(low,)] = session.execute(f"SELECT min({free}) FROM {quoted(table)}")
+    [(high,)] = session.execute(f"SELECT max({free}) FROM {quoted(table)}")
+    return _Rowids(free, int(low or 0), int(high or 0))
 
 
-def _may_fit(session: Session, source: str, rowid: str | None, limit: int) -> bool:
+def _may_fit(session: Session, source: str, rowids: _Rowids, limit: int) -> bool:
     """False when the last rowids lie so far apart that the table surely is huge and dense; True when in doubt."""
-    if rowid is None:
+    if rowids.high - rowids.low < limit:
         return True
-    low, high = _span(session, source, rowid)
-    if high - low < limit:
-        return True
-    middle = low + (high - low) // 2
+    middle = rowids.low + (rowids.high - rowids.low) // 2
     dense = session.execute(
-        f"SELECT count(*) FROM (SELECT 1 FROM {source} WHERE {rowid} >= ? LIMIT {limit})", (middle,)
+        f"SELECT count(*) FROM (SELECT 1 FROM {source} WHERE {rowids.name} >= ? LIMIT {limit})", (middle,)
     )
     return dense != [(limit,)]
 
 
-def _span(session: Session, source: str, rowid: str) -> tuple[int, int]:
-    [(low,)] = session.execute(f"SELECT min({rowid}) FROM {source}")
-    [(high,)] = session.execute(f"SELECT max({rowid}) FROM {source}")
-    return int(low or 0), int(high or 0)
-
-
-def _read_rowids(session: Session, chosen: str, source: str, rowid: str, limit: int, seed: int) -> Reading:
+def _read_rowids(session: Session, chosen: str, source: str, rowids: _Rowids, limit: int, seed: int) -> Reading:
     """`limit` rows from seeded places of the rowid order; the density at those places estimates the total."""
-    low, high = _span(session, source, rowid)
+    rowid, low, high = rowids.name, rowids.low, rowids.high
     rng = random.Random(seed)
     each = max(1, limit // _PROBES)
     starts = sorted(low + int((high - low) * (probe + rng.random()) / _PROBES) for probe in range(_PROBES))
