@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Database
 from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.concealing import without
@@ -24,6 +23,7 @@ from agro_data.profiling.serialise import (
     serialiser,
 )
 from agro_data.protocol import MAX_TURNS, render_prompt
+from agro_data.publish.checks import sources_of
 from agro_data.publish.read import Version
 from agro_data.sql.concealing import Hidden
 from agro_data.sql.scope import Schema
@@ -96,19 +96,18 @@ class Source:
 def find_sources(
     version: Version, databases: Path, cache: Path, only: Iterable[str] | None = None
 ) -> dict[str, Source]:
-    """The databases of a version, by id, as they lie below `databases`; all, or `only` those.
+    """The databases of a version, by id, wherever they lie below `databases`; all, or `only` those.
 
     Raises `NoTask` when one is not there or holds something else than when the version was made, and
     `SerialiserMismatch` when the version was made for schemas written otherwise.
     """
     stored = version.manifest.get("schema_serialiser", serialiser())
     check_serialiser(stored, stored["name"], where=f"{version.corpus} {version.name}")
-    wanted = {fact["db_id"]: fact["content_hash"] for fact in version.manifest["databases"]}
-    names = sorted(wanted if only is None else set(only))
-    by_hash = {database.content_hash: database for database in find_databases(databases).databases}
+    names = sorted({fact["db_id"] for fact in version.manifest["databases"]} if only is None else set(only))
+    there = {database.db_id: database for database in sources_of(version, databases)}
     sources: dict[str, Source] = {}
     for name in names:
-        found = by_hash.get(wanted.get(name, ""))
+        found = there.get(name)
         if found is None:
             raise NoTask(
                 f"{version.corpus} {version.name}: database {name} as it was when the corpus was made is not below "

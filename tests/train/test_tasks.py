@@ -1,0 +1,27 @@
+"""Tasks of a version: what stands in a prompt is the version's, wherever its databases lie now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from train.small import make_corpus
+
+from agro_train.questions import Reading, questions_of_version
+from agro_train.tasks import NoTask
+
+
+def test_a_database_that_was_renamed_is_asked_about_under_the_name_that_it_had(tmp_path: Path) -> None:
+    version, databases = make_corpus(tmp_path), tmp_path / "databases"
+
+    def prompts() -> list[str]:
+        questions = questions_of_version(version, databases, tmp_path / "cache", "train")
+        return [task.prompt for task in questions.tasks(Reading("mschema"))]
+
+    before = prompts()
+    assert "[DB_ID] school" in before[0]
+    (databases / "school.sqlite").rename(databases / "another name.sqlite")
+    assert prompts() == before
+    (databases / "another name.sqlite").unlink()
+    with pytest.raises(NoTask, match="database school as it was when the corpus was made is not below"):
+        prompts()
