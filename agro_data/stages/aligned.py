@@ -98,12 +98,12 @@ def align_version(
     frame = version.examples().sort("example_id").collect()
     course = _Course(version, frame, version.all_mutants(), excluded, referees, sandbox, work)
     add = counting(progress, "alignment", frame.height, "examples")
-    shards = sorted(frame["db_id"].unique())
+    parts = {str(db_id): own for (db_id,), own in frame.partition_by("db_id", as_dict=True).items()}
+    shards = sorted(parts)
     for place, db_id in enumerate(shards):
         if not work.finished("kept", db_id):
-            database, profile = databases[db_id]
-            _align(course, replace(database, db_id=db_id), profile, shards[:place])  # it may lie under another name now
-        add(frame.filter(pl.col("db_id") == db_id).height)
+            _align(course, parts[db_id], *databases[db_id], shards[:place])
+        add(parts[db_id].height)
     kept = _all(work, "kept", shards, EXAMPLE)
     counts = summed([work.read("acceptance", shard) for shard in shards]).to_dicts()
     if not kept["answerable"].any():
@@ -175,15 +175,11 @@ class _Course:
     sandbox: Sandbox
     work: Work
 
-    @property
-    def config(self) -> Mapping[str, Any]:
-        """That of the build."""
-        return self.version.manifest["config"]  # type: ignore[no-any-return]
-
 
 @dataclass
 class _Ended:
-    """A row that was checked, and what became of it: `new` is the row now, unless it is `refused`."""
+    """A row that was checked, and what became of it: `new` is the row now, which may be `refused`; solvers that
+    reject it make none."""
 
     row: Row
     outcome: Outcome
@@ -197,16 +193,18 @@ class _Ended:
         return self.outcome if self.refused is None else replace(self.outcome, fate="rejected")
 
 
-def _align(course: _Course, database: Database, profile: DatabaseProfile, before: Sequence[str]) -> None:
-    """Check the rows of one database, and store what is kept, what is not, and the log; `kept` last.
+def _align(
+    course: _Course, frame: pl.DataFrame, database: Database, profile: DatabaseProfile, before: Sequence[str]
+) -> None:
+    """Check `frame`, the rows of one database, and store what is kept, what is not, and the log; `kept` last.
 
     `before` are the databases that are finished.
     """
     referees, work, shard = course.referees, course.work, database.db_id
-    frame = course.frame.filter(pl.col("db_id") == shard)
     names = frame["instances"].explode().drop_nulls().to_list()
     home = Home.of(database, profile, course.version.path / INSTANCES, names)
     checked = frame.filter(pl.col("answerable")).to_dicts()
+    left = frame.filter(~pl.col("answerable")).to_dicts()  # nobody is asked about them
     referees.regenerate.tournaments.clear()
     outcomes = check(
         [home.example(row) for row in checked],
@@ -217,22 +215,17 @@ def _align(course: _Course, database: Database, profile: DatabaseProfile, before
         regenerate=referees.regenerate,
     )
     ended = _ended(checked, outcomes, home, course)
-    _refuse(ended, frame, course, before)
+    _refuse(ended, left, course, shard, before)
     played = [match for one in referees.regenerate.tournaments for match in one.rows()]
-    index, mutants = _certified(ended, frame, course)
+    index, mutants = _certified(ended, left, course, shard)
     work.write("index", shard, index)
     work.write("mutants", shard, mutants)
     work.write("cycles", shard, log_of(outcomes))
     work.write("acceptance", shard, acceptance([one.settled for one in ended]))
     work.write("matches", shard, pl.DataFrame(played, schema=MATCHES, orient="row"))
-    kept = [*_left(frame), *(one.new for one in ended if one.refused is None)]
-    refused = rows([_refused(one) for one in ended if one.refused is not None], REJECTED)
-    work.write("kept", shard, conform(pl.DataFrame(kept, schema=EXAMPLE, orient="row"), EXAMPLE), refused)
-
-
-def _left(frame: pl.DataFrame) -> list[Row]:
-    """The rows that nobody is asked about."""
-    return frame.filter(~pl.col("answerable")).to_dicts()
+    kept = pl.DataFrame([*left, *(one.new for one in ended if one.refused is None)], schema=EXAMPLE, orient="row")
+    refused = rows([_refused(one, *one.refused) for one in ended if one.refused is not None], REJECTED)
+    work.write("kept", shard, conform(kept, EXAMPLE), refused)
 
 
 def _ended(checked: Sequence[Row], outcomes: Sequence[Outcome], home: Home, course: _Course) -> list[_Ended]:
@@ -272,7 +265,7 @@ def _certificates(golds: Sequence[str], home: Home, course: _Course) -> Sequence
         course.work.root / INSTANCES / home.database.db_id,
         seed_of(STAGE, home.database.content_hash),
         prefix=f"aligned-{course.work.root.name[:8]}-",
-        min_kill_rate=float(course.config.get("min_kill_rate", MIN_KILL_RATE)),
+        min_kill_rate=float(course.version.manifest["config"].get("min_kill_rate", MIN_KILL_RATE)),
     )
     return pool.certificates
 
@@ -305,19 +298,20 @@ def _new_sql(sql: str, result: Result, certificate: Certificate, home: Home) -> 
     }
 
 
-def _refuse(ended: Sequence[_Ended], frame: pl.DataFrame, course: _Course, before: Sequence[str]) -> None:
-    """Refuse the rows that changed and cannot join the others: those of this database that stay as they are, those of
-    others before they are checked, and what became of those `before`.
+def _refuse(ended: Sequence[_Ended], left: Sequence[Row], course: _Course, shard: str, before: Sequence[str]) -> None:
+    """Refuse the rows that changed and cannot join the others: those of this database that stay as they are, and where
+    splits are by skeleton what became of those `before` and all that is still to be checked.
     """
     held = [one for one in ended if one.refused is None]
     changed = [one for one in held if one.outcome.changed]
     if not changed:
         return
-    same = [*_left(frame), *(one.new for one in held if not one.outcome.changed)]
-    own = pl.DataFrame(same, schema=EXAMPLE, orient="row")
-    others = course.frame.filter(pl.col("db_id") != changed[0].row["db_id"])
-    standing = [own, others, _all(course.work, "kept", before, EXAMPLE)]
+    same = [*left, *(one.new for one in held if not one.outcome.changed)]
+    standing = [pl.DataFrame(same, schema=EXAMPLE, orient="row")]
     by_skeleton = course.version.manifest.get("split", {}).get("method", "skeleton") == "skeleton"
+    if by_skeleton:  # else what other databases say is nothing to this one
+        standing.append(course.frame.filter(~pl.col("db_id").is_in([*before, shard])))
+        standing.append(_all(course.work, "kept", before, EXAMPLE))
     found = refusals(
         pl.DataFrame([one.new for one in changed], schema=EXAMPLE, orient="row"),
         pl.concat([part.select(KNOWN) for part in standing]),
@@ -328,9 +322,10 @@ def _refuse(ended: Sequence[_Ended], frame: pl.DataFrame, course: _Course, befor
         one.refused = refusal
 
 
-def _certified(ended: Sequence[_Ended], frame: pl.DataFrame, course: _Course) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _certified(
+    ended: Sequence[_Ended], left: Sequence[Row], course: _Course, shard: str
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The index of instances and the mutants of the rows that are kept: as they were, and of new SQL."""
-    left = _left(frame)
     held = [one for one in ended if one.refused is None]
     same = [row["example_id"] for row in left] + [reading["reading_id"] for row in left for reading in row["readings"]]
     ids = dict(zip(same, same, strict=True))
@@ -339,11 +334,11 @@ def _certified(ended: Sequence[_Ended], frame: pl.DataFrame, course: _Course) ->
     mutants: list[Row] = []
     for one in held:
         if one.certificate is not None:
-            own = {"db_id": one.row["db_id"], "example_id": one.new["example_id"]}
+            own = {"db_id": shard, "example_id": one.new["example_id"]}
             pairs = zip(one.certificate.instances, one.certificate.digests, strict=True)
             index += [{**own, "file": file, "gold_digest": digest} for file, digest in pairs]
             mutants += [{"example_id": own["example_id"], **mutant_row(fate)} for fate in one.certificate.mutants]
-    stored = course.version.instances().filter(pl.col("db_id").is_in(frame["db_id"].implode())).collect()
+    stored = course.version.instances().filter(pl.col("db_id") == shard).collect()
     fates = course.mutants.select(list(MUTANTS))
     return (
         pl.concat([_renamed(stored, ids), rows(index, INSTANCE_INDEX)]),
@@ -357,10 +352,9 @@ def _renamed(frame: pl.DataFrame, ids: Mapping[str, str]) -> pl.DataFrame:
     return own.with_columns(pl.col("example_id").replace_strict(ids, return_dtype=pl.String))
 
 
-def _refused(one: _Ended) -> Row:
-    """A row of `REJECTED`, with what was refused: the row as it came in, or as it became."""
+def _refused(one: _Ended, reason: str, detail: str) -> Row:
+    """A row of `REJECTED`, with what was refused: the row as it became, or as it came in."""
     refused = one.new or one.row
-    reason, detail = one.refused or ("", "")
     return {
         "candidate_id": one.row["example_id"],
         "db_id": one.row["db_id"],

@@ -21,14 +21,13 @@ def refusals(
     """Why each row of `changed` cannot join those that are `standing`; None where it can.
 
     Both have columns of `records.EXAMPLE`. No two rows of a database ask the same, none says what is `excluded`, and,
-    where splits are `by_skeleton`, none says what another split says. They join one after the other: of two that ask
-    the same the first does.
+    where splits are `by_skeleton`, none says what another split says: then `standing` are rows of all databases. They
+    join one after the other: of two that ask the same the first does.
     """
     asked = {(db_id, normal_question(said)) for db_id, said in standing.select("db_id", "question").iter_rows()}
     homes: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    own: list[tuple[tuple[str, str], ...]] = [()] * changed.height
-    if by_skeleton and changed.height:
-        own = traits(changed)
+    own = traits(changed) if by_skeleton else [()] * changed.height
+    if by_skeleton:
         for said, split in zip(traits(standing), standing["split"], strict=True):
             for trait in said:
                 homes[trait].add(split)
