@@ -52,7 +52,7 @@ def log_probs(
     return by_attempt(out.log_probs), None if out.entropy is None else by_attempt(out.entropy)
 
 
-def telling(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def without_idle(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """`inputs` of a loss without the attempts whose advantages are all zero; one is left where all are, so that every
     process takes its part in the step."""
     advantages = inputs["advantages"]

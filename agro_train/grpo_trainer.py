@@ -25,7 +25,7 @@ from trl.trainer.utils import add_fused_lm_head, split_tensor_dict
 
 from agro_data.fingerprint import seed_of
 from agro_train.advantages import informative
-from agro_train.attempts import log_probs, telling
+from agro_train.attempts import log_probs, without_idle
 from agro_train.attention import FOLDED
 from agro_train.credit import Credit, of_progress, of_rollouts, of_states, token_advantages
 from agro_train.engine import EngineSampler
@@ -133,8 +133,8 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
 
     def _replace_idle(self, attempt: int) -> None:
         """Play another task in the place of each group whose rewards are all the same."""
-        telling = informative([episode.reward.total for episode in self.episodes], self.groups)
-        rows = [row for row, useful in enumerate(telling) if not useful]
+        useful = informative([episode.reward.total for episode in self.episodes], self.groups)
+        rows = [row for row, one in enumerate(useful) if not one]
         chosen = {
             group: self.spares[self._seed("spare", attempt, group) % len(self.spares)]
             for group in {self.groups[row] for row in rows}
@@ -161,9 +161,9 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Any:
         """TRL's, of attempts that teach something; its figures of entropy and clipping are of these."""
-        if self.config.beta:  # the distance from the model before is taken of every attempt
+        if self.config.beta or self.aux_loss_enabled:  # a distance, or a balance of experts, is of every attempt
             return super()._compute_loss(model, inputs)
-        some = telling(inputs)
+        some = without_idle(inputs)
         share = len(some["advantages"]) / len(inputs["advantages"])
         loss = super()._compute_loss(model, some)
         return loss if self.config.loss_type == "dapo" else loss * share  # the others are means over attempts
@@ -176,21 +176,13 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
         logits_to_keep: int,
         batch_size: int | None = None,
         compute_entropy: bool = False,
-        compute_aux_loss: bool = False,
-        **images: Any,
+        **others: Any,
     ) -> Any:
         """TRL's, with each prompt read once where attention is PyTorch's own."""
         attends = self.accelerator.unwrap_model(model).config._attn_implementation in (FOLDED, "sdpa")
-        if not self.config.row_tokens or not attends or compute_aux_loss:
+        if not self.config.row_tokens or not attends or others.get("compute_aux_loss"):
             return super()._get_per_token_logps_and_entropies(
-                model,
-                input_ids,
-                attention_mask,
-                logits_to_keep,
-                batch_size=batch_size,
-                compute_entropy=compute_entropy,
-                compute_aux_loss=compute_aux_loss,
-                **images,
+                model, input_ids, attention_mask, logits_to_keep, batch_size, compute_entropy, **others
             )
         size = batch_size or len(input_ids)
         found = []

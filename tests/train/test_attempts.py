@@ -11,7 +11,7 @@ import torch
 from train.small import grpo_config, make_corpus, make_writer, prompts_of
 from train.tiny import make_tiny_model
 
-from agro_train.attempts import log_probs, telling
+from agro_train.attempts import log_probs, without_idle
 from agro_train.grpo import GrpoConfig, train
 
 PROMPTS = [[5, 6, 7, 8, 9], [5, 6, 7, 8, 9], [11, 12], [5, 6, 7, 8, 9], [3]]
@@ -56,10 +56,10 @@ def test_what_teaches_nothing_is_left_out() -> None:
         "ids": torch.arange(3),
         "count": torch.tensor(9),
     }
-    assert telling(inputs)["ids"].tolist() == [0, 2]
-    assert int(telling(inputs)["count"]) == 9
+    assert without_idle(inputs)["ids"].tolist() == [0, 2]
+    assert int(without_idle(inputs)["count"]) == 9
     nothing = {**inputs, "advantages": torch.zeros(3, 2)}
-    assert telling(nothing)["ids"].tolist() == [0]
+    assert without_idle(nothing)["ids"].tolist() == [0]
 
 
 @pytest.fixture(scope="module")
