@@ -26,7 +26,7 @@ def summary(metric: str, verdicts: Sequence[Verdict], seed: int = 0) -> dict[str
     found: dict[str, Any] = {
         "metric": metric,
         "predictions": len(verdicts),
-        "right": sum(verdict.score > 0 and not verdict.error_class for verdict in verdicts),  # r-ves: slow ones too
+        "right": sum(_is_right(metric, verdict.score) for verdict in verdicts),
         "score": interval([[v.score] for v in verdicts], seed),
         "score_by_database": interval(_scores(verdicts, lambda v: v.db_id), seed),
         "score_by_gold": interval(_scores(verdicts, lambda v: (v.db_id, v.gold)), seed),
@@ -37,7 +37,7 @@ def summary(metric: str, verdicts: Sequence[Verdict], seed: int = 0) -> dict[str
         "constructs": _groups(verdicts, lambda v: v.constructs, seed),
         "error_classes": dict(Counter(v.error_class for v in verdicts if v.error_class).most_common()),
     }
-    if attempts := _attempts(verdicts, seed):
+    if attempts := _attempts(metric, verdicts, seed):
         found["attempts"] = attempts
     return found
 
@@ -127,24 +127,30 @@ def _without_groups(figures: dict[str, Any]) -> dict[str, Any]:
 # --- several attempts --------------------------------------------------------------------------------------------
 
 
-def _attempts(verdicts: Sequence[Verdict], seed: int) -> dict[str, Any]:
+def _attempts(metric: str, verdicts: Sequence[Verdict], seed: int) -> dict[str, Any]:
     """pass@k for k = 1, 2, 4, ... up to the least number of attempts, and the vote by results."""
     most = max((len(verdict.scores) for verdict in verdicts), default=0)
     if most < 2:
         return {}
     least = min(len(verdict.scores) for verdict in verdicts if verdict.scores)
     sizes = [k for k in (2**power for power in range(12)) if k < least] + [least]
+    tries = [[_is_right(metric, score) for score in verdict.scores] for verdict in verdicts]
     return {
         "most": most,
         "least": least,
-        "pass_at": {str(k): interval([[pass_at(v.scores, k)] for v in verdicts], seed) for k in dict.fromkeys(sizes)},
+        "pass_at": {str(k): interval([[pass_at(right, k)] for right in tries], seed) for k in dict.fromkeys(sizes)},
         "majority": interval([[verdict.voted_score] for verdict in verdicts], seed),
     }
 
 
-def pass_at(scores: Sequence[float], k: int) -> float:
+def pass_at(attempts: Sequence[bool], k: int) -> float:
     """Chance that one of `k` attempts drawn from these is right (arXiv 2107.03374, equation 1)."""
-    right = sum(score >= 1 for score in scores)
-    if len(scores) < k:
+    right = sum(attempts)
+    if len(attempts) < k:
         return float(right > 0)
-    return 1.0 - comb(len(scores) - right, k) / comb(len(scores), k)
+    return 1.0 - comb(len(attempts) - right, k) / comb(len(attempts), k)
+
+
+def _is_right(metric: str, score: float) -> bool:
+    """Whether an answer with such a score is right: r-ves gives what is right, and slow, less than 1."""
+    return score > 0 if metric == "r-ves" else score >= 1

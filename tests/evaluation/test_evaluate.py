@@ -19,7 +19,6 @@ from agro_data.config import ConfigError
 from agro_data.evaluation.evaluate import evaluate
 from agro_data.evaluation.load import Prediction
 from agro_data.evaluation.report import render_report
-from agro_data.evaluation.statistics import summary
 from agro_data.evaluation.verdict import read_lines
 
 NAMES = "SELECT name FROM customer WHERE city = 'Oslo'"
@@ -134,8 +133,6 @@ def test_soft_f1_and_time_are_between_right_and_wrong(place: Path) -> None:
     (verdict,) = evaluate([asked(NAMES, slow)], place / "db", metric="r-ves").verdicts
     assert 0 < verdict.score < 1
     assert "times the prediction's" in verdict.reason
-    assert summary("r-ves", [verdict])["right"] == 1
-    assert summary("soft-f1", evaluate(half, place / "db", metric="soft-f1").verdicts)["right"] == 0
 
 
 @pytest.mark.parametrize("broken", ["SELECT '\ud83d'", "SELECT 1\0", "SELECT '\u2028'", "(" * 5_000])

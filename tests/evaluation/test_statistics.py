@@ -56,7 +56,7 @@ def test_nothing_has_no_mean() -> None:
     ],
 )
 def test_pass_at(scores: tuple[float, ...], k: int, chance: float) -> None:
-    assert pass_at(scores, k) == pytest.approx(chance)
+    assert pass_at([bool(score) for score in scores], k) == pytest.approx(chance)
 
 
 def test_attempts_are_counted_only_where_there_are_several() -> None:
@@ -64,3 +64,10 @@ def test_attempts_are_counted_only_where_there_are_several() -> None:
     found = summary("strict", [verdict(0.0, scores=(0.0, 1.0)), verdict(1.0, scores=(1.0, 1.0))])["attempts"]
     assert found["pass_at"]["1"]["mean"] == 0.75
     assert found["pass_at"]["2"]["mean"] == 1.0
+
+
+def test_what_is_right_and_slow_is_right() -> None:
+    found = summary("r-ves", [verdict(0.5, scores=(0.5, 0.0))])
+    assert (found["right"], found["attempts"]["pass_at"]["1"]["mean"]) == (1, 0.5)
+    partly = summary("soft-f1", [verdict(0.5, scores=(0.5, 0.0))])
+    assert (partly["right"], partly["attempts"]["pass_at"]["2"]["mean"]) == (0, 0.0)
