@@ -38,9 +38,7 @@ ALTERNATIVES = ("alternatives",)
 # Files of the known layouts; a folder with none of them is searched for any file that holds pairs.
 _NAMED = ("train.json", "train_spider.json", "train_others.json", "dev.json", "test.json", "validation.json")
 _BIRD_MINI = ("mini_dev_sqlite.json",)
-_HALF = re.compile(
-    r"[\ud800-\udfff]"
-)  # of a surrogate pair: JSON can spell it, no file, engine or terminal can hold it
+_HALF = re.compile(r"[\ud800-\udfff]")  # of a surrogate pair: JSON can spell it, no file or engine can hold it
 _SPLITS = {"train": "train", "dev": "dev", "test": "test", "validation": "validation", "val": "validation"}
 
 

@@ -53,8 +53,10 @@ def read_lines(text: str) -> tuple[Verdict, ...]:
     found: list[Verdict] = []
     # Not splitlines: a JSON text may hold U+2028 and its like, which are no ends of lines there.
     for number, line in enumerate(text.split("\n"), 1):
+        if not line:
+            continue
         try:
-            found += [_read(json.loads(line))] if line else []
+            found.append(_read(json.loads(line)))
         except (ValueError, TypeError) as error:
             raise ValueError(f"line {number}: {error}") from error
     return tuple(found)
