@@ -119,7 +119,7 @@ def _grouped(query: Query, profile: DatabaseProfile) -> Frame | str:
     if query.limit is not None:
         if query.having is not None or len(orders) != 1 or not isinstance(orders[0], Aggregate) or dated:
             return "the first groups by other than one figure"
-        argument = orders[0].argument
+        argument = orders[0].argument if orders[0].function != "count" else None  # of nothing a count is 0
         if isinstance(argument, Column) and not query.order_by[0].descending and _may_lack(argument, query, profile):
             return "the last groups by a figure that may be unknown"
         return Frame("superlative_group", "total_order")

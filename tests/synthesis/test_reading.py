@@ -82,6 +82,7 @@ def test_duckdb_is_read_as_well() -> None:
         ("SELECT CAST(strftime('%Y', ordered) AS INT), COUNT(*) FROM \"order\" GROUP BY 1", "date_group"),
         ("SELECT title FROM products WHERE NOT (title NOT LIKE '%Kite%')", "list"),
         ("SELECT last_name FROM employees WHERE manager_id IS NOT NULL ORDER BY manager_id LIMIT 1", "superlative"),
+        ("SELECT city FROM employees GROUP BY city ORDER BY COUNT(DISTINCT manager_id) LIMIT 1", "superlative_group"),
         ('SELECT status FROM "order" WHERE customer_id IN'
          " (SELECT customer_id FROM customers WHERE city = 'Oslo')", "list"),
         ("SELECT name FROM customers c WHERE EXISTS"
