@@ -17,7 +17,7 @@ from agro_data.databases.opening import folded
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Catalog, Database, Limits
 from agro_data.databases.watching import unusable
-from agro_data.fingerprint import code_version, stable_hash
+from agro_data.fingerprint import code_version, database_identity, stable_hash
 from agro_data.migration.changes import Change
 from agro_data.migration.evidence import Side, of_database, of_profile
 from agro_data.migration.migrate import Certification, Fate, Migration, Outcome, broken
@@ -126,16 +126,15 @@ def verify_version(
         )
     catalog = _catalog(databases)
     folder = cache or cache_folder(RunConfig())
-    found, problems = _as_built(version, catalog.databases, folder)
+    found, closed = _as_built(version, catalog, folder)
     facts = {str(fact["db_id"]): fact for fact in version.manifest["databases"]}
     hashes = {database.db_id: database.content_hash for database in catalog.databases}  # not those of stand-ins
-    closed = unusable(facts.values(), catalog.problems)
     contents = {db_id: str(fact["content_hash"]) for db_id, fact in facts.items() if db_id not in closed}
     now = _paired(contents, found, hashes)
     was = _databases_before(version, before)
     certifies = version.manifest["config"].get("certify", True)
-    tasks = {
-        db_id: _Task(
+    tasks = [
+        _Task(
             version,
             db_id,
             database,
@@ -145,17 +144,15 @@ def verify_version(
             instances if certifies else None,
         )
         for db_id, database in now.items()
-    }
-    answers = _run(version, list(tasks.values()), workers, progress)
+    ]
+    answers = _run(version, tasks, workers, progress)
     answers |= {db_id: _unread(version, db_id, why) for db_id, why in closed.items()}
     answers |= {db_id: _gone(version, db_id) for db_id in contents.keys() - now.keys()}
-    problems += [line for _, answer in sorted(answers.items()) for line in answer.problems]
-    fates = sorted((fate for answer in answers.values() for fate in answer.fates), key=_id_of)
     return Drift(
         version,
-        tuple(fates),
+        tuple(sorted((fate for answer in answers.values() for fate in answer.fates), key=_id_of)),
         tuple(_drifted(db_id, answers[db_id], now.get(db_id), hashes) for db_id in sorted(facts)),
-        tuple(problems),
+        tuple(line for db_id in sorted(facts) for line in answers[db_id].problems),
     )
 
 
@@ -180,14 +177,21 @@ def _catalog(databases: Path | str) -> Catalog:
     return catalog
 
 
-def _as_built(version: Version, found: Sequence[Database], cache: Path) -> tuple[list[Database], list[str]]:
-    """The databases as the build would use them: in privacy mode their surrogates, since no value is to be seen."""
+def _as_built(version: Version, catalog: Catalog, cache: Path) -> tuple[Sequence[Database], dict[str, str]]:
+    """The databases as the build would use them: in privacy mode their surrogates, since no value is to be seen. And
+    those of the version that are there and cannot be used, with the reason, by id.
+    """
+    closed = unusable(version.manifest["databases"], catalog.problems)
+    found = catalog.databases
     if not _is_private(version):
-        return list(found), []
+        return found, closed
     seed = int(version.manifest["config"].get("seed", 0))
-    made_of = [seed, code_version(), *(database.content_hash for database in found)]
+    made_of = [seed, code_version(), *map(database_identity, found)]
     made, failed, _ = surrogates(found, cache / "surrogates" / stable_hash(made_of)[:16], seed)
-    return made, failed
+    ids = {database.db_id for database in made}
+    lacking = [database.db_id for database in found if database.db_id not in ids]
+    own = {fact["db_id"] for fact in version.manifest["databases"]}
+    return made, closed | {db_id: why for db_id, why in zip(lacking, failed, strict=True) if db_id in own}
 
 
 def _is_private(version: Version) -> bool:
@@ -297,10 +301,9 @@ def lost_names(version: Version, database: Database) -> list[str]:
     """Tables and columns (`table.column`) that `database` had when `version` was made, and has no more under that name
     and type. Cheap: no row is read. Raises `FileNotFoundError` when the version remembers no schema of it.
     """
-    stored = _remembered(version, database.db_id)
-    if not stored.is_file():
+    before = _remembered(version, database.db_id)
+    if before is None:
         raise FileNotFoundError(f"{version.path} does not say what {database.db_id} was; build the corpus again")
-    before = decode(stored.read_text(encoding="utf-8"))
     with open_database(database) as connection:
         now = {
             (folded(table.name), folded(column.name), column.declared_type.upper())
@@ -316,18 +319,20 @@ def lost_names(version: Version, database: Database) -> list[str]:
     ]
 
 
-def _remembered(version: Version, db_id: str) -> Path:
-    return version.path / "profiles" / f"{db_id}.json"
+def _remembered(version: Version, db_id: str) -> DatabaseProfile | None:
+    """What a database was when the version was made; None where it keeps no profile that this release can read."""
+    try:
+        return decode((version.path / "profiles" / f"{db_id}.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
 
 
 def _before(task: _Task) -> Side | None:
     """What the database was: read again where it is still at hand, else as the version remembers it."""
     if task.was is not None:
         return of_database(task.was, cached_profile(task.was, task.cache / "profiles"))
-    try:
-        return of_profile(decode(_remembered(task.version, task.db_id).read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError):  # none, or of a format that this release does not know
-        return None
+    profile = _remembered(task.version, task.db_id)
+    return None if profile is None else of_profile(profile)
 
 
 def _as_it_was(task: _Task, rows: Sequence[dict[str, Any]]) -> _Answer:

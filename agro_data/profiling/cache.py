@@ -42,7 +42,7 @@ def cached_profile(
         return decode(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         pass
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError):
         path.unlink(missing_ok=True)  # half-written by another program, or of a format this version does not know
     profile = profile_database(database, seed=seed, values=values, side_values=side_values, sample_rows=sample_rows)
     _write(path, encode(profile))
@@ -99,10 +99,13 @@ def without_rows(profile: DatabaseProfile) -> DatabaseProfile:
 
 
 def decode(text: str) -> DatabaseProfile:
-    """The profile that `encode` wrote. Raises `ValueError`, `KeyError` or `TypeError` for anything else."""
-    profile = _decode(json.loads(text))
+    """The profile that `encode` wrote. Raises `ValueError` for anything else."""
+    try:
+        profile = _decode(json.loads(text))
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"not a profile that this release writes: {error!r}") from error
     if not isinstance(profile, DatabaseProfile):
-        raise TypeError(f"expected a profile, found {type(profile).__name__}")
+        raise ValueError(f"expected a profile, found {type(profile).__name__}")
     return profile
 
 

@@ -158,7 +158,7 @@ def test_what_is_said_of_an_example(tmp_path: Path) -> None:
     version = write_shop(tmp_path)
     change(
         tmp_path,
-        (*CHANGES[:2], "UPDATE customer SET city = 'Paris' WHERE customer_id = 2".replace("customer S", "client S")),
+        (*CHANGES[:2], "UPDATE client SET city = 'Paris' WHERE customer_id = 2"),
     )
     drift = drift_of(version, tmp_path)
     told = {line["sql"]: line for line in lines(drift)}
@@ -206,6 +206,8 @@ def test_what_is_not_remembered_is_asked_for(tmp_path: Path) -> None:
     (version.path / "profiles").mkdir()
     (version.path / "profiles" / "shop.json").write_text("{}")  # of a format that is not known
     assert drift_of(version, tmp_path).counts == drift.counts
+    with pytest.raises(FileNotFoundError, match="does not say what shop was"):
+        lost_names(version, find_databases(tmp_path / "databases").databases[0])
     assert outcomes(drift_of(version, tmp_path, before=tmp_path / "old"))["dear"] == "repaired"
 
 
