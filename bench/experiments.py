@@ -28,16 +28,20 @@ from bench.machine import description
 Stage = tuple[str, Mapping[str, Any]]  # "cold_start" or "grpo", and settings
 Arm = Sequence[Stage]
 
+# Settings in capitals are files that the command line names.
 OURS: Stage = ("cold_start", {})
-HUMAN: Stage = ("cold_start", {"corpus": ""})
+HUMAN: Stage = ("cold_start", {"corpus": "", "pairs": "PAIRS"})
 BOTH: Stage = ("cold_start", {"pairs": "PAIRS"})  # as many of each as the others have
+CERTIFIED: Stage = ("cold_start", {"corpus": "", "pairs": "CERTIFIED"})
+LUCKY: Stage = ("cold_start", {"corpus": "", "pairs": "LUCKY"})
 NEXT: Stage = ("cold_start", {"corpus": "NEXT"})
 SIZES = (250, 1_000, 4_000, 16_000)
 
 EXPERIMENTS: Mapping[str, Mapping[str, Arm]] = {
     "E1": {"human": [HUMAN], "ours": [OURS], "both": [BOTH]},
     "E2": {"random": [("cold_start", {"selection": "random"})], "diverse": [OURS]},
-    "E3": {
+    "E3": {"certified golds": [CERTIFIED], "lucky golds": [LUCKY]},
+    "E3-rewards": {
         "reward on one database": [OURS, ("grpo", {"instances": 0.0})],
         "reward on all instances": [OURS, ("grpo", {})],
     },
@@ -63,6 +67,7 @@ def main() -> None:
     parser.add_argument("--corpus", required=True, help="a version's folder")
     parser.add_argument("--databases", required=True)
     parser.add_argument("--pairs", default="", help="human questions with SQL, on databases of the corpus' train split")
+    parser.add_argument("--lucky", type=Path, help="the folder that bench.lucky_golds has written (E3)")
     parser.add_argument("--next", default="", help="the version that follows --corpus, by its focus (E9)")
     parser.add_argument("--questions", nargs="+", default=[], help="files that the models are asked, beside the corpus")
     parser.add_argument("--model", default=DEFAULT_WRITER)
@@ -81,14 +86,17 @@ def main() -> None:
         | given.cold_start,
         "grpo": places | {"corpus": given.corpus, "model": given.model, "steps": given.steps} | given.grpo,
     }
-    arms = EXPERIMENTS[given.experiment]
-    if (NEXT in [stage for arm in arms.values() for stage in arm]) != bool(given.next):
-        parser.error("--next names the version of round 2, for E9 and nothing else")
-    arms = {name: [_following(stage, given.next) for stage in arm] for name, arm in arms.items()}
-    runs = {name: [train(arm, common, given.pairs, seed) for seed in given.seeds] for name, arm in arms.items()}
+    files = {"PAIRS": given.pairs, "NEXT": given.next}
+    if given.lucky:
+        files |= {"CERTIFIED": str(given.lucky / "certified.json"), "LUCKY": str(given.lucky / "lucky.json")}
+    try:
+        arms = named(EXPERIMENTS[given.experiment], files)
+    except KeyError as missing:
+        parser.error(f"{given.experiment} needs a file for {missing.args[0]}: give --pairs, --lucky or --next")
+    runs = {name: [train(arm, common, seed) for seed in given.seeds] for name, arm in arms.items()}
     asked = EvaluationConfig(
         models=tuple(dict.fromkeys(str(run.path) for each in runs.values() for run in each)),
-        corpus="" if given.next else given.corpus,  # databases of its test split may be learnt from in the next round
+        corpus="" if given.experiment == "E9" else given.corpus,  # databases of its test split may be learnt from in the next round
         questions=tuple(given.questions),
         databases=given.databases,
         out=str(given.out / given.experiment),
@@ -100,19 +108,28 @@ def main() -> None:
     print(json.dumps({"machine": description(), "experiment": given.experiment, "sets": figures}, indent=1))
 
 
-def _following(stage: Stage, corpus: str) -> Stage:
-    kind, settings = stage
-    return (kind, {**settings, "corpus": corpus}) if stage == NEXT else stage
+def named(arms: Mapping[str, Arm], files: Mapping[str, str]) -> dict[str, Arm]:
+    """`arms` with the `files` that their settings name in capitals. Raises `KeyError` where one is not given."""
+
+    def filled(value: Any) -> Any:
+        wanted = isinstance(value, str) and value.isupper()
+        if wanted and not files.get(value):
+            raise KeyError(value)
+        return files[value] if wanted else value
+
+    return {
+        name: [(kind, {key: filled(value) for key, value in settings.items()}) for kind, settings in arm]
+        for name, arm in arms.items()
+    }
 
 
-def train(arm: Arm, common: Mapping[str, Mapping[str, Any]], pairs: str, seed: int) -> ModelRun:
+def train(arm: Arm, common: Mapping[str, Mapping[str, Any]], seed: int) -> ModelRun:
     """The last run of an arm; each stage starts from the one before."""
     run: ModelRun | None = None
     for kind, changed in arm:
         settings = {**common[kind], **changed, "seed": seed}
-        both = "pairs" in changed
-        if both or (kind == "cold_start" and not settings["corpus"]):
-            settings |= {"pairs": pairs, "examples": (1 + both) * settings["examples"]}
+        if settings.get("pairs") and settings["corpus"]:
+            settings["examples"] *= 2  # as many of each
         if run is not None:
             settings["model"] = str(run.path)
         if kind == "cold_start":
