@@ -96,7 +96,8 @@ def main() -> None:
     runs = {name: [train(arm, common, seed) for seed in given.seeds] for name, arm in arms.items()}
     asked = EvaluationConfig(
         models=tuple(dict.fromkeys(str(run.path) for each in runs.values() for run in each)),
-        corpus="" if given.experiment == "E9" else given.corpus,  # databases of its test split may be learnt from in the next round
+        # round 2 may learn from databases of the corpus' test split
+        corpus="" if given.experiment == "E9" else given.corpus,
         questions=tuple(given.questions),
         databases=given.databases,
         out=str(given.out / given.experiment),

@@ -1,4 +1,4 @@
-"""Golds that a database lets pass: mutants that only an instance tells from the right one; arms that learn from them."""
+"""Golds that a database lets pass: mutants that only an instance tells from the right one, as arms of E3."""
 
 from __future__ import annotations
 
