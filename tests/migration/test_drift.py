@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 from making import make_school
@@ -345,6 +346,17 @@ def test_surrogates_are_those_of_the_version(tmp_path: Path) -> None:
         assert one.database is not None
         assert profile_now(version, one.database, tmp_path / "cache").table("purchase").column("status").codes == ()
     assert len(list((tmp_path / "cache" / "surrogates").glob("*/shop.sqlite"))) == 2
+
+
+def test_a_database_without_a_stand_in_is_not_gone(tmp_path: Path) -> None:
+    version = write_shop(tmp_path, values="synthetic")
+    (tmp_path / "databases" / "shop.sqlite").unlink()
+    with duckdb.connect(tmp_path / "databases" / "shop.duckdb") as connection:
+        connection.execute("CREATE TABLE t (a VARINT PRIMARY KEY)")  # no generator has one
+        connection.execute("INSERT INTO t VALUES (1)")
+    drift = drift_of(version, tmp_path)
+    assert {fate.reason for fate in drift.fates} == {"database_unreadable"}
+    assert "no synthetic copy could be made" in drift.problems[0]
 
 
 @pytest.mark.slow
