@@ -19,7 +19,7 @@ import hashlib
 import json
 import platform
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -116,10 +116,15 @@ def input_hash(path: Path) -> str:
 
 def database_identity(database: Database) -> list[str]:
     """What of a database decides an example: its id, dialect and content, and the files beside it."""
-    side: Iterable[Path | None] = (database.spider_tables, database.descriptions, database.semantics)
-    hashes = [input_hash(p) if p is not None and p.exists() else "" for p in side]
-    if (
-        database.dbt_manifest is not None
-    ):  # not an empty place where there is none: versions made before keep their name
-        hashes.append(input_hash(database.dbt_manifest))
-    return [database.db_id, database.dialect, database.content_hash, *hashes]
+    side = [database.spider_tables, database.descriptions, database.semantics]
+    if database.dbt_manifest is not None:  # no empty place where there is none: versions made before keep their name
+        side.append(database.dbt_manifest)
+    return [database.db_id, database.dialect, database.content_hash, *map(_side_hash, side)]
+
+
+def _side_hash(path: Path | None) -> str:
+    """`input_hash`, or "" where nothing can be read: who reads the file for what it says reports that."""
+    try:
+        return "" if path is None else input_hash(path)
+    except OSError:
+        return ""
