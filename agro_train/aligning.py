@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agro_data.config import ConfigError, RunConfig, cache_folder
+from agro_data.config import RunConfig, cache_folder
 from agro_data.progress import Lines, Reporter, silent
 from agro_data.publish.read import Version, open_version
 from agro_train.settings import SettingsError, check_counts, read_settings
@@ -58,7 +58,7 @@ def align(config: AlignConfig, progress: Reporter = silent) -> tuple[Version, Ma
     """The version that holds what was confirmed, and what the judge's model took by stage.
 
     What is finished when this is interrupted is not asked again. Raises `ConfigError` and `NoVersion` for what is not
-    there, and like `align_version`.
+    there, like `find_sources` and like `align_version`.
     """
     from agro_data.databases.sandbox import Sandbox  # noqa: PLC0415 (so that --help is quick)
     from agro_data.databases.types import Limits  # noqa: PLC0415
@@ -71,7 +71,6 @@ def align(config: AlignConfig, progress: Reporter = silent) -> tuple[Version, Ma
     run = RunConfig(out=out, cache=Path(config.cache) if config.cache else None, workers=config.workers)
     cache = cache_folder(run)
     version = find_corpus(out, config.corpus)
-    _refuse_private(version)
     sources = find_sources(version, find_databases_of(version, config.databases), cache / "profiles")
     homes = {name: (source.database, source.profile) for name, source in sources.items()}
     limits = Limits(seconds=run.seconds, steps=STEPS)  # as in a build: a gold that it verified runs here, too
@@ -79,16 +78,6 @@ def align(config: AlignConfig, progress: Reporter = silent) -> tuple[Version, Ma
         referees = _referees(config, open_, sandbox, cache)
         made = align_version(version, homes, out, referees, sandbox, cache, progress=progress)
     return open_version(made), referees.spent
-
-
-def _refuse_private(version: Version) -> None:
-    """Raise `ConfigError` where models would be shown values that the version was made without."""
-    if version.manifest["config"].get("values") == "synthetic":
-        raise ConfigError(
-            f"{version.corpus} {version.name} was made with --values synthetic, on databases that no version keeps: on "
-            "the sources its SQL answers nothing, and models would be shown their values. Align a version that was "
-            "made with --values source"
-        )
 
 
 def _referees(config: AlignConfig, open_: ExitStack, sandbox: Sandbox, cache: Path) -> Referees:

@@ -98,9 +98,16 @@ def find_sources(
 ) -> dict[str, Source]:
     """The databases of a version, by id, wherever they lie below `databases`; all, or `only` those.
 
-    Raises `NoTask` when one is not there or holds something else than when the version was made, and
-    `SerialiserMismatch` when the version was made for schemas written otherwise.
+    Raises `NoTask` when one is not there or holds something else than when the version was made, and for a version that
+    was made without values, which models would be shown; `SerialiserMismatch` when the version was made for schemas
+    written otherwise.
     """
+    if version.private:
+        raise NoTask(
+            f"{version.corpus} {version.name} was made with --values synthetic, on databases that no version keeps: on "
+            "the sources its SQL answers nothing, and models would be shown their values. Take a version that was made "
+            "with --values source"
+        )
     stored = version.manifest.get("schema_serialiser", serialiser())
     check_serialiser(stored, stored["name"], where=f"{version.corpus} {version.name}")
     names = sorted({fact["db_id"] for fact in version.manifest["databases"]} if only is None else set(only))

@@ -183,7 +183,7 @@ def _as_built(version: Version, catalog: Catalog, cache: Path) -> tuple[Sequence
     """
     closed = unusable(version.manifest["databases"], catalog.problems)
     found = catalog.databases
-    if not _is_private(version):
+    if not version.private:
         return found, closed
     seed = int(version.manifest["config"].get("seed", 0))
     made_of = [seed, code_version(), *map(database_identity, found)]
@@ -194,22 +194,17 @@ def _as_built(version: Version, catalog: Catalog, cache: Path) -> tuple[Sequence
     return made, closed | {db_id: why for db_id, why in zip(lacking, failed, strict=True) if db_id in own}
 
 
-def _is_private(version: Version) -> bool:
-    """Whether no value of the sources may be seen."""
-    return bool(version.manifest["config"].get("values") == "synthetic")
-
-
 def profile_now(version: Version, database: Database, cache: Path) -> DatabaseProfile:
     """The profile of a database of now, taken as the build of `version` would: a stand-in's without what is written
     beside the source. Raises `DatabaseError` when it cannot be read.
     """
-    return cached_profile(database, cache / "profiles", side_values=not _is_private(version))
+    return cached_profile(database, cache / "profiles", side_values=not version.private)
 
 
 def _databases_before(version: Version, before: Path | str | None) -> dict[str, Database]:
     """The databases as they were, by id, as far as they are at hand; in privacy mode none, the profile must do."""
     said = before or version.manifest["config"].get("databases")
-    if _is_private(version) or not said:
+    if version.private or not said:
         return {}
     place = Path(said).expanduser()
     if before and not place.exists():

@@ -45,6 +45,11 @@ class Version:
     def fingerprint(self) -> str:
         return str(self.manifest["fingerprint"])
 
+    @property
+    def private(self) -> bool:
+        """Whether it was made without the values of its databases: on stand-ins, which no version keeps."""
+        return bool(self.manifest.get("config", {}).get("values") == "synthetic")
+
     def examples(self, split: str | None = None) -> pl.LazyFrame:
         """Rows of `records.EXAMPLE`, all splits or one. Raises `NoVersion` for a split that has no rows.
 

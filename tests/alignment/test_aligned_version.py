@@ -18,7 +18,6 @@ from agro_data.alignment.cycles import LEVELS, Rule
 from agro_data.alignment.judge import Dispute, Judgement, outvoted
 from agro_data.alignment.regenerate import Regenerator
 from agro_data.alignment.solvers import Solver, solver_of
-from agro_data.config import ConfigError
 from agro_data.databases.catalog import find_databases
 from agro_data.llm.accounting import FREE
 from agro_data.llm.client import Client
@@ -34,6 +33,7 @@ from agro_data.stages.aligned import Referees, align_version
 from agro_data.verify.replay import replay, replay_instances
 from agro_train.aligning import AlignConfig, align
 from agro_train.defs.metadata import of_alignment
+from agro_train.tasks import NoTask
 from agro_train.verbs.align import align_command
 
 
@@ -220,7 +220,7 @@ def test_models_are_not_shown_values_that_a_version_was_made_without(before: Ver
     (private / "manifest.json").write_text(json.dumps(manifest))
     with ScriptedServer(lambda body: "") as server:
         config = AlignConfig(corpus=str(private), solvers=(server.base,), data=str(folder / "private"))
-        with pytest.raises(ConfigError, match="--values synthetic"):
+        with pytest.raises(NoTask, match="--values synthetic"):
             align(config)
         assert not server.tries
 

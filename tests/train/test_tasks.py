@@ -25,3 +25,11 @@ def test_a_database_that_was_renamed_is_asked_about_under_the_name_that_it_had(t
     (databases / "another name.sqlite").unlink()
     with pytest.raises(NoTask, match="database school as it was when the corpus was made is not below"):
         prompts()
+
+
+def test_no_value_is_shown_of_databases_whose_values_a_version_was_made_without(tmp_path: Path) -> None:
+    """Its manifest names the sources by content, not their stand-ins."""
+    version = make_corpus(tmp_path, config={"values": "synthetic"})
+    with pytest.raises(NoTask, match="--values synthetic"):
+        questions_of_version(version, tmp_path / "databases", tmp_path / "cache", "train")
+    assert not (tmp_path / "cache").exists()
