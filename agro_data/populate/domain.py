@@ -41,11 +41,18 @@ def domain_names(folder: Path = FOLDER) -> tuple[str, ...]:
 @lru_cache(maxsize=32)
 def load_domain(name: str, folder: Path = FOLDER) -> Domain:
     """The domain `name`. Raises `PopulateError` naming file and entry where a definition does not hold together."""
-    ddl = (folder / f"{name}.sql").read_text(encoding="utf-8")
-    text = (folder / f"{name}.yml").read_text(encoding="utf-8")
-    body = yaml.safe_load(text)
+    try:
+        ddl, text = [(folder / f"{name}.{kind}").read_text(encoding="utf-8") for kind in ("sql", "yml")]
+        body = yaml.safe_load(text)
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        raise PopulateError(f"{folder / name}.yml and .sql: not to be read: {error}") from error
+    parts = [body.get("tables"), body.get("semantics") or {}] if isinstance(body, dict) else [body]
+    if not all(isinstance(part, dict) for part in parts):
+        raise PopulateError(f"{name}.yml: expected a mapping with tables and semantics, each a mapping")
     extra = sorted(set(body) - {"engine", "tables", "semantics"})
     if extra:
         raise PopulateError(f"{name}.yml: unknown entries {extra}; there are engine, tables, semantics")
     plan = {table: read_table(entry, f"{name}.yml: {table}") for table, entry in body["tables"].items()}
-    return Domain(name, body.get("engine", "sqlite"), read_ddl(name, ddl), plan, body.get("semantics", {}), ddl + text)
+    return Domain(
+        name, body.get("engine", "sqlite"), read_ddl(name, ddl), plan, body.get("semantics") or {}, ddl + text
+    )

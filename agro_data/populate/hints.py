@@ -11,6 +11,7 @@ from agro_data.databases.types import Cell
 from agro_data.populate.schema import PopulateError
 
 Distribution = Literal["uniform", "normal", "lognormal", "zipf"]
+LARGEST = 10**12  # number or weight that a hint may name
 
 
 @dataclass(frozen=True)
@@ -197,10 +198,15 @@ Plan = Mapping[str, TablePlan]
 
 
 def choice(values: Mapping[Cell, float] | list[Cell] | tuple[Cell, ...]) -> Choice:
-    """A `Choice` from value -> weight, or from a list whose earlier values are commoner (rank^-0.8)."""
-    if isinstance(values, Mapping):
-        return Choice(tuple(values), tuple(float(weight) for weight in values.values()))
-    return Choice(tuple(values), tuple((i + 1) ** -0.8 for i in range(len(values))))
+    """A `Choice` from value -> weight, or from a list whose earlier values are commoner (rank^-0.8).
+
+    Raises `ValueError` where no value can be drawn.
+    """
+    weights = values.values() if isinstance(values, Mapping) else [(i + 1) ** -0.8 for i in range(len(values))]
+    made = Choice(tuple(values), tuple(float(weight) for weight in weights))
+    if not any(made.weights) or not all(0 <= weight < LARGEST for weight in made.weights):
+        raise ValueError("expected values with weights from 0 on, not all of them 0")
+    return made
 
 
 def read_hint(text: Any, where: str) -> ColumnHint:
@@ -219,13 +225,15 @@ def read_hint(text: Any, where: str) -> ColumnHint:
     value = body.pop(names[0])
     try:
         maker = _READERS[names[0]](value, body)
-    except (TypeError, ValueError, KeyError) as error:
+    except (TypeError, ValueError, LookupError) as error:
         raise PopulateError(f"{where}: {names[0]} {value!r} with {body!r} is not understood: {error}") from error
     return ColumnHint(maker, null_share, unique, only_if)
 
 
 def read_table(body: Mapping[str, Any], where: str) -> TablePlan:
     """The plan of one table: `rows`, `columns`, `sort`, and `records` (a header row, then rows)."""
+    if not isinstance(body, Mapping) or not isinstance(body.get("columns") or {}, Mapping):
+        raise PopulateError(f"{where}: expected rows, columns (a mapping), sort and records, found {body!r}")
     records: dict[str, tuple[Cell, ...]] = {}
     if "records" in body:
         header, *lines = body["records"]
@@ -257,7 +265,16 @@ def _values(value: Any) -> tuple[Cell, ...]:
 
 def _number(value: list[float], rest: dict[str, Any], distribution: Distribution, decimals: int) -> Number:
     low, high = value
+    if not -LARGEST < low <= high < LARGEST:  # between what is no number, or has no end, one would be drawn for ever
+        raise ValueError("expected two numbers, the smaller first")
     return Number(low, high, rest.get("as", distribution), rest.get("decimals", decimals))
+
+
+def _moment(value: list[date], rest: dict[str, Any], *, time: bool = False) -> Moment:
+    start, end = value
+    if not (isinstance(start, date) and isinstance(end, date)):
+        raise TypeError("expected two dates")
+    return Moment(start, end, time, rest.get("growth", 1.0))
 
 
 def _after(value: str | list[str], rest: dict[str, Any]) -> After:
@@ -278,6 +295,8 @@ def _parent(value: dict[str, Any] | None, _: dict[str, Any]) -> Parent:
 
 
 def _choice(value: Any, _: dict[str, Any]) -> Choice:
+    if isinstance(value, str):
+        raise TypeError("expected several values")
     if isinstance(value, dict):
         return choice({_cell(v): weight for v, weight in value.items()})
     return choice([_cell(v) for v in value])
@@ -288,13 +307,13 @@ _READERS: dict[str, Callable[[Any, dict[str, Any]], Maker]] = {
     "code": lambda v, rest: Series(rest.get("start", 1), rest.get("step", 1), v),
     "choice": _choice,
     "by": lambda v, rest: By(v, tuple((_cell(c), _choice(values, {})) for c, values in rest["values"].items())),
-    "boolean": lambda v, _: Choice((1, 0), (v, 1 - v)),
+    "boolean": lambda v, _: choice({1: v, 0: 1 - v}),
     "integer": lambda v, rest: _number(v, rest, "uniform", 0),
     "real": lambda v, rest: _number(v, rest, "normal", 2),
     "money": lambda v, rest: _number(v, rest, "lognormal", 2),
     "year": lambda v, rest: _number(v, rest, "uniform", 0),
-    "dates": lambda v, rest: Moment(v[0], v[1], growth=rest.get("growth", 1.0)),
-    "timestamps": lambda v, rest: Moment(v[0], v[1], time=True, growth=rest.get("growth", 1.0)),
+    "dates": _moment,
+    "timestamps": lambda v, rest: _moment(v, rest, time=True),
     "clock": lambda v, _: Clock(*v),
     "words": lambda v, rest: Words(v, rest.get("pool", 0)),
     "compose": lambda v, rest: Compose(v, tuple(tuple(part) for part in rest["parts"])),

@@ -11,7 +11,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,6 @@ FEWEST, MOST = 8, 5_000  # rows of a table, whatever was proposed
 HINTS = ("choice", "integer", "real", "money", "dates", "boolean", "code", "words")
 _CODE = re.compile(r"[\w /#-]{0,20}\{(:0?[1-9])?\}[\w /#-]{0,20}\Z")  # formats can ask for any width
 KINDS = tuple(sorted([*WORDS, *PATTERNS]))  # of words
-LARGEST = 10**12  # number that a column holds
 SAMPLING = Sampling(temperature=0.8, max_tokens=4_000)
 STAGE = "domains"
 
@@ -81,7 +79,7 @@ def _made(topic: str, proposed: ProposedDatabase, folder: Path, seed: int) -> In
     ddl, body, notes = definition(topic, proposed)
     folder.mkdir(parents=True, exist_ok=True)
     files = {folder / f"{proposed.name}.sql": ddl, folder / f"{proposed.name}.yml": body}
-    changed = [path for path, text in files.items() if path.exists() and path.read_text(encoding="utf-8") != text]
+    changed = [path for path, text in files.items() if path.exists() and path.read_bytes() != text.encode()]
     if changed:
         notes = (f"{changed[0]} says something else than what is proposed now, and is used; remove it to have that",)
     for path, text in files.items():
@@ -91,7 +89,7 @@ def _made(topic: str, proposed: ProposedDatabase, folder: Path, seed: int) -> In
     try:
         domain = load_domain(proposed.name, folder)
         domain.rows(seed)
-    except (PopulateError, ValueError, LookupError, TypeError, ArithmeticError, yaml.YAMLError) as error:
+    except (PopulateError, ValueError, LookupError, TypeError, ArithmeticError) as error:
         for path in files if not changed else ():
             path.unlink()
         return Invented(topic, kind="not_filled", detail=f"{type(error).__name__}: {error}", notes=notes)
@@ -145,27 +143,11 @@ def _hint(column: ProposedColumn) -> dict[str, Any] | None:
             value = [date.fromisoformat(str(day)) for day in value]
         if name == "boolean":
             value = min(max(float(value), 0.0), 1.0)
-        if not _can_be_drawn(name, value):
-            return None
         read_hint({name: value}, column.name)
     except (PopulateError, ValueError, TypeError):
         return None
-    return {name: value}
-
-
-def _can_be_drawn(name: str, value: Any) -> bool:
-    """Whether a generator ends with such a hint: what is no number, or has no end, is drawn for ever."""
-    if name == "words":
-        return isinstance(value, str) and value in KINDS
-    if name == "code":
-        return _CODE.match(str(value)) is not None
-    if name == "choice":
-        weights = list(value.values()) if isinstance(value, dict) else [1] * len(value)
-        return not isinstance(value, str) and all(0 <= float(weight) < LARGEST for weight in weights) and any(weights)
-    if name == "boolean":
-        return isfinite(value)
-    low, high = value
-    return name == "dates" or bool(-LARGEST < low <= high < LARGEST)
+    unknown = (name == "words" and value not in KINDS) or (name == "code" and not _CODE.match(str(value)))
+    return None if unknown else {name: value}
 
 
 def _described(table: ProposedTable) -> dict[str, Any]:

@@ -137,9 +137,10 @@ def test_a_definition_that_somebody_changed_is_filled_as_it_is(tmp_path: Path) -
     assert found.domain is not None
     assert len(found.domain.rows(3)["crossing"]["day"]) == 40
     assert [note for note in found.notes if str(file) in note]
-    file.write_text("tables: [")
-    assert made(FERRY, tmp_path).kind == "not_filled"
-    assert file.read_text() == "tables: [", "what is not ours stays"
+    for broken in (b"tables: [", b"tables: [a]", b"", b"tables: {port: 3}", b"semantics: 3\ntables: {}", b"caf\xe9: 1"):
+        file.write_bytes(broken)
+        assert made(FERRY, tmp_path).kind == "not_filled"
+        assert file.read_bytes() == broken, "what is not ours stays"
 
 
 def test_a_database_of_another_topic_is_not_written_over(tmp_path: Path) -> None:
