@@ -292,28 +292,31 @@ def _guard(one: _Open, mode: Mode) -> None:
     if grade is None or not grade.right:
         return
     dialect = _dialect(case)
-    if case.schema is not None:
-        gate = check_statement(case.predicted, dialect, case.schema)
-        if not gate.ok:
-            one.grade = Grade(0.0, gate.detail, _GATED.get(gate.reason, "refused"), agreed=grade.agreed)
-            return
-        reads = bool(gate.names and gate.names.tables)
-    else:
-        try:
-            reads = _reads_a_table(parse_select(case.predicted, dialect))
-        except SqlRefused as refusal:
-            one.grade = Grade(0.0, refusal.detail, _GATED.get(refusal.reason, "refused"), agreed=grade.agreed)
-            return
+    try:
+        predicted, reads = _read(case, dialect)
+    except SqlRefused as refusal:
+        one.grade = Grade(0.0, refusal.detail, _GATED.get(refusal.reason, "refused"), agreed=grade.agreed)
+        return
     if reads and mode != "intent":
         return
     golds = _readable(one.standard.golds, dialect)
     if not reads and (not golds or _reads_a_table(golds[0])):
         one.grade = Grade(0.0, "the answer is written out and read from no table", "constant", agreed=grade.agreed)
     elif mode == "intent" and golds:
-        predicted = parse_select(case.predicted, dialect)
         found = [hedges(gold, predicted) for gold in golds]
         if all(found):
             one.grade = Grade(0.0, found[0], "columns", agreed=grade.agreed)
+
+
+def _read(case: Case, dialect: Dialect) -> tuple[exp.Query, bool]:
+    """The tree of a prediction, and whether it reads a table. Raises `SqlRefused` for what the gate refuses."""
+    if case.schema is None:
+        tree = parse_select(case.predicted, dialect)
+        return tree, _reads_a_table(tree)
+    gate = check_statement(case.predicted, dialect, case.schema)
+    if not gate.ok or gate.tree is None or gate.names is None:
+        raise SqlRefused(gate.reason, gate.detail)
+    return gate.tree, bool(gate.names.tables)
 
 
 _GATED = {
