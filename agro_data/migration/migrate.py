@@ -112,12 +112,14 @@ class Migration:
     matching: Matching = field(init=False)
     changes: list[Change] = field(init=False)
     values: Values = field(init=False)
+    places: dict[str, Place | None] = field(init=False)  # of now, by the `table.column` of the old schema
     problems: list[str] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         self.matching = match(self.before, self.after)
         self.changes = schema_changes(self.before, self.after, self.matching)
         self.values = Values(self.before, self.after, self.matching)
+        self.places = {".".join(old): column.new for old, column in self.matching.columns.items()}
 
     def run(self, rows: Sequence[Row]) -> Migrated:
         """What becomes of the examples `rows` (of `records.EXAMPLE`).
@@ -347,9 +349,8 @@ class Migration:
 
     def _now(self, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
         """`table.column` of the old schema as places of the new one; what is no such place stays as it is."""
-        places = {f"{table}.{column}": match.new for (table, column), match in self.matching.columns.items()}
         for column in columns:
-            yield places.get(column) or (column,)
+            yield self.places.get(column) or (column,)
 
     def _alternatives(self, cases: Sequence[_Case]) -> list[list[str]]:
         """Other SQL known to be right, as far as it can follow and runs."""
