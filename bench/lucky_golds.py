@@ -86,17 +86,8 @@ def main() -> None:
         ("certified", "lucky"), pairs(version, lucky, given.size, given.share, given.seed), strict=True
     ):
         (given.out / f"{name}.json").write_text(json.dumps(made, indent=1), encoding="utf-8")
-    told = version.all_mutants().filter(pl.col("sql").is_not_null())["example_id"].n_unique()
-    print(
-        json.dumps(
-            {
-                "golds with a mutant": told,
-                "lucky": len(lucky),
-                "pairs": given.size,
-                "of them lucky": round(given.share * given.size),
-            }
-        )
-    )
+    counts = {"rows": version.examples("train").select(pl.len()).collect().item(), "with a lucky mutant": len(lucky)}
+    print(json.dumps({**counts, "pairs": given.size, "of them lucky": round(given.share * given.size)}))
 
 
 if __name__ == "__main__":
