@@ -77,27 +77,27 @@ def renames(
 
 def said_again(text: str, renamed: Iterable[Renamed]) -> Said:
     """A question or its evidence for the new schema. Raises `NotTrue` where the words would mislead."""
-    swaps: dict[str, str] = {}
+    swaps: list[tuple[str, str]] = []
     every = list(renamed)
     stays = "; ".join(
         f"{said!r} says in words what is called {one.new} now" for one in every if (said := _in_words(one, text))
     )
     for one in every:
         if _CODE.search(one.old) or _quoted_in(one.old, text):
-            _add(swaps, one.old, one.new)
+            swaps.append((one.old, one.new))
         if one.misleading:
-            for old, new in one.words.items():
-                _add(swaps, old, new)
+            swaps += one.words.items()
     if not swaps:
         return Said(text, stays=stays)
-    longest_first = sorted(swaps, key=lambda old: (-len(old), old))
-    # A group for each name: letters that match without case need not be equal in lower case.
-    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(f'({re.escape(old)})' for old in longest_first)})(?!\w)", re.IGNORECASE)
+    longest_first = sorted((re.escape(old) for old, _ in swaps), key=len, reverse=True)
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(longest_first)})(?!\w)", re.IGNORECASE)
     done: dict[str, str] = {}
 
     def change(found: re.Match[str]) -> str:
-        old, new = found[0], swaps[longest_first[(found.lastindex or 1) - 1]]
-        if not new:
+        old = found[0]
+        # Names that match without case need not be equal in lower case: s and the long s, or the Turkish dotted I.
+        new, *others = {new for name, new in swaps if re.fullmatch(re.escape(name), old, re.IGNORECASE)}
+        if others:
             raise NotTrue(f"it says {old!r}, which may mean more than one thing now")
         done[old] = new
         return new[:1].upper() + new[1:] if old[:1].isupper() and not _CODE.search(old) else new
@@ -126,12 +126,6 @@ def _near(one: Renamed, text: str) -> str:
         if any(SequenceMatcher(None, word, name, autojunk=False).ratio() >= ALIKE for name in names):
             return word
     return ""
-
-
-def _add(swaps: dict[str, str], old: str, new: str) -> None:
-    """Two things that share words cannot be told apart by them: marked by an empty text."""
-    key = old.lower()
-    swaps[key] = new if swaps.get(key, new) == new else ""
 
 
 def _quoted_in(name: str, text: str) -> bool:

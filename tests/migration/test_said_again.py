@@ -13,6 +13,7 @@ WIDTH = Renamed("width", "height", {"width": "height", "widths": "heights"}, mis
 FIRST = Renamed("name", "title", {"name": "title"}, misleading=True)
 UPPER = Renamed("ROW_ID", "number", {})
 LOWER = Renamed("row_id", "place", {})
+DOTTED = Renamed("\u0130L_ADI", "city", {})  # a Turkish letter that is two in lower case
 SECOND = Renamed("name", "label", {"name": "label"}, misleading=True)
 
 
@@ -24,6 +25,7 @@ SECOND = Renamed("name", "label", {"name": "label"}, misleading=True)
         ("Every cust_cd, please", [CODE], "Every client_code, please"),
         ("Every cust_cd2, please", [CODE], "Every cust_cd2, please"),
         ("Every cu\u017ft_cd, please", [CODE], "Every client_code, please"),  # a long s: the letter s in any case
+        ("Every \u0130L_ADI, please", [DOTTED], "Every city, please"),
         ("Which height exceeds the width?", [HEIGHT, WIDTH], "Which width exceeds the height?"),
         ("Heights above 30", [HEIGHT], "Widths above 30"),
         ("Which lamps are there?", [HEIGHT], "Which lamps are there?"),
