@@ -83,9 +83,9 @@ def _tables(used: Collection[Name], said: frozenset[str], profile: DatabaseProfi
 
 def _values(intent: Intent, question: str, profile: DatabaseProfile) -> Iterator[Withheld]:
     for value in _required(intent):
-        if value.column is None or not isinstance(value.value, str) or value.value.lower() not in question.lower():
-            continue
-        if not value.value:  # nothing to name, and `Hidden` without a value is the whole column
+        if value.column is None or not isinstance(value.value, str) or not value.value:
+            continue  # "" is nothing to name, and `Hidden` without a value is the whole column
+        if value.value.lower() not in question.lower():
             continue
         table = profile.table(value.column[0])
         column = table.column(value.column[1])

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from agro_data.llm.types import NOTHING, REFUSED, Completion, Usage
+from agro_data.llm.types import NOTHING, Completion, Usage
 
 SPENDING = pl.Schema(
     {
@@ -73,7 +73,7 @@ class Spending:
     @property
     def unanswered(self) -> int:
         """Requests that another run may have an answer to: those that failed and were not refused."""
-        return self.failed - self.failures.get(REFUSED, 0)
+        return self.failed - self.failures.get("refused", 0)
 
     @property
     def taken_over(self) -> Spending:

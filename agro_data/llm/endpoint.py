@@ -17,7 +17,7 @@ from agro_data.config import ConfigError
 from agro_data.llm.connection import PATIENCE, Connection, NoAnswer, Patience
 from agro_data.llm.pace import Pace
 from agro_data.llm.rendering import as_text
-from agro_data.llm.types import REFUSED, Completion, Failure, Message, Request, Usage, failed
+from agro_data.llm.types import Completion, Failure, Message, Request, Usage, failed
 
 Structured = Literal["json_schema", "json_object", "none"]  # how far a server holds a reply to a schema
 CHARACTERS_A_TOKEN = 4  # for estimates where a server counts nothing
@@ -147,7 +147,7 @@ class _Watch:
     def seen(self, completion: Completion) -> Completion:
         with self._lock:
             failure = completion.failure
-            lost = failure is not None and failure.kind != REFUSED
+            lost = failure is not None and failure.kind != "refused"
             self._row = self._row + 1 if lost else 0
             self._last = failure if lost and completion.tries else self._last
         return completion

@@ -11,11 +11,9 @@ from agro_data.fingerprint import seed_of
 Role = Literal["system", "user", "assistant"]
 
 # Why a request has no answer: too slow; asked to come back later; an error of the server's; no connection, or one that
-# broke; the request itself is not accepted; what came is no reply of the API.
+# broke; the request itself is not accepted (an answer of who is there, and another run has no other); what came is no
+# reply of the API.
 FailureKind = Literal["timeout", "busy", "server_error", "unreachable", "refused", "malformed"]
-REFUSED: FailureKind = (
-    "refused"  # an answer of a server that is there; after any other failure another run may have one
-)
 
 
 @dataclass(frozen=True)

@@ -339,11 +339,6 @@ def parts_of(condition: exp.Expr, kind: type[exp.Connector] = exp.And) -> Iterat
         yield condition
 
 
-def is_figure(value: object) -> bool:
-    """Whether a figure can be compared with it."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def all_of(parts: Sequence[Predicate]) -> Predicate | None:
     """The condition that all of `parts` hold, each said once."""
     return conjunction(list(dict.fromkeys(parts)))

@@ -42,7 +42,6 @@ from agro_data.synthesis.expression_reading import (
     ExpressionReader,
     Merged,
     all_of,
-    is_figure,
     parts_of,
 )
 from agro_data.synthesis.frames import Frame, frame_of
@@ -282,7 +281,7 @@ class _Reader(ExpressionReader):
         if type(left.unnest()) not in AGGREGATES:
             operator, left, right = TURNED[operator], right, left
         value = self.value(right, None)
-        if value is None or not is_figure(value.value) or type(left.unnest()) not in AGGREGATES:
+        if value is None or type(value.value) not in (int, float) or type(left.unnest()) not in AGGREGATES:
             raise Beyond("having", "a HAVING other than a figure against a number")
         return Comparison(operator, self.aggregate(left.unnest()), value)
 
