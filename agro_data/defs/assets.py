@@ -6,12 +6,11 @@ started again does only what is missing. (No postponed annotations here: Dagster
 
 from datetime import timedelta
 from pathlib import Path
-from typing import get_args
 
 import dagster as dg
 from pydantic import Field
 
-from agro_data.config import DEFAULT_MODEL, BuildConfig, ConfigError, RunConfig
+from agro_data.config import DEFAULT_MODEL, BuildConfig, RunConfig
 from agro_data.defs import metadata
 from agro_data.defs.failures import said
 from agro_data.defs.place import Place
@@ -21,7 +20,7 @@ from agro_data.populate.samples import build_samples
 from agro_data.progress import Lines
 from agro_data.publish.publishing import publish_version
 from agro_data.publish.read import open_corpus, open_version
-from agro_data.publish.release import Declaration, PersonalData
+from agro_data.publish.release import Declaration
 from agro_data.publish.report import render_report
 from agro_data.work import write_text
 
@@ -167,13 +166,10 @@ class PublicationConfig(dg.Config):
     dry_run: bool = Field(False, description="Check, make and show all; send nothing.")
 
     def declared(self) -> Declaration:
-        """What a person says, as `agro publish` reads it. Raises `ConfigError` for a policy that is none."""
-        if self.personal_data not in get_args(PersonalData):
-            policies = ", ".join(get_args(PersonalData))
-            raise ConfigError(f"personal_data is {self.personal_data!r}: use {policies}")
+        """What a person says. Raises like it."""
         return Declaration(
-            license=self.license.strip().lower(),
-            source_licenses={db_id: one.strip().lower() for db_id, one in self.source_licenses.items()},
+            license=self.license,
+            source_licenses=self.source_licenses,
             share=frozenset(self.share),
             personal_data=self.personal_data,  # type: ignore[arg-type]
         )

@@ -13,7 +13,8 @@ import shutil
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+from urllib.parse import urlsplit
 
 import polars as pl
 
@@ -33,7 +34,7 @@ from agro_data.records import EXAMPLE
 PersonalData = Literal["refuse", "drop", "keep"]
 
 LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]{1,63}")
-PLACE = re.compile(r"(vllm:)?([/~.]|https?:)")  # how a model begins that is told by where it is; others are Hub ids
+PLACE = re.compile(r"(vllm:)?[/~.]")  # how the name of a model begins that is a folder; others are Hub ids
 EVERY = "*"  # stands for all databases in a declaration
 SMALL = ("question", "sql", "schema", "db_id", "hardness", "evidence", "example_id")
 SHARD = 10_000  # rows of one file
@@ -44,13 +45,22 @@ class Declaration:
     """What only a person can say. `source_licenses` maps a `db_id` (or `EVERY`) to a licence, `share` names the
     databases whose instances, which hold values of the source, may be published.
 
-    A licence is written as the Hub's: `apache-2.0`, `cc-by-sa-4.0`, or `other`.
+    A licence is written as the Hub's: `apache-2.0`, `cc-by-sa-4.0`, or `other`; capitals are made small. Raises
+    `ConfigError` for a policy of personal data that is none.
     """
 
     license: str = ""
     source_licenses: Mapping[str, str] = field(default_factory=dict)
     share: frozenset[str] = frozenset()
     personal_data: PersonalData = "refuse"
+
+    def __post_init__(self) -> None:
+        if self.personal_data not in get_args(PersonalData):
+            policies = ", ".join(get_args(PersonalData))
+            raise ConfigError(f"personal_data is {self.personal_data!r}: use {policies}")
+        given = {db_id: license_.strip().lower() for db_id, license_ in self.source_licenses.items()}
+        object.__setattr__(self, "source_licenses", given)
+        object.__setattr__(self, "license", self.license.strip().lower())
 
     def licenses_of(self, db_ids: Sequence[str]) -> dict[str, str]:
         """The licence of each source. Raises `ConfigError` for anything that is not declared, or names nothing."""
@@ -216,13 +226,13 @@ def _manifest(
     config["databases"] = PurePath(str(config.get("databases", ""))).name
     config["exclude"] = [PurePath(one).name for one in config.get("exclude", [])]
     config |= {key: PurePath(config.get(key, "")).name for key in ("query_log", "focus")}
-    for key in ("writer", "embedding_model"):
-        if PLACE.match(config.get(key, "")):
-            config[key] = PurePath(config[key]).name
+    config |= {key: _called(config.get(key, "")) for key in ("writer", "embedding_model")}
     sources = [
         entry | {"license": licenses[entry["db_id"]], "shareable": declared.shares(entry["db_id"])}
         for entry in given["databases"]
     ]
+    if "alignment" in given:
+        given["alignment"] = _called(given["alignment"])
     return given | {
         "config": config,
         "databases": sources,
@@ -232,6 +242,22 @@ def _manifest(
         "counts": given["counts"] | summarise(examples, rejected),
         "built": {"files": len(given["files"]), "examples": given["counts"]["examples"]},
     }
+
+
+def _called(said: Any) -> Any:
+    """What is said of models, named as anyone may: Hub ids as they are, a folder by its name, a server by its model."""
+    if isinstance(said, Mapping):
+        return {key: _called(value) for key, value in said.items()}
+    if isinstance(said, list | tuple):
+        return [_called(one) for one in said]
+    if not isinstance(said, str):
+        return said
+    if said.startswith("{"):  # settings of an engine
+        return json.dumps(_called(json.loads(said)), sort_keys=True)
+    if said.startswith(("http://", "https://")):
+        address, _, model = said.partition("#")
+        return _called(model) or PurePath(urlsplit(address).path).name or "server"
+    return PurePath(said).name if PLACE.match(said) else said
 
 
 def _draw(shown: Version, folder: Path) -> dict[str, str]:

@@ -71,7 +71,7 @@ def publish_command(
     from agro_data.publish.release import EVERY, Declaration  # noqa: PLC0415
 
     declared = Declaration(
-        license=license_.lower(),
+        license=license_,
         source_licenses=source_licenses(source_license, EVERY),
         share=frozenset(EVERY if one == "all" else one for one in share),
         personal_data=personal_data,

@@ -215,6 +215,29 @@ def test_a_published_manifest_repeats_the_build_and_names_no_place(tmp_path: Pat
     assert "| 100 tokens, read and written |" in (tmp_path / "released" / "README.md").read_text()
 
 
+@pytest.mark.parametrize(
+    ("address", "left"),
+    [
+        ("http://ann:secret@gpu-7.lab:8000/v1#some-org/model", "some-org/model"),
+        ("https://gpu-7.lab:8000#m", "m"),
+        ("http://gpu-7.lab:8000/v1", "v1"),
+        ("http://gpu-7.lab:8000", "server"),
+        ("vllm:/home/gpu-7.lab/models/mini", "mini"),
+    ],
+)
+def test_nothing_that_is_published_says_where_a_model_was(address: str, left: str, tmp_path: Path) -> None:
+    made = BuildConfig(databases="/home/ann/databases", writer=address, generator="llm")
+    solvers = [{"name": "m", "model": "m", "weights": address}, {"name": "plain"}]
+    judge = {"model": address, "settings": json.dumps({"model": address, "seed": 1})}
+    alignment = {"of": "v1", "solvers": solvers, "judge": judge}
+    version = version_of(tmp_path / "v", samples.examples(9), config=made.to_dict(), alignment=alignment)
+    manifest = make_release(version, released(tmp_path), LICENSED, PASSED)
+    assert [one.get("weights") for one in manifest["alignment"]["solvers"]] == [left, None]
+    assert BuildConfig.from_file(tmp_path / "released" / "manifest.json").writer == left
+    for name in ("manifest.json", "README.md", "report.html"):
+        assert "gpu-7" not in (tmp_path / "released" / name).read_text(), name
+
+
 def test_an_id_of_digits_alone_is_no_payment_card(tmp_path: Path) -> None:
     card = "3601285898024579"
     assert [one.kind for one in find(card)] == ["card"]
