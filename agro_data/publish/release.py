@@ -226,7 +226,7 @@ def _manifest(
     config["databases"] = PurePath(str(config.get("databases", ""))).name
     config["exclude"] = [PurePath(one).name for one in config.get("exclude", [])]
     config |= {key: PurePath(config.get(key, "")).name for key in ("query_log", "focus")}
-    config |= {key: _called(config.get(key, "")) for key in ("writer", "embedding_model")}
+    config |= {key: _called(config[key]) for key in ("writer", "embedding_model") if key in config}
     sources = [
         entry | {"license": licenses[entry["db_id"]], "shareable": declared.shares(entry["db_id"])}
         for entry in given["databases"]
