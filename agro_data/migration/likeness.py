@@ -43,11 +43,11 @@ def name_likeness(old: str, new: str) -> float:
 def keys_of(table: TableProfile) -> list[str]:
     """Columns that tell its rows apart, each alone: declared ones first, then those that the values show.
 
-    One that has a NULL tells nothing of that row, whatever is declared.
+    One that has a NULL tells nothing of that row, whatever is declared; a share of NULLs may have been rounded to 0.
     """
-    full = {column.name for column in table.columns if column.null_share == 0.0}
+    full = {c.name for c in table.columns if c.null_share == 0.0 and (table.sampled or c.distinct == table.rows)}
     declared = [key[0] for key in (table.primary_key, *table.unique_keys) if len(key) == 1 and key[0] in full]
-    shown = [c.name for c in table.columns if c.unique and c.name in full and c.distinct == table.rows]
+    shown = [column.name for column in table.columns if column.unique and column.name in full]
     return list(dict.fromkeys([*declared, *shown]))
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from migration.shop import make_shop
 
 from agro_data.migration.evidence import of_database, of_profile
+from agro_data.migration.likeness import keys_of
 from agro_data.migration.matching import Matching, match
 from agro_data.profiling.cache import without_rows
 from agro_data.profiling.profiler import profile_database
@@ -47,3 +49,13 @@ def test_rows_are_not_joined_by_a_key_that_some_lack(tmp_path: Path) -> None:
     found = matched(tmp_path, thing, [*split, "ALTER TABLE thing DROP COLUMN size"])
     assert found.tables["thing"].pieces == {}
     assert found.columns["thing", "size"].new is None
+
+
+def test_a_null_among_very_many_rows_is_one(tmp_path: Path) -> None:
+    """A share of NULLs has four digits."""
+    table = profile_database(make_shop(tmp_path, "sqlite")).table("customer")
+    key = table.column("customer_id")
+    assert "customer_id" in keys_of(table)
+    lacking = replace(key, null_share=round(1 / 30_000, 4), distinct=key.distinct - 1)
+    columns = tuple(lacking if column is key else column for column in table.columns)
+    assert "customer_id" not in keys_of(replace(table, columns=columns))
