@@ -33,6 +33,7 @@ from agro_train.naming.words import (
 )
 
 _BEHIND: dict[str, Want] = {"group": "by", "order": "by", "window": "new"}  # of `ENDING`; else an operand
+_DONE = VALUES | POSTFIX | UNITS | {"end", "asc", "desc", "nulls", "first", "last"}  # nothing is wanted behind them
 
 
 @dataclass
@@ -380,14 +381,10 @@ class Reading:
             top.want = "bracket"
         elif name == "collate":
             top.want = "word"
-        elif name in VALUES or name in POSTFIX or name in UNITS or name == "end":
+        elif name in _DONE:
             top.want = "after"
-        elif name in ("asc", "desc", "nulls", "first", "last", "materialized", "all"):
-            top.want = top.want if name == "materialized" else "after"
-            if name == "all" and before in SET:
-                top.want = "start"
-            elif name == "all" and before in ("select", "("):
-                top.want = "operand"
+        elif name == "all":
+            top.want = "start" if before in SET else "operand" if before in ("select", "(") else "after"
         elif top.want != "cte":
             top.want = "operand"
         return True
