@@ -118,8 +118,7 @@ class ExpressionReader(ABC):
 
     def output(self, item: exp.Expr, *, in_existence: bool = False) -> Expression:
         body = item.unalias()
-        star = isinstance(body, exp.Star) or (isinstance(body, exp.Column) and isinstance(body.this, exp.Star))
-        if isinstance(body, exp.Literal) or (star and in_existence):
+        if isinstance(body, exp.Literal) or (body.is_star and in_existence):
             return Value(1)  # EXISTS asks for rows, whatever they show
         return self.expression(body)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from agro_data.databases.types import Cell
 from agro_data.verify.difference import shown
-
-Rows = Sequence[tuple[Cell, ...]]
+from agro_data.verify.equivalence import Row, Rows
 
 CUT = "LIMIT falls between them"  # said of a tie that decides which rows are in the answer
 
@@ -49,7 +47,7 @@ class OrderJudge:
         seen = (start > 0 or first) and (end < len(rows) or not asked or len(rows) < asked)
         return seen and all(row[:outputs] == rows[place][:outputs] for row in rows[start:end])
 
-    def _key(self, row: tuple[Cell, ...]) -> tuple[Cell, ...]:
+    def _key(self, row: Row) -> tuple[Cell, ...]:
         keys = []
         for position, caseless in zip(self.positions, self.folded, strict=True):
             cell = row[position]

@@ -20,7 +20,8 @@ from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.scope import Resolution, Scope, leftmost, local_nodes
 from agro_data.verify.choices import Choice, choices, distinct_on, whole_window
-from agro_data.verify.judging import Harmful, OrderJudge, Rows, several_rows
+from agro_data.verify.equivalence import Rows
+from agro_data.verify.judging import Harmful, OrderJudge, several_rows
 
 TIED = 24  # rows beyond a LIMIT that are looked at: those that compare equal may all show the same
 
