@@ -30,7 +30,7 @@ _TOKEN = re.compile(
 )
 _ENDED = frozenset(".,;()*+%~{}")  # signs that nothing can be added to
 _WHOLE = {"!": "!=", "|": "||", ":": "::"}  # signs that are the beginning of one only
-_PARTIAL = "\ufffd"  # what a tokenizer makes of bytes that are no whole character yet
+PARTIAL = "\ufffd"  # what a tokenizer makes of bytes that are no whole character yet
 _EXPONENT = re.compile(r"(\d+(?:\.\d*)?|\.\d+)[eE][+-]?")
 
 
@@ -149,13 +149,13 @@ class NamesOnly:
     def allows(self, piece: str) -> bool:
         if self.sql is None:
             return True
-        whole = piece.rstrip(_PARTIAL)
+        whole = piece.rstrip(PARTIAL)
         if whole == piece:
             return self.sql.then(piece) is not None
         return any(self.sql.then(whole + letter) is not None for letter in self.names.letters)
 
     def go_on(self, text: str) -> None:
-        text = text.rstrip(_PARTIAL)
+        text = text.rstrip(PARTIAL)
         if self.sql is not None and text.startswith(self.text):
             self.sql = self.sql.then(text[len(self.text) :]) or self._free()
         elif opened := _OPENED.search(text):

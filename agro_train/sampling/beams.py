@@ -91,7 +91,7 @@ def _grown(
     chosen = list(islice(merge(*ways, key=lambda way: -way[0]), width))
     if not chosen:
         likeliest = max(beams, key=_score)
-        found = held.unlikely(likeliest.restriction, logprobs[likeliest.row])
+        found = held.unlikely(likeliest.restriction, logprobs[likeliest.row], held.begun(likeliest.ids))
         chosen = [] if found is None else [(likeliest.score + found[1], likeliest, *found)]
     by_row = sorted(chosen, key=lambda way: way[1].row)
     return [beam.then(token, logprob, near[beam.row][0][0], held.tokenizer) for _, beam, token, logprob in by_row]
@@ -103,6 +103,7 @@ def _score(beam: Beam) -> float:
 
 def _ways(beam: Beam, near: Sequence[Scored], held: Held) -> Iterator[tuple[float, Beam, int, float]]:
     """What may follow a beginning, with the score it then has, from the likeliest on."""
+    begun = held.begun(beam.ids)
     for token, logprob in near:
-        if held.allows(beam.restriction, token):
+        if held.allows(beam.restriction, token, begun):
             yield beam.score + logprob, beam, token, logprob

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from math import exp
 from typing import TYPE_CHECKING, Any
 
-from agro_train.naming.writing import Restriction
+from agro_train.naming.writing import PARTIAL, Restriction
 
 if TYPE_CHECKING:
     import torch
 
 TOP = 64  # tokens that a restriction is asked about first
 _MASS = 0.999  # of the probability, which fewer tokens usually have
+_BYTES = 4  # of a character at most
 
 Scored = tuple[int, float]  # a token and its log-probability
 
@@ -25,11 +27,13 @@ class Held:
     tokenizer: Any
     refused: int = 0
     dead_ends: int = 0
-    _pieces: dict[int, str] = field(default_factory=dict, repr=False)
+    _pieces: dict[tuple[int, ...], str] = field(default_factory=dict, repr=False)
     _anchor: list[int] = field(default_factory=list, repr=False)
     _special: frozenset[int] = field(default=frozenset(), repr=False)
 
-    def draw(self, restriction: Restriction, logprobs: torch.Tensor, chance: torch.Generator) -> Scored | None:
+    def draw(
+        self, restriction: Restriction, logprobs: torch.Tensor, chance: torch.Generator, begun: tuple[int, ...]
+    ) -> Scored | None:
         """One of the allowed among the likeliest, at most `TOP`, that have `_MASS` of the probability, with its share.
 
         Where none of them is, the likeliest that is (log-probability 0); None where nothing is.
@@ -37,40 +41,50 @@ class Held:
         [likeliest] = likely(logprobs.unsqueeze(0))
         before = accumulate((exp(logprob) for _, logprob in likeliest), initial=0.0)
         near = [pair for pair, mass in zip(likeliest, before, strict=False) if mass < _MASS]
-        allowed = [pair for pair in near if self.allows(restriction, pair[0])]
+        allowed = [pair for pair in near if self.allows(restriction, pair[0], begun)]
         if allowed:
             return _among(allowed, chance)
-        further = (pair for pair in likeliest[len(near) :] if self.allows(restriction, pair[0]))
-        found = next(further, None) or self.unlikely(restriction, logprobs)
+        further = (pair for pair in likeliest[len(near) :] if self.allows(restriction, pair[0], begun))
+        found = next(further, None) or self.unlikely(restriction, logprobs, begun)
         return None if found is None else (found[0], 0.0)
 
-    def unlikely(self, restriction: Restriction, logprobs: torch.Tensor) -> Scored | None:
+    def unlikely(self, restriction: Restriction, logprobs: torch.Tensor, begun: tuple[int, ...]) -> Scored | None:
         """The likeliest of the allowed that are not among the `TOP` likeliest; None where nothing is."""
         for token in logprobs.argsort(descending=True)[TOP:].tolist():
-            if self.allows(restriction, token):
+            if self.allows(restriction, token, begun):
                 return token, float(logprobs[token])
         self.dead_ends += 1
         return None
 
-    def allows(self, restriction: Restriction, token: int) -> bool:
-        """Whether a token's text may follow. Special tokens end no SQL, and may not."""
+    def allows(self, restriction: Restriction, token: int, begun: tuple[int, ...] = ()) -> bool:
+        """Whether a token's text may follow, behind the character that is `begun`. Special tokens end no SQL, and may
+        not."""
         if not restriction.active:
             return True
-        piece = self._piece(token)
+        piece = self._piece((*begun, token))
         allowed = piece != "" and restriction.allows(piece)
         self.refused += not allowed
         return allowed
 
-    def _piece(self, token: int) -> str:
+    def begun(self, written: Sequence[int]) -> tuple[int, ...]:
+        """The last of the tokens `written` whose bytes are no whole character yet; mostly none."""
+        recent = tuple(written[-2 * _BYTES :])
+        for end in range(len(recent), max(0, len(recent) - _BYTES), -1):
+            if not self.tokenizer.decode(recent[:end]).endswith(PARTIAL):
+                return recent[end:]
+        return recent[-_BYTES:]
+
+    def _piece(self, tokens: tuple[int, ...]) -> str:
+        """What the last of `tokens` adds to the whole characters of those before it; "" for a special token."""
         if not self._anchor:
             self._anchor = self.tokenizer("a", add_special_tokens=False)["input_ids"]
             self._special = frozenset(self.tokenizer.all_special_ids)
-        if token in self._special:
+        if tokens[-1] in self._special:
             return ""
-        if token not in self._pieces:  # behind another token: some tokenizers drop a space that begins a text
-            before = self.tokenizer.decode(self._anchor)
-            self._pieces[token] = self.tokenizer.decode([*self._anchor, token])[len(before) :]
-        return self._pieces[token]
+        if tokens not in self._pieces:  # behind another token: some tokenizers drop a space that begins a text
+            before = self.tokenizer.decode([*self._anchor, *tokens[:-1]]).rstrip(PARTIAL)
+            self._pieces[tokens] = self.tokenizer.decode([*self._anchor, *tokens])[len(before) :]
+        return self._pieces[tokens]
 
 
 def likely(logprobs: torch.Tensor) -> list[list[Scored]]:

@@ -151,7 +151,7 @@ class ModuleSampler:
             restriction = restrictions[turn]
             if restriction.active:
                 logprobs = torch.log_softmax(logits[place].float() / temperature, dim=-1)
-                found = self.held.draw(restriction, logprobs, chances[turn])
+                found = self.held.draw(restriction, logprobs, chances[turn], self.held.begun(turns[turn].ids))
                 drawn[place], scores[place] = found or (drawn[place], scores[place])
             restriction.go_on(self.tokenizer.decode([*turns[turn].ids, drawn[place]]))
 

@@ -126,12 +126,15 @@ def test_a_letter_of_several_tokens_can_be_written(tmp_path: Path) -> None:
     ids = tokenizer(sql, add_special_tokens=False)["input_ids"]
     held, turn = Held(tokenizer), NamesOnly(Names.of(ABROAD, "duckdb"))
     for written, token in enumerate(ids):
-        assert held.allows(turn, token), tokenizer.decode(ids[: written + 1])
+        assert held.allows(turn, token, held.begun(ids[:written])), tokenizer.decode(ids[: written + 1])
         turn.go_on(tokenizer.decode(ids[: written + 1]))
     [first, *rest] = tokenizer("ß", add_special_tokens=False)["input_ids"]
     assert rest
     turn.go_on("<sql>SELECT Ärger FROM Stra")
     assert held.allows(turn, first)
+    [same, other] = tokenizer("ä", add_special_tokens=False)["input_ids"]
+    assert held.begun([*ids, same]) == (first,)
+    assert [held.allows(turn, last, (first,)) for last in (*rest, other)] == [True, False]
     turn.go_on("<sql>SELECT Ärger FROM Straße WHERE Ärger < 1 AN")
     assert not held.allows(turn, first)
 
