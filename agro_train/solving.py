@@ -15,13 +15,14 @@ from typing import Any
 from agro_data.alignment.example import Example
 from agro_data.alignment.solvers import Solver
 from agro_data.databases.sandbox import Sandbox
-from agro_data.fingerprint import code_version, seed_of, stable_hash
+from agro_data.fingerprint import seed_of, stable_hash
 from agro_data.work import write_json
 from agro_train.agents import Agent
 from agro_train.answers import answer
 from agro_train.decoding import Decoding
 from agro_train.predict import TOGETHER, identity_of
 from agro_train.questions import PLAIN, Questions, source_of
+from agro_train.settings import training_code_version
 from agro_train.tasks import Source, Task
 
 
@@ -52,7 +53,7 @@ def agent_solver(
 
     def answered(tasks: Sequence[Task], own: int) -> list[list[str]]:
         asked = [[task.example_id, task.database.content_hash, task.prompt] for task in tasks]
-        key = stable_hash([identity_of(agent, decoding, own), code_version(), asked])
+        key = stable_hash([identity_of(agent, decoding, own), training_code_version(), asked])
         file = cache / "solved" / f"{key[:32]}.json"
         if not file.is_file():
             answers = answer(tasks, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, own)
