@@ -17,6 +17,7 @@ from train.tiny import make_tiny_model
 from agro_data.databases.catalog import find_databases
 from agro_data.publish.read import Version
 from agro_data.records import EXAMPLE
+from agro_train.cold_start import ColdStartConfig
 from agro_train.finetuning import FineTuning
 from agro_train.grpo import GrpoConfig
 from agro_train.loading import load
@@ -85,6 +86,31 @@ def make_corpus(folder: Path, golds: Sequence[str] = (), **manifest: Any) -> Ver
     return Version(path)
 
 
+def make_split_corpus(folder: Path) -> Version:
+    """A version below `folder` with a train split about one database and a test split about another."""
+    databases = folder / "databases"
+    version = make_corpus(folder, config={"databases": str(databases)})
+    make_school(databases / "academy.sqlite", tag="A")
+    shutil.copytree(version.path / "instances" / "school", version.path / "instances" / "academy")
+    file = version.path / "data" / "train-00000.parquet"
+    rows = pl.read_parquet(file).with_columns(steps=pl.lit([], dtype=EXAMPLE["steps"]))
+    rows.write_parquet(file)
+    for split in ("validation", "test"):
+        rows.with_columns(
+            example_id=pl.col("example_id").str.replace("00", split[:2].encode().hex()[:2]),
+            db_id=pl.lit("academy"),
+            split=pl.lit(split),
+            instances=pl.lit(["academy/other.sqlite"]),
+        ).write_parquet(file.with_name(f"{split}-00000.parquet"))
+    manifest = json.loads((version.path / "manifest.json").read_text())
+    manifest["databases"] = [
+        {"db_id": one.db_id, "content_hash": one.content_hash, "dialect": "sqlite"}
+        for one in find_databases(databases).databases
+    ]
+    (version.path / "manifest.json").write_text(json.dumps(manifest))
+    return Version(version.path)
+
+
 class Scripted:
     """A sampler that writes what `script` says to the text so far and the seed."""
 
@@ -151,6 +177,26 @@ def prompts_of(version: Version, turns: int = 4) -> list[str]:
     root = version.path.parents[1]
     questions = questions_of_version(version, root / "databases", root / "cache", "train")
     return [task.prompt for task in questions.tasks(Reading(turns=turns))]
+
+
+def cold_start_config(corpus: Version, model: Path) -> ColdStartConfig:
+    """A small cold start of `model` on a corpus made by `make_split_corpus`."""
+    root = corpus.path.parents[1]
+    return ColdStartConfig(
+        corpus=str(corpus.path),
+        databases=str(root / "databases"),
+        trajectories=str(root),
+        models=str(root / "models"),
+        cache=str(root / "cache"),
+        model=str(model),
+        examples=8,
+        embedding_model="structural",
+        batch=2,
+        micro_batch=2,
+        max_length=2_000,
+        check_questions=2,
+        precision="float32",
+    )
 
 
 def grpo_config(corpus: Version, writer: Path, models: Path) -> GrpoConfig:

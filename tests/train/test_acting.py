@@ -11,9 +11,8 @@ from typing import Any
 import polars as pl
 import pytest
 from train.scripted import Scripted, agent, turn
-from train.small import make_writer, prompts_of
+from train.small import cold_start_config, make_split_corpus, make_writer, prompts_of
 from train.test_endpoint import Server, message
-from train.test_training_job import make_split_corpus
 from train.tiny import make_tiny_model
 
 from agro_data.config import ConfigError
@@ -45,23 +44,8 @@ def corpus(tmp_path: Path) -> Version:
 
 @pytest.fixture
 def config(tmp_path: Path, corpus: Version) -> ColdStartConfig:
-    return ColdStartConfig(
-        corpus=str(corpus.path),
-        databases=str(tmp_path / "databases"),
-        trajectories=str(tmp_path),
-        models=str(tmp_path / "models"),
-        cache=str(tmp_path / "cache"),
-        model=str(make_tiny_model(tmp_path / "tiny")),
-        examples=9,
-        pool=1.0,
-        embedding_model="structural",
-        batch=1,
-        micro_batch=1,
-        max_length=2_000,
-        check_questions=0,
-        precision="float32",
-        teacher="model",
-    )
+    small = cold_start_config(corpus, make_tiny_model(tmp_path / "tiny"))
+    return replace(small, examples=9, pool=1.0, batch=1, micro_batch=1, check_questions=0, teacher="model")
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from train.small import TUNING
-from train.test_training_job import make_split_corpus
+from train.small import TUNING, cold_start_config, make_split_corpus
 from train.tiny import make_tiny_model
 
 from agro_train.cold_start import ColdStartConfig, train
@@ -32,23 +31,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def config(tmp_path: Path, base: Path) -> ColdStartConfig:
-    make_split_corpus(tmp_path)
-    version = next((tmp_path / "school").glob("v*"))
-    return ColdStartConfig(
-        corpus=str(version),
-        databases=str(tmp_path / "databases"),
-        trajectories=str(tmp_path),
-        models=str(tmp_path / "models"),
-        cache=str(tmp_path / "cache"),
-        model=str(base),
-        examples=8,
-        embedding_model="structural",
-        batch=2,
-        micro_batch=2,
-        max_length=2_000,
-        check_questions=2,
-        precision="float32",
-    )
+    return cold_start_config(make_split_corpus(tmp_path), base)
 
 
 def draft(folder: Path) -> Draft:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from train.test_training_job import make_split_corpus
+from train.small import cold_start_config, make_split_corpus
 from train.tiny import make_tiny_model
 
 from agro_data.publish.read import Version
@@ -25,15 +25,7 @@ def corpus(tmp_path: Path) -> Version:
 
 @pytest.fixture
 def config(tmp_path: Path, corpus: Version) -> ColdStartConfig:
-    return ColdStartConfig(
-        corpus=str(corpus.path),
-        databases=str(tmp_path / "databases"),
-        trajectories=str(tmp_path),
-        cache=str(tmp_path / "cache"),
-        model=str(make_tiny_model(tmp_path / "tiny")),
-        examples=6,
-        embedding_model="structural",
-    )
+    return replace(cold_start_config(corpus, make_tiny_model(tmp_path / "tiny")), examples=6)
 
 
 @pytest.fixture

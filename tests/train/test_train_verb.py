@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from train.test_training_job import make_split_corpus
+from train.small import make_split_corpus
 from train.tiny import make_tiny_model
 
 from agro_train.cli import agro

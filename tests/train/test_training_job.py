@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -10,43 +9,13 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 import yaml
-from making import make_school
-from train.small import make_corpus, make_writer, prompts_of
+from train.small import make_split_corpus, make_writer, prompts_of
 
-from agro_data.databases.catalog import find_databases
-from agro_data.publish.read import Version
-from agro_data.records import EXAMPLE
 from agro_train.runs import PROMOTED, NoRun, find_run
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def make_split_corpus(folder: Path) -> Version:
-    """A version below `folder` with a train split about one database and a test split about another."""
-    databases = folder / "databases"
-    version = make_corpus(folder, config={"databases": str(databases)})
-    make_school(databases / "academy.sqlite", tag="A")
-    shutil.copytree(version.path / "instances" / "school", version.path / "instances" / "academy")
-    file = version.path / "data" / "train-00000.parquet"
-    rows = pl.read_parquet(file).with_columns(steps=pl.lit([], dtype=EXAMPLE["steps"]))
-    rows.write_parquet(file)
-    for split in ("validation", "test"):
-        rows.with_columns(
-            example_id=pl.col("example_id").str.replace("00", split[:2].encode().hex()[:2]),
-            db_id=pl.lit("academy"),
-            split=pl.lit(split),
-            instances=pl.lit(["academy/other.sqlite"]),
-        ).write_parquet(file.with_name(f"{split}-00000.parquet"))
-    manifest = json.loads((version.path / "manifest.json").read_text())
-    manifest["databases"] = [
-        {"db_id": one.db_id, "content_hash": one.content_hash, "dialect": "sqlite"}
-        for one in find_databases(databases).databases
-    ]
-    (version.path / "manifest.json").write_text(json.dumps(manifest))
-    return Version(version.path)
 
 
 def run_config(folder: Path, **changes: dict[str, Any]) -> Path:
