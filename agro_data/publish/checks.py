@@ -108,21 +108,27 @@ def certificates_hold(version: Version, examples: pl.DataFrame) -> Check:
 
 def digests_replay(version: Version, examples: pl.DataFrame, databases: Sequence[Database]) -> Check:
     """A sample of stored SQL gives its stored digest when run on its source again."""
-    name = "digests_replay"
-    if version.manifest["config"].get("values") == "synthetic":
-        return Check(name, True, "the sources are surrogates, which no version keeps: see certificates_hold")
+    if version.private:
+        return Check(
+            "digests_replay", True, "the sources are surrogates, which no version keeps: see certificates_hold"
+        )
+    return replayed(examples, databases)
+
+
+def replayed(examples: pl.DataFrame, databases: Sequence[Database]) -> Check:
+    """As `digests_replay`, on the databases that the SQL was made for, whichever these are."""
     sample = examples.sample(min(REPLAYED, examples.height), seed=0)
     absent = sorted(set(sample["db_id"]) - {database.db_id for database in databases})
     if absent:
         return Check(
-            name,
+            "digests_replay",
             False,
             f"{len(absent):,} source databases are not at hand with the content of the build, such as {absent[0]}: "
             "say where they are with --databases",
         )
     differing = replay(sample, databases)
     says = f"{sample.height:,} stored SQL run again, {len(differing):,} gave another digest"
-    return _check(name, differing, says, replayed=sample.height, differing=len(differing))
+    return _check("digests_replay", differing, says, replayed=sample.height, differing=len(differing))
 
 
 def sources_of(version: Version, folder: Path | None) -> list[Database]:
