@@ -82,8 +82,8 @@ def _others(work: Work) -> list[Work]:
 def _linked_from(others: Sequence[Work], work: Work, stage: str, shard: str, key: str, beside: Beside) -> str:
     """The name of the folder that the shard was linked from, or ""."""
     for other in others:
-        whole = other.finished(stage, shard) and not unanswered(other, stage, shard)
-        if whole and other.path(KEYS, f"{key}.json").is_file():
+        made = other.path(KEYS, f"{key}.json").is_file() and other.finished(stage, shard)
+        if made and not unanswered(other, stage, shard):
             names = [f"{stage}/{shard}{suffix}" for suffix in (REJECTED_SUFFIX, ".parquet")]
             try:
                 take_over_spending(other, work, stage, shard)
