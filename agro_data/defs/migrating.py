@@ -13,6 +13,7 @@ from agro_data.config import ConfigError
 from agro_data.databases.catalog import find_databases
 from agro_data.defs import metadata
 from agro_data.defs.assets import OWNER, Result, corpus
+from agro_data.defs.failures import said
 from agro_data.defs.jobs import LOG, job_in_process
 from agro_data.defs.place import Place
 from agro_data.defs.pools import DATABASE
@@ -22,7 +23,7 @@ from agro_data.migration.drift import lost_names, verify_version
 from agro_data.migration.opening import open_migrated
 from agro_data.migration.report import summary
 from agro_data.progress import Lines
-from agro_data.publish.read import NoVersion, Version, latest, open_version
+from agro_data.publish.read import Version, latest, open_version
 
 
 class MigrationConfig(dg.Config):
@@ -40,7 +41,7 @@ def migrated_corpus(context: dg.AssetExecutionContext, config: MigrationConfig, 
     """The version on databases that have changed: kept and repaired examples, certified again, in a version of their
     own; broken ones in its rejected rows, each with the reason.
     """
-    try:
+    with said():
         version = open_version(Path(config.version) if config.version else latest(place.out, config.name))
         source = Path(config.databases) if config.databases else source_of(version)
         with tempfile.TemporaryDirectory(prefix="agro-certified-") as scratch:
@@ -63,8 +64,6 @@ def migrated_corpus(context: dg.AssetExecutionContext, config: MigrationConfig, 
                     f"{figures['broken']:,} of {figures['examples']:,} examples are broken ({why}): build it again"
                 )
             opened = open_migrated(drift, place.out, source, folder, place.cache) if drift.differs else version
-    except (ConfigError, NoVersion, FileNotFoundError) as error:
-        raise dg.Failure(description=str(error), allow_retries=False) from error
     return dg.MaterializeResult(value=str(opened.path), metadata=metadata.of_drift(figures, opened))
 
 

@@ -78,7 +78,7 @@ def watch(
 def look(version: Version, before: Seen) -> tuple[Seen, dict[str, list[str]], list[str]]:
     """What is known of the version's databases now; what changed since `before`, or since the version if they were
     never read; and which of them are there and cannot be used, with the reason: those count as they were until they can
-    be read. Raises `FileNotFoundError` when they are not where they were.
+    be read. Raises `DatabaseError` when they are not where they were.
     """
     source = source_of(version)
     now = glance(source)
@@ -90,7 +90,7 @@ def look(version: Version, before: Seen) -> tuple[Seen, dict[str, list[str]], li
     only = version.manifest["config"]["only"]
     found = identities(catalog, only)
     if not found:
-        raise FileNotFoundError(f"{source}: no database that can be used is left")
+        raise DatabaseError(f"{source}: no database that can be used is left")
     facts = version.manifest["databases"]
     closed = unusable(facts, catalog.problems)
     if before.read_at:
@@ -105,10 +105,10 @@ def look(version: Version, before: Seen) -> tuple[Seen, dict[str, list[str]], li
 
 
 def source_of(version: Version) -> Path:
-    """Where a version's databases were when it was made. Raises `FileNotFoundError` when nothing is there any more."""
+    """Where a version's databases were when it was made. Raises `DatabaseError` when nothing is there any more."""
     source = project_root() / Path(version.manifest["config"]["databases"]).expanduser()
     if not source.exists():
-        raise FileNotFoundError(f"its databases are not at {source} any more")
+        raise DatabaseError(f"its databases are not at {source} any more")
     return source
 
 

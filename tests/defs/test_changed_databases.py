@@ -12,13 +12,13 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from defs.ticking import Daemon
 from making import make_school
 
 import agro_data
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.watching import difference, glance, unusable
 from agro_data.defs.assets import CorpusConfig
-from agro_data.defs.place import Place
 from agro_data.defs.sensors import changed_databases
 from agro_data.publish.read import Version, latest
 from agro_data.stages import reuse
@@ -55,31 +55,10 @@ def change(database: Path) -> None:
         connection.execute("UPDATE teacher SET salary = salary + 11.25 WHERE teacher_id % 2 = 0")
 
 
-class Daemon:
-    """Ticks of the sensor, one after the other."""
-
-    def __init__(self, folder: Path, instance: dg.DagsterInstance) -> None:
-        self.place = Place(datasets=str(folder / "out"), cache_folder=str(folder / "cache"), workers=1)
-        self.instance = instance
-        self.cursor: str | None = None
-
-    def tick(self) -> dg.SensorResult:
-        context = dg.build_sensor_context(
-            instance=self.instance, cursor=self.cursor, resources={"place": self.place}, definitions=defs
-        )
-        done = changed_databases(context)
-        assert isinstance(done, dg.SensorResult)
-        self.cursor = done.cursor
-        return done
-
-    def requests(self, ticks: int = 2) -> list[dg.RunRequest]:
-        return [request for _ in range(ticks) for request in self.tick().run_requests or []]
-
-
 @pytest.fixture
 def daemon(folder: Path) -> Iterator[Daemon]:
     with dg.instance_for_test() as instance:
-        yield Daemon(folder, instance)
+        yield Daemon(changed_databases, folder, instance)
 
 
 def because(request: dg.RunRequest) -> str:
@@ -90,15 +69,16 @@ def test_databases_that_stay_as_they_are_build_nothing(daemon: Daemon, folder: P
     assert not daemon.requests(4)
     (folder / "databases" / "first.sqlite").touch()  # another time, the same content
     assert not daemon.requests()
-    assert "schools: nothing new" in str(daemon.tick().skip_reason)
+    assert not daemon.tick()
+    assert "schools: nothing new" in daemon.said
 
 
 def test_a_changed_a_new_and_a_missing_database_each_build_anew(daemon: Daemon, folder: Path) -> None:
     daemon.requests()
     databases = folder / "databases"
     change(databases / "second.sqlite")
-    assert not daemon.tick().run_requests  # it may still be written to
-    (request,) = daemon.tick().run_requests or []
+    assert not daemon.tick()  # it may still be written to
+    (request,) = daemon.tick()
     assert because(request) == "changed: second"
     assert request.run_config["ops"]["databases"]["config"]["databases"] == str(databases)
     assert not daemon.requests(3)
@@ -135,12 +115,11 @@ def test_a_corpus_whose_databases_are_gone_is_named_and_not_built_of_nothing(dae
     daemon.requests()
     databases = folder / "databases"
     databases.rename(folder / "elsewhere")
-    said = daemon.tick()
-    assert not said.run_requests
-    assert f"schools: its databases are not at {databases} any more" in str(said.skip_reason)
+    assert not daemon.tick()
+    assert f"schools: its databases are not at {databases} any more" in daemon.said
     databases.mkdir()
-    assert not daemon.requests(3)
-    assert "no database that can be used is left" in str(daemon.tick().skip_reason)
+    assert not daemon.requests(4)
+    assert "no database that can be used is left" in daemon.said
     shutil.rmtree(databases)
     (folder / "elsewhere").rename(databases)
     assert not daemon.requests(3)
@@ -151,14 +130,13 @@ def test_a_database_that_is_being_written_is_not_gone(daemon: Daemon, folder: Pa
     second = folder / "databases" / "second.sqlite"
     whole = second.read_bytes()
     second.write_bytes(whole[: len(whole) // 2])
-    assert not daemon.tick().run_requests
-    said = daemon.tick()
-    assert not said.run_requests
-    assert "second.sqlite: truncated SQLite file" in str(said.skip_reason)
+    assert not daemon.tick()
+    assert not daemon.tick()
+    assert "second.sqlite: truncated SQLite file" in daemon.said
     second.write_bytes(whole)
     assert not daemon.requests()
     second.write_bytes(whole[: len(whole) // 2])
-    assert not Daemon(folder, daemon.instance).requests()  # the first look, too
+    assert not Daemon(changed_databases, folder, daemon.instance).requests()  # the first look, too
     second.write_bytes(whole)
     change(second)
     (request,) = daemon.requests()
@@ -167,7 +145,9 @@ def test_a_database_that_is_being_written_is_not_gone(daemon: Daemon, folder: Pa
 
 def test_there_is_nothing_to_watch_without_a_corpus(tmp_path: Path) -> None:
     with dg.instance_for_test() as instance:
-        assert "build one first" in str(Daemon(tmp_path, instance).tick().skip_reason)
+        nothing = Daemon(changed_databases, tmp_path, instance)
+        assert not nothing.tick()
+    assert "build one first" in nothing.said
 
 
 def test_the_launchpad_has_every_setting_of_a_build() -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from defs.ticking import Daemon
 from migration.test_drift import change, write_shop
 
-from agro_data.defs.migrating import changed_schemas
-from agro_data.defs.place import Place
+from agro_data.defs.migrating import MigrationConfig, changed_schemas, migrated_corpus
 from agro_data.publish.read import latest, open_version
 from agro_train.definitions import defs
 
@@ -23,34 +23,9 @@ def instance() -> Iterator[dg.DagsterInstance]:
         yield opened
 
 
-def place(folder: Path) -> Place:
-    return Place(datasets=str(folder / "out"), cache_folder=str(folder / "cache"), workers=1)
-
-
-class Daemon:
-    """Ticks of the sensor, one after the other."""
-
-    def __init__(self, folder: Path, instance: dg.DagsterInstance) -> None:
-        self.folder, self.instance = folder, instance
-        self.cursor: str | None = None
-        self.said = ""
-
-    def requests(self, ticks: int = 2) -> list[dg.RunRequest]:
-        found: list[dg.RunRequest] = []
-        for _ in range(ticks):
-            context = dg.build_sensor_context(
-                instance=self.instance, cursor=self.cursor, resources={"place": place(self.folder)}, definitions=defs
-            )
-            done = changed_schemas(context)
-            assert isinstance(done, dg.SensorResult)
-            self.cursor, self.said = done.cursor, str(done.skip_reason)
-            found += done.run_requests or []
-        return found
-
-
 def requests(folder: Path, instance: dg.DagsterInstance) -> list[dg.RunRequest]:
     """What the sensor asks for in its first ticks."""
-    return Daemon(folder, instance).requests(3)
+    return Daemon(changed_schemas, folder, instance).requests(3)
 
 
 def run(folder: Path, request: dg.RunRequest, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
@@ -91,6 +66,17 @@ def test_no_version_is_opened_of_too_few(tmp_path: Path, instance: dg.DagsterIns
     assert latest(tmp_path / "out", "shop") == before.path
 
 
+def test_databases_that_are_not_where_they_were_are_said(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    write_shop(tmp_path)
+    (tmp_path / "databases").rename(tmp_path / "moved")
+    daemon = Daemon(changed_schemas, tmp_path, instance)
+    assert not daemon.requests()
+    assert "shop: its databases are not at" in daemon.said
+    with dg.build_asset_context() as context, pytest.raises(dg.Failure) as failure:
+        migrated_corpus(context, MigrationConfig(name="shop"), daemon.place)
+    assert "its databases are not at" in str(failure.value.description)
+
+
 def test_a_missing_database_is_a_change_of_schema(tmp_path: Path, instance: dg.DagsterInstance) -> None:
     write_shop(tmp_path)
     with closing(sqlite3.connect(tmp_path / "databases" / "other.sqlite")) as connection:
@@ -108,7 +94,7 @@ def test_a_database_that_the_version_was_not_made_from_is_nobodys_business(
     write_shop(tmp_path)
     other = tmp_path / "databases" / "other.sqlite"
     assert not requests(tmp_path, instance)
-    daemon = Daemon(tmp_path, instance)
+    daemon = Daemon(changed_schemas, tmp_path, instance)
     for statement in ("CREATE TABLE thing (a INTEGER)", "INSERT INTO thing VALUES (1)", "INSERT INTO thing VALUES (2)"):
         with closing(sqlite3.connect(other)) as connection, connection:
             connection.execute(statement)
