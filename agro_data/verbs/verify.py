@@ -14,7 +14,7 @@ from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.evaluation.load import load_pairs
 from agro_data.pairs.finding import KINDS, Checked
 from agro_data.progress import Bars
-from agro_data.publish.read import VERSION_NAME, Version, list_versions
+from agro_data.publish.read import VERSION_NAME, Version, list_versions, open_corpus
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, notes, say, screen, show_table, tell
 from agro_data.verbs.choosing import LATEST, chosen_version, whole
@@ -145,9 +145,7 @@ def _version(said: Path) -> Version | None:
     if said.is_dir():
         folder = said.resolve()  # `.` has no name
         is_one = VERSION_NAME.fullmatch(folder.name) is not None and (folder / "manifest.json").is_file()
-        return (
-            chosen_version(str(folder), folder.parent) if is_one or list_versions(folder.parent, folder.name) else None
-        )
+        return open_corpus(folder) if is_one or list_versions(folder.parent, folder.name) else None
     named = str(said) == LATEST or VERSION_NAME.fullmatch(str(said)) is not None
     return chosen_version(str(said), Path("datasets")) if named and not said.exists() else None
 
