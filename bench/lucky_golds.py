@@ -32,7 +32,7 @@ def lucky_mutants(version: Version, sources: Mapping[str, Source], sandbox: Sand
     """Of the mutants whose SQL a version keeps those that their database lets pass, one for each example at most."""
     kept = version.all_mutants().filter(pl.col("outcome") == "killed", pl.col("sql").is_not_null())
     rows = version.examples("train").select("example_id", "db_id", pl.col("sql").alias("gold"), "order_matters")
-    tried = rows.join(kept.lazy(), on="example_id").sort("example_id").collect()
+    tried = rows.join(kept.lazy(), on="example_id").sort("example_id", "sql").collect()
     golds = GoldResults()
     found: dict[str, str] = {}
     for part in tried.iter_slices(AT_ONCE):
