@@ -1,6 +1,6 @@
 """Golds that one database lets pass: what a corpus is like whose golds were executed there and no more.
 
-    python -m bench.lucky_golds --corpus OUT/bench/v0001-... --databases ../shared/data/spider/database --size 2000 \
+    python -m bench.lucky_golds --corpus OUT/bench/v0001-... --databases ../shared/data/spider/database --size 4000 \
         --share 0.3 --out PAIRS
 
 Writes `certified.json`, rows of the train split as pairs, and `lucky.json`, the same with another gold in a share of
@@ -72,7 +72,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--corpus", type=Path, required=True, help="a version's folder")
     parser.add_argument("--databases", type=Path, required=True)
-    parser.add_argument("--size", type=int, default=2_000)
+    parser.add_argument("--size", type=int, default=4_000)
     parser.add_argument("--share", type=float, default=0.3, help="of rows whose gold is lucky")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cache", type=Path, default=Path(".agro-cache"))
