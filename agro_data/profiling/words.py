@@ -175,7 +175,7 @@ def number_forms(word: str) -> tuple[str, str]:
         return word, word + "s"
     lemma = lemminflect.getLemma(word, upos="NOUN", lemmatize_oov=word.endswith("s"))
     single = str(lemma[0]) if lemma else word
-    if word.endswith("ss"):
+    if word.endswith("ss") or len(single) < 2:  # a letter or nothing ("s", "as") is no noun's singular
         single = word
     elif single == word and word.endswith("s") and not word.endswith(("us", "is", "as", "os", "ics")):
         return word, word  # a plural that has no singular: "finances"

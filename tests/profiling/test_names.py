@@ -5,7 +5,7 @@ from __future__ import annotations
 import doctest
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agro_data.profiling import words
@@ -105,6 +105,13 @@ def test_semantics_names_are_said_as_given() -> None:
     hints = Hints(noun="purchase order", phrases={"x": "Grand Total"})
     names = name_database({"po": ("x",)}, {"po": hints})["po"]
     assert (names.singular, names.plural, names.phrases["x"]) == ("purchase order", "purchase orders", "Grand Total")
+
+
+@settings(deadline=None)
+@example("s")
+@given(st.from_regex(r"[a-z]{0,2}s?", fullmatch=True).filter(bool))
+def test_fragments_have_a_singular_and_a_plural(word: str) -> None:
+    assert all(number_forms(word))
 
 
 @settings(max_examples=150, deadline=None)
