@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from agro_data.config import RunConfig, cache_folder
 from agro_data.progress import Lines, Reporter, silent
 from agro_data.publish.read import Version, open_version
-from agro_train.settings import SettingsError, check_counts, read_settings
+from agro_train.programs.settings import SettingsError, check_counts, read_settings
 
 if TYPE_CHECKING:
     from agro_data.alignment.solvers import Solver
@@ -64,7 +64,7 @@ def align(config: AlignConfig, progress: Reporter = silent) -> tuple[Version, Ma
     from agro_data.databases.types import Limits  # noqa: PLC0415
     from agro_data.stages.aligned import align_version  # noqa: PLC0415
     from agro_data.stages.shards import STEPS  # noqa: PLC0415
-    from agro_train.corpora import find_corpus, find_databases_of  # noqa: PLC0415
+    from agro_train.runs.corpora import find_corpus, find_databases_of  # noqa: PLC0415
     from agro_train.tasks import find_sources  # noqa: PLC0415
 
     out = Path(config.data)
@@ -102,7 +102,7 @@ def _referees(config: AlignConfig, open_: ExitStack, sandbox: Sandbox, cache: Pa
 
 
 def _solver(name: str, config: AlignConfig, open_: ExitStack, sandbox: Sandbox, cache: Path) -> Solver:
-    from agro_train.agents import open_agent  # noqa: PLC0415
+    from agro_train.agents.agent import open_agent  # noqa: PLC0415
     from agro_train.solving import agent_solver  # noqa: PLC0415
 
     agent = open_agent(name, Path(config.models), cache)

@@ -13,7 +13,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Cell, Database, Result
 from agro_data.databases.types import Limits as SqlLimits
 from agro_data.protocol import Step
-from agro_train.agents import Agent
+from agro_train.agents.agent import Agent
 from agro_train.decoding import GREEDY, Decoding, decode
 from agro_train.questions import one_question
 

@@ -24,11 +24,22 @@ from agro_data.models import DEFAULT_WRITER
 from agro_data.profiling.serialise import Style
 from agro_data.publish.read import NoVersion, Version, open_version
 from agro_data.verify.grade import GoldResults
-from agro_train.acting import Attempts
-from agro_train.finetuning import Check, FineTuning, fine_tune
-from agro_train.lineage import manifest_of, start_of
-from agro_train.loading import LanguageModel, load_tokenizer, model_hash
-from agro_train.material import (
+from agro_train.finetuning.config import FineTuning
+from agro_train.finetuning.fine_tune import Check, fine_tune
+from agro_train.language_model.loading import LanguageModel, load_tokenizer, model_hash
+from agro_train.programs.settings import SettingsError, check_counts, read_settings, settings_to, training_code_version
+from agro_train.questions import Questions, questions_of_version
+from agro_train.rewards import ENDED
+from agro_train.rollouts import Limits, roll
+from agro_train.runs.lineage import manifest_of, start_of
+from agro_train.runs.ranks import finished, is_first, processes, writing
+from agro_train.runs.store import Draft, ModelRun, begin
+from agro_train.sampling.module import ModuleSampler
+from agro_train.sql_env import score
+from agro_train.tasks import COMPACT, PROMPT_BUDGET
+from agro_train.teachers import Habits
+from agro_train.trajectories.acting import Attempts
+from agro_train.trajectories.material import (
     Material,
     Report,
     encode_rows,
@@ -38,16 +49,6 @@ from agro_train.material import (
     teach,
     teacher_hash,
 )
-from agro_train.questions import Questions, questions_of_version
-from agro_train.ranks import finished, is_first, processes
-from agro_train.rewards import ENDED
-from agro_train.rollouts import Limits, roll
-from agro_train.runs import Draft, ModelRun, begin
-from agro_train.sampling.module import ModuleSampler
-from agro_train.settings import SettingsError, check_counts, read_settings, settings_to, training_code_version
-from agro_train.sql_env import score
-from agro_train.tasks import COMPACT, PROMPT_BUDGET
-from agro_train.teachers import Habits
 
 # Settings that do not decide what is learnt; what lies there is asked for by its content.
 PLACES = ("corpus", "databases", "pairs", "learn_from", "trajectories", "models", "cache")
@@ -153,15 +154,29 @@ def main() -> None:
 def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelRun:
     """Train, or continue where it was interrupted, or give the run that these settings have made before.
 
-    Raises `NoTask`, `NoVersion`, `ModelMissing` and `SettingsError`, in words for a person.
+    Raises `NoTask`, `NoVersion`, `ModelMissing`, `SettingsError` and `InUse`, in words for a person.
     """
     parent, base = start_of(config.model, Path(config.models), Path(config.cache))
     corpus = open_version(Path(config.corpus)) if config.corpus else None
     draft = begin(Path(config.models), config.name, _fingerprint(config, corpus, base))
     if isinstance(draft, ModelRun):
         return draft
-    tokenizer = load_tokenizer(base)
     sources = sources_of(config, corpus)
+    with writing(draft):
+        learnt, material = _learn(config, corpus, sources, base, draft, report)
+        return finished(draft, lambda: _facts(config, corpus, sources, material, (parent, base), draft) | learnt)
+
+
+def _learn(
+    config: ColdStartConfig,
+    corpus: Version | None,
+    sources: Sequence[Questions],
+    base: Path,
+    draft: Draft,
+    report: Report,
+) -> tuple[dict[str, Any], Material]:
+    """Make trajectories, or read those that were made, and train on them; gives the figures of the manifest."""
+    tokenizer = load_tokenizer(base)
     with Sandbox(workers=2) as sandbox:
         material = (
             read_material(config, corpus)
@@ -171,9 +186,7 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
         examples = encode_rows(material.trajectories, tokenizer, config.max_length)
         if is_first():
             report({"phase": "trajectories", "learnt": len(examples), "dropped": sum(material.dropped.values())})
-        check = _check(config, corpus, sandbox)
-        learnt = fine_tune(base, examples, config.tuning, draft, check, report)
-    return finished(draft, lambda: _facts(config, corpus, sources, material, (parent, base), draft) | learnt)
+        return fine_tune(base, examples, config.tuning, draft, _check(config, corpus, sandbox), report), material
 
 
 def _facts(

@@ -31,13 +31,13 @@ from agro_data.publish.read import open_version
 from agro_data.terminal import Verb, notes, run, show_table, tell
 from agro_data.work import write_json, write_text
 from agro_train.abstention import abstention
-from agro_train.agents import IN_WORDS, Agent, Engine, open_agent, reading_named
+from agro_train.agents.agent import IN_WORDS, Agent, Engine, open_agent, reading_named
 from agro_train.answers import Answer
 from agro_train.comparison_page import render_page
 from agro_train.decoding import Decoding, Kind, decoding_named
 from agro_train.predict import predict
+from agro_train.programs.settings import read_values, settings_from, settings_to
 from agro_train.questions import Questions, questions_of_file, questions_of_version
-from agro_train.settings import read_values, settings_from, settings_to
 from agro_train.sql_env import RAN
 from agro_train.tasks import COMPACT, PROMPT_BUDGET
 

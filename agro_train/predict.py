@@ -13,7 +13,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Limits as SqlLimits
 from agro_data.progress import Reporter, silent
 from agro_data.work import write_json, write_text
-from agro_train.agents import Agent
+from agro_train.agents.agent import Agent
 from agro_train.answers import Answer, answer
 from agro_train.decoding import GREEDY, Decoding
 from agro_train.questions import Questions

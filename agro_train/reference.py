@@ -28,7 +28,7 @@ from agro_train.aligning import AlignConfig
 from agro_train.cli import agro
 from agro_train.cold_start import ColdStartConfig
 from agro_train.evaluate import EvaluationConfig
-from agro_train.grpo import GrpoConfig
+from agro_train.reinforcement.config import GrpoConfig
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

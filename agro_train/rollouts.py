@@ -9,12 +9,12 @@ from typing import Any
 from agro_data.databases.sandbox import Sandbox
 from agro_data.fingerprint import seed_of
 from agro_data.protocol import BOUNDS, MAX_TURNS, Bounds
+from agro_train.language_model.tokens import Tokens, encode, encode_prompt
 from agro_train.naming.scopes import Names
 from agro_train.naming.writing import NamesOnly
 from agro_train.sampling.types import RestrictedSampler, Sampler, Usage
 from agro_train.sql_env import SqlEnv, step
 from agro_train.tasks import Task
-from agro_train.tokens import Tokens, encode, encode_prompt
 
 
 @dataclass(frozen=True)

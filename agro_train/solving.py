@@ -17,12 +17,12 @@ from agro_data.alignment.solvers import Solver
 from agro_data.databases.sandbox import Sandbox
 from agro_data.fingerprint import seed_of, stable_hash
 from agro_data.work import write_json
-from agro_train.agents import Agent
+from agro_train.agents.agent import Agent
 from agro_train.answers import answer
 from agro_train.decoding import Decoding
 from agro_train.predict import TOGETHER, identity_of
+from agro_train.programs.settings import training_code_version
 from agro_train.questions import PLAIN, Questions, source_of
-from agro_train.settings import training_code_version
 from agro_train.tasks import Source, Task
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from agro_data.databases.sandbox import Sandbox
 from agro_data.publish.read import open_version
 from agro_train.cold_start import ColdStartConfig
-from agro_train.lineage import start_of
-from agro_train.loading import load_tokenizer
-from agro_train.material import Material, Report, sources_of, teach
-from agro_train.settings import SettingsError, read_settings
+from agro_train.language_model.loading import load_tokenizer
+from agro_train.programs.settings import SettingsError, read_settings
+from agro_train.runs.lineage import start_of
+from agro_train.trajectories.material import Material, Report, sources_of, teach
 
 
 def main() -> None:

@@ -28,10 +28,10 @@ from agro_data.sql.scope import Resolution, resolve
 from agro_data.verify.grade import GoldResults
 from agro_data.verify.mutants import mutants_of
 from agro_train.rewards import Finished
-from agro_train.schema_links import schema_links
 from agro_train.sql_env import SqlEnv, score, step
 from agro_train.tasks import Source, Task
-from agro_train.trajectories import DROPPED, TRAJECTORY, drop_of, trajectory_of
+from agro_train.trajectories.schema_links import schema_links
+from agro_train.trajectories.store import DROPPED, TRAJECTORY, drop_of, trajectory_of
 
 TEACHER = "decomposition"
 FEATURES = ("steps", "look_at_values", "check_join", "wrong_table", "wrong_column", "wrong_query")

@@ -25,7 +25,7 @@ from agro_data.progress import Lines, counting
 from agro_data.publish.read import open_version
 from agro_data.verify.equivalence import Mode
 from agro_data.verify.grade import Case, GoldResults, grade_many
-from agro_train.agents import Agent, open_agent
+from agro_train.agents.agent import Agent, open_agent
 from agro_train.answers import answer
 from agro_train.decoding import Decoding
 from agro_train.predict import SQL_LIMITS

@@ -16,7 +16,7 @@ from typing import Any
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.publish.read import open_version
-from agro_train.agents import Agent, open_agent
+from agro_train.agents.agent import Agent, open_agent
 from agro_train.answers import Answer, answer
 from agro_train.decoding import GREEDY, Decoding
 from agro_train.evaluate import score

@@ -21,8 +21,9 @@ from agro_data.evaluation.statistics import paired
 from agro_data.models import DEFAULT_WRITER
 from agro_train import cold_start, grpo
 from agro_train.evaluate import Compared, EvaluationConfig, evaluate_models
-from agro_train.runs import ModelRun
-from agro_train.settings import settings_from
+from agro_train.programs.settings import settings_from
+from agro_train.reinforcement.config import GrpoConfig
+from agro_train.runs.store import ModelRun
 from bench.machine import description
 
 Stage = tuple[str, Mapping[str, Any]]  # "cold_start" or "grpo", and settings
@@ -136,7 +137,7 @@ def train(arm: Arm, common: Mapping[str, Mapping[str, Any]], seed: int) -> Model
         if kind == "cold_start":
             run = cold_start.train(settings_from(cold_start.ColdStartConfig, settings), _said)
         else:
-            run = grpo.train(settings_from(grpo.GrpoConfig, settings), _said)
+            run = grpo.train(settings_from(GrpoConfig, settings), _said)
     if run is None:
         raise ValueError("an arm without a stage trains nothing")
     return run

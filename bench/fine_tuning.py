@@ -20,12 +20,12 @@ from typing import Any
 
 from agro_data.publish.read import open_version
 from agro_train.cold_start import ColdStartConfig
-from agro_train.finetuning import FineTuning
-from agro_train.loading import load_tokenizer
-from agro_train.material import encode_rows
-from agro_train.sft_trainer import make_trainer
-from agro_train.shared_prompts import Limits, row_length, schedule
-from agro_train.tokens import Example
+from agro_train.finetuning.config import FineTuning
+from agro_train.finetuning.trainer import make_trainer
+from agro_train.language_model.loading import load_tokenizer
+from agro_train.language_model.shared_prompts import Limits, row_length, schedule
+from agro_train.language_model.tokens import Example
+from agro_train.trajectories.material import encode_rows
 from bench.machine import description
 from bench.tables import show
 

@@ -19,7 +19,7 @@ from agro_train.defs import metadata
 from agro_train.defs.assets import OWNER, Result, usable, written_settings
 from agro_train.defs.child import program, run_child
 from agro_train.defs.training import Training
-from agro_train.runs import PROMOTED
+from agro_train.runs.store import PROMOTED
 
 
 class AlignmentConfig(dg.Config):

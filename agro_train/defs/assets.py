@@ -17,17 +17,17 @@ from agro_data.defs.pools import GPU
 from agro_data.fingerprint import stable_hash
 from agro_data.publish.read import DERIVED, Version, open_version
 from agro_data.work import write_json
-from agro_train.agents import trained_reading
+from agro_train.agents.agent import trained_reading
 from agro_train.cold_start import ColdStartConfig
-from agro_train.corpora import contents_of, seen_by
 from agro_train.defs import metadata
 from agro_train.defs.child import program, run_child
 from agro_train.defs.training import Training
 from agro_train.evaluate import EvaluationConfig, table
-from agro_train.grpo import GrpoConfig
+from agro_train.programs.settings import Settings, settings_from, settings_to
 from agro_train.promotion import consider
-from agro_train.runs import PROMOTED, ModelRun, NoRun, find_run
-from agro_train.settings import Settings, settings_from, settings_to
+from agro_train.reinforcement.config import GrpoConfig
+from agro_train.runs.corpora import contents_of, seen_by
+from agro_train.runs.store import PROMOTED, ModelRun, NoRun, find_run
 from agro_train.tasks import COMPACT, PROMPT_BUDGET
 
 if TYPE_CHECKING:

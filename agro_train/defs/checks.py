@@ -10,10 +10,10 @@ from agro_data.defs.checks import result
 from agro_data.defs.place import Place
 from agro_data.publish.read import DERIVED, open_version
 from agro_data.verify.grade import GoldResults
-from agro_train.corpora import contents_of, seen_by
 from agro_train.defs.training import Training
 from agro_train.questions import Reading, questions_of_version
-from agro_train.runs import ModelRun, NoRun, find_run
+from agro_train.runs.corpora import contents_of, seen_by
+from agro_train.runs.store import ModelRun, NoRun, find_run
 from agro_train.sql_env import check_golds
 
 GOLDS = 200

@@ -14,8 +14,8 @@ from typing import Any
 import dagster as dg
 
 from agro_train.defs.follow import following
-from agro_train.guarded import PATIENCE
-from agro_train.telling import figures
+from agro_train.programs.guarded import PATIENCE
+from agro_train.programs.telling import figures
 
 QUIET = {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}  # bars are for terminals: logs hold lines
 TERMINATION = PATIENCE + 20  # seconds: longer than the guard waits before it ends the program
@@ -56,7 +56,7 @@ def run_child(
         if drawn := figures(line):
             context.log_event(dg.AssetObservation(context.asset_key, metadata={**drawn, "step": line.get("step", 0)}))
 
-    guarded = [sys.executable, "-m", "agro_train.guarded", *command]
+    guarded = [sys.executable, "-m", "agro_train.programs.guarded", *command]
     with warnings.catch_warnings(), following(metrics, show) if metrics is not None else nullcontext():
         for kind in (dg.PreviewWarning, DeprecationWarning):  # of what Dagster does with itself
             warnings.simplefilter("ignore", kind)

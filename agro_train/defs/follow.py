@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from agro_data.progress import watching
-from agro_train.runs import METRICS
+from agro_train.runs.store import METRICS
 
 Line = dict[str, Any]
 Show = Callable[[Line], object]

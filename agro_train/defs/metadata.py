@@ -15,10 +15,10 @@ from agro_data.protocol import render_transcript
 from agro_data.publish import plots
 from agro_data.publish.read import DERIVED, Version
 from agro_data.stages.aligned import STAGE
+from agro_train.programs.telling import figures
 from agro_train.promotion import Decision
-from agro_train.runs import ModelRun
-from agro_train.telling import figures
-from agro_train.trajectories import steps_of
+from agro_train.runs.store import ModelRun
+from agro_train.trajectories.store import steps_of
 
 ROWS = 6
 MADE_ANEW = ("example_id", "cycle", "made_anew", "verdict", "why", "question", "sql")

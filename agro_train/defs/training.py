@@ -12,7 +12,7 @@ from pydantic import Field
 from agro_data.defs.place import Place, project_root
 from agro_data.models import DEFAULT_WRITER
 from agro_data.publish.read import NoVersion, Version, open_version
-from agro_train.corpora import find_corpus, find_databases_of
+from agro_train.runs.corpora import find_corpus, find_databases_of
 
 
 class Training(dg.ConfigurableResource):  # type: ignore[type-arg]

@@ -69,7 +69,7 @@ def predict_command(
       agro predict --corpus corpus --model promoted --model HuggingFaceTB/SmolLM2-135M-Instruct --out preds.jsonl
       agro predict --questions mine.csv --databases my.sqlite --model http://localhost:8000/v1 --out preds.jsonl
     """
-    from agro_train.agents import open_agent, reading_named  # noqa: PLC0415 (so that --help is quick)
+    from agro_train.agents.agent import open_agent, reading_named  # noqa: PLC0415 (so that --help is quick)
     from agro_train.decoding import decoding_named  # noqa: PLC0415
     from agro_train.evaluate import answerable, compare, scored_by, slug, table  # noqa: PLC0415
     from agro_train.predict import predict  # noqa: PLC0415
@@ -113,8 +113,8 @@ def _end(scored: Sequence[Scored]) -> None:
 
 
 def _asked(corpus: str | None, file: Path | None, settings: dict[str, Any], cache: Path) -> Questions:
-    from agro_train.corpora import find_corpus, find_databases_of  # noqa: PLC0415
     from agro_train.questions import questions_of_file, questions_of_version  # noqa: PLC0415
+    from agro_train.runs.corpora import find_corpus, find_databases_of  # noqa: PLC0415
 
     if (corpus is None) == (file is None):
         raise ConfigError("say what to ask: either --corpus VERSION or --questions FILE")

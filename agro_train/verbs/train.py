@@ -10,12 +10,12 @@ import click
 
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, Verbs, notes, say, screen, show_pairs, tell
-from agro_train.corpora import find_corpus, find_databases_of
-from agro_train.settings import read_values, settings_from
-from agro_train.telling import figures, said
+from agro_train.programs.settings import read_values, settings_from
+from agro_train.programs.telling import figures, said
+from agro_train.runs.corpora import find_corpus, find_databases_of
 
 if TYPE_CHECKING:
-    from agro_train.runs import ModelRun
+    from agro_train.runs.store import ModelRun
 
 A_PATH = click.Path(path_type=Path)
 DATASETS = Path("datasets")
@@ -80,7 +80,8 @@ def grpo_command(corpus: str, databases: str, file: Path | None, as_json: bool, 
     Example:
       agro train grpo --corpus datasets/demo --databases datasets/samples --model cold-start --steps 20
     """
-    from agro_train.grpo import GrpoConfig, train  # noqa: PLC0415
+    from agro_train.grpo import train  # noqa: PLC0415
+    from agro_train.reinforcement.config import GrpoConfig  # noqa: PLC0415
 
     config = settings_from(GrpoConfig, _read(file, corpus, databases, given))
     _show(train(config, report=_tell), as_json)

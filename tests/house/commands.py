@@ -24,8 +24,8 @@ from house.pages import ROOT, Block
 from agro_data.config import BuildConfig
 from agro_train.cli import agro
 from agro_train.cold_start import ColdStartConfig
-from agro_train.grpo import GrpoConfig
-from agro_train.settings import settings_from
+from agro_train.programs.settings import settings_from
+from agro_train.reinforcement.config import GrpoConfig
 
 ENDS = {";", "&&", "||", "|", "&", "(", ")"}
 SCRIPTS = Path(sys.executable).parent

@@ -46,6 +46,29 @@ ORDER: list[set[str]] = [
 ANYONE = {"records", "config", "fingerprint", "progress", "parallel", "work", "pages", "sql"}
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 
+TRAINING_ORDER: list[set[str]] = [
+    {"rewards", "advantages", "clarifying", "programs", "naming", "language_model"},
+    {"tasks", "sampling"},
+    {"sql_env", "questions"},
+    {"rollouts"},
+    {"decoding"},
+    {"runs"},
+    {"agents"},
+    {"answers"},
+    {"predict"},
+    {"asking", "solving", "abstention"},
+    {"finetuning", "reinforcement"},
+    {"cold_start", "teachers", "trajectories"},
+    {"grpo"},
+    {"teach", "aligning"},
+    {"evaluate", "comparison_page"},
+    {"promotion"},
+    {"verbs"},
+    {"defs", "definitions", "cli"},
+    {"reference"},
+]
+TRAINING_RANK = {name: rank for rank, names in enumerate(TRAINING_ORDER) for name in names}
+
 
 def imports(path: Path) -> set[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -58,33 +81,41 @@ def imports(path: Path) -> set[str]:
     return found
 
 
-def modules() -> list[Path]:
-    return sorted(p for p in (ROOT / "agro_data").rglob("*.py") if "__pycache__" not in p.parts)
+def modules(package: str) -> list[Path]:
+    return sorted(p for p in (ROOT / package).rglob("*.py") if "__pycache__" not in p.parts)
 
 
 def room(path: Path) -> str:
-    return path.relative_to(ROOT / "agro_data").with_suffix("").parts[0]
+    return path.relative_to(ROOT).with_suffix("").parts[1]
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda p: p.relative_to(ROOT).as_posix())
+def shown(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", modules("agro_data"), ids=shown)
 def test_imports_point_left(path: Path) -> None:
-    mine = room(path)
-    if mine == "__init__":
-        return
-    for name in imports(path):
-        parts = name.split(".")
-        if parts[0] == "agro_train":
-            pytest.fail(f"{path} imports {name}: the factory never imports training")
-        if parts[0] != "agro_data" or len(parts) < 2 or parts[1] == mine or parts[1] in ANYONE:
-            continue
-        if parts[1] not in RANK:
-            continue  # a name, not a module
-        assert RANK[parts[1]] <= RANK[mine], f"{path.relative_to(ROOT)} imports {name}"
+    assert not [name for name in imports(path) if name.split(".")[0] == "agro_train"], "the factory imports training"
+    assert not pointing_right(path, RANK, ANYONE)
 
 
-def test_no_room_is_forgotten() -> None:
-    rooms = {room(path) for path in modules()} - {"__init__"}
-    assert rooms == set(RANK), "add new rooms to ORDER"
+@pytest.mark.parametrize("path", modules("agro_train"), ids=shown)
+def test_imports_of_training_point_left(path: Path) -> None:
+    assert not pointing_right(path, TRAINING_RANK, set())
+
+
+def pointing_right(path: Path, rank: dict[str, int], anyone: set[str]) -> list[str]:
+    """The imports of rooms that stand further right; what follows the package may be a name and no room."""
+    package, mine = path.relative_to(ROOT).parts[0], room(path)
+    asked = [(name, name.split(".")) for name in imports(path) if mine != "__init__"]
+    rooms = [(name, parts[1]) for name, parts in asked if parts[0] == package and len(parts) > 1]
+    return [name for name, other in rooms if other not in anyone and rank.get(other, -1) > rank[mine]]
+
+
+@pytest.mark.parametrize(("package", "rank"), [("agro_data", RANK), ("agro_train", TRAINING_RANK)])
+def test_no_room_is_forgotten(package: str, rank: dict[str, int]) -> None:
+    rooms = {room(path) for path in modules(package)} - {"__init__"}
+    assert rooms == set(rank), "add new rooms to the order"
 
 
 LIGHT = ["agro_data", "agro_data.pipeline", "agro_data.cli", "agro_data.protocol", "agro_data.llm.client"]

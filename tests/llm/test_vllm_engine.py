@@ -115,7 +115,7 @@ needs_vllm = pytest.mark.skipif(find_spec("vllm") is None, reason="needs vLLM (v
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """SmolLM2-135M, and vLLM as it suits a machine with other work."""
-    from agro_train.loading import find_folder
+    from agro_train.language_model.loading import find_folder
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VLLM_CPU_OMP_THREADS_BIND", "nobind")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Database
-from agro_train.agents import Agent
-from agro_train.endpoint import Characters
+from agro_train.agents.agent import Agent
+from agro_train.agents.endpoint import Characters
 from agro_train.questions import Reading
 from agro_train.rollouts import Limits
 from agro_train.sampling.types import Sampled

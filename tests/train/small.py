@@ -18,12 +18,12 @@ from agro_data.databases.catalog import find_databases
 from agro_data.publish.read import Version
 from agro_data.records import EXAMPLE
 from agro_train.cold_start import ColdStartConfig
-from agro_train.finetuning import FineTuning
-from agro_train.grpo import GrpoConfig
-from agro_train.loading import load
+from agro_train.finetuning.config import FineTuning
+from agro_train.language_model.loading import load
+from agro_train.language_model.tokens import encode, encode_prompt
 from agro_train.questions import Reading, questions_of_version
+from agro_train.reinforcement.config import GrpoConfig
 from agro_train.sampling.types import Sampled
-from agro_train.tokens import encode, encode_prompt
 
 COLUMNS = {
     "school": ("name", "city", "founded"),

@@ -18,12 +18,12 @@ from train.tiny import make_tiny_model
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.publish.read import Version, open_version
-from agro_train.acting import Attempts, Teacher, act
 from agro_train.cold_start import ColdStartConfig, train
+from agro_train.programs.settings import SettingsError
 from agro_train.questions import PLAIN, Questions, Reading, questions_of_version
-from agro_train.settings import SettingsError
 from agro_train.teach import make
-from agro_train.trajectories import steps_of
+from agro_train.trajectories.acting import Attempts, Teacher, act
+from agro_train.trajectories.store import steps_of
 
 Acted = Callable[..., tuple[pl.DataFrame, pl.DataFrame, Scripted]]
 

@@ -17,7 +17,7 @@ from agro_data.llm.scripted_server import ScriptedServer
 from agro_data.publish.read import latest, open_version
 from agro_train.aligning import AlignConfig
 from agro_train.definitions import defs
-from agro_train.settings import SettingsError
+from agro_train.programs.settings import SettingsError
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def test_from_the_command_line(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_json: bool
 ) -> None:
     monkeypatch.setenv("AGRO_CACHE", str(tmp_path))
-    monkeypatch.setattr("agro_train.agents.open_agent", lambda *_, **__: agent(Scripted(looks_first)))
+    monkeypatch.setattr("agro_train.agents.agent.open_agent", lambda *_, **__: agent(Scripted(looks_first)))
     flags = ["--json"] if as_json else []
     done = CliRunner().invoke(agro, ["ask", "--database", str(database.path), "Which schools are young?", *flags])
     assert done.exit_code == 0, done.output

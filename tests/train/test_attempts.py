@@ -11,8 +11,9 @@ import torch
 from train.small import grpo_config, make_corpus, make_writer, prompts_of
 from train.tiny import make_tiny_model
 
-from agro_train.attempts import log_probs, without_idle
-from agro_train.grpo import GrpoConfig, train
+from agro_train.grpo import train
+from agro_train.reinforcement.attempts import log_probs, without_idle
+from agro_train.reinforcement.config import GrpoConfig
 
 PROMPTS = [[5, 6, 7, 8, 9], [5, 6, 7, 8, 9], [11, 12], [5, 6, 7, 8, 9], [3]]
 ANSWERS = [[20, 21, 22], [20, 21, 22, 23, 24], [30], [40, 41], [20, 21]]
@@ -32,7 +33,7 @@ def test_attempts_are_scored_as_each_would_be_alone(tmp_path: Path, tokens: int)
     from transformers import AutoModelForCausalLM
     from trl.trainer.utils import add_fused_lm_head
 
-    from agro_train.fused_head import score_only_what_is_learnt
+    from agro_train.language_model.fused_head import score_only_what_is_learnt
 
     score_only_what_is_learnt()
     network = AutoModelForCausalLM.from_pretrained(make_tiny_model(tmp_path), attn_implementation="sdpa")
@@ -77,7 +78,7 @@ def test_a_step_is_the_one_that_trl_takes(
     """In micro batches that part the groups, too. The model is right now and then, so that some groups tell nothing."""
     from trl import GRPOTrainer
 
-    from agro_train.grpo_trainer import AgenticTrainer
+    from agro_train.reinforcement.trainer import AgenticTrainer
 
     settings = replace(config, loss_type=loss_type, prompts_per_step=4, steps=3, scale="none")
     ours = train(replace(settings, models=str(tmp_path / "ours")))

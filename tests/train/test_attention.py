@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from train.tiny import make_tiny_model
 
-from agro_train.attention import FOLDED, folded_attention
-from agro_train.loading import load
+from agro_train.language_model.attention import FOLDED, folded_attention
+from agro_train.language_model.loading import load
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from train.tiny import make_tiny_model
 
-from agro_train.loading import LanguageModel, load
+from agro_train.language_model.loading import LanguageModel, load
 from agro_train.sampling.beams import search
 from agro_train.sampling.held import Held
 from agro_train.sampling.module import ModuleSampler

@@ -16,8 +16,8 @@ from train.test_guarded import NASTY, ended, started
 
 from agro_train.defs.child import how_it_ended, module_of, program
 from agro_train.defs.follow import Tail
-from agro_train.runs import append_metrics, forget_metrics
-from agro_train.telling import figures, said
+from agro_train.programs.telling import figures, said
+from agro_train.runs.store import append_metrics, forget_metrics
 
 ROOT = Path(__file__).resolve().parents[2]
 TRAINER = """

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from agro_train.selection import choose, hybrid_vectors
-from agro_train.trajectories import TRAJECTORY
+from agro_train.trajectories.selection import choose, hybrid_vectors
+from agro_train.trajectories.store import TRAJECTORY
 
 
 def trajectory(number: int, sql: str, thought: str, hardness: str = "easy", features: tuple[str, ...] = ()) -> dict:

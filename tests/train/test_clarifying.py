@@ -16,7 +16,7 @@ from agro_data.protocol import Turn, parse_transcript, parse_turn
 from agro_data.publish.read import Version
 from agro_data.verify.grade import GoldResults
 from agro_train.abstention import abstention
-from agro_train.agents import Agent
+from agro_train.agents.agent import Agent
 from agro_train.answers import Answer
 from agro_train.clarifying import points_at
 from agro_train.comparison_page import render_page

@@ -15,11 +15,11 @@ from train.small import TUNING, cold_start_config, make_split_corpus
 from train.tiny import make_tiny_model
 
 from agro_train.cold_start import ColdStartConfig, train
-from agro_train.finetuning import fine_tune
-from agro_train.material import encode_rows
-from agro_train.runs import Draft, read_metrics, runs_of
-from agro_train.settings import SettingsError
-from agro_train.tokens import IGNORED, Example
+from agro_train.finetuning.fine_tune import fine_tune
+from agro_train.language_model.tokens import IGNORED, Example
+from agro_train.programs.settings import SettingsError
+from agro_train.runs.store import Draft, read_metrics, runs_of
+from agro_train.trajectories.material import encode_rows
 
 EXAMPLES = [Example([5 + n, 6, 7, 8 + n, 9, 10, 11 + n] * 3, ([0] * 4 + [1] * 3) * 3) for n in range(8)]
 

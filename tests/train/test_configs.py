@@ -22,9 +22,9 @@ from agro_train.defs.assets import (
     usable,
 )
 from agro_train.evaluate import EvaluationConfig
-from agro_train.finetuning import FineTuning
-from agro_train.grpo import GrpoConfig
-from agro_train.settings import settings_from
+from agro_train.finetuning.config import FineTuning
+from agro_train.programs.settings import settings_from
+from agro_train.reinforcement.config import GrpoConfig
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 TRAINING = sorted(CONFIGS.glob("train_*.yaml"))

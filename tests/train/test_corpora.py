@@ -11,8 +11,8 @@ import pytest
 
 from agro_data.defs.place import Place
 from agro_data.publish.read import NoVersion, list_corpora
-from agro_train.corpora import find_corpus, find_databases_of
 from agro_train.defs.training import Training
+from agro_train.runs.corpora import find_corpus, find_databases_of
 
 
 def make_version(root: Path, corpus: str, number: int, **manifest: object) -> Path:

@@ -12,7 +12,10 @@ from train.tiny import make_tiny_model
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.protocol import wrap_observation
-from agro_train.credit import (
+from agro_train.language_model.loading import load_tokenizer
+from agro_train.language_model.tokens import encode
+from agro_train.questions import Questions, Reading, questions_of_version
+from agro_train.reinforcement.credit import (
     anchors,
     grounded,
     of_progress,
@@ -20,14 +23,11 @@ from agro_train.credit import (
     of_states,
     token_advantages,
 )
-from agro_train.episodes import Player, measures
-from agro_train.loading import load_tokenizer
-from agro_train.prompts import BadGolds, Selection, Wanted, schedule, select, shuffled
-from agro_train.provers import Provers, of_provers, values_of
-from agro_train.questions import Questions, Reading, questions_of_version
+from agro_train.reinforcement.episodes import Player, measures
+from agro_train.reinforcement.prompts import BadGolds, Selection, Wanted, schedule, select, shuffled
+from agro_train.reinforcement.provers import Provers, of_provers, values_of
 from agro_train.rollouts import Limits, prefix
 from agro_train.tasks import Task
-from agro_train.tokens import encode
 
 LOOK = "<think>so</think><sql>SELECT city FROM school</sql>"
 OTHER = "<think>so</think><sql>SELECT ghost FROM school</sql>"
@@ -129,7 +129,7 @@ def test_progress_credits_turns_and_leaves_equal_groups_alone(player: Play, task
 def test_the_progress_head_learns_what_rewards_add_up_to(player: Play, tasks: list[Task], tmp_path: Path) -> None:
     import torch
 
-    from agro_train.progress import ProgressHead
+    from agro_train.reinforcement.progress import ProgressHead
 
     episodes = [
         *player(lambda text, _: RIGHT if turn_of(text) else LOOK).play(tasks[:1] * 4, [0] * 4),

@@ -13,8 +13,8 @@ from train.scripted import LIMITS, Scripted, one_database, turn
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
+from agro_train.agents.endpoint import Characters
 from agro_train.decoding import GREEDY, Decoded, Decoding, decode, decoding_named
-from agro_train.endpoint import Characters
 from agro_train.tasks import Task
 
 FOUNDED = "SELECT name FROM school WHERE founded > 1921"

@@ -16,11 +16,11 @@ from train.scripted import one_database
 from agro_data.llm.connection import Connection, Patience
 from agro_data.llm.endpoint import EndpointError
 from agro_data.protocol import STOPS
-from agro_train.agents import open_agent
+from agro_train.agents.agent import open_agent
+from agro_train.agents.endpoint import Characters, EndpointSampler, messages_of
 from agro_train.asking import ask
-from agro_train.endpoint import Characters, EndpointSampler, messages_of
+from agro_train.language_model.tokens import encode, encode_prompt
 from agro_train.sampling.types import Usage
-from agro_train.tokens import encode, encode_prompt
 
 Handle = Callable[[str, dict[str, Any], dict[str, str]], tuple[int, Any]]
 

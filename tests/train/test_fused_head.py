@@ -13,7 +13,7 @@ def test_losses_and_gradients_are_those_of_every_position(tmp_path: Path, monkey
     import trl.trainer.utils as trl_utils
     from transformers import AutoModelForCausalLM
 
-    from agro_train.fused_head import score_only_what_is_learnt
+    from agro_train.language_model.fused_head import score_only_what_is_learnt
 
     folder = make_tiny_model(tmp_path / "tiny")
     torch.manual_seed(1)

@@ -23,13 +23,14 @@ from agro_data.publish.read import Version
 from agro_data.terminal import IN_WORDS
 from agro_train import cold_start, grpo
 from agro_train.cold_start import ColdStartConfig
-from agro_train.grpo import GrpoConfig, train
-from agro_train.loading import load
-from agro_train.prompts import BadGolds
+from agro_train.grpo import train
+from agro_train.language_model.loading import load
+from agro_train.language_model.tokens import encode
+from agro_train.programs.settings import SettingsError, settings_from, settings_to
 from agro_train.questions import SeenInTraining
-from agro_train.runs import runs_of
-from agro_train.settings import SettingsError, settings_from, settings_to
-from agro_train.tokens import encode
+from agro_train.reinforcement.config import GrpoConfig
+from agro_train.reinforcement.prompts import BadGolds
+from agro_train.runs.store import runs_of
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,7 @@ def test_what_is_learnt_from_is_what_the_agent_wrote(config: GrpoConfig, monkeyp
 
     The agent is scripted: it looks once or twice, then answers, each in its own way.
     """
-    from agro_train.grpo_trainer import AgenticTrainer
+    from agro_train.reinforcement.trainer import AgenticTrainer
 
     def script(text: str, seed: int) -> str:
         looks = text.count("</observation>")

@@ -34,7 +34,7 @@ sys.exit(3)
 def command(folder: Path, how: str) -> list[str]:
     script = folder / "nasty.py"
     script.write_text(NASTY)
-    return [sys.executable, "-m", "agro_train.guarded", sys.executable, str(script), str(folder / "pids"), how]
+    return [sys.executable, "-m", "agro_train.programs.guarded", sys.executable, str(script), str(folder / "pids"), how]
 
 
 def started(folder: Path) -> list[psutil.Process]:

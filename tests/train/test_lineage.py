@@ -8,8 +8,8 @@ import pytest
 from train.tiny import make_tiny_model
 
 from agro_data.models import ModelMissing
-from agro_train.lineage import start_of
-from agro_train.runs import ModelRun, begin
+from agro_train.runs.lineage import start_of
+from agro_train.runs.store import ModelRun, begin
 
 
 def test_a_start_is_a_run_or_a_folder_of_weights(tmp_path: Path) -> None:

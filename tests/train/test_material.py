@@ -13,9 +13,9 @@ from train.tiny import make_tiny_model
 
 from agro_data.publish.read import Version
 from agro_train.cold_start import ColdStartConfig
-from agro_train.material import Material, read_material
-from agro_train.settings import SettingsError
+from agro_train.programs.settings import SettingsError
 from agro_train.teach import make
+from agro_train.trajectories.material import Material, read_material
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from train.tiny import make_tiny_model
 
-from agro_train.loading import load
+from agro_train.language_model.loading import load
 from agro_train.naming.reading import Reading
 from agro_train.naming.scopes import Names, Scopes
 from agro_train.naming.writing import NamesOnly, Written

@@ -18,16 +18,16 @@ from agro_data.config import ConfigError
 from agro_data.evaluation.load import UnreadableInput, load_predictions
 from agro_data.profiling.serialise import SerialiserMismatch, serialiser
 from agro_train import evaluate
-from agro_train.agents import open_agent, trained_reading
+from agro_train.agents.agent import open_agent, trained_reading
 from agro_train.answers import Answer
 from agro_train.cli import agro
 from agro_train.decoding import Decoding
 from agro_train.evaluate import Compared, EvaluationConfig, Scored, compare, evaluate_models, score
 from agro_train.predict import predict
+from agro_train.programs.settings import SettingsError, settings_from, settings_to
 from agro_train.promotion import decide
 from agro_train.questions import Questions, Reading, SeenInTraining, questions_of_file
-from agro_train.runs import ModelRun, NoRun, begin
-from agro_train.settings import SettingsError, settings_from, settings_to
+from agro_train.runs.store import ModelRun, NoRun, begin
 
 ROWS = [
     ("school", "How many schools are there?", "SELECT COUNT(*) FROM school"),

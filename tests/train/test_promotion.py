@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agro_data.evaluation.statistics import paired
 from agro_data.evaluation.verdict import Verdict, lines, read_lines
 from agro_train.promotion import carry_out, decide
-from agro_train.runs import NoRun, begin, find_run
+from agro_train.runs.store import NoRun, begin, find_run
 
 
 def verdicts(scores: list[int], databases: int = 4) -> list[Verdict]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agro_train.runs import Draft, ModelRun, NoRun, begin, find_run
+from agro_train.runs.store import Draft, InUse, ModelRun, NoRun, begin, find_run
 
 
 def test_a_checkpoint_that_is_cut_short_is_not_gone_on_from(tmp_path: Path) -> None:
@@ -33,3 +33,18 @@ def test_a_folder_of_weights_is_known_by_its_run(tmp_path: Path) -> None:
             find_run(tmp_path, name)
     copied = run.path.rename(tmp_path / "model")
     assert find_run(tmp_path, str(copied)) == ModelRun(copied)
+
+
+def test_two_do_not_write_in_one_draft(tmp_path: Path) -> None:
+    draft = begin(tmp_path, "small", "ab" * 32)
+    assert isinstance(draft, Draft)
+    with draft.alone():
+        with pytest.raises(InUse, match=r"\.draft-abab.*another process"), draft.alone():
+            pytest.fail("held twice")
+        run = draft.finish({})
+    assert begin(tmp_path, "small", "ab" * 32) == run
+    other = begin(tmp_path, "small", "cd" * 32)
+    assert isinstance(other, Draft)
+    for _ in range(2):  # who has let go of it holds nobody off
+        with other.alone():
+            pass

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from train.tiny import make_tiny_model
 
-from agro_train.loading import LanguageModel, load
+from agro_train.language_model.loading import LanguageModel, load
 from agro_train.sampling import roomy_cache
 from agro_train.sampling.module import ModuleSampler
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agro_train.settings import SettingsError, read_settings, settings_from, settings_to
+from agro_train.programs.settings import SettingsError, read_settings, settings_from, settings_to
 
 
 @dataclass(frozen=True)

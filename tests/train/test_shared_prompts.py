@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from train.small import TUNING as ONE_BY_ONE
 from train.tiny import make_tiny_model
 
-from agro_train.finetuning import fine_tune
-from agro_train.runs import Draft, read_metrics
-from agro_train.shared_prompts import (
+from agro_train.finetuning.fine_tune import fine_tune
+from agro_train.language_model.shared_prompts import (
     SHARED,
     Limits,
     Row,
@@ -28,7 +27,8 @@ from agro_train.shared_prompts import (
     schedule,
     shared_length,
 )
-from agro_train.tokens import IGNORED, Example
+from agro_train.language_model.tokens import IGNORED, Example
+from agro_train.runs.store import Draft, read_metrics
 
 LIMITS = Limits(trajectories=4, tokens=400)
 PAD = 0

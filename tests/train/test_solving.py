@@ -14,8 +14,8 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Limits
 from agro_data.profiling.cache import cached_profile
-from agro_train.agents import Agent
-from agro_train.endpoint import Characters
+from agro_train.agents.agent import Agent
+from agro_train.agents.endpoint import Characters
 from agro_train.predict import TOGETHER
 from agro_train.questions import Reading
 from agro_train.solving import agent_solver

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from train.tiny import make_tiny_model
 
 from agro_data.protocol import Step, Turn, render_transcript
-from agro_train.loading import load_tokenizer
-from agro_train.tokens import OUTSIDE, encode_prompt, encode_steps
+from agro_train.language_model.loading import load_tokenizer
+from agro_train.language_model.tokens import OUTSIDE, encode_prompt, encode_steps
 
 WORDS = st.text("abcdefghij 0123456789'=*,<", min_size=1, max_size=40).map(str.strip).filter(bool)
 

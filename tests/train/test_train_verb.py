@@ -14,7 +14,7 @@ from train.small import make_split_corpus
 from train.tiny import make_tiny_model
 
 from agro_train.cli import agro
-from agro_train.runs import read_metrics, runs_of
+from agro_train.runs.store import read_metrics, runs_of
 
 SETTINGS = {"max_length": 2_000, "embedding_model": "structural", "batch": 2, "micro_batch": 2, "check_questions": 0}
 

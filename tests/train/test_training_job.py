@@ -13,7 +13,7 @@ import pytest
 import yaml
 from train.small import make_split_corpus, make_writer, prompts_of
 
-from agro_train.runs import PROMOTED, NoRun, find_run
+from agro_train.runs.store import PROMOTED, NoRun, find_run
 
 ROOT = Path(__file__).resolve().parents[2]
 

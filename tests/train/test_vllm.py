@@ -10,12 +10,12 @@ import pytest
 from train.small import grpo_config, make_corpus, make_writer, prompts_of
 
 from agro_data.publish.read import Version
-from agro_train.engine import EngineSampler, load_engine
+from agro_train.agents.engine import EngineSampler, load_engine
 from agro_train.grpo import train
-from agro_train.loading import LanguageModel, load
+from agro_train.language_model.loading import LanguageModel, load
+from agro_train.language_model.tokens import encode_prompt
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sampling.types import Sampler
-from agro_train.tokens import encode_prompt
 
 pytest.importorskip("vllm", reason="vLLM is not installed; docs/reference.md says how to install it, or its CPU build")
 pytestmark = [pytest.mark.vllm, pytest.mark.slow]
@@ -127,7 +127,7 @@ def test_an_engine_writes_with_the_weights_it_is_given(
 
 def test_grpo_by_an_engine_in_its_process(corpus: Version, writer: Path, tmp_path: Path) -> None:
     """In every step the log-probabilities of the engine are those of the weights under training."""
-    from agro_train.grpo_trainer import AgenticTrainer
+    from agro_train.reinforcement.trainer import AgenticTrainer
 
     config = replace(grpo_config(corpus, writer, tmp_path / "models"), steps=3, learning_rate=1e-2, use_vllm=True)
     furthest: list[float] = []

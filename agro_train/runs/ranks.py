@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from agro_train.runs import Draft, ModelRun, begin
+from agro_train.runs.store import Draft, ModelRun, begin
 
 
 def is_first() -> bool:
@@ -17,6 +18,11 @@ def is_first() -> bool:
 def processes() -> int:
     """How many train together. They learn from so many times as much in a step, which makes another model."""
     return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def writing(draft: Draft) -> AbstractContextManager[None]:
+    """Around all that is written in a draft: the first process holds it. Raises `InUse`."""
+    return draft.alone() if is_first() else nullcontext()
 
 
 def finished(draft: Draft, manifest: Callable[[], dict[str, Any]]) -> ModelRun:

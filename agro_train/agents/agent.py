@@ -11,24 +11,24 @@ from agro_data.config import ConfigError
 from agro_data.models import ModelMissing
 from agro_data.profiling.serialise import SerialiserMismatch, Style, check_serialiser
 from agro_data.protocol import VERSION as PROTOCOL
-from agro_train.corpora import seen_by
+from agro_train.agents.engine import EngineSampler, load_engine
 from agro_train.decoding import LIMITS
-from agro_train.engine import EngineSampler, load_engine
-from agro_train.loading import LanguageModel, load, model_hash
+from agro_train.language_model.loading import LanguageModel, load, model_hash
+from agro_train.language_model.tokens import encode
+from agro_train.programs.settings import SettingsError
 from agro_train.questions import Reading
 from agro_train.rollouts import Limits
-from agro_train.runs import PROMOTED, ModelRun, NoRun, find_run
+from agro_train.runs.corpora import seen_by
+from agro_train.runs.store import PROMOTED, InUse, ModelRun, NoRun, find_run
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sampling.types import Sampler
-from agro_train.settings import SettingsError
 from agro_train.tasks import NoTask
-from agro_train.tokens import encode
 
 READING = Reading()
 Unit = Literal["tokens", "estimated tokens"]
 Engine = Literal["transformers", "vllm"]
 _LOADERS: Mapping[Engine, Callable[..., LanguageModel]] = {"transformers": load, "vllm": load_engine}
-IN_WORDS = (NoRun, NoTask, SerialiserMismatch, SettingsError)  # errors that speak to a person
+IN_WORDS = (NoRun, InUse, NoTask, SerialiserMismatch, SettingsError)  # errors that speak to a person
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def open_agent(
     when the server does not answer.
     """
     if is_url(name):
-        from agro_train.endpoint import open_endpoint  # noqa: PLC0415 (imports this module)
+        from agro_train.agents.endpoint import open_endpoint  # noqa: PLC0415 (imports this module)
 
         return open_endpoint(name, reading)
     try:

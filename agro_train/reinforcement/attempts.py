@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from agro_train.shared_prompts import Limits, collate, group, lay_row
-from agro_train.tokens import Example
+from agro_train.language_model.shared_prompts import Limits, collate, group, lay_row
+from agro_train.language_model.tokens import Example
 
 if TYPE_CHECKING:
     import torch

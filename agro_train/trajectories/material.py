@@ -20,16 +20,16 @@ from agro_data.fingerprint import seed_of
 from agro_data.profiling.serialise import serialiser
 from agro_data.protocol import before_question
 from agro_data.publish.read import DERIVED, Version, open_version
-from agro_train.acting import Teacher, act
-from agro_train.agents import is_url, open_agent
-from agro_train.lineage import start_of
-from agro_train.loading import model_hash
+from agro_train.agents.agent import is_url, open_agent
+from agro_train.language_model.loading import model_hash
+from agro_train.language_model.tokens import OUTSIDE, Example, encode, encode_steps
+from agro_train.programs.settings import SettingsError, settings_to
 from agro_train.questions import COLUMNS, Questions, Reading, questions_of_file, questions_of_version
-from agro_train.selection import Chosen, choose, hybrid_vectors
-from agro_train.settings import SettingsError, settings_to
+from agro_train.runs.lineage import start_of
 from agro_train.teachers import TEACHER, make_trajectories
-from agro_train.tokens import OUTSIDE, Example, encode, encode_steps
-from agro_train.trajectories import DROPPED, TRAJECTORY, steps_of, tally, write_trajectories
+from agro_train.trajectories.acting import Teacher, act
+from agro_train.trajectories.selection import Chosen, choose, hybrid_vectors
+from agro_train.trajectories.store import DROPPED, TRAJECTORY, steps_of, tally, write_trajectories
 
 if TYPE_CHECKING:
     from agro_train.cold_start import ColdStartConfig

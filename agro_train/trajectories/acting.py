@@ -24,13 +24,13 @@ from agro_data.fingerprint import seed_of, stable_hash
 from agro_data.protocol import VERSION as PROTOCOL
 from agro_data.verify.grade import GoldResults
 from agro_data.work import Work
-from agro_train.agents import Agent
+from agro_train.agents.agent import Agent
+from agro_train.programs.settings import training_code_version
 from agro_train.rewards import Finished
 from agro_train.rollouts import roll
-from agro_train.settings import training_code_version
 from agro_train.sql_env import SqlEnv, score
 from agro_train.tasks import Task
-from agro_train.trajectories import DROPPED, TRAJECTORY, drop_of, trajectory_of
+from agro_train.trajectories.store import DROPPED, TRAJECTORY, drop_of, trajectory_of
 
 FEATURES = ("looked", "rehearsed", "recovered")
 TOGETHER = 64  # rollouts that are worked on at a time, and lost when the program is ended

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agro_data.config import ConfigError
 from agro_data.fingerprint import file_hash, stable_hash
 from agro_data.models import DEFAULT_WRITER, FoundModel, ModelMissing, find_model
-from agro_train.attention import fold_heads
+from agro_train.language_model.attention import fold_heads
 
 if TYPE_CHECKING:
     from torch.nn import Module

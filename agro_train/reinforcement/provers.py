@@ -22,8 +22,8 @@ from agro_train.advantages import (
     pav,
     prover_value,
 )
-from agro_train.credit import Credit, of_rollouts
-from agro_train.episodes import Episode, Player
+from agro_train.reinforcement.credit import Credit, of_rollouts
+from agro_train.reinforcement.episodes import Episode, Player
 from agro_train.rollouts import Rollout, prefix
 
 

@@ -6,11 +6,13 @@ and never changed after; an interrupted run keeps its draft, with its checkpoint
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +28,10 @@ _RUN = re.compile(r"r(?P<number>\d{4})-[0-9a-f]{8}\Z")
 
 class NoRun(LookupError):
     """There is no such trained model; the message says what to run."""
+
+
+class InUse(RuntimeError):
+    """Another process is writing this draft; the message says where."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +116,25 @@ class Draft:
     def checkpoints(self) -> Path:
         """Where the trainer keeps what an interrupted run goes on from."""
         return self.path / "checkpoints"
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold the draft, so that nobody writes in it beside this process. Raises `InUse`.
+
+        The lock is the kernel's (flock): who was killed lets go of it.
+        """
+        folder = os.open(self.path, os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InUse(
+                    f"{self.path}: another process is training with the same settings; let it finish, and these "
+                    "settings give its run, or stop it, and they go on at its last checkpoint"
+                ) from None
+            yield
+        finally:
+            os.close(folder)
 
     def last_checkpoint(self) -> Path | None:
         """The newest checkpoint that is whole: its state is what transformers writes last."""

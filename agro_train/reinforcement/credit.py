@@ -21,7 +21,7 @@ from agro_train.advantages import (
     spa_step_rewards,
     spread,
 )
-from agro_train.episodes import Episode
+from agro_train.reinforcement.episodes import Episode
 
 Estimator = Literal["grpo", "gigpo", "spa", "pav"]
 ESTIMATORS: tuple[Estimator, ...] = ("grpo", "gigpo", "spa", "pav")

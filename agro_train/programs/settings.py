@@ -75,7 +75,7 @@ def settings_to(settings: DataclassInstance) -> dict[str, Any]:
 @cache
 def training_code_version() -> str:
     """Hash of the sources that decide what training does: the factory's and this package's own modules."""
-    root = Path(__file__).parent
+    root = Path(__file__).parents[1]
     files = sorted(path for path in root.rglob("*.py") if path.relative_to(root).parts[0] not in _EDGE)
     return stable_hash([code_version(), [[path.relative_to(root).as_posix(), file_hash(path)] for path in files]])[:16]
 

@@ -20,7 +20,7 @@ from agro_data.llm.endpoint import NO_CHAT, EndpointError, Malformed, in_words, 
 from agro_data.llm.types import Completion
 from agro_data.profiling.serialise import estimate_tokens
 from agro_data.protocol import STOPS, with_end
-from agro_train.agents import Agent, Unit
+from agro_train.agents.agent import Agent, Unit
 from agro_train.decoding import LIMITS
 from agro_train.questions import Reading
 from agro_train.sampling.types import Sampled, Usage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agro_data.publish.read import NoVersion, Version, list_corpora, list_versions, newest, open_version
-from agro_train.runs import ModelRun
+from agro_train.runs.store import ModelRun
 
 
 def find_corpus(datasets: Path, named: str = "") -> Version:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from accelerate.utils import gather_object
@@ -25,24 +25,22 @@ from trl.trainer.utils import add_fused_lm_head, split_tensor_dict
 
 from agro_data.fingerprint import seed_of
 from agro_train.advantages import informative
-from agro_train.attempts import log_probs, without_idle
-from agro_train.attention import FOLDED
-from agro_train.credit import Credit, of_progress, of_rollouts, of_states, token_advantages
-from agro_train.engine import EngineSampler
-from agro_train.episodes import Episode, Player, measures
-from agro_train.fused_head import score_only_what_is_learnt
-from agro_train.loading import LanguageModel, adapters, load_tokenizer
-from agro_train.progress import ProgressHead, last_states
-from agro_train.prompts import Share
-from agro_train.provers import Provers, of_provers
-from agro_train.runs import Draft, append_metrics
+from agro_train.agents.engine import EngineSampler
+from agro_train.language_model.attention import FOLDED
+from agro_train.language_model.fused_head import score_only_what_is_learnt
+from agro_train.language_model.loading import LanguageModel, adapters, load_tokenizer
+from agro_train.reinforcement.attempts import log_probs, without_idle
+from agro_train.reinforcement.config import GrpoConfig
+from agro_train.reinforcement.credit import Credit, of_progress, of_rollouts, of_states, token_advantages
+from agro_train.reinforcement.episodes import Episode, Player, measures
+from agro_train.reinforcement.progress import ProgressHead, last_states
+from agro_train.reinforcement.prompts import Share
+from agro_train.reinforcement.provers import Provers, of_provers
+from agro_train.runs.store import Draft, append_metrics
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sampling.types import Sampler
 from agro_train.tasks import Task
 from datasets import Dataset
-
-if TYPE_CHECKING:
-    from agro_train.grpo import GrpoConfig
 
 Report = Callable[[dict[str, Any]], object]
 

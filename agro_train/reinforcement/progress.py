@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from agro_train.advantages import Floats, spa_loss
-from agro_train.episodes import Episode
+from agro_train.reinforcement.episodes import Episode
 
 WIDTH = 64
 FILE = "progress_head.pt"

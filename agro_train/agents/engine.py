@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agro_data.config import ConfigError
 from agro_data.protocol import STOPS
-from agro_train.loading import LanguageModel, find_folder, load_tokenizer
+from agro_train.language_model.loading import LanguageModel, find_folder, load_tokenizer
 from agro_train.sampling.types import Sampled
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Run a training program so that it leaves nothing behind: `python -m agro_train.guarded COMMAND...`.
+"""Run a training program so that it leaves nothing behind: `python -m agro_train.programs.guarded COMMAND...`.
 
 The command gets a session and process group of its own. It ends with its parent (even one that was killed), an
 interrupt is passed on to it, and when it has ended, however it did, so does everything that it started: launchers and
@@ -28,7 +28,7 @@ from typing import IO
 
 from dagster_pipes import DAGSTER_PIPES_CONTEXT_ENV_VAR, open_dagster_pipes
 
-from agro_train.telling import said
+from agro_train.programs.telling import said
 
 PATIENCE = 20.0  # seconds between the request to stop and the end
 LOOK = 0.2  # seconds between two looks at command and parent

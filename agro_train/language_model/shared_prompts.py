@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 from agro_data.fingerprint import seed_of
-from agro_train.tokens import IGNORED, Example
+from agro_train.language_model.tokens import IGNORED, Example
 
 SHARED = 0  # the tail of a token that all trajectories of a row share
 NEAR = 64  # groups among which those of like length are laid side by side, so that little is padded

@@ -13,11 +13,11 @@ from agro_data.profiling.serialise import Style, serialiser
 from agro_data.protocol import VERSION as PROTOCOL
 from agro_data.publish.read import Version
 from agro_data.publish.version import library_versions
-from agro_train.loading import find_folder, framing_of, load_tokenizer, model_hash
-from agro_train.moved import parameters_moved
+from agro_train.language_model.loading import find_folder, framing_of, load_tokenizer, model_hash
+from agro_train.language_model.moved import parameters_moved
+from agro_train.programs.settings import settings_to
 from agro_train.questions import Questions
-from agro_train.runs import ModelRun, NoRun, find_run
-from agro_train.settings import settings_to
+from agro_train.runs.store import ModelRun, NoRun, find_run
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -9,15 +9,13 @@ import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from agro_train.fused_head import score_only_what_is_learnt
-from agro_train.loading import adapters
-from agro_train.shared_prompts import Limits, collate, lay_row, schedule
-from agro_train.tokens import Example
-
-if TYPE_CHECKING:
-    from agro_train.finetuning import FineTuning
+from agro_train.finetuning.config import FineTuning
+from agro_train.language_model.fused_head import score_only_what_is_learnt
+from agro_train.language_model.loading import adapters
+from agro_train.language_model.shared_prompts import Limits, collate, lay_row, schedule
+from agro_train.language_model.tokens import Example
 
 
 def make_trainer(

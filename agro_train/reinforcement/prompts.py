@@ -15,7 +15,7 @@ import numpy as np
 
 from agro_data.config import ConfigError
 from agro_data.fingerprint import seed_of
-from agro_train.episodes import Player
+from agro_train.reinforcement.episodes import Player
 from agro_train.sql_env import GoldFault, check_golds
 from agro_train.tasks import Task
 

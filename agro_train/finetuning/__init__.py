@@ -1,0 +1,1 @@
+"""Supervised fine-tuning by TRL's trainer."""

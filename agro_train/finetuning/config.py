@@ -1,0 +1,47 @@
+"""Settings of supervised fine-tuning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agro_train.programs.settings import SettingsError, check_counts
+
+
+@dataclass(frozen=True)
+class FineTuning:
+    """How to train. `batch` examples make a step, `micro_batch` of them go through the model together.
+
+    `share_prompts`: of these, those that begin alike lie in one row, at most `row_examples` with `row_tokens` tokens,
+    and what they share is read once. `packing`: several in one row that share nothing.
+    `precision`: `mixed` keeps the weights in float32 and computes in bfloat16; `bfloat16` has half the memory, and
+    loses updates that are small beside their weight.
+    """
+
+    epochs: float
+    learning_rate: float
+    batch: int
+    micro_batch: int
+    max_length: int
+    packing: bool
+    lora: int
+    precision: str
+    check_every: int
+    save_every: int
+    seed: int
+    warmup: float = 0.05
+    share_prompts: bool = True
+    row_examples: int = 4
+    row_tokens: int = 1_024
+
+    def __post_init__(self) -> None:
+        check_counts(self, "batch", "micro_batch", "max_length", "save_every", "row_examples", "row_tokens")
+        if self.epochs <= 0:
+            raise SettingsError(f"epochs is {self.epochs:g}: expected above 0")
+        if self.batch % self.micro_batch:
+            raise SettingsError(f"batch {self.batch} is not a multiple of micro_batch {self.micro_batch}")
+        if self.packing and self.share_prompts:
+            raise SettingsError(
+                "packing and share_prompts are two ways to lay examples in rows: set one of them to false"
+            )
+        if self.precision not in ("mixed", "bfloat16", "float32"):
+            raise SettingsError(f"precision {self.precision!r}: use mixed, bfloat16 or float32")

@@ -1,0 +1,1 @@
+"""Trained models on disk: drafts, runs, what they were made of, and the corpora they have seen."""

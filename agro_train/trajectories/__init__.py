@@ -1,0 +1,1 @@
+"""Trajectories to learn from: made, by acting too, chosen for their diversity, and stored."""
