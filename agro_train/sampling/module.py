@@ -117,10 +117,13 @@ class ModuleSampler:
         active = list(range(len(turns)))
         for written in range(max_tokens):
             drawn, scores = _draw(rows.logits, temperature, [chances[turn] for turn in active])
+            stuck: set[int] = set()
             if restrictions is not None:
-                self._hold(rows.logits, temperature, active, turns, chances, restrictions, drawn, scores)
+                stuck = self._hold(rows.logits, temperature, active, turns, chances, restrictions, drawn, scores)
             going: list[int] = []
             for place, turn in enumerate(active):
+                if place in stuck:
+                    continue  # and stays cut
                 turns[turn].ids.append(drawn[place])
                 turns[turn].logprobs.append(scores[place])
                 if self._over(turns[turn].ids):
@@ -143,17 +146,22 @@ class ModuleSampler:
         restrictions: Sequence[Restriction],
         drawn: list[int],
         scores: list[float],
-    ) -> None:
-        """Draw again, among what is allowed, where a restriction holds; what was drawn stays where nothing is."""
+    ) -> set[int]:
+        """Draw again, among what is allowed, where a restriction holds; gives the places where nothing is."""
         import torch  # noqa: PLC0415
 
+        stuck: set[int] = set()
         for place, turn in enumerate(active):
             restriction = restrictions[turn]
             if restriction.active:
                 logprobs = torch.log_softmax(logits[place].float() / temperature, dim=-1)
                 found = self.held.draw(restriction, logprobs, chances[turn], self.held.begun(turns[turn].ids))
-                drawn[place], scores[place] = found or (drawn[place], scores[place])
+                if found is None:
+                    stuck.add(place)
+                    continue
+                drawn[place], scores[place] = found
             restriction.go_on(self.tokenizer.decode([*turns[turn].ids, drawn[place]]))
+        return stuck
 
     def _over(self, ids: Sequence[int]) -> bool:
         if ids[-1] == self.tokenizer.eos_token_id:

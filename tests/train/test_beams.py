@@ -14,6 +14,7 @@ from agro_train.sampling.beams import search
 from agro_train.sampling.held import Held
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sampling.rows import Rows
+from agro_train.sampling.types import Sampled
 
 PREFIXES = [[5, 6, 7, 8], [9, 10]]
 
@@ -59,12 +60,20 @@ def tokens_of(model: LanguageModel, letters: str) -> list[int]:
 def test_with_as_many_beams_as_turns_it_is_exact(model: LanguageModel) -> None:
     tokens = tokens_of(model, "aeNT1")
     rows = Rows.begin(model.network, PREFIXES, model.tokenizer.pad_token_id)
-    turns = search(rows, [Letters("aeNT1", 99) for _ in PREFIXES], Held(model.tokenizer), 900, 2, lambda ids: False)
+    turns = searched(rows, [Letters("aeNT1", 99) for _ in PREFIXES], model)
     for prefix, (turn, _) in zip(PREFIXES, turns, strict=True):
         best = max(product(tokens, repeat=2), key=lambda ids: score(model, prefix, ids))
         assert tuple(turn.ids) == best
         assert sum(turn.logprobs) == pytest.approx(score(model, prefix, best), abs=1e-3)
         assert turn.cut
+
+
+def searched(rows: Rows, letters: list[Letters], model: LanguageModel) -> list[tuple[Sampled, bool]]:
+    """Two tokens, with room for all that there are."""
+    import torch
+
+    with torch.no_grad():
+        return search(rows, letters, Held(model.tokenizer), 900, 2, lambda ids: False)
 
 
 def test_more_beams_find_what_is_at_least_as_likely(model: LanguageModel) -> None:
@@ -88,10 +97,11 @@ def test_one_beam_that_may_write_anything_is_greedy(model: LanguageModel) -> Non
     assert [one.ids for one in held] == [one.ids for one in free]
 
 
-def test_where_nothing_may_follow_the_turn_is_cut(model: LanguageModel) -> None:
+@pytest.mark.parametrize("temperature", [0.0, 0.7])
+def test_where_nothing_may_follow_the_turn_is_cut(temperature: float, model: LanguageModel) -> None:
     sampler = ModuleSampler(model.network, model.tokenizer)
     turns = sampler.within(
-        [Letters("ab", 3) for _ in PREFIXES], PREFIXES, temperature=0.0, max_tokens=12, seeds=[0, 0], beams=3
+        [Letters("ab", 3) for _ in PREFIXES], PREFIXES, temperature=temperature, max_tokens=12, seeds=[0, 0], beams=3
     )
     assert all(turn.cut and len(model.tokenizer.decode(turn.ids)) == 3 for turn in turns)
     assert sampler.held.dead_ends > 0
@@ -108,7 +118,7 @@ class Once(Letters):
 
 def test_each_beginning_is_held_to_what_it_has_written(model: LanguageModel) -> None:
     rows = Rows.begin(model.network, PREFIXES, model.tokenizer.pad_token_id)
-    turns = search(rows, [Once("aeNT1", 99) for _ in PREFIXES], Held(model.tokenizer), 900, 2, lambda ids: False)
+    turns = searched(rows, [Once("aeNT1", 99) for _ in PREFIXES], model)
     texts = {ids: model.tokenizer.decode(ids) for ids in product(tokens_of(model, "aeNT1"), repeat=2)}
     allowed = [ids for ids, text in texts.items() if len(set(text)) == len(text)]
     for prefix, (turn, _) in zip(PREFIXES, turns, strict=True):
