@@ -52,16 +52,21 @@ def log_probs(
     return by_attempt(out.log_probs), None if out.entropy is None else by_attempt(out.entropy)
 
 
-def without_idle(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """`inputs` of a loss without the attempts whose advantages are all zero; one is left where all are, so that every
-    process takes its part in the step."""
-    advantages = inputs["advantages"]
-    rows = advantages.any(dim=1).nonzero().squeeze(1)
-    if len(rows) == len(advantages):
+def useful(inputs: Mapping[str, Any]) -> torch.Tensor:
+    """Whether each attempt has an advantage that is not zero; (attempts,)."""
+    found: torch.Tensor = inputs["advantages"].any(dim=1)
+    return found
+
+
+def without_idle(inputs: Mapping[str, Any], least: int = 1) -> dict[str, Any]:
+    """`inputs` of a loss without the attempts whose advantages are all zero, but for the first of them where fewer than
+    `least` are left."""
+    wanted = useful(inputs)
+    rows = wanted.int().argsort(descending=True, stable=True)[: max(least, int(wanted.sum()))].sort().values
+    if len(rows) == len(wanted):
         return dict(inputs)
-    rows = rows if len(rows) else rows.new_zeros(1)
     return {
-        name: value[rows] if getattr(value, "ndim", 0) and len(value) == len(advantages) else value
+        name: value[rows] if getattr(value, "ndim", 0) and len(value) == len(wanted) else value
         for name, value in inputs.items()
     }
 

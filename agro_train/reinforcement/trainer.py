@@ -29,7 +29,7 @@ from agro_train.agents.engine import EngineSampler
 from agro_train.language_model.attention import FOLDED
 from agro_train.language_model.fused_head import score_only_what_is_learnt
 from agro_train.language_model.loading import LanguageModel, adapters, load_tokenizer
-from agro_train.reinforcement.attempts import log_probs, without_idle
+from agro_train.reinforcement.attempts import log_probs, useful, without_idle
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.reinforcement.credit import Credit, of_progress, of_rollouts, of_states, token_advantages
 from agro_train.reinforcement.episodes import Episode, Player, measures
@@ -161,7 +161,9 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
         """TRL's, of attempts that teach something; its figures of entropy and clipping are of these."""
         if self.config.beta or self.aux_loss_enabled:  # a distance, or a balance of experts, is of every attempt
             return super()._compute_loss(model, inputs)
-        some = without_idle(inputs)
+        # TRL gathers figures of each attempt, so every process has as many as the one that has the most
+        counts = self.accelerator.gather(useful(inputs).sum().reshape(1))
+        some = without_idle(inputs, max(1, int(counts.max())))
         share = len(some["advantages"]) / len(inputs["advantages"])
         loss = super()._compute_loss(model, some)
         return loss if self.config.loss_type == "dapo" else loss * share  # the others are means over attempts

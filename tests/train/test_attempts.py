@@ -61,6 +61,8 @@ def test_what_teaches_nothing_is_left_out() -> None:
     assert int(without_idle(inputs)["count"]) == 9
     nothing = {**inputs, "advantages": torch.zeros(3, 2)}
     assert without_idle(nothing)["ids"].tolist() == [0]
+    assert without_idle(inputs, 3)["ids"].tolist() == [0, 1, 2]
+    assert without_idle(nothing, 2)["ids"].tolist() == [0, 1]
 
 
 @pytest.fixture(scope="module")
