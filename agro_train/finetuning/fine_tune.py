@@ -12,6 +12,7 @@ from typing import Any
 from agro_train.finetuning.config import FineTuning
 from agro_train.finetuning.trainer import make_trainer
 from agro_train.language_model.loading import LanguageModel, load_tokenizer
+from agro_train.language_model.memory import give_back
 from agro_train.language_model.tokens import Example
 from agro_train.runs.store import Draft, append_metrics, forget_metrics, read_metrics, step_of
 
@@ -120,6 +121,7 @@ def _callback(
             self.write(line)
 
         def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+            give_back()
             every = tuning.check_every
             last = state.global_step == state.max_steps
             if check is None or not every or state.global_step % every or last or not state.is_world_process_zero:

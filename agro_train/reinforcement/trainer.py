@@ -29,6 +29,7 @@ from agro_train.agents.engine import EngineSampler
 from agro_train.language_model.attention import FOLDED
 from agro_train.language_model.fused_head import score_only_what_is_learnt
 from agro_train.language_model.loading import LanguageModel, adapters, load_tokenizer
+from agro_train.language_model.memory import give_back
 from agro_train.reinforcement.attempts import log_probs, useful, without_idle
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.reinforcement.credit import Credit, of_progress, of_rollouts, of_states, token_advantages
@@ -120,6 +121,7 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
         self.resampled = 0
         for attempt in range(1, 1 + self.config.resample):
             self._replace_idle(attempt)
+        give_back()  # the sampler's caches
         tokens = [episode.rollout.tokens for episode in self.episodes]
         return {
             "prompt_ids": [one.prompt for one in tokens],
@@ -299,6 +301,9 @@ class Log(TrainerCallback):  # type: ignore[misc]
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._since = self._now(state)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        give_back()
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
         if logs is None or "loss" not in logs or not state.is_world_process_zero:  # the summary at the end
