@@ -94,7 +94,7 @@ class ColdStartConfig:
     epochs: float = 1.0  # passes over the trajectories
     learning_rate: float = 2e-4  # the highest; it falls as a cosine
     batch: int = 8  # trajectories of a step, on each GPU
-    micro_batch: int = 4  # go through the model together; 8 of 1,000 tokens take SmolLM2-135M's process to 19 GiB
+    micro_batch: int = 4  # go through the model together: more takes more memory
     max_length: int = 1_024  # tokens; a longer trajectory is left out
     packing: bool = False  # several in one row that share nothing, instead of `share_prompts`
     share_prompts: bool = True  # trajectories whose prompts begin alike lie in one row, which reads that once
