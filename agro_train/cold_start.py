@@ -154,7 +154,7 @@ def main() -> None:
 def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelRun:
     """Train, or continue where it was interrupted, or give the run that these settings have made before.
 
-    Raises `NoTask`, `NoVersion`, `ModelMissing`, `SettingsError` and `InUse`, in words for a person.
+    Raises `NoTask`, `NoVersion`, `ModelMissing`, `SettingsError` and `Locked`, in words for a person.
     """
     parent, base = start_of(config.model, Path(config.models), Path(config.cache))
     corpus = open_version(Path(config.corpus)) if config.corpus else None

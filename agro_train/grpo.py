@@ -57,7 +57,7 @@ def main() -> None:
 def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
     """Train, or continue where it was interrupted, or give the run that these settings have made before.
 
-    Raises `NoTask`, `NoVersion`, `ModelMissing`, `BadGolds`, `SeenInTraining`, `SettingsError` and `InUse`, in words
+    Raises `NoTask`, `NoVersion`, `ModelMissing`, `BadGolds`, `SeenInTraining`, `SettingsError` and `Locked`, in words
     for a person.
     """
     version = open_version(Path(config.corpus))

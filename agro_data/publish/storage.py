@@ -59,15 +59,16 @@ def free_bytes(path: Path) -> int:
 
 
 @contextmanager
-def exclusive(path: Path, *, wait_seconds: float) -> Iterator[None]:
-    """Hold the lock file `path`; wait up to `wait_seconds` for another writer, saying once who it is.
+def exclusive(path: Path, *, wait_seconds: float, doing: str = "is writing a version of this corpus") -> Iterator[None]:
+    """Hold the lock file `path`; wait up to `wait_seconds` for another holder, saying once who it is, and what it is
+    `doing`.
 
     The lock is the kernel's (flock), so a killed writer lets go of it; the text inside says who holds it.
     Raises `Locked` when the wait was in vain.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        _acquire(descriptor, path, wait_seconds)
+        _acquire(descriptor, path, wait_seconds, doing)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
         yield
@@ -75,7 +76,7 @@ def exclusive(path: Path, *, wait_seconds: float) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _acquire(descriptor: int, path: Path, wait_seconds: float) -> None:
+def _acquire(descriptor: int, path: Path, wait_seconds: float, doing: str) -> None:
     deadline = time.monotonic() + wait_seconds
     announced = False
     while True:
@@ -86,10 +87,10 @@ def _acquire(descriptor: int, path: Path, wait_seconds: float) -> None:
             holder = os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip() or "another process"
             if time.monotonic() >= deadline:
                 raise Locked(
-                    f"{path.parent}: {holder} is writing a version of this corpus; "
+                    f"{path.parent}: {holder} {doing}; "
                     f"waited {wait_seconds:.0f} s. Let it finish or stop it, then try again"
                 ) from None
             if not announced:
-                log.warning("%s: waiting for %s to finish its version", path.parent, holder)
+                log.warning("%s: waiting for %s, which %s", path.parent, holder, doing)
                 announced = True
             time.sleep(0.1)

@@ -19,7 +19,7 @@ from agro_train.programs.settings import SettingsError
 from agro_train.questions import Reading
 from agro_train.rollouts import Limits
 from agro_train.runs.corpora import seen_by
-from agro_train.runs.store import PROMOTED, InUse, ModelRun, NoRun, find_run
+from agro_train.runs.store import PROMOTED, ModelRun, NoRun, find_run
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sampling.types import Sampler
 from agro_train.tasks import NoTask
@@ -28,7 +28,7 @@ READING = Reading()
 Unit = Literal["tokens", "estimated tokens"]
 Engine = Literal["transformers", "vllm"]
 _LOADERS: Mapping[Engine, Callable[..., LanguageModel]] = {"transformers": load, "vllm": load_engine}
-IN_WORDS = (NoRun, InUse, NoTask, SerialiserMismatch, SettingsError)  # errors that speak to a person
+IN_WORDS = (NoRun, NoTask, SerialiserMismatch, SettingsError)  # errors that speak to a person
 
 
 @dataclass(frozen=True)

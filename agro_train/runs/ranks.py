@@ -21,7 +21,7 @@ def processes() -> int:
 
 
 def writing(draft: Draft) -> AbstractContextManager[None]:
-    """Around all that is written in a draft: the first process holds it. Raises `InUse`."""
+    """Around all that is written in a draft: the first process holds it. Raises `Locked`."""
     return draft.alone() if is_first() else nullcontext()
 
 

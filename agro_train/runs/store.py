@@ -6,32 +6,29 @@ and never changed after; an interrupted run keeps its draft, with its checkpoint
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from agro_data.publish.storage import exclusive
 from agro_data.work import write_json, write_text
 
 PROMOTED = "promoted"
 MANIFEST = "manifest.json"
 METRICS = "metrics.jsonl"
+LOCK = ".lock"
 _RUN = re.compile(r"r(?P<number>\d{4})-[0-9a-f]{8}\Z")
 
 
 class NoRun(LookupError):
     """There is no such trained model; the message says what to run."""
-
-
-class InUse(RuntimeError):
-    """Another process is writing this draft; the message says where."""
 
 
 @dataclass(frozen=True)
@@ -117,24 +114,9 @@ class Draft:
         """Where the trainer keeps what an interrupted run goes on from."""
         return self.path / "checkpoints"
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Hold the draft, so that nobody writes in it beside this process. Raises `InUse`.
-
-        The lock is the kernel's (flock): who was killed lets go of it.
-        """
-        folder = os.open(self.path, os.O_RDONLY)
-        try:
-            try:
-                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise InUse(
-                    f"{self.path}: another process is training with the same settings; let it finish, and these "
-                    "settings give its run, or stop it, and they go on at its last checkpoint"
-                ) from None
-            yield
-        finally:
-            os.close(folder)
+    def alone(self) -> AbstractContextManager[None]:
+        """Around all that is written in the draft. Raises `storage.Locked` while another process is there."""
+        return exclusive(self.path / LOCK, wait_seconds=0, doing="is training with the same settings")
 
     def last_checkpoint(self) -> Path | None:
         """The newest checkpoint that is whole: its state is what transformers writes last."""
@@ -149,6 +131,7 @@ class Draft:
         number = 1 + max((int(path.name[1:5]) for path in folder.iterdir() if _RUN.match(path.name)), default=0)
         target = folder / f"r{number:04d}-{self.fingerprint[:8]}"
         os.replace(self.path, target)
+        (target / LOCK).unlink(missing_ok=True)
         return ModelRun(target)
 
 

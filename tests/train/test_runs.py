@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from agro_train.runs.store import Draft, InUse, ModelRun, NoRun, begin, find_run
+from agro_data.publish.storage import Locked
+from agro_train.runs.store import MANIFEST, Draft, ModelRun, NoRun, begin, find_run
 
 
 def test_a_checkpoint_that_is_cut_short_is_not_gone_on_from(tmp_path: Path) -> None:
@@ -39,10 +41,12 @@ def test_two_do_not_write_in_one_draft(tmp_path: Path) -> None:
     draft = begin(tmp_path, "small", "ab" * 32)
     assert isinstance(draft, Draft)
     with draft.alone():
-        with pytest.raises(InUse, match=r"\.draft-abab.*another process"), draft.alone():
+        held = rf"\.draft-abab\w*: process {os.getpid()} on .* is training with the same settings"
+        with pytest.raises(Locked, match=held), draft.alone():
             pytest.fail("held twice")
         run = draft.finish({})
     assert begin(tmp_path, "small", "ab" * 32) == run
+    assert {path.name for path in run.path.iterdir()} == {MANIFEST}
     other = begin(tmp_path, "small", "cd" * 32)
     assert isinstance(other, Draft)
     for _ in range(2):  # who has let go of it holds nobody off
