@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
@@ -21,15 +21,15 @@ from matplotlib.figure import Figure
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.evaluation.statistics import pass_at
-from agro_data.progress import Lines, counting
+from agro_data.progress import Lines
 from agro_data.publish.read import open_version
 from agro_data.verify.equivalence import Mode
 from agro_data.verify.grade import Case, GoldResults, grade_many
-from agro_train.agents.agent import Agent, open_agent
-from agro_train.answers import answer
+from agro_train.agents.agent import open_agent
 from agro_train.decoding import Decoding
-from agro_train.predict import SQL_LIMITS
-from agro_train.questions import Questions, questions_of_version
+from agro_train.evaluate import answerable
+from agro_train.predict import predict
+from agro_train.questions import questions_of_version
 from agro_train.tasks import Task
 from bench.tables import show
 
@@ -66,22 +66,8 @@ def chosen_best(taken: Sequence[bool], right: Sequence[bool], n: int) -> tuple[f
     return found, found * honest
 
 
-def attempts(asked: Questions, agent: Agent, decoding: Decoding, together: int, seed: int) -> list[list[str]]:
-    """The SQL of each attempt at each question, "" where it came to none."""
-    tasks = asked.tasks(agent.reading)
-    found: list[list[str]] = []
-    count = counting(Lines(print), "attempts", len(tasks), "questions")
-    with Sandbox(1, SQL_LIMITS) as sandbox:
-        for first in range(0, len(tasks), together):
-            some = tasks[first : first + together]
-            answers = answer(some, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
-            found += [list(one.predictions) for one in answers]
-            count(len(some))
-    return found
-
-
 def verdicts(
-    tasks: Sequence[Task], tried: Sequence[Sequence[str]], grader: Grader, sandbox: Sandbox
+    tasks: Sequence[Task], tried: Sequence[Sequence[str]], grader: Grader, sandbox: Sandbox, golds: GoldResults
 ) -> list[list[bool]]:
     """Which attempts a grader takes for right, guarded as rewards are."""
     cases = [
@@ -89,7 +75,7 @@ def verdicts(
         for task, each in zip(tasks, tried, strict=True)
         for sql in each
     ]
-    grades = iter(grade_many(cases, sandbox, GoldResults(), grader.mode, guarded=True))
+    grades = iter(grade_many(cases, sandbox, golds, grader.mode, guarded=True))
     return [[next(grades).right for _ in each] for each in tried]
 
 
@@ -104,23 +90,23 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=16)
     parser.add_argument("--temperature", type=float, default=0.85)
     parser.add_argument("--names", action="store_true", help="hold SQL to the schema's names")
-    parser.add_argument("--together", type=int, default=4, help="questions that are answered at a time")
     parser.add_argument("--limit", type=int, default=200)
     parser.add_argument("--dtype", default="float32", help="type of the weights")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("attempts.jsonl"), help="what is answered is not asked again")
     parser.add_argument("--plot", type=Path, help="where to draw the gap")
     given = parser.parse_args()
     every = questions_of_version(open_version(given.corpus), given.databases, given.cache, given.split)
-    answerable = tuple(row for row in every.rows if row["answerable"])
-    asked = replace(every, rows=answerable).first(given.limit)
+    asked = answerable(every).first(given.limit)
     agent = open_agent(given.model, given.models, given.cache, dtype=given.dtype)
     asked.refuse_seen(agent.trained_on, agent.name)
     decoding = Decoding("vote", given.samples, given.temperature, names=given.names)
-    tried = attempts(asked, agent, decoding, given.together, given.seed)
+    answers = predict(asked, agent, given.out, decoding=decoding, seed=given.seed, progress=Lines(print))
+    tried = [one.predictions for one in answers]
+    tasks, golds = asked.tasks(agent.reading), GoldResults()
     with Sandbox() as sandbox:
-        tasks = asked.tasks(agent.reading)
-        right = verdicts(tasks, tried, OURS, sandbox)
-        taken = {one.name: verdicts(tasks, tried, one, sandbox) for one in WEAKER}
+        right = verdicts(tasks, tried, OURS, sandbox, golds)
+        taken = {one.name: verdicts(tasks, tried, one, sandbox, golds) for one in WEAKER}
     widths = [n for n in (2**power for power in range(11)) if n <= given.samples]
     curves = {name: curve(each, right, widths) for name, each in taken.items()}
     show(
@@ -135,7 +121,7 @@ def main() -> None:
     show(
         "Attempts that each reward pays for, and those of them that are wrong on an instance",
         ["reward", "attempts", "paid for", "wrong"],
-        [[name, len(tasks) * given.samples, *paid(each, right)] for name, each in taken.items()],
+        [[name, sum(map(len, tried)), *paid(each, right)] for name, each in taken.items()],
     )
     if given.plot:
         draw(curves, widths, given.plot)

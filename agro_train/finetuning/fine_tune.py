@@ -121,7 +121,7 @@ def _callback(
             self.write(line)
 
         def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
-            give_back()
+            give_back(args.device)
             every = tuning.check_every
             last = state.global_step == state.max_steps
             if check is None or not every or state.global_step % every or last or not state.is_world_process_zero:

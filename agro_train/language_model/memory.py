@@ -9,11 +9,15 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
 
 
-def give_back() -> None:
-    """Give back what is free; where the C library is not glibc, do nothing. Takes some 0.1 s with gigabytes."""
-    if (trim := _trim()) is not None:
+def give_back(device: torch.device) -> None:
+    """Give back what is free, if tensors lie on the CPU and the C library is glibc. Takes some 0.1 s with gigabytes."""
+    if device.type == "cpu" and (trim := _trim()) is not None:
         trim(0)
 
 

@@ -121,7 +121,7 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
         self.resampled = 0
         for attempt in range(1, 1 + self.config.resample):
             self._replace_idle(attempt)
-        give_back()  # the sampler's caches
+        give_back(self.args.device)  # the sampler's caches
         tokens = [episode.rollout.tokens for episode in self.episodes]
         return {
             "prompt_ids": [one.prompt for one in tokens],
@@ -303,7 +303,7 @@ class Log(TrainerCallback):  # type: ignore[misc]
         self._since = self._now(state)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        give_back()
+        give_back(args.device)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
         if logs is None or "loss" not in logs or not state.is_world_process_zero:  # the summary at the end
