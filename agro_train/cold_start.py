@@ -81,6 +81,7 @@ class ColdStartConfig:
     explore: float = 0.1  # share that look first
     mistake: float = 0.05  # share that go wrong first, and recover
     rehearse: float = 0.1  # share that run the answer before they give it
+    leave: float = 0.0  # share of the databases that are not learnt from, so that GRPO finds some to learn about
     link: float = 1.0  # share that say tables and columns of a query before they write it
     teacher: TeacherKind = "decomposition"  # the examples' steps, a model's right attempts, or both
     teacher_model: str = ""  # a run, folder, Hub id or URL; empty: the model that training starts from
@@ -111,6 +112,8 @@ class ColdStartConfig:
         if self.teacher not in get_args(TeacherKind):
             raise SettingsError(f"there is no teacher {self.teacher!r}; use {', '.join(get_args(TeacherKind))}")
         check_counts(self, "examples", "pool")
+        if not 0 <= self.leave < 1:
+            raise SettingsError(f"leave={self.leave:g}: expected a share of the databases, from 0 to below 1")
         _ = self.tuning  # what is wrong with it is said before trajectories are made, which takes minutes
 
     @property
@@ -198,6 +201,7 @@ def _facts(
     draft: Draft,
 ) -> dict[str, Any]:
     """What the manifest says beside the figures of training: where the model comes from, and what it learnt from."""
+    learnt_from = material.trajectories["db_id"].unique().to_list()
     return {
         **manifest_of(
             "cold_start",
@@ -206,7 +210,7 @@ def _facts(
             start=start,
             trained=draft.model,
             corpus=corpus,
-            sources=sources,
+            sources=[source.about(learnt_from) for source in sources],
             reading=(config.style, config.budget),
             seed=config.seed,
             also_seen=material.acting["databases"] if material.acting else (),

@@ -67,7 +67,7 @@ def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
         return draft
     if parent is not None:
         _check_parent(config, parent, version)
-    questions = questions_of_version(version, Path(config.databases), Path(config.cache), config.split)
+    questions = _questions(config, version, parent)
     with writing(draft):
         with Sandbox(workers=config.workers) as sandbox:
             learnt, kept = _learn(config, base, questions, sandbox, draft, report)
@@ -95,6 +95,13 @@ def _manifest(
     )
     parent, _ = start
     return {**facts, "trajectories": parent.manifest["trajectories"] if parent else None, **learnt}
+
+
+def _questions(config: GrpoConfig, version: Version, parent: ModelRun | None) -> Questions:
+    """What is asked: the split's questions, those about databases that the parent has not read where there are such."""
+    every = questions_of_version(version, Path(config.databases), Path(config.cache), config.split)
+    unread = every.without(seen_by(parent)) if config.unread and parent else every
+    return unread if unread.rows else every
 
 
 def _learn(

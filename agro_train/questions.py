@@ -87,11 +87,24 @@ class Questions:
         step = len(self.rows) / count
         return replace(self, rows=tuple(self.rows[int(number * step)] for number in range(count)))
 
+    def contents(self) -> dict[str, str]:
+        """Content hash of each database asked about, by id."""
+        return {name: self.sources[name].database.content_hash for name in sorted({row["db_id"] for row in self.rows})}
+
+    def about(self, databases: Iterable[str]) -> Questions:
+        """Those about databases with these ids."""
+        names = frozenset(databases)
+        return replace(self, rows=tuple(row for row in self.rows if row["db_id"] in names))
+
+    def without(self, contents: Iterable[str]) -> Questions:
+        """Those about databases whose content is none of these (hashes)."""
+        hashes = frozenset(contents)
+        return self.about(name for name, digest in self.contents().items() if digest not in hashes)
+
     def refuse_seen(self, trained_on: Iterable[str], model: str) -> None:
         """Raise `SeenInTraining` when a database asked about has the content of one of `trained_on` (hashes)."""
-        hashes = frozenset(trained_on)
-        asked = {row["db_id"] for row in self.rows}
-        seen = sorted(name for name in asked if self.sources[name].database.content_hash in hashes)
+        hashes, asked = frozenset(trained_on), self.contents()
+        seen = [name for name, digest in asked.items() if digest in hashes]
         if seen:
             named = ", ".join(seen[:3]) + (f" and {len(seen) - 3} more" if len(seen) > 3 else "")
             raise SeenInTraining(

@@ -85,11 +85,7 @@ def _databases_of(
     sources: Sequence[Questions], parent: ModelRun | None, also: Iterable[Mapping[str, str]]
 ) -> list[dict[str, str]]:
     """Every database that the model has seen: those asked about in `sources`, those of its parent, and `also`."""
-    seen = {
-        (name, source.sources[name].database.content_hash)
-        for source in sources
-        for name in {row["db_id"] for row in source.rows}
-    }
+    seen = {known for source in sources for known in source.contents().items()}
     before = [*(parent.manifest["databases"] if parent is not None else []), *also]
     seen |= {(fact["db_id"], fact["content_hash"]) for fact in before}
     return [{"db_id": name, "content_hash": digest} for name, digest in sorted(seen)]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Report = Callable[[Mapping[str, Any]], object]
 MAKING = (  # settings that decide which trajectories there are, beside the corpus
     *("model", "examples", "pool", "selection", "embedding_model", "decompose", "explore", "mistake", "rehearse"),
-    *("link", "turns", "style", "budget", "seed"),
+    *("link", "leave", "turns", "style", "budget", "seed"),
     *("teacher", "teacher_model", "teacher_samples", "teacher_temperature", "teacher_keep", "teacher_dtype"),
 )
 
@@ -208,7 +208,7 @@ def _drawn(source: Questions, size: int, seed: int) -> Questions:
 
 
 def sources_of(config: ColdStartConfig, corpus: Version | None) -> list[Questions]:
-    """What there is to learn from: the corpus' train split, the pairs, or both."""
+    """What there is to learn from: the corpus' train split, the pairs, or both, less the databases that are left."""
     databases, cache = Path(config.databases), Path(config.cache)
     found: list[Questions] = []
     if corpus is not None:
@@ -220,7 +220,18 @@ def sources_of(config: ColdStartConfig, corpus: Version | None) -> list[Question
     if not found:
         raise SettingsError("nothing to learn from: give `corpus` (a version) or `pairs` (a file of questions)")
     clarify = any(one.clarify for one in found)  # one model reads one kind of prompt
-    return [replace(one, clarify=clarify) for one in found]
+    left = _left_for_grpo(found, config.leave, config.seed)
+    return [replace(one.without(left), clarify=clarify) for one in found]
+
+
+def _left_for_grpo(sources: Sequence[Questions], share: float, seed: int) -> frozenset[str]:
+    """Content hashes of a share of the databases asked about; one is always learnt from.
+
+    Of a database that a model has read it knows the names by heart, and a reward has little left to teach (E4).
+    """
+    hashes = sorted({digest for source in sources for digest in source.contents().values()})
+    count = min(round(share * len(hashes)), len(hashes) - 1)
+    return frozenset(Random(seed_of(seed, "left for GRPO")).sample(hashes, count))
 
 
 def select(made: pl.DataFrame, config: ColdStartConfig) -> Chosen:
