@@ -14,20 +14,17 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
-from agro_data.config import DEFAULT_MODEL
 from agro_data.databases.sandbox import Sandbox
 from agro_data.evaluation.load import files_of
 from agro_data.fingerprint import file_hash, stable_hash
-from agro_data.models import DEFAULT_WRITER
-from agro_data.profiling.serialise import Style
 from agro_data.publish.read import NoVersion, Version, open_version
 from agro_data.verify.grade import GoldResults
 from agro_train.finetuning.config import FineTuning
 from agro_train.finetuning.fine_tune import Check, fine_tune
 from agro_train.language_model.loading import LanguageModel, load_tokenizer, model_hash
-from agro_train.programs.settings import SettingsError, check_counts, read_settings, settings_to, training_code_version
+from agro_train.programs.settings import read_settings, settings_to, training_code_version
 from agro_train.questions import Questions, questions_of_version
 from agro_train.rewards import ENDED
 from agro_train.rollouts import Limits, roll
@@ -36,62 +33,28 @@ from agro_train.runs.ranks import finished, is_first, processes, writing
 from agro_train.runs.store import Draft, ModelRun, begin
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sql_env import score
-from agro_train.tasks import COMPACT, PROMPT_BUDGET
-from agro_train.teachers import Habits
-from agro_train.trajectories.acting import Attempts
+from agro_train.trajectories.config import PLACES as MADE_FROM
+from agro_train.trajectories.config import TrajectoriesConfig
 from agro_train.trajectories.material import (
     Material,
     Report,
     encode_rows,
     read_material,
-    reading_of,
     sources_of,
     teach,
     teacher_hash,
 )
 
 # Settings that do not decide what is learnt; what lies there is asked for by its content.
-PLACES = ("corpus", "databases", "pairs", "learn_from", "trajectories", "models", "cache")
-TeacherKind = Literal["decomposition", "model", "both"]
+PLACES = (*MADE_FROM, "learn_from")
 
 
 @dataclass(frozen=True)
-class ColdStartConfig:
-    """Settings. `corpus` is the folder of a version, `databases` the folder its databases lie in.
+class ColdStartConfig(TrajectoriesConfig):
+    """Settings: those of the trajectories, and how a model learns from them."""
 
-    `pairs` (a file of questions with SQL) is learnt from instead of the corpus; or beside it, when `corpus` is given
-    too. `examples` is how many trajectories are learnt from, out of `pool` times as many that are made; where the
-    teacher is a model, out of its right attempts at that many questions.
-    """
-
-    corpus: str = ""  # a version's folder
-    databases: str = ""  # the folder of its databases
-    pairs: str = ""  # a file of questions with SQL, learnt from instead of the corpus, or beside it
     learn_from: str = ""  # folder of a trajectories version (`agro_train.teach`): none are made
-    trajectories: str = "datasets"  # where their version is written
-    models: str = "models"  # where runs lie
-    name: str = "cold-start"  # the model's name there
-    cache: str = ".agro-cache"  # profiles, unpacked models, a teacher's attempts
-    model: str = DEFAULT_WRITER  # what training starts from: a Hub id, a folder, a run
-    examples: int = 2_000  # trajectories to learn from
-    pool: float = 1.5  # how many times as many are made to choose from
-    selection: str = "diverse"  # diverse or random
-    embedding_model: str = DEFAULT_MODEL  # what diversity is told by: a Hub id, a path, or structural
-    decompose: float = 0.25  # share of trajectories that take the example's steps
-    explore: float = 0.1  # share that look first
-    mistake: float = 0.05  # share that go wrong first, and recover
-    rehearse: float = 0.1  # share that run the answer before they give it
-    leave: float = 0.0  # share of the databases that are not learnt from, so that GRPO finds some to learn about
-    link: float = 1.0  # share that say tables and columns of a query before they write it
-    teacher: TeacherKind = "decomposition"  # the examples' steps, a model's right attempts, or both
-    teacher_model: str = ""  # a run, folder, Hub id or URL; empty: the model that training starts from
-    teacher_samples: int = 4  # attempts at each of `examples` times `pool` questions
-    teacher_temperature: float = 0.7  # how they are sampled
-    teacher_keep: int = 1  # right attempts of a question that are kept, at most: the first that differ
-    teacher_dtype: str = "float32"  # type of its weights
-    turns: int = 4  # turns of a trajectory at most
-    style: Style = COMPACT  # how a schema is written
-    budget: int = PROMPT_BUDGET  # tokens of a schema at most
+    name: str = "cold-start"  # the model's name below `models`
     epochs: float = 1.0  # passes over the trajectories
     learning_rate: float = 2e-4  # the highest; it falls as a cosine
     batch: int = 8  # trajectories of a step, on each GPU
@@ -106,19 +69,10 @@ class ColdStartConfig:
     check_every: int = 0  # steps between two looks at format and execution rate; 0: only at the end
     check_questions: int = 40  # questions of such a look
     save_every: int = 200  # steps between two checkpoints
-    seed: int = 0  # same seed, same training
 
     def __post_init__(self) -> None:
-        if self.teacher not in get_args(TeacherKind):
-            raise SettingsError(f"there is no teacher {self.teacher!r}; use {', '.join(get_args(TeacherKind))}")
-        check_counts(self, "examples", "pool")
-        if not 0 <= self.leave < 1:
-            raise SettingsError(f"leave={self.leave:g}: expected a share of the databases, from 0 to below 1")
+        super().__post_init__()
         _ = self.tuning  # what is wrong with it is said before trajectories are made, which takes minutes
-
-    @property
-    def attempts(self) -> Attempts:
-        return Attempts(self.teacher_samples, self.teacher_temperature, self.teacher_keep)
 
     @property
     def tuning(self) -> FineTuning:
@@ -138,10 +92,6 @@ class ColdStartConfig:
             save_every=self.save_every,
             seed=self.seed,
         )
-
-    @property
-    def habits(self) -> Habits:
-        return Habits(self.explore, self.mistake, self.rehearse, self.turns, self.decompose, self.link)
 
 
 def main() -> None:
@@ -182,7 +132,7 @@ def _learn(
     tokenizer = load_tokenizer(base)
     with Sandbox(workers=2) as sandbox:
         material = (
-            read_material(config, corpus)
+            read_material(Path(config.learn_from), config, corpus)
             if config.learn_from
             else teach(config, corpus, sources, tokenizer, sandbox, report if is_first() else lambda line: None)
         )
@@ -232,7 +182,8 @@ def _fingerprint(config: ColdStartConfig, corpus: Version | None, base: Path) ->
         config.pairs and [file_hash(file) for file in files_of(Path(config.pairs))[0]],
         config.learn_from and open_version(Path(config.learn_from)).fingerprint,
     ]
-    return stable_hash([decides, *given, model_hash(base), teacher_hash(config), training_code_version(), processes()])
+    teacher = "" if config.learn_from else teacher_hash(config)
+    return stable_hash([decides, *given, model_hash(base), teacher, training_code_version(), processes()])
 
 
 def _check(config: ColdStartConfig, corpus: Version | None, sandbox: Sandbox) -> Check | None:
@@ -245,7 +196,7 @@ def _check(config: ColdStartConfig, corpus: Version | None, sandbox: Sandbox) ->
         return None
 
     def check(model: LanguageModel) -> dict[str, float]:
-        reading = reading_of(config, model.tokenizer)
+        reading = config.reading(model.tokenizer)
         tasks = held.first(config.check_questions).tasks(reading)
         limits = Limits(turns=config.turns)
         sampler = ModuleSampler(model.network, model.tokenizer)

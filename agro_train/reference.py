@@ -180,7 +180,8 @@ def declared(kind: type[DataclassInstance]) -> Iterator[tuple[str, str, str, str
 
     Raises `ValueError` for a field that is declared without a comment that says what it means.
     """
-    said = {found[1]: found[2] for found in map(COMMENTED.match, inspect.getsource(kind).splitlines()) if found}
+    lines = [line for base in reversed(kind.__mro__[:-1]) for line in inspect.getsource(base).splitlines()]
+    said = {found[1]: found[2] for found in map(COMMENTED.match, lines) if found}
     hints = get_type_hints(kind)
     for field in fields(kind):
         if field.name not in said:

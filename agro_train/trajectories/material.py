@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -22,24 +22,17 @@ from agro_data.protocol import before_question
 from agro_data.publish.read import DERIVED, Version, open_version
 from agro_train.agents.agent import is_url, open_agent
 from agro_train.language_model.loading import model_hash
-from agro_train.language_model.tokens import OUTSIDE, Example, encode, encode_steps
-from agro_train.programs.settings import SettingsError, settings_to
+from agro_train.language_model.tokens import OUTSIDE, Example, encode_steps
+from agro_train.programs.settings import SettingsError
 from agro_train.questions import COLUMNS, Questions, Reading, questions_of_file, questions_of_version
 from agro_train.runs.lineage import start_of
-from agro_train.teachers import TEACHER, make_trajectories
 from agro_train.trajectories.acting import Teacher, act
+from agro_train.trajectories.config import TrajectoriesConfig
 from agro_train.trajectories.selection import Chosen, choose, hybrid_vectors
 from agro_train.trajectories.store import DROPPED, TRAJECTORY, steps_of, tally, write_trajectories
-
-if TYPE_CHECKING:
-    from agro_train.cold_start import ColdStartConfig
+from agro_train.trajectories.teachers import TEACHER, make_trajectories
 
 Report = Callable[[Mapping[str, Any]], object]
-MAKING = (  # settings that decide which trajectories there are, beside the corpus
-    *("model", "examples", "pool", "selection", "embedding_model", "decompose", "explore", "mistake", "rehearse"),
-    *("link", "leave", "turns", "style", "budget", "seed"),
-    *("teacher", "teacher_model", "teacher_samples", "teacher_temperature", "teacher_keep", "teacher_dtype"),
-)
 
 
 @dataclass(frozen=True)
@@ -58,7 +51,7 @@ class Material:
 
 
 def teach(
-    config: ColdStartConfig,
+    config: TrajectoriesConfig,
     corpus: Version | None,
     sources: Sequence[Questions],
     tokenizer: Any,
@@ -85,7 +78,7 @@ def teach(
     return replace(material, stored=_store(config, corpus, material, dropped))
 
 
-def open_teacher(config: ColdStartConfig) -> Teacher | None:
+def open_teacher(config: TrajectoriesConfig) -> Teacher | None:
     """The model whose right answers are learnt from; None where the examples' own steps are all. Raises like
     `agents.open_agent`."""
     if config.teacher == "decomposition":
@@ -96,18 +89,18 @@ def open_teacher(config: ColdStartConfig) -> Teacher | None:
     return Teacher.of(agent, config.attempts, config.turns)
 
 
-def teacher_hash(config: ColdStartConfig) -> str:
+def teacher_hash(config: TrajectoriesConfig) -> str:
     """Which weights teach, or which server; "" where no model does."""
     name = config.teacher_model or config.model
-    if config.learn_from or config.teacher == "decomposition":
+    if config.teacher == "decomposition":
         return ""
     return name if is_url(name) else model_hash(start_of(name, Path(config.models), Path(config.cache))[1])
 
 
-def read_material(config: ColdStartConfig, corpus: Version | None) -> Material:
-    """The trajectories of `config.learn_from`. Raises `SettingsError` when they are none, or of another corpus, reading
-    or kind of source: a model has seen the databases of all that its trajectories were made of."""
-    stored = open_version(Path(config.learn_from))
+def read_material(folder: Path, config: TrajectoriesConfig, corpus: Version | None) -> Material:
+    """The trajectories of a version. Raises `SettingsError` when they are none, or of another corpus, reading or kind
+    of source: a model has seen the databases of all that its trajectories were made of."""
+    stored = open_version(folder)
     facts = stored.manifest
     if DERIVED not in facts:
         raise SettingsError(f"{stored.path}: holds no trajectories; `python -m agro_train.teach` makes a version")
@@ -127,7 +120,7 @@ def read_material(config: ColdStartConfig, corpus: Version | None) -> Material:
 
 
 def make_material(
-    config: ColdStartConfig,
+    config: TrajectoriesConfig,
     sources: Sequence[Questions],
     tokenizer: Any,
     sandbox: Sandbox,
@@ -139,7 +132,7 @@ def make_material(
     Of several sources each gives its share by rows. Where there are two teachers, both are given the same questions.
     Raises `SettingsError` when none is right.
     """
-    reading = reading_of(config, tokenizer)
+    reading = config.reading(tokenizer)
     asked = sum(len(source.rows) for source in sources)
     wanted = min(asked, round(config.examples * max(1.0, config.pool)))
     drawn = [_drawn(source, round(wanted * len(source.rows) / asked), config.seed) for source in sources]
@@ -170,7 +163,7 @@ def _act(
     drawn: Sequence[Questions],
     reading: Reading,
     sandbox: Sandbox,
-    config: ColdStartConfig,
+    config: TrajectoriesConfig,
     report: Report,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     found = [
@@ -207,7 +200,7 @@ def _drawn(source: Questions, size: int, seed: int) -> Questions:
     return replace(source, rows=tuple(source.rows[place] for place in sorted(order)))
 
 
-def sources_of(config: ColdStartConfig, corpus: Version | None) -> list[Questions]:
+def sources_of(config: TrajectoriesConfig, corpus: Version | None) -> list[Questions]:
     """What there is to learn from: the corpus' train split, the pairs, or both, less the databases that are left."""
     databases, cache = Path(config.databases), Path(config.cache)
     found: list[Questions] = []
@@ -234,7 +227,7 @@ def _left_for_grpo(sources: Sequence[Questions], share: float, seed: int) -> fro
     return frozenset(Random(seed_of(seed, "left for GRPO")).sample(hashes, count))
 
 
-def select(made: pl.DataFrame, config: ColdStartConfig) -> Chosen:
+def select(made: pl.DataFrame, config: TrajectoriesConfig) -> Chosen:
     """Those of the trajectories made that are learnt from."""
     structural = config.embedding_model == "structural"
     vectors = hybrid_vectors(made, None if structural else load_encoder(config.embedding_model))
@@ -258,18 +251,14 @@ def encode_rows(trajectories: pl.DataFrame, tokenizer: Any, max_length: int) -> 
     return found
 
 
-def reading_of(config: ColdStartConfig, tokenizer: Any) -> Reading:
-    """How prompts are written for a model with this tokenizer."""
-    return Reading(config.style, config.budget, lambda text: len(encode(text, tokenizer)), config.turns)
-
-
-def _store(config: ColdStartConfig, corpus: Version | None, material: Material, dropped: pl.DataFrame) -> Path | None:
+def _store(
+    config: TrajectoriesConfig, corpus: Version | None, material: Material, dropped: pl.DataFrame
+) -> Path | None:
     """Write the trajectories as a version beside the corpus; those of pairs have no corpus to name."""
     if corpus is None:
         return None
-    made_by = {name: value for name, value in settings_to(config).items() if name in MAKING}
     settings = {
-        "config": made_by,
+        "config": config.making(),
         "pairs": bool(config.pairs),
         "serialiser": serialiser(config.style),
         "acting": material.acting,

@@ -58,7 +58,8 @@ TRAINING_ORDER: list[set[str]] = [
     {"predict"},
     {"asking", "solving", "abstention"},
     {"finetuning", "reinforcement"},
-    {"cold_start", "teachers", "trajectories"},
+    {"trajectories"},
+    {"cold_start"},
     {"grpo"},
     {"teach", "aligning"},
     {"evaluate", "comparison_page"},
@@ -120,7 +121,7 @@ def test_no_room_is_forgotten(package: str, rank: dict[str, int]) -> None:
 
 LIGHT = ["agro_data", "agro_data.pipeline", "agro_data.cli", "agro_data.protocol", "agro_data.llm.client"]
 TRAINING = ["agro_train.definitions", "agro_train.cli", "agro_train.evaluate", "agro_train.promotion"]
-ENVIRONMENT = ["agro_train.sql_env", "agro_train.teachers", "agro_train.rewards", "agro_train.advantages"]
+ENVIRONMENT = ["agro_train.sql_env", "agro_train.trajectories.teachers", "agro_train.rewards", "agro_train.advantages"]
 
 
 @pytest.mark.parametrize("module", [*LIGHT, *TRAINING, *ENVIRONMENT])

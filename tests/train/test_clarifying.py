@@ -25,7 +25,7 @@ from agro_train.questions import COLUMNS, Questions, Reading, one_question, ques
 from agro_train.rewards import AGRO, PRESETS, reward
 from agro_train.sql_env import SqlEnv, check_golds, score, step
 from agro_train.tasks import Task
-from agro_train.teachers import ASKED_BACK, make_trajectories
+from agro_train.trajectories.teachers import ASKED_BACK, make_trajectories
 
 READING = Reading(style="compact", budget=400)
 

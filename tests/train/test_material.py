@@ -37,7 +37,8 @@ def pairs(tmp_path: Path) -> str:
 
 
 def read(config: ColdStartConfig, corpus: Version, made: Material, **changes: Any) -> Material:
-    return read_material(replace(config, learn_from=str(made.stored), **changes), corpus)
+    assert made.stored is not None
+    return read_material(made.stored, replace(config, **changes), corpus)
 
 
 def test_what_was_made_is_read_again(config: ColdStartConfig, corpus: Version, pairs: str) -> None:
@@ -50,7 +51,7 @@ def test_what_was_made_is_read_again(config: ColdStartConfig, corpus: Version, p
     with pytest.raises(SettingsError, match=r"made without pairs .* leave `pairs` empty"):
         read(config, corpus, made, pairs=pairs)
     with pytest.raises(SettingsError, match=r"school/v\S+: holds no trajectories; `python -m agro_train.teach`"):
-        read_material(replace(config, learn_from=config.corpus), corpus)
+        read_material(corpus.path, config, corpus)
 
 
 def test_databases_of_pairs_are_not_forgotten(config: ColdStartConfig, corpus: Version, pairs: str) -> None:

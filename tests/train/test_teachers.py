@@ -20,8 +20,8 @@ from agro_data.protocol import MAX_TURNS, parse_transcript, render_observation
 from agro_data.publish.read import Version, latest
 from agro_train.questions import PLAIN
 from agro_train.tasks import NoTask, Source, Task, make_task
-from agro_train.teachers import FEATURES, Habits, make_trajectories, plan_trajectory
 from agro_train.trajectories.store import TRAJECTORY, write_trajectories
+from agro_train.trajectories.teachers import FEATURES, Habits, make_trajectories, plan_trajectory
 
 MATCHED = "SELECT s.name FROM teacher AS t JOIN school AS s ON t.school_id = s.school_id"
 GOLD = f"{MATCHED} WHERE t.subject = 'Music' AND t.salary > 3000"

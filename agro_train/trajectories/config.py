@@ -1,0 +1,81 @@
+"""Settings of the trajectories that a cold start learns from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+from agro_data.config import DEFAULT_MODEL
+from agro_data.models import DEFAULT_WRITER
+from agro_data.profiling.serialise import Style
+from agro_train.language_model.tokens import encode
+from agro_train.programs.settings import SettingsError, check_counts, settings_to
+from agro_train.questions import Reading
+from agro_train.tasks import COMPACT, PROMPT_BUDGET
+from agro_train.trajectories.acting import Attempts
+from agro_train.trajectories.teachers import Habits
+
+PLACES = ("corpus", "databases", "pairs", "trajectories", "models", "cache")  # where things lie
+TeacherKind = Literal["decomposition", "model", "both"]
+
+
+@dataclass(frozen=True)
+class TrajectoriesConfig:
+    """Settings. `corpus` is the folder of a version, `databases` the folder its databases lie in.
+
+    `pairs` (a file of questions with SQL) is learnt from instead of the corpus; or beside it, when `corpus` is given
+    too. `examples` is how many trajectories are learnt from, out of `pool` times as many that are made; where the
+    teacher is a model, out of its right attempts at that many questions.
+    """
+
+    corpus: str = ""  # a version's folder
+    databases: str = ""  # the folder of its databases
+    pairs: str = ""  # a file of questions with SQL, learnt from instead of the corpus, or beside it
+    trajectories: str = "datasets"  # where their version is written
+    models: str = "models"  # where runs lie
+    cache: str = ".agro-cache"  # profiles, unpacked models, a teacher's attempts
+    model: str = DEFAULT_WRITER  # what training starts from: a Hub id, a folder, a run
+    examples: int = 2_000  # trajectories to learn from
+    pool: float = 1.5  # how many times as many are made to choose from
+    selection: str = "diverse"  # diverse or random
+    embedding_model: str = DEFAULT_MODEL  # what diversity is told by: a Hub id, a path, or structural
+    leave: float = 0.0  # share of the databases that are not learnt from, so that GRPO finds some to learn about
+    decompose: float = 0.25  # share of trajectories that take the example's steps
+    explore: float = 0.1  # share that look first
+    mistake: float = 0.05  # share that go wrong first, and recover
+    rehearse: float = 0.1  # share that run the answer before they give it
+    link: float = 1.0  # share that say tables and columns of a query before they write it
+    teacher: TeacherKind = "decomposition"  # the examples' steps, a model's right attempts, or both
+    teacher_model: str = ""  # a run, folder, Hub id or URL; empty: the model that training starts from
+    teacher_samples: int = 4  # attempts at each of `examples` times `pool` questions
+    teacher_temperature: float = 0.7  # how they are sampled
+    teacher_keep: int = 1  # right attempts of a question that are kept, at most: the first that differ
+    teacher_dtype: str = "float32"  # type of its weights
+    turns: int = 4  # turns of a trajectory at most
+    style: Style = COMPACT  # how a schema is written
+    budget: int = PROMPT_BUDGET  # tokens of a schema at most
+    seed: int = 0  # same seed, same trajectories and training
+
+    def __post_init__(self) -> None:
+        if self.teacher not in get_args(TeacherKind):
+            raise SettingsError(f"there is no teacher {self.teacher!r}; use {', '.join(get_args(TeacherKind))}")
+        check_counts(self, "examples", "pool")
+        if not 0 <= self.leave < 1:
+            raise SettingsError(f"leave={self.leave:g}: expected a share of the databases, from 0 to below 1")
+
+    @property
+    def attempts(self) -> Attempts:
+        return Attempts(self.teacher_samples, self.teacher_temperature, self.teacher_keep)
+
+    @property
+    def habits(self) -> Habits:
+        return Habits(self.explore, self.mistake, self.rehearse, self.turns, self.decompose, self.link)
+
+    def reading(self, tokenizer: Any) -> Reading:
+        """How prompts are written for a model with this tokenizer."""
+        return Reading(self.style, self.budget, lambda text: len(encode(text, tokenizer)), self.turns)
+
+    def making(self) -> dict[str, Any]:
+        """The settings that decide which trajectories there are, beside the corpus; as JSON values."""
+        names = {field.name for field in fields(TrajectoriesConfig)} - {*PLACES}
+        return {name: value for name, value in settings_to(self).items() if name in names}
