@@ -22,6 +22,7 @@ KEY = "OPENAI_API_KEY"  # the environment variable of the key: it is in no setti
 LARGEST = 2**24  # bytes of a reply
 _AGAIN = frozenset({408, 409, 425, 429})  # and 500 upwards
 _BUSY = frozenset({429, 503})
+_DENIED = frozenset({401, 402, 404})  # 403 is also what some servers say of a text that they do not want to read
 
 
 class NoAnswer(Exception):
@@ -161,7 +162,7 @@ def _headers() -> dict[str, str]:
 def _of_status(status: int, content: bytes, retry_after: str | None) -> _Failed:
     said = f"HTTP {status}: {content[:300].decode(errors='replace')}"
     if status < 500 and status not in _AGAIN:
-        return _Failed("refused", said, again=False, code=status)
+        return _Failed("denied" if status in _DENIED else "refused", said, again=False, code=status)
     kind: FailureKind = "busy" if status in _BUSY else "timeout" if status in (408, 504) else "server_error"
     return _Failed(kind, said, after=_seconds(retry_after), code=status)
 

@@ -184,7 +184,7 @@ def open_endpoint(
 
 def in_words(error: NoAnswer) -> EndpointError:
     """What a person is told when a server cannot be used at all."""
-    if error.kind == "refused":
+    if error.kind in ("refused", "denied"):
         return EndpointError(f"the server refuses: {error.detail}")
     tries = "1 try" if error.tries == 1 else f"{error.tries} tries"
     return EndpointError(f"no answer after {tries}: {error.detail}; is the server running, and the address right?")
@@ -257,7 +257,7 @@ def _probed(endpoint: Endpoint) -> Endpoint:
             _try(endpoint, form)
             break
         except NoAnswer as error:
-            if error.kind not in ("refused", "server_error"):
+            if error.kind not in ("refused", "denied", "server_error"):
                 raise
     return endpoint
 

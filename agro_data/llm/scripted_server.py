@@ -19,9 +19,9 @@ from typing import Any, Literal, get_args
 
 from agro_data.fingerprint import seed_of
 
-Fault = Literal["timeout", "busy", "broken", "dropped", "truncated", "garbled", "nonsense", "empty"]
-FAULTS: tuple[Fault, ...] = get_args(Fault)
-PASSING: tuple[Fault, ...] = FAULTS[:6]  # those that a client can see and ask again for
+Fault = Literal["timeout", "busy", "broken", "dropped", "truncated", "garbled", "nonsense", "empty", "denied"]
+PASSING: tuple[Fault, ...] = get_args(Fault)[:6]  # those that a client can see and ask again for
+FAULTS: tuple[Fault, ...] = get_args(Fault)[:8]  # those that come and go
 _TEXTS: Mapping[Fault, str] = {"nonsense": "lorem ipsum {[ dolor", "empty": ""}
 
 
@@ -31,7 +31,8 @@ class Faults:
 
     `timeout` says nothing for `silence` seconds, `busy` is 429 with Retry-After (`after` seconds), `broken` is 500,
     `dropped` closes the connection, `truncated` cuts the JSON short, `garbled` is no JSON; `nonsense` and `empty` are
-    replies in order whose text is that. `lasting`: what fails once fails in every try.
+    replies in order whose text is that; `denied` is 401, for a key that no longer holds. `lasting`: what fails once
+    fails in every try.
     """
 
     share: float = 0.0
@@ -126,6 +127,8 @@ class ScriptedServer:
             handler.send(429, b'{"error":"too many requests"}', Retry_After=str(self.faults.after))
         elif fault == "broken":
             handler.send(500, b'{"error":"out of memory"}')
+        elif fault == "denied":
+            handler.send(401, b'{"error":"no such key"}')
         elif fault == "dropped":
             handler.connection.shutdown(socket.SHUT_RDWR)
             handler.close_connection = True

@@ -11,9 +11,10 @@ from agro_data.fingerprint import seed_of
 Role = Literal["system", "user", "assistant"]
 
 # Why a request has no answer: too slow; asked to come back later; an error of the server's; no connection, or one that
-# broke; the request itself is not accepted (an answer of who is there, and another run has no other); what came is no
-# reply of the API.
-FailureKind = Literal["timeout", "busy", "server_error", "unreachable", "refused", "malformed"]
+# broke; the key does not hold, nothing is left to spend, or the model is not there (any request would be denied); the
+# request itself is not accepted (an answer of who is there, and another run has no other); what came is no reply of
+# the API.
+FailureKind = Literal["timeout", "busy", "server_error", "unreachable", "denied", "refused", "malformed"]
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def _served(address: str) -> str:
             return only_model(connection)
         connection.ask("models")
     except NoAnswer as error:
-        if error.kind != "refused":
+        if error.kind not in ("refused", "denied"):
             raise in_words(error) from error
     finally:
         connection.close()

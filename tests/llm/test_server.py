@@ -112,6 +112,24 @@ def test_what_never_gets_well_is_a_failure_with_its_reason(fault: Fault) -> None
     assert set(KINDS) | {"nonsense", "empty"} == set(FAULTS)
 
 
+def test_a_key_that_no_longer_holds_is_held_against_the_server_and_no_request(tmp_path: Path) -> None:
+    asked = requests(100)
+    with ScriptedServer(reply) as well, ScriptedServer(reply, Faults(1.0, ("denied",))) as ill:
+        with Client(endpoint(ill), tmp_path) as client:
+            lost = client.generate(asked)
+            spent = client.spent["llm"]
+        with Client(endpoint(well), tmp_path) as client:
+            found = client.generate(asked)
+        assert GONE <= ill.asked < GONE + 16  # it is not asked for ever
+    assert {one.failure.kind for one in lost if one.failure} == {"denied", "unreachable"}
+    assert lost[0].failure is not None
+    assert "HTTP 401" in lost[0].failure.detail
+    assert spent.unanswered == 100  # another run may have an answer
+    assert all(one.ok for one in found)
+    with ScriptedServer(reply, Faults(1.0, ("denied",))) as ill, pytest.raises(EndpointError, match=r"refuses: .*401"):
+        open_endpoint(ill.base)
+
+
 def test_a_busy_server_is_left_alone_for_as_long_as_it_says() -> None:
     with ScriptedServer(reply, Faults(1.0, ("busy",), after=1)) as server:
         started = monotonic()
