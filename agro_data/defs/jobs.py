@@ -10,7 +10,7 @@ from agro_data.defs.assets import ASSETS, corpus, published_corpus
 from agro_data.defs.failures import said
 from agro_data.defs.place import Place
 from agro_data.defs.pools import DATABASE
-from agro_data.publish.retention import fates, prune
+from agro_data.publish.retention import sweep
 
 if TYPE_CHECKING:  # Dagster shows this type nowhere else
     from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
@@ -51,17 +51,15 @@ class RetentionConfig(dg.Config):
     """How much is kept of each corpus. Never deleted: the latest, published ones, and those others were made from."""
 
     keep: int = Field(3, ge=1, description="Newest versions of a corpus that stay in any case.")
-    name: str = Field("", description="Only this corpus. Empty: every one, trajectories too.")
+    name: str = Field("", description="Only this corpus, and its trajectories. Empty: every one.")
     dry_run: bool = Field(False, description="Say what would go; delete nothing.")
 
 
 @dg.op(pool=DATABASE, out=dg.Out(dg.Nothing))
 def delete_old_versions(context: dg.OpExecutionContext, config: RetentionConfig, place: Place) -> None:
     """Old versions go, each whole, as with `agro versions prune`."""
-    decide = fates if config.dry_run else prune
-    names = [config.name] if config.name else sorted(path.parent.name for path in place.out.glob("*/latest"))
     with said():
-        decided = [(name, fate) for name in names for fate in decide(place.out, name, config.keep)]
+        decided = sweep(place.out, config.keep, config.name, dry_run=config.dry_run)
     gone = [fate for _, fate in decided if not fate.keeps]
     freed = sum(fate.size for fate in gone) / 1e6
     verb = "would free" if config.dry_run else "freed"

@@ -8,6 +8,7 @@ A version is kept when it is the latest, when it has been published, when anothe
 from __future__ import annotations
 
 import shutil
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,16 +47,32 @@ def record_published(path: Path, *, wait_seconds: float = 60.0) -> None:
             replace_text(path.parent / PUBLISHED, "".join(f"{one}\n" for one in [*names, path.name]))
 
 
-def fates(root: Path, name: str, keep: int) -> list[Fate]:
+def sweep(root: Path, keep: int, only: str = "", *, dry_run: bool = False) -> list[tuple[str, Fate]]:
+    """Prune every corpus below `root`, or that named `only`, with what was made from it; what became of each version.
+
+    What was made comes before what it was made from, which stays no longer than that. `dry_run` deletes nothing and
+    says the same. Raises like `prune`.
+    """
+    decided: list[tuple[str, Fate]] = []
+    going: set[Path] = set()
+    for name in _in_order(root, only):
+        found = fates(root, name, keep, going) if dry_run else prune(root, name, keep)
+        going |= {fate.path for fate in found if not fate.keeps}
+        decided += [(name, fate) for fate in found]
+    return decided
+
+
+def fates(root: Path, name: str, keep: int, going: Collection[Path] = ()) -> list[Fate]:
     """What `prune` would do with each version of corpus `name`, oldest first.
 
-    `keep` counts the newest versions that stay in any case, at least 1. Raises `NoVersion` when there is none.
+    `keep` counts the newest versions that stay in any case, at least 1. What is `going` needs no version any more.
+    Raises `NoVersion` when there is none.
     """
     if keep < 1:
         raise ValueError(f"keep is {keep}: at least the latest version stays")
     versions = list_versions(root, name)
     newest = latest(root, name)
-    out, sources = published(root, name), _made_from(root)
+    out, sources = published(root, name), _made_from(root, going)
     newest_names = {path.name for path in versions[-keep:]}
     found: list[Fate] = []
     for path in versions:
@@ -96,19 +113,31 @@ def _delete_hidden(folder: Path) -> None:
         shutil.rmtree(path)
 
 
-def _made_from(root: Path) -> dict[tuple[str, str], str]:
-    """For each (corpus, version) that something below `root` was made from, one version that was."""
+def _in_order(root: Path, only: str) -> list[str]:
+    """Names of the folders below `root` that hold versions, or of those that hold `only` and what was made from it."""
+    names = sorted(path.name for path in root.iterdir() if list_versions(root, path.name)) if root.is_dir() else []
+    source = {name: _source(latest(root, name))[0] for name in names}
+    made = [name for name in names if source[name] and only in ("", source[name])]
+    return [*made, *([only] if only else [name for name in names if not source[name]])]
+
+
+def _made_from(root: Path, going: Collection[Path]) -> dict[tuple[str, str], str]:
+    """For each (corpus, version) that something below `root` was made from which stays, one version that was."""
     found: dict[tuple[str, str], str] = {}
     for folder in sorted(path for path in root.iterdir() if path.is_dir()):
         for path in list_versions(root, folder.name):
-            try:
-                source = read_manifest(path).get(DERIVED)
-            except NoVersion:  # damaged: it names nothing
-                continue
-            if isinstance(source, dict):
-                key = (str(source.get("name", "")), str(source.get("version", "")))
-                found.setdefault(key, f"{folder.name}/{path.name}")
+            if path not in going and any(source := _source(path)):
+                found.setdefault(source, f"{folder.name}/{path.name}")
     return found
+
+
+def _source(path: Path) -> tuple[str, str]:
+    """Corpus and version that a version was made from; nothing of a corpus, or of one whose manifest is damaged."""
+    try:
+        source = read_manifest(path).get(DERIVED)
+    except NoVersion:
+        return "", ""
+    return (str(source.get("name", "")), str(source.get("version", ""))) if isinstance(source, dict) else ("", "")
 
 
 def _size(path: Path) -> int:

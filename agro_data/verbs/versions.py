@@ -11,7 +11,7 @@ import click
 import polars as pl
 
 from agro_data.publish.read import NoVersion, Version, latest, list_versions, open_version
-from agro_data.publish.retention import fates, prune, published
+from agro_data.publish.retention import published, sweep
 from agro_data.shown import print_json, show_version
 from agro_data.terminal import FAILED_SOME, Verb, Verbs, say, screen, show_pairs, show_table, tell
 from agro_data.verbs.choosing import chosen_version, corpora, whole
@@ -133,15 +133,15 @@ def diff_command(
 def prune_command(out: Path, name: str | None, keep: int, dry_run: bool, as_json: bool) -> None:
     """Delete old versions; never the latest, a published one, or one that trajectories were made from.
 
-    A version goes whole: a reader that comes meanwhile sees all of it or nothing.
+    Old versions of trajectories go too. A version goes whole: a reader that comes meanwhile sees all of it or nothing.
 
     \b
     Examples:
       agro versions prune datasets --dry-run
       agro versions prune datasets --name shop --keep 1
     """
-    decide = fates if dry_run else prune
-    decided = [(corpus, fate) for corpus in corpora(out, name) for fate in decide(out, corpus, keep)]
+    corpora(out, name)  # says what there is, if that is not there
+    decided = sweep(out, keep, name or "", dry_run=dry_run)
     freed = sum(fate.size for _, fate in decided if not fate.keeps)
     gone = sum(not fate.keeps for _, fate in decided)
     listing = [

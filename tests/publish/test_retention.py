@@ -9,8 +9,8 @@ import publish_samples as samples
 import pytest
 
 from agro_data.publish import retention
-from agro_data.publish.read import list_versions, open_version
-from agro_data.publish.retention import fates, prune, published, record_published
+from agro_data.publish.read import NoVersion, list_versions, open_version
+from agro_data.publish.retention import fates, prune, published, record_published, sweep
 from agro_data.publish.storage import Locked, exclusive
 from agro_data.publish.version import write_version
 
@@ -80,6 +80,37 @@ def test_what_trajectories_were_made_from_stays(root: Path) -> None:
     assert decided[2].keeps == "shop-trajectories/v0001-00000000 was made from it"
     prune(root, "shop", 1)
     assert names(root) == list("ce")
+
+
+def test_trajectories_go_before_the_corpus_that_they_hold(root: Path) -> None:
+    """A dry run says what the pruning then does."""
+    sources = list_versions(root, "shop")
+    for number, source in enumerate(sources[:3], 1):
+        made = root / "shop-trajectories" / f"v{number:04}-00000000"
+        made.mkdir(parents=True)
+        (made / "manifest.json").write_text(json.dumps({"of_corpus": {"name": "shop", "version": source.name}}))
+    (root / "shop-trajectories" / "latest").write_text("v0003-00000000\n")
+    told = sweep(root, 1, dry_run=True)
+    assert [(name, bool(fate.keeps)) for name, fate in told] == [
+        *(("shop-trajectories", stays) for stays in (False, False, True)),
+        *(("shop", stays) for stays in (False, False, True, False, True)),
+    ]
+    assert names(root) == list("abcde")
+    assert sweep(root, 1, "shop") == told
+    assert names(root) == list("ce")
+    assert [path.name[:5] for path in list_versions(root, "shop-trajectories")] == ["v0003"]
+
+
+def test_what_is_named_is_pruned_with_what_was_made_from_it_alone(root: Path) -> None:
+    for name in ("bank", "shop"):
+        made = root / f"{name}-trajectories" / "v0001-00000000"
+        made.mkdir(parents=True)
+        (made / "manifest.json").write_text(json.dumps({"of_corpus": {"name": name, "version": "v0009-00000000"}}))
+    assert {name for name, _ in sweep(root, 9, "shop", dry_run=True)} == {"shop", "shop-trajectories"}
+    assert {name for name, _ in sweep(root, 9, "shop-trajectories")} == {"shop-trajectories"}
+    with pytest.raises(NoVersion, match="shpo"):
+        sweep(root, 9, "shpo")
+    assert sweep(root / "absent", 9) == []
 
 
 def test_a_pruning_that_was_killed_leaves_no_half_version_and_the_next_one_ends_it(
