@@ -213,7 +213,7 @@ def _explained(result: Result, sql: str, task: Task) -> Result:
     """An error as our own reader of names tells it, which knows what the schema has instead; else as it is."""
     try:
         problems = resolve(parse_select(sql, task.database.dialect), task.database.dialect, task.schema).problems
-    except SqlRefused:
+    except Exception:  # whatever our reader makes of it: the engine has said what is wrong
         return result
     told = dict.fromkeys(detail for reason, detail in problems if reason in ("unknown_table", "unknown_column"))
     return replace(result, error="; ".join(list(told)[:NAMES_TOLD])) if told else result

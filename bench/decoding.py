@@ -1,16 +1,16 @@
 """Tree decoding beside linear sampling at the same number of leaves: `python -m bench.decoding --model NAME ...`.
 
-Each decoding answers the same questions with the same model, `--together` at a time. One at a time gives the seconds of
-a question alone, where the samples of a vote are written side by side; more give throughput. A prefix that several
-continuations share is read once by all: what a tree saves is turns that are written once, and branches that have come
-to the same result.
+Beside a vote of as many samples as a tree may have leaves, and of as many as each tree had. Each decoding answers the
+same questions with the same model, `--together` at a time. One at a time gives the seconds of a question alone, where
+the samples of a vote are written side by side; more give throughput. A prefix that several continuations share is read
+once by all: what a tree saves is turns that are written once, and branches that have come to the same result.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,19 +55,22 @@ def main() -> None:
     linear = Decoding("vote", given.leaves, given.temperature)
     trees = [Decoding("tree", given.leaves, given.temperature, width) for width in given.widths]
     found = measure(asked, agent, [GREEDY, linear, *trees], given.cache, given.seed, given.together)
+    as_many = sorted({round(row["leaves"]) for row in found[2:]} - {1, given.leaves})
+    votes = [Decoding("vote", samples, given.temperature) for samples in as_many]
+    found += measure(asked, agent, votes, given.cache, given.seed, given.together)
     show(
         f"Decodings of {agent.name} on {len(asked.rows)} of {asked.name}, at most {given.leaves} leaves, "
         f"temperature {given.temperature}, {given.together} questions at a time "
         f"(goal: {GOAL:.0%} less time than vote, EX not lower)",
         ["decoding", "EX strict", "leaves", "read", "written", "seconds", "less written", "less time"],
-        [[one[key] for key in one] for one in found],
+        [list(row.values()) for row in saving(found, beside=found[1])],
     )
 
 
 def measure(
     asked: Questions, agent: Agent, decodings: Sequence[Decoding], cache: Path, seed: int = 0, together: int = 16
 ) -> list[dict[str, Any]]:
-    """A row for each decoding; savings are over the one that votes. Means of a question."""
+    """A row for each decoding: means of a question."""
     tasks = asked.tasks(agent.reading)
     rows: list[dict[str, Any]] = []
     with Sandbox(1, SQL_LIMITS) as sandbox:
@@ -79,15 +82,16 @@ def measure(
                 answers += answer(some, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
             seconds = time.perf_counter() - began
             rows.append(_row(decoding, answers, seconds, asked, cache))
-    linear = next((row for row, decoding in zip(rows, decodings, strict=True) if decoding.kind == "vote"), rows[0])
-    return [
-        {
-            **row,
-            "less written": f"{1 - row['written'] / linear['written']:.0%}",
-            "less time": f"{1 - row['seconds'] / linear['seconds']:.0%}",
-        }
-        for row in rows
-    ]
+    return rows
+
+
+def saving(rows: Sequence[Mapping[str, Any]], beside: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows, with what each saves of another's tokens and time."""
+
+    def less(row: Mapping[str, Any], key: str) -> str:
+        return f"{1 - row[key] / beside[key]:.0%}"
+
+    return [{**row, "less written": less(row, "written"), "less time": less(row, "seconds")} for row in rows]
 
 
 def _row(
@@ -96,7 +100,9 @@ def _row(
     count = len(answers)
     right = score(asked, answers, asked.instances, cache)["strict"].summary["score"]["mean"]
     return {
-        "decoding": decoding.kind + (f", width {decoding.width}" if decoding.kind == "tree" else ""),
+        "decoding": {"tree": f"tree, width {decoding.width}", "vote": f"vote of {decoding.samples}"}.get(
+            decoding.kind, decoding.kind
+        ),
         "EX": f"{right:.1%}",
         "leaves": round(sum(len(one.predictions) for one in answers) / count, 1),
         "read": round(sum(one.read for one in answers) / count),

@@ -50,7 +50,15 @@ def _built() -> list[Hostile]:
         of("SELECT a FROM t /*" + "*" * 10 * MEGABYTE + "*/", "too_large"),
         of("-- " + "x" * 90_000 + "\nDROP TABLE t", "error"),
         of(" " * 90_000 + "DROP TABLE t", "error"),
-        # nesting
+        # names of columns, and columns without end
+        of(f'SELECT {", ".join("*" * 1_500)} FROM (SELECT 1 AS "{"x" * 60_000}") WHERE 1 = 0', "too_large error"),
+        of(f"SELECT {', '.join('*' * 2_000)} FROM {', '.join('t' * 2_000)}", "error too_large crashed timeout"),
+        # nesting, and what sqlglot reads again and again
+        of("SELECT 1 FROM t " + "JOIN t " * 40, "error too_large crashed ok timeout"),
+        of("SELECT 1 FROM t " + "LEFT JOIN t " * 40, "error too_large crashed ok timeout"),
+        of("SELECT " + "DATE(" * 60 + "1" + ")" * 60, "error ok"),
+        of("SELECT " + "CHAR(" * 60 + "1" + ")" * 60, "error ok"),
+        of("SELECT " + "ARRAY[" * 60 + "1" + "]" * 60, "error ok too_large"),
         of("SELECT " + "(" * deep + "1" + ")" * deep, "error too_large crashed timeout"),
         of("SELECT " + "-" * deep + "1", "error"),  # a comment
         of("SELECT " + "- " * deep + "1", "error too_large crashed timeout"),

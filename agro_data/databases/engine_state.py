@@ -27,10 +27,15 @@ _DUCKDB_FUNCTIONS = re.compile(
     r"query|query_table|json_execute_serialized_sql|getvariable|getenv|write_log|parse_duckdb_log_message|user|version"
     r"|(force_)?checkpoint|truncate_duckdb_logs|(enable|disable)_\w+|pg_sleep|sleep_ms|which_secret|has_\w+_privilege"
     r"|glob|sniff_csv|(read|parquet|pandas|python|arrow|seq|sqlite|postgres|mysql|delta|iceberg)_\w+"
-    r"|\w*external_resource\w*|icu_calendar_names|pg_timezone_names|pg_read_file|pg_\w+_is_visible|nextval|currval",
+    r"|\w*external_resource\w*|icu_calendar_names|pg_timezone_names|pg_read_file|pg_\w+_is_visible|nextval|currval"
+    r"|setseed|setval|stats|vector_type|in_search_path|get_block_size|json_serialize_plan|current_\w+_id|txid_current"
+    r"|pg_(postmaster_start|conf_load)_time",
     re.IGNORECASE,
 )
 _DUCKDB_COMMANDS = frozenset(("show", "describe", "desc", "summarize"))
+_BEFORE_COMMANDS = frozenset(("", "(", "all", "union", "except", "intersect", "name"))
+# DuckDB takes a text for a table's name where one may stand.
+_BEFORE_TABLES = frozenset(("from", "join", ",", "(", "table", "positional"))
 _PART = re.compile(r'"(?:[^"]|"")*"|\w+')
 # DuckDB parses spaces such as U+00A0 and U+200B as spaces, and its tokeniser takes them for letters of a name.
 _FOREIGN_SPACE = re.compile(r"[^\w\x00-\x7f]")
@@ -63,10 +68,14 @@ def duckdb_state_named(sql: str) -> str:
         if kind in (duckdb.token_type.identifier, duckdb.token_type.keyword):
             name = _plain(text)
             denied = _DUCKDB_STATE.fullmatch(name) or (following == "(" and _DUCKDB_FUNCTIONS.fullmatch(name))
-            command = name.lower() in _DUCKDB_COMMANDS and text != f'"{name}"' and previous in ("", "(")
+            command = name.lower() in _DUCKDB_COMMANDS and text != f'"{name}"' and previous in _BEFORE_COMMANDS
             if denied or command:
                 return name
-        previous = text
+        elif kind == duckdb.token_type.string_const and previous in _BEFORE_TABLES:
+            name = text.strip("'")
+            if _DUCKDB_STATE.fullmatch(name):
+                return name
+        previous = text.lower()
     return ""
 
 

@@ -91,7 +91,9 @@ def _collect(session: Session, sql: str, limits: Limits, keep_rows: bool, starte
     columns = session.execute(sql)
     rows: Rows = []
     encoded: list[str] = []
-    size = count = 0
+    size, count = sum(map(len, columns)), 0
+    if size > limits.bytes:
+        return failed("too_large", f"names of columns of more than {limits.bytes} bytes", started)
     while True:
         chunk = session.fetch(CHUNK)
         lines = encode_rows(chunk)
@@ -267,6 +269,8 @@ class DuckdbSession:
         self._connection.close()
 
 
-def is_memory_error(fields: Fields | tuple[Any, ...]) -> bool:
-    """Whether the statement met the memory limit; the worker then starts afresh, with an empty heap."""
-    return fields[0] == "too_large" and "memory" in fields[9].lower()
+def leaves_ruins(fields: Fields | tuple[Any, ...]) -> bool:
+    """Whether the statement met the memory limit, or a fault after which the engine runs nothing more: the worker then
+    starts afresh, with an empty heap."""
+    status, message = fields[0], fields[9].lower()
+    return (status == "too_large" and "memory" in message) or (status == "error" and message.startswith("fatal error"))

@@ -27,7 +27,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-from agro_data.databases.guards import Fields, Session, failed, is_memory_error, open_session, run_statement
+from agro_data.databases.guards import Fields, Session, failed, leaves_ruins, open_session, run_statement
 from agro_data.databases.opening import first_line
 from agro_data.databases.types import Layout, Limits
 
@@ -87,7 +87,7 @@ def _serve(connection: Connection, page: mmap.mmap) -> None:
             agreed, fields = _try(page, sessions, index, task, targets, limits=limits, keep_rows=keep_rows)
             answers.append(marshal.dumps((agreed, fields)))
             size += len(answers[-1])
-            exhausted = fields is not None and is_memory_error(fields)
+            exhausted = fields is not None and leaves_ruins(fields)
             done = index == len(tasks) - 1
             full = len(answers) >= FLUSH_RESULTS or size >= FLUSH_BYTES or monotonic() - flushed > FLUSH_SECONDS
             if done or exhausted or full:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
-import sqlglot
+from sqlglot import Dialect as Grammar
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
+from sqlglot.parser import Parser
+from sqlglot.tokens import Token, TokenType
 
 from agro_data.databases.types import Dialect
 
@@ -24,13 +27,23 @@ _ALLOWED: tuple[type, ...] = (
 _REFUSED: tuple[type, ...] = (exp.UDTF, exp.Parameter, exp.Placeholder)
 DEEPEST = 500  # nodes one below the other: what reads a tree calls itself for each, and SQLite stops at 1,000, too
 
+LONGEST = 20_000  # characters; no person and no model writes more for one question
+# What sqlglot reads in one way and then in another takes it twice the time for each that lies in the one before:
+# joins that wait for their ON, and calls of what is also the name of a type.
+_WAITING = 12  # of both, at most
+_JOINS = frozenset((TokenType.JOIN, TokenType.STRAIGHT_JOIN))
+_NO_CONDITION = frozenset((TokenType.CROSS, TokenType.NATURAL))
+_TYPED = frozenset((*Parser.TYPE_TOKENS, TokenType.ARRAY))
+_OPEN = frozenset((TokenType.L_PAREN, TokenType.L_BRACKET))
+_CLOSED = frozenset((TokenType.R_PAREN, TokenType.R_BRACKET))
+
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # its warnings about statements that are refused anyway
 
 
 class SqlRefused(ValueError):
     """A statement that is not one read-only query.
 
-    `reason` is a class (`syntax`, `not_select`, `multiple_statements`), `detail` a sentence for a person.
+    `reason` is a class (`syntax`, `not_select`, `multiple_statements`, `too_long`), `detail` a sentence for a person.
     """
 
     def __init__(self, reason: str, detail: str) -> None:
@@ -42,15 +55,12 @@ class SqlRefused(ValueError):
 def parse_select(sql: str, dialect: Dialect) -> exp.Query:
     """The tree of the one SELECT, WITH or set operation that `sql` holds.
 
-    Raises `SqlRefused` when the text does not parse, holds several statements, or holds anything outside the
-    allow-list of node types.
+    Raises `SqlRefused` when the text does not parse, would take long to, holds several statements, or holds anything
+    outside the allow-list of node types.
     """
-    try:
-        statements = [tree for tree in sqlglot.parse(sql, read=dialect) if tree is not None]
-    except SqlglotError as error:
-        raise SqlRefused("syntax", _first_line(str(error))) from error
-    except RecursionError as error:
-        raise SqlRefused("syntax", "the statement is nested too deeply to be parsed") from error
+    if len(sql) > LONGEST:
+        raise SqlRefused("too_long", f"{len(sql)} characters; at most {LONGEST} are read")
+    statements = [tree for tree in _trees(sql, dialect) if tree is not None]
     if not statements:
         raise SqlRefused("syntax", "the statement is empty")
     if len(statements) > 1 or isinstance(statements[0], exp.Block):
@@ -63,7 +73,50 @@ def parse_select(sql: str, dialect: Dialect) -> exp.Query:
             raise SqlRefused("not_select", f"{kind.__name__} has no place in a read-only query")
     if any(not select.expressions for select in tree.find_all(exp.Select)):
         raise SqlRefused("syntax", "a SELECT names nothing to be selected")
+    if any(not isinstance(cte.this, exp.Query) for cte in tree.find_all(exp.CTE)):
+        raise SqlRefused("syntax", "a WITH names something that is no query")
+    if any(not isinstance(one.unnest(), (exp.Query, exp.Table)) for one in tree.find_all(exp.Subquery)):
+        raise SqlRefused("syntax", "brackets hold neither a query nor a table where one was expected")
     return tree
+
+
+def _trees(sql: str, dialect: Dialect) -> list[exp.Expr | None]:
+    """What sqlglot reads. Raises `SqlRefused` for what it cannot read, or not in bounded time."""
+    grammar = Grammar.get_or_raise(dialect)
+    try:
+        tokens = grammar.tokenize(sql)
+        _check_time(tokens)
+        return list(grammar.parser().parse(tokens, sql))
+    except SqlglotError as error:
+        raise SqlRefused("syntax", _first_line(str(error))) from error
+    except RecursionError as error:
+        raise SqlRefused("syntax", "the statement is nested too deeply to be parsed") from error
+    except (TypeError, AttributeError, LookupError, ValueError) as error:  # of sqlglot's own, at odd statements
+        if isinstance(error, SqlRefused):
+            raise
+        raise SqlRefused("syntax", "the statement does not parse") from error
+
+
+def _check_time(tokens: Sequence[Token]) -> None:
+    """Raise `SqlRefused` where the parser would go over the same text again and again."""
+    waiting, total, before = [0], 0, TokenType.SEMICOLON  # of each bracket that is open, and of all
+    for token in tokens:
+        kind = token.token_type
+        change = 0
+        if kind in _OPEN:
+            waiting.append(0)
+            change = int(before in _TYPED)
+        elif kind in _CLOSED and len(waiting) > 1:
+            total -= waiting.pop()
+        elif kind in _JOINS and before not in _NO_CONDITION:
+            change = 1
+        elif kind in (TokenType.ON, TokenType.USING) and waiting[-1]:
+            change = -1
+        waiting[-1] += change
+        total += change
+        if total > _WAITING:
+            raise SqlRefused("syntax", f"more than {_WAITING} joins without a condition, or calls named like types")
+        before = kind
 
 
 def _kinds(tree: exp.Query) -> dict[type, None]:

@@ -18,6 +18,8 @@ from agro_data.databases.opening import folded
 from agro_data.databases.types import Dialect
 
 Schema = Mapping[str, Mapping[str, str]]  # {table: {column: declared type}}
+MOST_SOURCES = 64  # tables of a FROM: where SQLite stops
+WIDEST = 2_000  # columns that are selected: what SQLite gives at most
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,15 @@ def value_of(node: exp.Expr, found: Resolution) -> exp.Expr | None:
         return node
     binding = found.binding(node)
     return exp.Literal.string(binding.name) if binding is not None and binding.kind == "string" else None
+
+
+def _is_bracketed(node: exp.Expr) -> bool:
+    """Whether brackets hold tables, as in FROM (a JOIN b ON ...) and FROM ((a)), and no query."""
+    while isinstance(node, exp.Subquery):
+        node = node.this
+        if isinstance(node, exp.Table) or node.args.get("joins"):
+            return True
+    return False
 
 
 def local_nodes(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -186,22 +197,31 @@ class _Resolver:
 
     def _source(self, node: exp.Expr, scope: Scope, ctes: Mapping[str, list[str]]) -> None:
         alias = folded(node.alias_or_name)
-        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):  # FROM (a JOIN b ON ...)
+        if len(scope.sources) >= MOST_SOURCES:
+            self._problem("too_long", f"more than {MOST_SOURCES} tables are joined")
+            return
+        if _is_bracketed(node):
             self._source(node.this, scope, ctes)
+            self._joins(node, scope, ctes)
         elif isinstance(node, exp.Subquery):
             _, outputs = self.query(node, ctes, scope.outer)
             alias_node = node.args.get("alias")
             renamed = [folded(c.name) for c in alias_node.args.get("columns") or ()] if alias_node else []
             scope.sources.append(Source(alias, "", {name: name for name in renamed or outputs if name}, node))
+            self._joins(node, scope, ctes)
         elif isinstance(node, exp.Table):
             self._table(node, alias, scope, ctes)
-            for join in node.args.get("joins") or ():
-                self._source(join.this, scope, ctes)
-                self._merge(join, scope)
-                if join.args.get("on") is not None:
-                    self._visit(join.args["on"], scope, ctes, aliases=True)
+            self._joins(node, scope, ctes)
         else:
             self._problem("unknown_table", f"{node.sql(dialect=self.dialect)} is not a table")
+
+    def _joins(self, node: exp.Expr, scope: Scope, ctes: Mapping[str, list[str]]) -> None:
+        """What stands beside a source in the same brackets."""
+        for join in node.args.get("joins") or ():
+            self._source(join.this, scope, ctes)
+            self._merge(join, scope)
+            if join.args.get("on") is not None:
+                self._visit(join.args["on"], scope, ctes, aliases=True)
 
     def _table(self, node: exp.Table, alias: str, scope: Scope, ctes: Mapping[str, list[str]]) -> None:
         name = folded(node.name)
@@ -220,6 +240,8 @@ class _Resolver:
             scope.sources.append(Source(alias, "", {}, node))
 
     def _merge(self, join: exp.Expr, scope: Scope) -> None:
+        if not scope.sources:
+            return  # what was joined is no table, which has been said
         right, left = scope.sources[-1], scope.sources[:-1]
         names = [folded(column.name) for column in join.args.get("using") or ()]
         if (join.args.get("method") or "").upper() == "NATURAL":
@@ -242,6 +264,9 @@ class _Resolver:
         qualifier = folded(item.table) if isinstance(item, exp.Column) else ""
         for source in scope.sources:
             if not qualifier or source.alias == qualifier:
+                if len(scope.outputs) + len(source.columns) > WIDEST:
+                    self._problem("too_long", f"more than {WIDEST} columns are selected")
+                    return
                 scope.outputs.extend(source.columns)
                 for name in source.columns:
                     self._use(source, name)

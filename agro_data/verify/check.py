@@ -13,7 +13,7 @@ from agro_data.verify.equivalence import strict
 from agro_data.verify.execution import COUNTS_NOTHING, execute, failure
 from agro_data.verify.gate import check_statement
 from agro_data.verify.informative import drop_variants
-from agro_data.verify.ties import chance_in, probes_of
+from agro_data.verify.ties import MOST, chance_in, probes_of, too_many
 
 CHECKS = ("gate", "ties", "execution", "not_empty", "row_order", "informative")
 
@@ -111,6 +111,9 @@ def _run(cases: Sequence[_Case], database: Database, sandbox: Sandbox) -> None:
 
 
 def _probe(cases: Sequence[_Case], database: Database, sandbox: Sandbox) -> None:
+    for case in cases:
+        if case.open and case.names is not None and too_many(case.names):
+            case.reject("undecided", f"it orders rows in more than {MOST} places")
     waiting = [case for case in cases if case.open]
     probes = [
         (case, probe)

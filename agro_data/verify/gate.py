@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from agro_data.databases.types import Dialect
-from agro_data.sql.parse import SqlRefused, parse_select
-from agro_data.sql.scope import Resolution, Schema, resolve
+from agro_data.sql.parse import LONGEST, SqlRefused, parse_select
+from agro_data.sql.scope import Resolution, Schema, resolve, value_of
 
-MAX_LENGTH = 20_000  # characters; no person and no model writes more for one question
+MAX_LENGTH = LONGEST
 
 # Reach the host, the engine's state, or memory. The sandbox stops them too: here they get a name.
 _FORBIDDEN = frozenset({
@@ -22,9 +22,12 @@ _FORBIDDEN = frozenset({
     "checkpoint", "force_checkpoint", "truncate_duckdb_logs", "enable_logging", "disable_logging", "enable_profiling",
     "current_query", "current_schemas", "current_role", "session_user", "fsdir", "zipfile", "current_catalog",
     "readcsv", "readparquet", "readjson", "parquet_scan", "sqlite_scan", "sniff_csv", "duckdb_settings",
+    "get_block_size", "stats", "vector_type", "in_search_path", "json_serialize_plan", "current_query_id", "setval",
+    "fts5_source_id", "current_connection_id", "current_transaction_id",
 })  # fmt: skip
 _CHANCE = frozenset({
-    "random", "rand", "randn", "uuid", "gen_random_uuid", "setseed", "now", "today", "get_current_time",
+    "random", "rand", "randn", "uuid", "uuidv4", "uuidv7", "gen_random_uuid", "setseed", "ago", "reservoir_quantile",
+    "now", "today", "get_current_time",
     "get_current_timestamp", "transaction_timestamp", "current_date", "current_time", "current_timestamp",
     "current_localtime", "current_localtimestamp", "localtime", "localtimestamp", "nextval", "currval",
     "txid_current", "last_insert_rowid", "changes", "total_changes", "sqlite_version", "version",
@@ -63,23 +66,26 @@ def check_statement(sql: str, dialect: Dialect, schema: Schema, max_length: int 
         tree = parse_select(sql, dialect)
     except SqlRefused as refusal:
         return Gate(False, refusal.reason, refusal.detail)
-    names = resolve(tree, dialect, schema)
-    reason, detail = _function_problem(tree, dialect)
+    try:
+        names = resolve(tree, dialect, schema)
+        reason, detail = _function_problem(tree, dialect, names)
+    except Exception as error:  # one odd statement stops nobody: what cannot be followed is not let through
+        return Gate(False, "syntax", f"its names cannot be followed ({type(error).__name__}: {error})")
     if not reason and names.problems:
         reason, detail = names.problems[0]
     return Gate(not reason, reason, detail, tree, names)
 
 
-def _function_problem(tree: exp.Query, dialect: Dialect) -> tuple[str, str]:
+def _function_problem(tree: exp.Query, dialect: Dialect, names: Resolution) -> tuple[str, str]:
     for node in tree.find_all(exp.Func, exp.Cast):
         name = _function_name(node)
         if name in _FORBIDDEN or name.startswith(("pragma_", "sqlite_", "duckdb_", "pg_")):
             return "forbidden_function", f"function {name} reaches outside the data"
         if name in _CHANCE or isinstance(node, (exp.Rand, exp.Uuid, exp.CurrentTimestamp, exp.CurrentDate)):
             return "not_deterministic_function", f"function {name}: its value is another at every run"
-        if _reads_clock(node, name, dialect):
+        if _reads_clock(node, name, dialect, names):
             return "not_deterministic_function", f"function {name} reads the clock"
-        if dialect == "sqlite" and any(_says(argument, _ZONES) for argument in _arguments(node, name)):
+        if dialect == "sqlite" and any(_says(argument, _ZONES, names) for argument in _arguments(node, name)):
             return "not_deterministic_function", f"function {name} reads the time zone of the machine"
     return "", ""
 
@@ -90,8 +96,8 @@ def _function_name(node: exp.Expr) -> str:
     return node.sql_name().lower() if isinstance(node, exp.Func) else "cast"
 
 
-def _reads_clock(node: exp.Expr, name: str, dialect: Dialect) -> bool:
-    """A moment such as 'now' as argument, or (SQLite) a date function without one."""
+def _reads_clock(node: exp.Expr, name: str, dialect: Dialect, names: Resolution) -> bool:
+    """A moment such as 'now' in an argument, or (SQLite) a date function without one, or one put together."""
     arguments = [child for child in node.iter_expressions() if not isinstance(child, exp.DataType)]
     if not isinstance(node, (exp.Anonymous, exp.Cast)) and not _is_date_function(node):
         return False
@@ -100,7 +106,9 @@ def _reads_clock(node: exp.Expr, name: str, dialect: Dialect) -> bool:
     if dialect == "duckdb" and name == "age" and len(arguments) == 1:
         return True
     temporal = dialect == "sqlite" or not isinstance(node, exp.Cast) or node.to.is_type(*exp.DataType.TEMPORAL_TYPES)
-    return temporal and any(_says(argument, _MOMENTS) for argument in arguments)
+    if dialect == "sqlite" and any(map(_is_put_together, _arguments(node, name))):
+        return True
+    return temporal and any(_says(argument, _MOMENTS, names) for argument in arguments)
 
 
 def _is_date_function(node: exp.Expr) -> bool:
@@ -113,5 +121,15 @@ def _arguments(node: exp.Expr, name: str) -> list[exp.Expr]:
     return list(node.iter_expressions()) if name in _CLOCKS or _is_date_function(node) else []
 
 
-def _says(node: exp.Expr, words: frozenset[str]) -> bool:
-    return isinstance(node, exp.Literal) and node.is_string and node.name.strip().lower() in words
+def _is_put_together(node: exp.Expr) -> bool:
+    """Whether a text is joined from constants, as 'n' || 'ow' is, which no question needs."""
+    return any(not joined.find(exp.Column) for joined in node.find_all(exp.DPipe, exp.Concat))
+
+
+def _says(node: exp.Expr, words: frozenset[str], names: Resolution) -> bool:
+    """Whether a text in an expression is one of the words; in SQLite also one in double quotes that names nothing."""
+    for inner in node.walk():
+        value = value_of(inner, names)
+        if isinstance(value, exp.Literal) and value.is_string and value.name.strip().lower() in words:
+            return True
+    return False

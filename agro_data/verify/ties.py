@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from sqlglot import exp
 
@@ -24,6 +25,7 @@ from agro_data.verify.equivalence import Rows
 from agro_data.verify.judging import Harmful, OrderJudge, several_rows
 
 TIED = 24  # rows beyond a LIMIT that are looked at: those that compare equal may all show the same
+MOST = 60  # places of a query that are looked into
 
 _TOTAL_ORDER = (exp.RowNumber, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue, exp.Ntile)
 _TIE_PROOF = (exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist)
@@ -76,6 +78,11 @@ def chance_in(found: Resolution) -> Chance | None:
         if added:
             return Chance("tie", "rows are ordered by something that is not among the DISTINCT columns")
     return None
+
+
+def too_many(found: Resolution) -> bool:
+    """Whether a query orders in more places than are looked into."""
+    return sum(1 for _ in islice(found.tree.find_all(exp.Order, exp.Window), MOST + 1)) > MOST
 
 
 def probes_of(found: Resolution, dialect: Dialect) -> list[Probe]:

@@ -67,6 +67,8 @@ def test_a_hidden_column_is_missed_in_the_engines_words(dialect: Dialect, sql: s
 def test_a_hidden_table_is_not_there_unless_the_query_makes_one() -> None:
     with pytest.raises(NotThere, match="no such table: pet"):
         conceal("SELECT 1 FROM person WHERE id IN (SELECT owner FROM pet)", "sqlite", SCHEMA, [Hidden("pet")])
+    with pytest.raises(NotThere, match="no such table: pet"):
+        conceal("SELECT 1 FROM person WHERE id IN pet", "sqlite", SCHEMA, [Hidden("pet")])
     assert "FROM pet" in conceal(QUERIES[-1], "sqlite", SCHEMA, [Hidden("pet")])
 
 

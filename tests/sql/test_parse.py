@@ -55,7 +55,7 @@ def test_anything_else_is_refused_with_its_reason(sql: str, reason: str, dialect
 
 @pytest.mark.parametrize(
     "sql",
-    ["SELECT " + "(" * 5_000 + "1" + ")" * 5_000, f"SELECT {'+'.join('1' * 1_000)}", f"SELECT 1{' OR 1' * 5_000}"],
+    ["SELECT " + "(" * 5_000 + "1" + ")" * 5_000, f"SELECT {'+'.join('1' * 1_000)}", f"SELECT 1{' OR 1' * 3_900}"],
 )
 def test_deep_nesting_is_a_refusal_not_a_crash(sql: str) -> None:
     with pytest.raises(SqlRefused, match="too deeply"):
