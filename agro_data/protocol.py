@@ -288,17 +288,17 @@ def render_transcript(steps: Sequence[Step]) -> str:
     )
 
 
-def parse_transcript(text: str) -> tuple[Step, ...] | Malformed:
+def parse_transcript(text: str, most: int = MAX_TURNS) -> tuple[Step, ...] | Malformed:
     """The steps of a transcript; the last one may lack its observation. Never raises.
 
     Beside the classes of a turn: `unclosed` for an observation without an end, `wrong_order` for a query that is not
-    answered or a solution that is not the end, `too_long` for more than `MAX_TURNS` turns.
+    answered or a solution that is not the end, `too_long` for more than `most` turns.
     """
     steps: list[Step] = []
     rest = text
     while rest.strip():
-        if len(steps) == MAX_TURNS:
-            return Malformed("too_long", f"more than {MAX_TURNS} turns")
+        if len(steps) == most:
+            return Malformed("too_long", f"more than {most} turns")
         if steps and (steps[-1].observation is None or steps[-1].turn.action != "sql"):
             return Malformed("wrong_order", "a turn follows a query without an answer, or the end")
         before, opened, after = rest.partition("<observation>")

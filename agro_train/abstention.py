@@ -57,7 +57,7 @@ def _points(questions: Questions, row: Mapping[str, Any]) -> tuple[tuple[str, ..
 
 
 def _said(answer: Answer) -> str:
-    steps = parse_transcript(answer.transcripts[0])
+    steps = parse_transcript(answer.transcripts[0], most=max(1, answer.turns[0]))
     return "" if isinstance(steps, Malformed) else steps[-1].turn.text
 
 

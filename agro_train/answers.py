@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from agro_data.databases.sandbox import Sandbox
+from agro_data.fingerprint import stable_hash
 from agro_train.decoding import GREEDY, LIMITS, Decoded, Decoding, decode
 from agro_train.rollouts import Limits
 from agro_train.sampling.types import Sampler
@@ -18,7 +19,8 @@ class Answer:
     """`predictions`, `outcomes`, `transcripts`, `votes` and `turns` stand side by side, the chosen attempt first.
 
     A prediction is "" where the rollout ended without an answer. A transcript is what stands after the prompt, as it
-    was written. `read` and `written` count tokens; `seconds` is the equal part of what was answered together.
+    was written. `read` and `written` count tokens; `seconds` is the equal part of what was answered together. `asked`
+    is a hash of the prompt, the gold and the database.
     """
 
     example_id: str
@@ -33,6 +35,7 @@ class Answer:
     read: int
     written: int
     seconds: float
+    asked: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """A line of a file of predictions: `pred` is what `agro evaluate` scores."""
@@ -41,7 +44,8 @@ class Answer:
     @classmethod
     def from_dict(cls, line: dict[str, Any]) -> Answer:
         """The answer of such a line. Raises `KeyError` when it lacks something."""
-        return cls(**{one.name: _frozen(line[one.name]) for one in fields(cls)})
+        whole = {"asked": "", **line}  # files from before have none
+        return cls(**{one.name: _frozen(whole[one.name]) for one in fields(cls)})
 
 
 def answer(
@@ -75,7 +79,13 @@ def _answer(found: Decoded, tokenizer: Any) -> Answer:
         read=found.read,
         written=found.written,
         seconds=round(found.seconds, 4),
+        asked=asked(task),
     )
+
+
+def asked(task: Task) -> str:
+    """What is asked of what: a hash of the prompt, the gold and the content of the database."""
+    return stable_hash([task.prompt, task.gold, task.database.content_hash])[:16]
 
 
 def _plain(value: Any) -> Any:

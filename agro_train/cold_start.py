@@ -17,18 +17,20 @@ from pathlib import Path
 from typing import Any
 
 from agro_data.databases.sandbox import Sandbox
+from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.evaluation.load import files_of
 from agro_data.fingerprint import file_hash, stable_hash
 from agro_data.publish.read import NoVersion, Version, open_version
 from agro_data.verify.grade import GoldResults
 from agro_train.finetuning.config import FineTuning
 from agro_train.finetuning.fine_tune import Check, fine_tune
-from agro_train.language_model.loading import LanguageModel, load_tokenizer, model_hash
+from agro_train.language_model.loading import LanguageModel, load_tokenizer, model_hash, refuse_recurrent
 from agro_train.programs.settings import read_settings, settings_to, training_code_version
-from agro_train.questions import Questions, questions_of_version
+from agro_train.questions import Questions, SeenInTraining, questions_of_version
 from agro_train.rewards import ENDED
 from agro_train.rollouts import Limits, roll
-from agro_train.runs.lineage import manifest_of, start_of
+from agro_train.runs.corpora import held_back, seen_by
+from agro_train.runs.lineage import facts_of, manifest_of, start_of
 from agro_train.runs.ranks import finished, is_first, processes, writing
 from agro_train.runs.store import Draft, ModelRun, begin
 from agro_train.sampling.module import ModuleSampler
@@ -55,6 +57,7 @@ class ColdStartConfig(TrajectoriesConfig):
 
     learn_from: str = ""  # folder of a trajectories version (`agro_train.teach`): none are made
     name: str = "cold-start"  # the model's name below `models`
+    allow_evaluated: bool = False  # whether `pairs` may be about databases that the corpus evaluates on
     epochs: float = 1.0  # passes over the trajectories
     learning_rate: float = 2e-4  # the highest; it falls as a cosine
     batch: int = 8  # trajectories of a step, on each GPU
@@ -107,17 +110,33 @@ def main() -> None:
 def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelRun:
     """Train, or continue where it was interrupted, or give the run that these settings have made before.
 
-    Raises `NoTask`, `NoVersion`, `ModelMissing`, `SettingsError` and `Locked`, in words for a person.
+    Raises `NoTask`, `NoVersion`, `ModelMissing`, `SeenInTraining`, `SettingsError` and `Locked`, in words for a person.
     """
     parent, base = start_of(config.model, Path(config.models), Path(config.cache))
+    refuse_recurrent(base)
     corpus = open_version(Path(config.corpus)) if config.corpus else None
     draft = begin(Path(config.models), config.name, _fingerprint(config, corpus, base))
     if isinstance(draft, ModelRun):
         return draft
     sources = sources_of(config, corpus)
+    if corpus is not None and not config.allow_evaluated:
+        _refuse_held_back(corpus, parent, sources)
     with writing(draft):
         learnt, material = _learn(config, corpus, sources, base, draft, report)
         return finished(draft, lambda: _facts(config, corpus, sources, material, (parent, base), draft) | learnt)
+
+
+def _refuse_held_back(corpus: Version, parent: ModelRun | None, sources: Sequence[Questions]) -> None:
+    """Raise `SeenInTraining` where pairs, or the model before, are about databases that the corpus evaluates on."""
+    if corpus.manifest["split"]["mark"] == SAME_DATABASE:
+        return
+    seen = {fact["content_hash"] for fact in facts_of(sources)} | (seen_by(parent) if parent else frozenset())
+    if held := held_back(corpus, seen):
+        raise SeenInTraining(
+            f"`pairs`, or the model that training starts from, are about {len(held)} databases that {corpus.corpus} "
+            f"{corpus.name} holds back for evaluation ({', '.join(held[:3])}): what is scored there would say nothing of "
+            "unseen ones. Leave them out, or set allow_evaluated"
+        )
 
 
 def _learn(
@@ -151,7 +170,7 @@ def _facts(
     draft: Draft,
 ) -> dict[str, Any]:
     """What the manifest says beside the figures of training: where the model comes from, and what it learnt from."""
-    learnt_from = material.trajectories["db_id"].unique().to_list()
+    taught_on = material.acting["databases"] if material.acting else []
     return {
         **manifest_of(
             "cold_start",
@@ -160,10 +179,10 @@ def _facts(
             start=start,
             trained=draft.model,
             corpus=corpus,
-            sources=[source.about(learnt_from) for source in sources],
+            databases=[*material.databases, *taught_on],
+            clarify=any(one.clarify for one in sources),
             reading=(config.style, config.budget),
             seed=config.seed,
-            also_seen=material.acting["databases"] if material.acting else (),
         ),
         "pairs": config.pairs or None,
         "teacher": material.teacher,

@@ -23,7 +23,7 @@ from agro_data.fingerprint import stable_hash
 from agro_data.publish.read import Version, open_version
 from agro_data.work import write_json
 from agro_train.agents.agent import trained_reading
-from agro_train.language_model.loading import load, model_hash
+from agro_train.language_model.loading import load, model_hash, refuse_recurrent
 from agro_train.language_model.tokens import encode
 from agro_train.programs.settings import SettingsError, read_settings, settings_to, training_code_version
 from agro_train.questions import Questions, Reading, SeenInTraining, questions_of_version
@@ -31,8 +31,8 @@ from agro_train.reinforcement.config import GrpoConfig
 from agro_train.reinforcement.episodes import Player
 from agro_train.reinforcement.prompts import Selection, Share, schedule, select, shuffled
 from agro_train.rewards import PRESETS
-from agro_train.runs.corpora import seen_by
-from agro_train.runs.lineage import manifest_of, start_of
+from agro_train.runs.corpora import held_back, seen_by
+from agro_train.runs.lineage import facts_of, manifest_of, start_of
 from agro_train.runs.ranks import finished, is_first, processes, writing
 from agro_train.runs.store import Draft, ModelRun, begin, forget_metrics, read_metrics, step_of
 from agro_train.sampling.module import ModuleSampler
@@ -62,15 +62,17 @@ def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
     """
     version = open_version(Path(config.corpus))
     parent, base = start_of(config.model, Path(config.models), Path(config.cache))
+    refuse_recurrent(base)
     draft = begin(Path(config.models), config.name, _fingerprint(config, version, base))
     if isinstance(draft, ModelRun):
         return draft
+    _check_split(config, version)
     if parent is not None:
         _check_parent(config, parent, version)
-    questions = _questions(config, version, parent)
+    questions = questions_of_version(version, Path(config.databases), Path(config.cache), config.split)
     with writing(draft):
         with Sandbox(workers=config.workers) as sandbox:
-            learnt, kept = _learn(config, base, questions, sandbox, draft, report)
+            learnt, kept = _learn(config, parent, base, questions, sandbox, draft, report)
         return finished(draft, lambda: _manifest(config, version, (parent, base), draft, learnt, kept))
 
 
@@ -89,7 +91,8 @@ def _manifest(
         start=start,
         trained=draft.model,
         corpus=version,
-        sources=[kept],
+        databases=facts_of([kept]),
+        clarify=kept.clarify,
         reading=(config.style, config.budget),
         seed=config.seed,
     )
@@ -97,15 +100,23 @@ def _manifest(
     return {**facts, "trajectories": parent.manifest["trajectories"] if parent else None, **learnt}
 
 
-def _questions(config: GrpoConfig, version: Version, parent: ModelRun | None) -> Questions:
-    """What is asked: the split's questions, those about databases that the parent has not read where there are such."""
-    every = questions_of_version(version, Path(config.databases), Path(config.cache), config.split)
-    unread = every.without(seen_by(parent)) if config.unread and parent else every
-    return unread if unread.rows else every
+def _candidates(config: GrpoConfig, parent: ModelRun | None, questions: Questions) -> list[str]:
+    """Ids in the order in which they are tried: those about databases that the parent has not read come first."""
+    unread = questions.without(seen_by(parent)) if config.unread and parent else replace(questions, rows=())
+    first = {row["example_id"] for row in unread.rows}
+    others = [row["example_id"] for row in questions.rows if row["example_id"] not in first]
+    ordered = [key for keys in (sorted(first), others) for key in shuffled(keys, "candidates", config.seed)]
+    return ordered[: config.candidates]
 
 
 def _learn(
-    config: GrpoConfig, base: Path, questions: Questions, sandbox: Sandbox, draft: Draft, report: Report
+    config: GrpoConfig,
+    parent: ModelRun | None,
+    base: Path,
+    questions: Questions,
+    sandbox: Sandbox,
+    draft: Draft,
+    report: Report,
 ) -> tuple[dict[str, Any], Questions]:
     """Choose prompts, train, save; gives the figures of the manifest and the questions that were trained on."""
     from accelerate import PartialState  # noqa: PLC0415
@@ -131,7 +142,8 @@ def _learn(
         return [task.graded_on(config.instances) for task in tasks]
 
     checkpoint = draft.last_checkpoint()
-    selection = _select(config, list(rows), make, player, draft, report, share_of(trainer))
+    candidates = _candidates(config, parent, questions)
+    selection = _select(config, candidates, make, player, draft, report, share_of(trainer))
     kept = replace(questions, rows=tuple(rows[key] for key in selection.kept))
     tasks = {task.example_id: task for task in make(selection.kept)}
     trainer.schedule = [tasks[key] for key in schedule(selection.kept, len(trainer.train_dataset), config.seed)]
@@ -147,14 +159,14 @@ def _learn(
         "tokens": int(trainer.state.num_input_tokens_seen),
         "seconds": round(before + time.monotonic() - started, 1),
         "resumed_from": checkpoint and checkpoint.name,
-        "selection": selection.facts(),
+        "selection": {**selection.facts(), "unread": len(kept.without(seen_by(parent)).rows) if parent else None},
         "summary": next(reversed(list(read_metrics(draft.metrics))), {}),
     }, kept
 
 
 def _select(
     config: GrpoConfig,
-    keys: Sequence[str],
+    candidates: Sequence[str],
     make: Callable[[Sequence[str]], list[Task]],
     player: Player,
     draft: Draft,
@@ -165,7 +177,6 @@ def _select(
     stored = draft.path / SELECTION
     if stored.is_file():
         return Selection.from_json(json.loads(stored.read_text(encoding="utf-8")))
-    candidates = shuffled(keys, "candidates", config.seed)[: config.candidates]
     found = select(candidates, make, player, config.wanted, report if not share.rank else lambda _: None, share)
     if len(found.kept) < config.prompts_per_step:
         raise SettingsError(
@@ -176,6 +187,16 @@ def _select(
     if not share.rank:
         write_json(stored, found.to_json())
     return found
+
+
+def _check_split(config: GrpoConfig, version: Version) -> None:
+    """Databases that the corpus evaluates on are trained on only by whoever says so."""
+    apart = version.manifest["split"]["mark"] != SAME_DATABASE
+    if config.split != "train" and apart and not config.allow_evaluated:
+        raise SeenInTraining(
+            f"split={config.split!r}: {version.corpus} {version.name} holds its databases back for evaluation; what a "
+            "model scores there would say nothing of unseen ones. Train on the train split, or set allow_evaluated"
+        )
 
 
 def _check_parent(config: GrpoConfig, parent: ModelRun, version: Version) -> None:
@@ -190,9 +211,7 @@ def _check_parent(config: GrpoConfig, parent: ModelRun, version: Version) -> Non
     split = version.manifest["split"]
     if config.allow_evaluated or split["mark"] == SAME_DATABASE:
         return
-    hashes = {fact["db_id"]: fact["content_hash"] for fact in version.manifest["databases"]}
-    seen = seen_by(parent)
-    held = sorted(name for name, part in split["databases"].items() if part != "train" and hashes.get(name) in seen)
+    held = held_back(version, seen_by(parent))
     if held:
         raise SeenInTraining(
             f"{parent.name} was trained on {len(held)} databases that {version.corpus} {version.name} holds back for "

@@ -14,7 +14,7 @@ from agro_data.databases.types import Limits as SqlLimits
 from agro_data.progress import Reporter, silent
 from agro_data.work import write_json, write_text
 from agro_train.agents.agent import Agent
-from agro_train.answers import Answer, answer
+from agro_train.answers import Answer, answer, asked
 from agro_train.decoding import GREEDY, Decoding
 from agro_train.questions import Questions
 from agro_train.tasks import Task
@@ -35,9 +35,9 @@ def predict(
 ) -> list[Answer]:
     """Answers to all questions, in order, written to `out` (JSONL) as they come.
 
-    `out` with answers of the same model, decoding and seed is gone on with; a question that was changed since, under
-    the same id, is asked anew. Raises `ConfigError` when it holds those of another, and when a schema does not fit into
-    the agent's budget.
+    `out` with answers of the same model, decoding and seed is gone on with; a question, prompt or database that was
+    changed since, under the same id, is asked anew. Raises `ConfigError` when it holds those of another, and when a
+    schema does not fit into the agent's budget.
     """
     made_by = identity_of(agent, decoding, seed)
     tasks = questions.tasks(agent.reading)
@@ -86,13 +86,12 @@ def _known(out: Path, made_by: dict[str, Any], tasks: Sequence[Task]) -> dict[st
     # Not splitlines: an answer may hold U+2028 and its like, which are no ends of lines in JSONL. Bytes, since a line
     # may be cut within a character.
     *whole, _ = out.read_bytes().split(b"\n")
-    now = {task.example_id: (task.database.db_id, task.question, task.gold) for task in tasks}
+    now = {task.example_id: asked(task) for task in tasks}
     known: dict[str, Answer] = {}
     kept: list[str] = []
     for line in whole:
         one = Answer.from_dict(json.loads(line))
-        asked = (one.db_id, one.question, one.gold)
-        if now.get(one.example_id, asked) == asked:
+        if now.get(one.example_id, one.asked) == one.asked:
             known[one.example_id] = one
             kept.append(f"{line.decode('utf-8')}\n")
     write_text(out, "".join(kept))

@@ -122,7 +122,8 @@ def questions_of_version(
     sources = find_sources(version, databases, cache / "profiles", only=frame["db_id"].unique().to_list())
     name = f"{version.corpus} {version.name} {split}"
     clarify = bool(version.manifest["counts"].get("unanswerable"))
-    return Questions(name, tuple(rows), sources, databases, version.path / "instances", clarify)
+    instances = version.path / "instances" if any(row["instances"] for row in rows) else None  # --no-certify
+    return Questions(name, tuple(rows), sources, databases, instances, clarify)
 
 
 def questions_of_file(path: Path, databases: Path, cache: Path) -> Questions:

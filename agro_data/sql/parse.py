@@ -6,10 +6,9 @@ import logging
 from collections.abc import Sequence
 
 from sqlglot import Dialect as Grammar
-from sqlglot import exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.parser import Parser
-from sqlglot.tokens import Token, TokenType
 
 from agro_data.databases.types import Dialect
 

@@ -23,7 +23,7 @@ from agro_train.defs import metadata
 from agro_train.defs.child import program, run_child
 from agro_train.defs.training import Training
 from agro_train.evaluate import EvaluationConfig, table
-from agro_train.programs.settings import Settings, settings_from, settings_to
+from agro_train.programs.settings import Settings, settings_from, settings_to, training_code_version
 from agro_train.promotion import consider
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.runs.corpora import contents_of, seen_by
@@ -42,6 +42,7 @@ AFTER_CHECKS = (
     dg.AutomationCondition.eager()
     & dg.AutomationCondition.all_deps_match(CHECKED | dg.AutomationCondition.will_be_requested())
 ).with_label("a parent is new, and its checks passed")
+PLACED = frozenset(("corpus", "databases", "models", "cache", "model", "learn_from", "trajectories"))  # said elsewhere
 FURTHER = "Any further setting of `python -m agro_train.{}`, by name."
 
 Result = dg.MaterializeResult[str]
@@ -171,7 +172,13 @@ def grpo_model(
     corpus = training.corpus_of(start.manifest["corpus"], place)
     style, budget = trained_reading(start)
     settings = _settings(config) | _places(corpus, place, training)
-    settings |= {"model": str(start.path), "style": style, "budget": budget, "turns": start.manifest["config"]["turns"]}
+    reading = {"style": style, "budget": budget, "turns": start.manifest["config"]["turns"]}
+    if unlike := sorted(name for name, value in reading.items() if settings.get(name, value) != value):
+        raise dg.Failure(
+            description=f"settings: {', '.join(unlike)} is said by what {start.name} has learnt from: {reading}",
+            allow_retries=False,
+        )
+    settings |= {"model": str(start.path), **reading}
     return _train(context, pipes, "agro_train.grpo", usable(GrpoConfig, settings), place, training)
 
 
@@ -206,8 +213,8 @@ def model_evaluation(
     asked = [on_corpus]
     if config.questions:
         asked.append(common | {"questions": config.questions, "databases": config.questions_databases})
-    weights = _weights(models, training)
-    named = [(settings, place.cache / "evaluations" / stable_hash([settings, weights])[:16]) for settings in asked]
+    made_by = [_weights(models, training), training_code_version()]
+    named = [(settings, place.cache / "evaluations" / stable_hash([settings, made_by])[:16]) for settings in asked]
     # All are looked at before the first model is asked, which takes minutes.
     configs = [usable(EvaluationConfig, settings | {"out": str(folder)}) for settings, folder in named]
     found: dict[str, Any] = {}
@@ -279,9 +286,18 @@ def _train(
 
 
 def _settings(config: dg.Config, *without: str) -> dict[str, Any]:
-    """An asset's own settings with the further ones on top, by the names of the program's settings."""
+    """An asset's own settings with the further ones on top, by the names of the program's settings.
+
+    Raises `dg.Failure` for a further one that the asset, or the resource `training`, says itself.
+    """
     values: dict[str, Any] = config.model_dump()
     further: dict[str, Any] = values.pop("settings")
+    if theirs := sorted(further.keys() & PLACED):
+        raise dg.Failure(
+            description=f"settings: {', '.join(theirs)} cannot be given here; the resource training says which corpus, "
+            "databases and model, and what an asset is made from says how schemas are read",
+            allow_retries=False,
+        )
     return {name: value for name, value in values.items() if name not in without} | further
 
 

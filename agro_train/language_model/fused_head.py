@@ -107,7 +107,7 @@ def _scored() -> Any:
             return target - log_z, entropy, is_top1
 
         @staticmethod
-        def backward(ctx: Any, gradient: torch.Tensor, *_: Any) -> tuple[torch.Tensor | None, ...]:  # type: ignore[override]
+        def backward(ctx: Any, gradient: torch.Tensor, *_: Any) -> tuple[torch.Tensor | None, ...]:
             hidden, weight, targets, log_z = ctx.saved_tensors
             learns = ctx.needs_input_grad[1]
             of_hidden = torch.zeros(hidden.shape, dtype=torch.float32)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from torch.nn import Module
 
 CHAT = "chat"  # the prompt is a user's message in the tokenizer's template
+ATTENDING = frozenset(("full_attention", "sliding_attention", "chunked_attention"))
+STATEFUL = frozenset(("mamba", "mamba2", "falcon_mamba", "rwkv", "recurrent_gemma", "xlstm", "jamba", "bamba"))
 PLAIN = "plain"  # a base model: the prompt is the text before the transcript
 
 
@@ -68,6 +70,7 @@ def load(name: str = DEFAULT_WRITER, cache: Path = Path(".agro-cache"), *, dtype
         raise ConfigError(f"weights have no type {dtype!r}; use float32, bfloat16 or float16")
     disable_progress_bar()  # weights are read in seconds, and a bar in a log is noise
     path = find_folder(name, cache)
+    refuse_recurrent(path)
     try:
         module = AutoModelForCausalLM.from_pretrained(path, dtype=kind)
     except (OSError, ValueError) as error:
@@ -75,6 +78,24 @@ def load(name: str = DEFAULT_WRITER, cache: Path = Path(".agro-cache"), *, dtype
     fold_heads(module)
     module.to("cuda" if torch.cuda.is_available() else "cpu")
     return LanguageModel(name, path, module.eval(), load_tokenizer(path))
+
+
+def refuse_recurrent(path: Path) -> None:
+    """Raise `ConfigError` for a model with layers that carry a state from token to token instead of looking back.
+
+    Rows that share a prompt would pass that state from one attempt to the next, and no row could be written from the
+    middle of another.
+    """
+    from transformers import AutoConfig  # noqa: PLC0415
+
+    config = AutoConfig.from_pretrained(path).get_text_config()
+    others = sorted(set(getattr(config, "layer_types", None) or ()) - ATTENDING)
+    if others or config.model_type in STATEFUL:
+        raise ConfigError(
+            f"{path}: its layers ({', '.join(others) or config.model_type}) keep a state from token to token; agro "
+            "trains and writes with models that only attend, such as Qwen3, Llama or SmolLM2. To ask this one, let "
+            "vLLM write (--engine vllm) or serve it and give its URL"
+        )
 
 
 def load_tokenizer(path: Path) -> Any:

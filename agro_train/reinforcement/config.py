@@ -40,7 +40,7 @@ class GrpoConfig:
     solve_rate_low: float = 0.125  # a question is kept when at least this share of them is right
     solve_rate_high: float = 0.875  # and at most this share
     bad_golds: str = "refuse"  # where a gold does not earn the full reward: refuse or drop
-    unread: bool = True  # only of databases that the model was not trained on, where the split has such
+    unread: bool = True  # first of databases that the model was not trained on, where the split has such
     allow_evaluated: bool = False  # whether databases of the evaluated splits may be trained on
     style: Style = COMPACT  # how a schema is written
     budget: int = PROMPT_BUDGET  # tokens of a schema at most

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from agro_data.publish.read import NoVersion, Version, list_corpora, list_versions, newest, open_version
@@ -41,6 +42,14 @@ def contents_of(version: Version, split: str) -> dict[str, str]:
     """Content hash of each database that a split asks about, by id."""
     asked = set(version.examples(split).select("db_id").unique().collect()["db_id"].to_list())
     return {fact["db_id"]: fact["content_hash"] for fact in version.manifest["databases"] if fact["db_id"] in asked}
+
+
+def held_back(version: Version, contents: Iterable[str]) -> list[str]:
+    """Which databases of these contents (hashes) a version evaluates on, by id."""
+    wanted = frozenset(contents)
+    hashes = {fact["db_id"]: fact["content_hash"] for fact in version.manifest["databases"]}
+    parts = version.manifest["split"]["databases"]
+    return sorted(name for name, part in parts.items() if part != "train" and hashes.get(name) in wanted)
 
 
 def seen_by(run: ModelRun) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from agro_train.runs.store import ModelRun, NoRun, find_run
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+Fact = Mapping[str, str]  # of a database: `db_id`, `content_hash`
 LIBRARIES = ("transformers", "trl", "peft", "accelerate", "vllm")
 
 
@@ -51,14 +52,14 @@ def manifest_of(
     start: tuple[ModelRun | None, Path],
     trained: Path,
     corpus: Version | None,
-    sources: Sequence[Questions],
+    databases: Iterable[Fact],
+    clarify: bool,
     reading: tuple[Style, int],
     seed: int,
-    also_seen: Iterable[Mapping[str, str]] = (),
 ) -> dict[str, Any]:
     """What the manifest of every run says. `trained` is the folder of the new weights, `reading` style and budget.
 
-    `also_seen`: databases (`db_id`, `content_hash`) that a model it learns from was trained on.
+    `databases` are those that it has learnt about, beside its parent's.
     """
     parent, base = start
     style, budget = reading
@@ -69,10 +70,10 @@ def manifest_of(
         "parent": parent.name if parent else None,
         "model_sha256": model_hash(trained),
         "corpus": corpus and {"name": corpus.corpus, "version": corpus.name, "fingerprint": corpus.fingerprint},
-        "databases": _databases_of(sources, parent, also_seen),
+        "databases": _known([*databases, *(parent.manifest["databases"] if parent else [])]),
         "serialiser": {**serialiser(style), "budget": budget},
         "protocol": PROTOCOL,
-        "clarify": any(one.clarify for one in sources),  # prompts say that it may ask back
+        "clarify": clarify,  # prompts say that it may ask back
         "framing": framing_of(load_tokenizer(base)),
         "seed": seed,
         "config": settings_to(config),
@@ -81,14 +82,18 @@ def manifest_of(
     }
 
 
-def _databases_of(
-    sources: Sequence[Questions], parent: ModelRun | None, also: Iterable[Mapping[str, str]]
-) -> list[dict[str, str]]:
-    """Every database that the model has seen: those asked about in `sources`, those of its parent, and `also`."""
-    seen = {known for source in sources for known in source.contents().items()}
-    before = [*(parent.manifest["databases"] if parent is not None else []), *also]
-    seen |= {(fact["db_id"], fact["content_hash"]) for fact in before}
-    return [{"db_id": name, "content_hash": digest} for name, digest in sorted(seen)]
+def facts_of(sources: Iterable[Questions], only: Iterable[str] | None = None) -> list[Fact]:
+    """The databases that are asked about, or those of them with the ids `only`."""
+    asked = sources if only is None else [source.about(only) for source in sources]
+    return _known(
+        {"db_id": name, "content_hash": digest} for source in asked for name, digest in source.contents().items()
+    )
+
+
+def _known(databases: Iterable[Fact]) -> list[Fact]:
+    """Each once, in order."""
+    found = {(fact["db_id"], fact["content_hash"]) for fact in databases}
+    return [{"db_id": name, "content_hash": digest} for name, digest in sorted(found)]
 
 
 def _surroundings() -> dict[str, Any]:

@@ -70,7 +70,7 @@ def find_run(root: Path, name: str) -> ModelRun:
     """
     if name == PROMOTED:
         return _promoted(root)
-    for path in (root / name, Path(name)):
+    for path in (root / name, Path(name).resolve()):
         for run in (ModelRun(path), ModelRun(path.parent)):
             if path in (run.path, run.model) and (run.path / MANIFEST).is_file():
                 return run
@@ -124,14 +124,14 @@ class Draft:
         return max(whole, key=step_of, default=None)
 
     def finish(self, manifest: Mapping[str, Any]) -> ModelRun:
-        """Write the manifest, drop the checkpoints, and put the run in its place."""
-        shutil.rmtree(self.checkpoints, ignore_errors=True)  # of use only to go on
+        """Write the manifest, put the run in its place, and drop what is of use only to go on."""
         write_json(self.path / MANIFEST, {**manifest, "fingerprint": self.fingerprint})
         folder = self.path.parent
         number = 1 + max((int(path.name[1:5]) for path in folder.iterdir() if _RUN.match(path.name)), default=0)
         target = folder / f"r{number:04d}-{self.fingerprint[:8]}"
         os.replace(self.path, target)
         (target / LOCK).unlink(missing_ok=True)
+        shutil.rmtree(target / self.checkpoints.name, ignore_errors=True)
         return ModelRun(target)
 
 

@@ -17,6 +17,7 @@ from agro_train.trajectories.teachers import Habits
 
 PLACES = ("corpus", "databases", "pairs", "trajectories", "models", "cache")  # where things lie
 TeacherKind = Literal["decomposition", "model", "both"]
+_CHOICES = {"teacher": get_args(TeacherKind), "selection": ("diverse", "random"), "style": get_args(Style)}
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,13 @@ class TrajectoriesConfig:
     seed: int = 0  # same seed, same trajectories and training
 
     def __post_init__(self) -> None:
-        if self.teacher not in get_args(TeacherKind):
-            raise SettingsError(f"there is no teacher {self.teacher!r}; use {', '.join(get_args(TeacherKind))}")
-        check_counts(self, "examples", "pool")
-        if not 0 <= self.leave < 1:
-            raise SettingsError(f"leave={self.leave:g}: expected a share of the databases, from 0 to below 1")
+        for name, known in _CHOICES.items():
+            if getattr(self, name) not in known:
+                raise SettingsError(f"there is no {name} {getattr(self, name)!r}; use {', '.join(known)}")
+        check_counts(self, "examples", "pool", "turns")
+        for name in ("leave", "decompose", "explore", "mistake", "rehearse", "link"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise SettingsError(f"{name}={getattr(self, name):g}: expected a share between 0 and 1")
 
     @property
     def attempts(self) -> Attempts:

@@ -25,7 +25,7 @@ from agro_train.language_model.loading import model_hash
 from agro_train.language_model.tokens import OUTSIDE, Example, encode_steps
 from agro_train.programs.settings import SettingsError
 from agro_train.questions import COLUMNS, Questions, Reading, questions_of_file, questions_of_version
-from agro_train.runs.lineage import start_of
+from agro_train.runs.lineage import Fact, facts_of, start_of
 from agro_train.trajectories.acting import Teacher, act
 from agro_train.trajectories.config import TrajectoriesConfig
 from agro_train.trajectories.selection import Chosen, choose, hybrid_vectors
@@ -39,13 +39,15 @@ Report = Callable[[Mapping[str, Any]], object]
 class Material:
     """`trajectories` that are learnt from and where they are stored; how they were chosen, and why others dropped.
 
-    `teacher` names who made them; `acting` are the facts of `acting.Teacher` where a model did.
+    `databases` are those that they are about. `teacher` names who made them; `acting` are the facts of
+    `acting.Teacher` where a model did.
     """
 
     trajectories: pl.DataFrame
     stored: Path | None
     selection: dict[str, Any]
     dropped: dict[str, int]
+    databases: Sequence[Fact]
     teacher: str = TEACHER
     acting: dict[str, Any] | None = None
 
@@ -72,9 +74,9 @@ def teach(
     by = " and ".join(
         [*([TEACHER] if config.teacher != "model" else []), *([teacher.agent.name] if teacher is not None else [])]
     )
-    material = Material(
-        kept, None, selection, tally(dropped["reason"]), by, teacher.facts() if teacher is not None else None
-    )
+    about = facts_of(sources, kept["db_id"].unique().to_list())
+    acting = teacher.facts() if teacher is not None else None
+    material = Material(kept, None, selection, tally(dropped["reason"]), about, by, acting)
     return replace(material, stored=_store(config, corpus, material, dropped))
 
 
@@ -99,7 +101,7 @@ def teacher_hash(config: TrajectoriesConfig) -> str:
 
 def read_material(folder: Path, config: TrajectoriesConfig, corpus: Version | None) -> Material:
     """The trajectories of a version. Raises `SettingsError` when they are none, or of another corpus, reading or kind
-    of source: a model has seen the databases of all that its trajectories were made of."""
+    of source, or from before versions of them said which databases they are about."""
     stored = open_version(folder)
     facts = stored.manifest
     if DERIVED not in facts:
@@ -114,9 +116,13 @@ def read_material(folder: Path, config: TrajectoriesConfig, corpus: Version | No
     if made["pairs"] != bool(config.pairs):
         how = "give the same file as `pairs`" if made["pairs"] else "leave `pairs` empty"
         raise SettingsError(f"{stored.path}: made with{'' if made['pairs'] else 'out'} pairs that people wrote; {how}")
-    rows = stored.examples().collect()
-    dropped = facts["counts"]["dropped"]
-    return Material(rows, stored.path, facts["selection"], dropped, facts["teacher"], made.get("acting"))
+    if "databases" not in made:
+        raise SettingsError(f"{stored.path}: does not say which databases it is about; make it anew")
+    rows, counts = stored.examples().collect(), facts["counts"]
+    about = made["databases"]
+    return Material(
+        rows, stored.path, facts["selection"], counts["dropped"], about, facts["teacher"], made.get("acting")
+    )
 
 
 def make_material(
@@ -262,6 +268,7 @@ def _store(
         "pairs": bool(config.pairs),
         "serialiser": serialiser(config.style),
         "acting": material.acting,
+        "databases": list(material.databases),
     }
     return write_trajectories(
         Path(config.trajectories),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 import polars as pl
@@ -11,9 +12,10 @@ from train.small import cold_start_config, grpo_config, make_split_corpus
 from train.tiny import make_tiny_model
 
 from agro_data.publish.read import Version
-from agro_train import cold_start, grpo
+from agro_train import cold_start, grpo, teach
 from agro_train.cold_start import ColdStartConfig
 from agro_train.programs.settings import SettingsError
+from agro_train.questions import questions_of_version
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.runs.store import ModelRun
 
@@ -40,6 +42,14 @@ def learner(tmp_path: Path, corpus: Version) -> GrpoConfig:
     return replace(grpo_config(corpus, Path("cold-start"), tmp_path / "models"), steps=1, allow_evaluated=True)
 
 
+def candidates(config: GrpoConfig, parent: ModelRun | None) -> list[str]:
+    """The databases that candidates are about, in their order."""
+    version = Version(Path(config.corpus))
+    questions = questions_of_version(version, Path(config.databases), Path(config.cache), "train")
+    about = {row["example_id"]: row["db_id"] for row in questions.rows}
+    return [about[key] for key in grpo._candidates(config, parent, questions)]
+
+
 def read(run: ModelRun) -> list[str]:
     return [fact["db_id"] for fact in run.manifest["databases"]]
 
@@ -49,25 +59,35 @@ def test_what_the_cold_start_leaves_grpo_learns_about(config: ColdStartConfig, l
     (left,) = set(SCHOOLS) - set(read(start))
     trajectories = pl.read_parquet(Path(config.trajectories) / start.manifest["trajectories"] / "data" / "*.parquet")
     assert left not in trajectories["db_id"]
-    asked = grpo._questions(learner, Version(Path(learner.corpus)), start)
-    assert {row["db_id"] for row in asked.rows} == {left}
-    assert read(grpo.train(learner)) == SCHOOLS  # what it and its parent have read
+    tried = candidates(learner, start)
+    assert [name for name, _ in groupby(tried)] == [left, *read(start)]
+    run = grpo.train(learner)
+    assert read(run) == SCHOOLS  # what it and its parent have read
+    assert run.manifest["selection"]["unread"] == run.manifest["selection"]["kept"] == learner.prompts
 
 
 def test_all_may_be_asked_about(config: ColdStartConfig, learner: GrpoConfig) -> None:
-    start, version = cold_start.train(config), Version(Path(learner.corpus))
-    every = grpo._questions(replace(learner, unread=False), version, start)
-    assert {row["db_id"] for row in every.rows} == set(SCHOOLS)
+    start = cold_start.train(config)
+    mixed = candidates(replace(learner, unread=False), start)
+    assert len(list(groupby(mixed))) > 2
     whole = cold_start.train(replace(config, leave=0.0, examples=100))
     assert read(whole) == SCHOOLS
-    assert grpo._questions(learner, version, whole).rows == every.rows  # nothing is left to prefer
-    assert grpo._questions(learner, version, None).rows == every.rows
+    assert candidates(learner, whole) == candidates(learner, None) == mixed  # nothing is left to prefer
+
+
+def test_what_is_learnt_from_again_is_known_by_what_it_was_made_of(config: ColdStartConfig) -> None:
+    """Whatever the settings of the training would have left."""
+    stored = {seed: teach.make(replace(config, seed=seed, examples=4)).stored for seed in range(4)}
+    for seed, folder in stored.items():
+        run = cold_start.train(replace(config, seed=seed + 1, learn_from=str(folder), examples=4))
+        trajectories = pl.read_parquet(Path(str(folder)) / "data" / "*.parquet")
+        assert read(run) == sorted(set(trajectories["db_id"]))
 
 
 def test_one_database_is_always_learnt_from(config: ColdStartConfig) -> None:
-    assert len(read(cold_start.train(replace(config, leave=0.99)))) == 1
-    with pytest.raises(SettingsError, match="leave=1: expected a share of the databases"):
-        replace(config, leave=1.0)
+    assert len(read(cold_start.train(replace(config, leave=1.0)))) == 1
+    with pytest.raises(SettingsError, match=r"leave=1.5: expected a share between 0 and 1"):
+        replace(config, leave=1.5)
 
 
 def test_the_seed_says_which_are_left(config: ColdStartConfig) -> None:
