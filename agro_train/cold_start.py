@@ -134,8 +134,8 @@ def _refuse_held_back(corpus: Version, parent: ModelRun | None, sources: Sequenc
     if held := held_back(corpus, seen):
         raise SeenInTraining(
             f"`pairs`, or the model that training starts from, are about {len(held)} databases that {corpus.corpus} "
-            f"{corpus.name} holds back for evaluation ({', '.join(held[:3])}): what is scored there would say nothing of "
-            "unseen ones. Leave them out, or set allow_evaluated"
+            f"{corpus.name} holds back for evaluation ({', '.join(held[:3])}): what is scored there would say nothing "
+            "of unseen ones. Leave them out, or set allow_evaluated"
         )
 
 

@@ -14,6 +14,7 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,9 @@ def _learn(
 
     from agro_train.reinforcement.trainer import Log, make_trainer, save, share_of  # noqa: PLC0415
 
-    state = PartialState()  # with several processes, says which GPU is this one's, before a model is put there
+    # With several processes, says which GPU is this one's, before a model is put there. While the first one saves, with
+    # adapters merged and weights compared, the others wait: longer than the ten minutes that they would.
+    state = PartialState(timeout=timedelta(hours=6))
     model = load(str(base), Path(config.cache), dtype="bfloat16" if config.precision == "bfloat16" else "float32")
     player = Player(
         ModuleSampler(model.network, model.tokenizer, config.sample_batch),

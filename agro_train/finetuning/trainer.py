@@ -16,6 +16,7 @@ from agro_train.language_model.fused_head import score_only_what_is_learnt
 from agro_train.language_model.loading import adapters
 from agro_train.language_model.shared_prompts import Limits, collate, lay_row, schedule
 from agro_train.language_model.tokens import Example
+from agro_train.runs.ranks import on_one_gpu
 
 
 def make_trainer(
@@ -60,7 +61,7 @@ def make_trainer(
         train_sampling_strategy="random" if tuning.packing else "group_by_length",
     )
     rows = Dataset.from_dict({"input_ids": [e.ids for e in examples], "labels": [e.labels for e in examples]})
-    return SFTTrainer(model=module, args=settings, train_dataset=rows, **given)
+    return SFTTrainer(model=module, args=on_one_gpu(settings), train_dataset=rows, **given)
 
 
 def _sharing(
@@ -108,4 +109,4 @@ def _sharing(
     for facts in (module.config, module.generation_config):  # as TRL does where it pads itself
         facts.pad_token_id = tokenizer.pad_token_id
     data = Dataset.from_dict({"rows": [[list(places) for places in rows] for rows in batches]})
-    return Sharing(model=module, args=settings, train_dataset=data, data_collator=rows_of, **given)
+    return Sharing(model=module, args=on_one_gpu(settings), train_dataset=data, data_collator=rows_of, **given)

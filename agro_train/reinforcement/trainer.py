@@ -37,6 +37,7 @@ from agro_train.reinforcement.episodes import Episode, Player, measures
 from agro_train.reinforcement.progress import ProgressHead, last_states
 from agro_train.reinforcement.prompts import Share
 from agro_train.reinforcement.provers import Provers, of_provers
+from agro_train.runs.ranks import on_one_gpu
 from agro_train.runs.store import Draft, append_metrics
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sampling.types import Sampler
@@ -373,7 +374,7 @@ def make_trainer(config: GrpoConfig, model: LanguageModel, player: Player, draft
         report_to=["tensorboard"] if config.tensorboard else [],
         disable_tqdm=True,
     )
-    trainer = AgenticTrainer(config, model, player, args, [log])
+    trainer = AgenticTrainer(config, model, player, on_one_gpu(args), [log])
     trainer.remove_callback(PrinterCallback)  # what it prints, `log` reports
     return trainer
 

@@ -20,6 +20,13 @@ def processes() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
+def on_one_gpu(args: Any) -> Any:
+    """A trainer's arguments for a process that has one GPU, whatever the machine has: TRL takes no DataParallel."""
+    if args.n_gpu > 1:
+        args._n_gpu = 1
+    return args
+
+
 def writing(draft: Draft) -> AbstractContextManager[None]:
     """Around all that is written in a draft: the first process holds it. Raises `Locked`."""
     return draft.alone() if is_first() else nullcontext()

@@ -18,6 +18,7 @@ from agro_train.cold_start import ColdStartConfig, train
 from agro_train.finetuning.fine_tune import fine_tune
 from agro_train.language_model.tokens import IGNORED, Example
 from agro_train.programs.settings import SettingsError
+from agro_train.questions import SeenInTraining
 from agro_train.runs.store import Draft, read_metrics, runs_of
 from agro_train.trajectories.material import encode_rows
 
@@ -69,6 +70,21 @@ def test_pairs_that_people_wrote(config: ColdStartConfig, tmp_path: Path) -> Non
     run = train(replace(config, corpus="", pairs=str(tmp_path / "pairs.json"), name="human"))
     assert run.manifest["corpus"] is None
     assert run.manifest["tokens"]["examples"] == 4
+
+
+def test_pairs_about_what_the_corpus_evaluates_on_are_refused_before_anything_is_made(
+    config: ColdStartConfig, tmp_path: Path
+) -> None:
+    facts = Path(config.corpus) / "manifest.json"
+    manifest = json.loads(facts.read_text())
+    manifest["split"]["databases"]["academy"] = "test"
+    facts.write_text(json.dumps(manifest))
+    pairs = [{"db_id": "academy", "question": "Who is there?", "query": "SELECT name FROM school"}]
+    (tmp_path / "pairs.json").write_text(json.dumps(pairs))
+    both = replace(config, pairs=str(tmp_path / "pairs.json"), name="both")
+    with pytest.raises(SeenInTraining, match=r"1 databases .* \(academy\).*set allow_evaluated"):
+        train(both)
+    assert train(replace(both, allow_evaluated=True)).path.is_dir()
 
 
 def test_a_killed_run_goes_on_as_if_nothing_had_been(base: Path, tmp_path: Path) -> None:

@@ -178,6 +178,12 @@ def test_a_parent_gives_its_history_and_must_read_alike(config: GrpoConfig, corp
     assert train(replace(config, model="first", corpus=str(held.path), allow_evaluated=True, steps=1)).path.is_dir()
 
 
+@pytest.mark.parametrize("split", ["validation", "test"])
+def test_what_is_evaluated_on_is_learnt_from_only_by_who_says_so(config: GrpoConfig, split: str) -> None:
+    with pytest.raises(SeenInTraining, match=f"split='{split}'.*set allow_evaluated"):
+        train(replace(config, split=split))
+
+
 @pytest.mark.slow
 def test_it_learns(config: GrpoConfig) -> None:
     """From turns of which few are well formed to turns of which most are."""

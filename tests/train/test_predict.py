@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from click.testing import CliRunner
 from making import make_school
 from train.scripted import Scripted, agent, turn
+from train.small import make_corpus
 from train.tiny import make_tiny_model
 
 from agro_data.config import ConfigError
@@ -22,11 +26,11 @@ from agro_train.agents.agent import open_agent, trained_reading
 from agro_train.answers import Answer
 from agro_train.cli import agro
 from agro_train.decoding import Decoding
-from agro_train.evaluate import Compared, EvaluationConfig, Scored, compare, evaluate_models, score
+from agro_train.evaluate import Compared, EvaluationConfig, Scored, compare, evaluate_models, score, scored_by
 from agro_train.predict import predict
 from agro_train.programs.settings import SettingsError, settings_from, settings_to
 from agro_train.promotion import decide
-from agro_train.questions import Questions, Reading, SeenInTraining, questions_of_file
+from agro_train.questions import Questions, Reading, SeenInTraining, questions_of_file, questions_of_version
 from agro_train.runs.store import ModelRun, NoRun, begin
 
 ROWS = [
@@ -326,3 +330,37 @@ def test_ask_without_a_trained_model_says_what_to_run(
     assert "dagster job execute -j train_grpo" in str(done.exception)
     several = run_verb("ask", "--database", str(place / "databases"), "--models", str(tmp_path), "How many?")
     assert "2 databases are here" in str(several.exception)
+
+
+def test_a_database_or_evidence_that_was_changed_is_asked_about_anew(place: Path, tmp_path: Path) -> None:
+    databases, out = tmp_path / "databases", tmp_path / "preds.jsonl"
+    shutil.copytree(place / "databases", databases)
+    rows = [{"question_id": n, "db_id": d, "question": q, "query": s} for n, (d, q, s) in enumerate(ROWS)]
+
+    def asked(rows: Sequence[dict[str, Any]]) -> Questions:
+        (tmp_path / "mine.json").write_text(json.dumps(rows))
+        return questions_of_file(tmp_path / "mine.json", databases, tmp_path / "cache")
+
+    predict(asked(rows), agent(Scripted(knows)), out)
+    with closing(sqlite3.connect(databases / "school" / "school.sqlite")) as connection:
+        connection.execute("UPDATE school SET founded = founded + 1")
+        connection.commit()
+    rows[3]["evidence"] = "oldest means founded first"
+    again = Scripted(knows)
+    predict(asked(rows), agent(again), out)
+    assert sum(map(len, again.calls)) == 3  # two about the school, one with new evidence
+
+
+def test_a_corpus_without_certificates_is_evaluated_on_its_databases(place: Path, tmp_path: Path) -> None:
+    version = make_corpus(tmp_path)
+    file = version.path / "data" / "train-00000.parquet"
+    rows = pl.read_parquet(file)
+    rows.with_columns(instances=pl.lit([], dtype=rows.schema["instances"])).write_parquet(file)
+    shutil.rmtree(version.path / "instances")
+    asked = questions_of_version(version, tmp_path / "databases", tmp_path / "cache", "train")
+    assert asked.instances is None
+    one = agent(Scripted(lambda *_: turn("solution", "SELECT name FROM school")))
+    answers = predict(asked, one, tmp_path / "p.jsonl")
+    found = scored_by(asked, one, answers, asked.instances, tmp_path / "cache")
+    assert "strict" in found.by_metric
+    assert "strict-ts" not in found.by_metric
