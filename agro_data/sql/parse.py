@@ -67,15 +67,18 @@ def parse_select(sql: str, dialect: Dialect) -> exp.Query:
     tree = statements[0]
     if not isinstance(tree, (exp.Select, exp.SetOperation)):
         raise SqlRefused("not_select", f"a SELECT was expected, not {type(tree).__name__.upper()}")
-    for kind in _kinds(tree):
+    kinds = _kinds(tree)
+    for kind in kinds:
         if not issubclass(kind, _ALLOWED) or issubclass(kind, _REFUSED):
             raise SqlRefused("not_select", f"{kind.__name__} has no place in a read-only query")
     if any(not select.expressions for select in tree.find_all(exp.Select)):
         raise SqlRefused("syntax", "a SELECT names nothing to be selected")
-    if any(not isinstance(cte.this, exp.Query) for cte in tree.find_all(exp.CTE)):
+    if exp.CTE in kinds and any(not isinstance(cte.this, exp.Query) for cte in tree.find_all(exp.CTE)):
         raise SqlRefused("syntax", "a WITH names something that is no query")
-    if any(not isinstance(one.unnest(), (exp.Query, exp.Table)) for one in tree.find_all(exp.Subquery)):
-        raise SqlRefused("syntax", "brackets hold neither a query nor a table where one was expected")
+    if exp.Subquery in kinds:
+        held = (one.unnest() for one in tree.find_all(exp.Subquery))
+        if any(not isinstance(one, (exp.Query, exp.Table)) for one in held):
+            raise SqlRefused("syntax", "brackets hold neither a query nor a table where one was expected")
     return tree
 
 
