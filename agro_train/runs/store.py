@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from agro_data.publish.storage import exclusive
+from agro_data.publish.storage import Locked, exclusive
 from agro_data.work import write_json, write_text
 
 PROMOTED = "promoted"
@@ -115,7 +115,10 @@ class Draft:
         return self.path / "checkpoints"
 
     def alone(self) -> AbstractContextManager[None]:
-        """Around all that is written in the draft. Raises `storage.Locked` while another process is there."""
+        """Around all that is written in the draft. Raises `storage.Locked` while another process is there, or where one
+        has finished the run since this draft was begun."""
+        if not self.path.is_dir():
+            raise Locked(f"{self.path}: another process has finished this run meanwhile; the same command now finds it")
         return exclusive(self.path / LOCK, wait_seconds=0, doing="is training with the same settings")
 
     def last_checkpoint(self) -> Path | None:

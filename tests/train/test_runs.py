@@ -52,3 +52,15 @@ def test_two_do_not_write_in_one_draft(tmp_path: Path) -> None:
     for _ in range(2):  # who has let go of it holds nobody off
         with other.alone():
             pass
+
+
+def test_a_draft_that_another_process_has_finished_is_said_to_be(tmp_path: Path) -> None:
+    draft, late = begin(tmp_path, "m", "a" * 64), begin(tmp_path, "m", "a" * 64)
+    assert isinstance(draft, Draft)
+    assert isinstance(late, Draft)
+    draft.checkpoints.mkdir()
+    run = draft.finish({"kind": "grpo"})
+    assert not (run.path / "checkpoints").exists()
+    with pytest.raises(Locked, match="finished this run meanwhile"), late.alone():
+        pass
+    assert begin(tmp_path, "m", "a" * 64) == run
