@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
+import multiprocessing
 import os
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from agro_data.databases.opening import NO_SPACE
 from agro_data.databases.types import Database
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Metric, TableProfile
 from agro_data.profiling.profiler import SAMPLE_ROWS, profile_database
 from agro_data.profiling.sources import side_bytes
 
+log = logging.getLogger(__name__)
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -33,8 +38,9 @@ def cached_profile(
 ) -> DatabaseProfile:
     """The profile of `database`, from `cache_folder` when nothing that it depends on has changed.
 
-    An entry that cannot be read is made anew. With `values=False` neither the profile nor the cache holds a value
-    of the source. Raises `DatabaseError` when the database has to be read and cannot be opened.
+    An entry that cannot be read is made anew, and one that cannot be written is not kept: it is said once, and only a
+    full disk raises. With `values=False` neither the profile nor the cache holds a value of the source. Raises
+    `DatabaseError` when the database has to be read and cannot be opened.
     """
     options = {"seed": seed, "values": values, "side_values": side_values, "sample_rows": sample_rows}
     path = cache_folder / f"{profile_key(database, options)}.json"
@@ -43,10 +49,23 @@ def cached_profile(
     except FileNotFoundError:
         pass
     except (OSError, ValueError):
-        path.unlink(missing_ok=True)  # half-written by another program, or of a format this version does not know
+        with suppress(OSError):  # half-written by another program, or of a format this version does not know
+            path.unlink(missing_ok=True)
     profile = profile_database(database, seed=seed, values=values, side_values=side_values, sample_rows=sample_rows)
-    _write(path, encode(profile))
+    try:
+        _write(path, encode(profile))
+    except OSError as error:
+        if error.errno in NO_SPACE:  # a build stops, and goes on once there is room
+            raise
+        _say_unwritable(cache_folder, error.strerror or str(error))
     return profile
+
+
+@cache
+def _say_unwritable(folder: Path, reason: str) -> None:
+    """Once a process, and not again by each of its workers."""
+    if multiprocessing.parent_process() is None:
+        log.warning("%s: cannot be written (%s), profiles are not kept; AGRO_CACHE names the folder", folder, reason)
 
 
 def profile_key(database: Database, options: Mapping[str, object]) -> str:
