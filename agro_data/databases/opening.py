@@ -145,26 +145,9 @@ def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tupl
         connection.execute("SET lock_configuration = true")
         return connection, []
     connection = duckdb.connect(":memory:", config=DUCKDB_SETTINGS)
-    problems: list[str] = []
-    allowed: list[str] = []
-    names: dict[str, str] = {}
-    for file in data_files(path):
-        name = table_name(file)
-        if name.lower() in names:
-            problems.append(f"{file.name}: is table {name!r} already, from {names[name.lower()]}; rename one of them")
-            continue
-        loaded = not _is_parquet(file) and file.stat().st_size <= CSV_LOADED
-        try:
-            connection.execute(
-                f"CREATE {'TABLE' if loaded else 'VIEW'} {quoted(name)} AS SELECT * FROM {_table_function(file)}"
-            )
-        except duckdb.Error as error:
-            remedy = "" if _is_parquet(file) else "; save it as CSV in UTF-8"
-            problems.append(f"{file.name}: cannot be read as a table: {discreet_line(error)}{remedy}")
-            continue
-        names[name.lower()] = file.name
-        if not loaded:
-            allowed += [literal(file), literal(glob.escape(str(file)))]
+    tables, problems = create_tables(connection, path)
+    read_later = [file for file in tables.values() if not _is_loaded(file)]
+    allowed = [literal(name) for file in read_later for name in (file, glob.escape(str(file)))]
     connection.execute(f"SET allowed_paths = [{', '.join(allowed)}]")
     for setting, value in settings.items():
         connection.execute(f"SET {setting} = '{value}'")
@@ -172,6 +155,33 @@ def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tupl
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
     return connection, problems
+
+
+def create_tables(connection: duckdb.DuckDBPyConnection, folder: Path) -> tuple[dict[str, Path], list[str]]:
+    """Make each data file of a folder a table of the current schema: the files by table, and why others are none.
+
+    Every reader of a folder comes by here, so that all of them see the same tables.
+    """
+    import duckdb  # noqa: PLC0415
+
+    tables: dict[str, Path] = {}
+    taken: dict[str, str] = {}
+    problems: list[str] = []
+    for file in data_files(folder):
+        name = table_name(file)
+        if name.lower() in taken:
+            problems.append(f"{file.name}: is table {name!r} already, from {taken[name.lower()]}; rename one of them")
+            continue
+        kind = "TABLE" if _is_loaded(file) else "VIEW"
+        try:
+            connection.execute(f"CREATE {kind} {quoted(name)} AS SELECT * FROM {_table_function(file)}")
+        except duckdb.Error as error:
+            remedy = "" if _is_parquet(file) else "; save it as CSV in UTF-8"
+            problems.append(f"{file.name}: cannot be read as a table: {discreet_line(error)}{remedy}")
+            continue
+        tables[name] = file
+        taken[name.lower()] = file.name
+    return tables, problems
 
 
 def data_files(folder: Path) -> list[Path]:
@@ -204,6 +214,11 @@ def is_utf8(path: str) -> bool:
 
 def _is_parquet(file: Path) -> bool:
     return file.name.lower().endswith(".parquet")
+
+
+def _is_loaded(file: Path) -> bool:
+    """Whether a file becomes a table; else it stays a view over itself."""
+    return not _is_parquet(file) and file.stat().st_size <= CSV_LOADED
 
 
 def _table_function(file: Path) -> str:

@@ -23,17 +23,17 @@ from agro_data.databases.opening import (
     DUCKDB_SETTINGS,
     NO_SPACE,
     DatabaseError,
+    create_tables,
     data_files,
     first_line,
     literal,
     open_sqlite,
     quoted,
     settled,
-    table_name,
 )
 from agro_data.databases.types import Database
 
-VERSION = 1  # of the way copies are made; part of their file names
+VERSION = 2  # of the way copies are made; part of their file names
 LARGE = 256 * 2**20  # bytes; a larger database is sampled
 SAMPLE = 50_000  # rows of a table kept then
 INDEXED = 500  # rows from which a key is worth an index
@@ -212,46 +212,42 @@ def _copy_duckdb(database: Database, target: Path, seed: str, shuffle: bool, sam
     with duckdb.connect(target, config=DUCKDB_SETTINGS) as connection:
         views: list[str] = []
         if database.layout == "files":
-            sources = _file_sources(database.path)
+            names = _attach_files(connection, database.path)
         else:
             connection.execute(f"ATTACH {literal(database.path)} AS old (READ_ONLY)")
-            sources = _duckdb_sources(connection)
-            views = [
-                str(sql)
-                for (sql,) in connection.execute(
-                    """SELECT sql FROM duckdb_views() WHERE database_name = 'old' AND schema_name = 'main'
-                       AND NOT internal ORDER BY view_name"""
-                ).fetchall()
-            ]
-        for name, source in sources.items():
-            _copy_duckdb_table(connection, name, source, f"{seed}:{name}", shuffle, sampled)
+            names = _column(
+                connection,
+                """SELECT table_name FROM duckdb_tables() WHERE database_name = 'old' AND schema_name = 'main'
+                   AND NOT internal ORDER BY table_name""",
+            )
+            views = _column(
+                connection,
+                """SELECT sql FROM duckdb_views() WHERE database_name = 'old' AND schema_name = 'main'
+                   AND NOT internal ORDER BY view_name""",
+            )
+        for name in names:
+            _copy_duckdb_table(connection, name, f"{seed}:{name}", shuffle, sampled)
         _create_views(connection, views)
 
 
-def _duckdb_sources(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    listed = connection.execute(
-        """SELECT table_name FROM duckdb_tables() WHERE database_name = 'old' AND schema_name = 'main'
-           AND NOT internal ORDER BY table_name"""
-    ).fetchall()
-    return {name: f"old.main.{quoted(name)}" for (name,) in listed}
+def _column(connection: duckdb.DuckDBPyConnection, sql: str) -> list[str]:
+    return [str(value) for (value,) in connection.execute(sql).fetchall()]
 
 
-def _file_sources(folder: Path) -> dict[str, str]:
-    """Table name to the expression that reads it; of two files with one name the first counts, as when it is opened."""
-    found: dict[str, str] = {}
-    taken: set[str] = set()
-    for file in data_files(folder):
-        name = table_name(file)
-        if name.lower() not in taken:
-            parquet = file.suffix == ".parquet"
-            found[name] = f"read_parquet({literal(file)})" if parquet else f"read_csv({literal(file)}, sample_size=-1)"
-            taken.add(name.lower())
-    return found
+def _attach_files(connection: duckdb.DuckDBPyConnection, folder: Path) -> list[str]:
+    """Attach a folder as the database `old`, made as every reader of it makes it; the names of its tables."""
+    (own,) = _column(connection, "SELECT current_database()")
+    connection.execute("ATTACH ':memory:' AS old")
+    connection.execute("USE old")
+    tables, _ = create_tables(connection, folder)
+    connection.execute(f"USE {quoted(own)}")
+    return list(tables)
 
 
 def _copy_duckdb_table(
-    connection: duckdb.DuckDBPyConnection, name: str, source: str, seed: str, shuffle: bool, sampled: bool
+    connection: duckdb.DuckDBPyConnection, name: str, seed: str, shuffle: bool, sampled: bool
 ) -> None:
+    source = f"old.main.{quoted(name)}"
     numbered = f"(SELECT *, row_number() OVER () AS agro_row FROM {source})"
     try:
         (rows,) = connection.execute(f"SELECT COUNT(*) FROM {source}").fetchone() or (0,)

@@ -11,7 +11,8 @@ import duckdb
 import pytest
 from verify_shop import as_database, shop
 
-from agro_data.databases.opening import DatabaseError
+from agro_data.databases.connections import open_database
+from agro_data.databases.opening import DatabaseError, quoted
 from agro_data.databases.types import Cell, Database, Dialect
 from agro_data.verify import determinism
 from agro_data.verify.determinism import reference, shuffled_copy
@@ -118,6 +119,25 @@ def test_a_folder_of_files_becomes_shuffled_tables(tmp_path: Path) -> None:
     moved = rows(copy, "SELECT n FROM p")
     assert sorted(moved) == [(n,) for n in range(100)] != moved
     assert sorted(rows(copy, "SELECT b FROM c"))[:3] == [(0,), (1,), (4,)]
+
+
+def test_a_folder_is_copied_as_every_reader_sees_it(tmp_path: Path) -> None:
+    """Names that are patterns to DuckDB, a suffix in capitals, a folder that looks like a partition, two that clash."""
+    folder = tmp_path / "year=2024"
+    folder.mkdir()
+    duckdb.sql("SELECT range AS n FROM range(5)").write_parquet(str(folder / "p.parquet"))
+    (folder / "p.parquet").rename(folder / "P.PARQUET")
+    (folder / "report 1.csv").write_text("x\n1\n")
+    (folder / "report [1].csv").write_text("x\n2\n")
+    (folder / "T.parquet").write_bytes(b"noise")
+    (folder / "t.csv").write_text("x\n3\n")
+    database = Database("files", "duckdb", "files", folder, "f" * 64, "files")
+    copy = shuffled_copy(database, tmp_path / "copies", seed=3)
+    with open_database(database) as original:
+        names = [table.name for table in original.objects()]
+        assert names == ["P", "report 1", "report [1]", "t"]
+        for sql in (f"SELECT * FROM {quoted(name)} ORDER BY ALL" for name in names):
+            assert rows(copy, sql) == original.execute(sql)
 
 
 def test_a_log_beside_the_source_counts_and_nothing_appears_there(tmp_path: Path) -> None:
