@@ -208,11 +208,16 @@ def _collations(connection: sqlite3.Connection, table: str, columns: list[str]) 
 
 
 def _copy_duckdb(database: Database, target: Path, seed: str, shuffle: bool, sampled: bool) -> None:
-    """Tables of a DuckDB file, or the files of a folder as tables."""
+    """Tables, views and macros of a DuckDB file, or the files of a folder as tables."""
     with duckdb.connect(target, config=DUCKDB_SETTINGS) as connection:
+        own = quoted(_column(connection, "SELECT current_database()")[0])
         views: list[str] = []
         if database.layout == "files":
-            names = _attach_files(connection, database.path)
+            connection.execute("ATTACH ':memory:' AS old")
+            connection.execute("USE old")
+            tables, _ = create_tables(connection, database.path)
+            connection.execute(f"USE {own}")
+            names = list(tables)
         else:
             connection.execute(f"ATTACH {literal(database.path)} AS old (READ_ONLY)")
             names = _column(
@@ -225,23 +230,29 @@ def _copy_duckdb(database: Database, target: Path, seed: str, shuffle: bool, sam
                 """SELECT sql FROM duckdb_views() WHERE database_name = 'old' AND schema_name = 'main'
                    AND NOT internal ORDER BY view_name""",
             )
+            _copy_definitions(connection, own)
         for name in names:
             _copy_duckdb_table(connection, name, f"{seed}:{name}", shuffle, sampled)
-        _create_views(connection, views)
+        _execute_all(connection, views)
 
 
 def _column(connection: duckdb.DuckDBPyConnection, sql: str) -> list[str]:
     return [str(value) for (value,) in connection.execute(sql).fetchall()]
 
 
-def _attach_files(connection: duckdb.DuckDBPyConnection, folder: Path) -> list[str]:
-    """Attach a folder as the database `old`, made as every reader of it makes it; the names of its tables."""
-    (own,) = _column(connection, "SELECT current_database()")
-    connection.execute("ATTACH ':memory:' AS old")
-    connection.execute("USE old")
-    tables, _ = create_tables(connection, folder)
-    connection.execute(f"USE {quoted(own)}")
-    return list(tables)
+def _copy_definitions(connection: duckdb.DuckDBPyConnection, own: str) -> None:
+    """Macros, types and views. DuckDB gives the defaults of a macro's parameters away in a copy of all definitions
+    only; the tables that come with it, empty and with their keys, make room again.
+    """
+    try:
+        connection.execute(f"COPY FROM DATABASE old TO {own} (SCHEMA)")
+    except duckdb.Error:  # it makes tables before the macros that they use: then views without macros must do
+        return
+    listed = connection.execute(
+        """SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = current_database()
+           AND NOT internal ORDER BY ALL"""
+    ).fetchall()
+    _execute_all(connection, [f"DROP TABLE {own}.{quoted(schema)}.{quoted(name)}" for schema, name in listed])
 
 
 def _copy_duckdb_table(
@@ -260,9 +271,12 @@ def _copy_duckdb_table(
     )
 
 
-def _create_views(connection: duckdb.DuckDBPyConnection, views: list[str]) -> None:
-    """Views may stand on views: try as long as one more succeeds. A view that never does works nowhere."""
-    waiting, before = views, -1
+def _execute_all(connection: duckdb.DuckDBPyConnection, statements: list[str]) -> None:
+    """Statements of which one may need another first: try as long as one more succeeds.
+
+    A view that never does works nowhere, or came with the definitions; a table that is referred to is dropped last.
+    """
+    waiting, before = statements, -1
     while waiting and len(waiting) != before:
         before, failed = len(waiting), []
         for sql in waiting:

@@ -108,6 +108,45 @@ def test_sqlite_types_collations_bytes_and_odd_names_survive(tmp_path: Path) -> 
     assert rows(copy, "SELECT COUNT(*) FROM pragma_table_info('s') WHERE pk") == [(0,)]
 
 
+def test_views_of_duckdb_keep_their_macros_and_types(tmp_path: Path) -> None:
+    path = tmp_path / "macros.duckdb"
+    with duckdb.connect(path) as duck:
+        duck.execute(
+            """
+            CREATE TYPE mood AS ENUM ('low', 'high');
+            CREATE TABLE parent (id INTEGER PRIMARY KEY, m mood);
+            INSERT INTO parent SELECT range, 'low' FROM range(50);
+            CREATE TABLE child (id INTEGER REFERENCES parent(id));
+            INSERT INTO child SELECT range FROM range(50);
+            CREATE MACRO raised(a, "to the" := 2) AS a ** "to the";
+            CREATE MACRO twice(a) AS raised(a) * 2, (a, b) AS raised(a, "to the" := b) * 2;
+            CREATE MACRO below(n) AS TABLE SELECT * FROM parent WHERE id < n;
+            CREATE VIEW high AS SELECT 'high'::mood AS m;
+            CREATE VIEW raised_ids AS SELECT id, m, twice(id) AS x, twice(id, 3) AS y FROM below(9);
+            CREATE VIEW again AS SELECT * FROM raised_ids;
+            """
+        )
+    source = as_database(path, "duckdb")
+    copy = shuffled_copy(source, tmp_path / "copies", seed=0)
+    for view in ("high", "raised_ids", "again"):
+        sql = f"SELECT * FROM {view} ORDER BY ALL"
+        assert rows(copy, sql) == rows(source, sql) != []
+    order = "SELECT id FROM child"
+    assert sorted(rows(copy, order)) == rows(source, order) != rows(copy, order)
+    assert rows(copy, "SELECT * FROM duckdb_constraints()") == []
+
+
+def test_a_table_that_uses_a_macro_costs_no_view_without_one(tmp_path: Path) -> None:
+    path = tmp_path / "macros.duckdb"
+    with duckdb.connect(path) as duck:
+        duck.execute(
+            """CREATE MACRO one() AS 1; CREATE TABLE t (a INTEGER DEFAULT one()); INSERT INTO t VALUES (7);
+               CREATE VIEW v AS SELECT a + 1 AS b FROM t"""
+        )
+    copy = shuffled_copy(as_database(path, "duckdb"), tmp_path / "copies", seed=0)
+    assert rows(copy, "SELECT * FROM v") == [(8,)]
+
+
 def test_a_folder_of_files_becomes_shuffled_tables(tmp_path: Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
