@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 SQLITE_SIDES = ("-wal", "-journal")
 DUCKDB_SIDES = (".wal",)
 DATA_SUFFIXES = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
+DELIMITERS = ",;\t|"
 CSV_LOADED = 256 * 2**20  # a CSV up to this size is read once into memory; a larger one is a view over the file
 
 DUCKDB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
@@ -179,9 +180,22 @@ def create_tables(connection: duckdb.DuckDBPyConnection, folder: Path) -> tuple[
             remedy = "" if _is_parquet(file) else "; save it as CSV in UTF-8"
             problems.append(f"{file.name}: cannot be read as a table: {discreet_line(error)}{remedy}")
             continue
+        if not _is_parquet(file) and (mark := _uncut(connection, name)):
+            connection.execute(f"DROP {kind} {quoted(name)}")
+            problems.append(
+                f"{file.name}: would be one column with {mark!r} in its name: its rows have not all the same number of "
+                "cells; mend those that differ, or rename the column"
+            )
+            continue
         tables[name] = file
         taken[name.lower()] = file.name
     return tables, problems
+
+
+def _uncut(connection: duckdb.DuckDBPyConnection, table: str) -> str:
+    """A delimiter in the name of a CSV's only column, or "": a file with ragged rows is read so, line by line."""
+    columns = [str(name) for name, *_ in connection.execute(f"DESCRIBE {quoted(table)}").fetchall()]
+    return next((mark for mark in DELIMITERS if mark in columns[0]), "") if len(columns) == 1 else ""
 
 
 def data_files(folder: Path) -> list[Path]:

@@ -305,6 +305,19 @@ def test_files_that_are_no_tables_are_reported(tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.parametrize("loaded", [2**20, 0])
+def test_a_csv_with_ragged_rows_is_no_table_of_one_column(
+    loaded: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agro_data.databases.opening.CSV_LOADED", loaded)
+    shop = csv_file(tmp_path / "shop" / "ragged.csv", "id,name\n1,a\n2,b,c\n3,d\n").parent
+    csv_file(shop / "good.csv", "remark\nfair, or so\nbad\n")
+    with open_database(found(shop)) as connection:
+        assert list(tables(connection)) == ["good"]
+        (problem,) = connection.problems
+        assert problem.startswith("ragged.csv: would be one column with ',' in its name")
+
+
 def test_other_schemas_of_duckdb_are_reported(tmp_path: Path) -> None:
     script = "CREATE TABLE t(a INT); INSERT INTO t VALUES (1); CREATE SCHEMA raw; CREATE TABLE raw.u(a INT)"
     with open_database(found(duckdb_file(tmp_path / "x.duckdb", script))) as connection:
