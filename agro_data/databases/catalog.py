@@ -167,9 +167,9 @@ def _databases(search: _Search) -> list[Database]:
             semantics=next((file for file in semantics if file.is_file()), None),
             dbt_manifest=_dbt_manifest(own),
         )
-        problems = examine(database)
+        place, problems = one_line(database.relative_path), examine(database)
         search.problems += problems
-        if any(problem.left_out for problem in problems):
+        if any(problem.left_out and problem.path == place for problem in problems):
             continue
         try:
             databases.append(replace(database, content_hash=content_hash(path, layout)))

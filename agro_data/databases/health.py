@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fcntl
+from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 from agro_data.databases.connections import open_database
 from agro_data.databases.identity import one_line
@@ -14,8 +16,9 @@ SHOWN = 5  # names in a message
 
 
 def examine(database: Database) -> list[Problem]:
-    """What is wrong with a database; it is usable unless one of the problems has `left_out`.
+    """What is wrong with a database; it is usable unless one of the problems at its own path has `left_out`.
 
+    A data file that is no table is left out at its own path. What else is odd about a table, its profile says.
     Reads the schema and the first row of each table: milliseconds, whatever the size.
     """
     where = one_line(database.relative_path)
@@ -27,23 +30,34 @@ def examine(database: Database) -> list[Problem]:
         if reason := _locked(database) or _truncated(database):
             return [problem(*reason)]
         with open_database(database) as connection:
+            unread = [_unread(database, reason) for reason in connection.problems]  # told when it was opened
             tables = connection.objects()
             empty = [
                 table.name for table in tables if not connection.execute(f"SELECT 1 FROM {quoted(table.name)}", limit=1)
             ]
-            notes = [problem(note, left_out=False) for note in connection.problems]
+            notes = [problem(note, left_out=False) for note in connection.problems[len(unread) :]]
     except OSError as error:
         return [problem(f"cannot be read: {error.strerror}", "check its permissions")]
     except DatabaseError as error:
         return [problem(first_line(error), "check it with the engine's own tools, or give a copy")]
     if not tables:
-        return [*notes, problem("no table that can be read", "give a database with at least one table")]
+        return [*unread, *notes, problem("no table that can be read", "give a database with at least one table")]
     if len(empty) == len(tables):
-        return [*notes, problem("no table has a row", "give a copy that holds data")]
+        return [*unread, *notes, problem("no table has a row", "give a copy that holds data")]
     if empty:
-        names = ", ".join(empty[:SHOWN]) + (f" and {len(empty) - SHOWN} more" if len(empty) > SHOWN else "")
-        notes.append(problem(f"{len(empty)} of {len(tables)} tables have no rows: {names}", left_out=False))
-    return notes
+        unread.append(problem(f"{len(empty)} of {len(tables)} tables have no rows: {some(empty)}", left_out=False))
+    return unread
+
+
+def _unread(database: Database, reason: str) -> Problem:
+    """The problem of a data file, which the reason names first."""
+    name, _, why = reason.partition(": ")
+    return Problem(one_line((PurePosixPath(database.relative_path) / name).as_posix()), one_line(why))
+
+
+def some(names: Sequence[str]) -> str:
+    """The first few of some names, and how many more there are."""
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
 def _locked(database: Database) -> tuple[str, str] | None:

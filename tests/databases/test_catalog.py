@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from database_files import csv_file, duckdb_file, fingerprint, parquet_file, sqlite_file
+from database_files import csv_file, duckdb_file, fingerprint, found, parquet_file, sqlite_file
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +21,7 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.identity import ID, database_id, distinct_ids
 from agro_data.databases.types import Catalog
 from agro_data.fingerprint import database_identity, stable_hash
+from agro_data.profiling.profiler import profile_database
 
 SHARED = Path(__file__).resolve().parents[2] / "../shared/data"
 
@@ -205,6 +206,7 @@ def test_bad_files_are_named_and_the_others_go_on(tmp_path: Path) -> None:
         "dangling.db": "cannot be read",
         "pipe.db": "not a regular file",
         "bad files": "no table",
+        "bad files/t.parquet": "cannot be read as a table",
     }
     assert sorted(reasons) == sorted(expected)
     for path, pattern in expected.items():
@@ -227,6 +229,31 @@ def test_tables_without_rows_are_noted(tmp_path: Path) -> None:
     assert ids(catalog) == ["x"]
     assert [str(problem) for problem in catalog.problems] == ["x.db: 1 of 2 tables have no rows: b"]
     assert left_out(catalog) == {}
+
+
+def test_data_files_that_are_no_tables_are_left_out(tmp_path: Path) -> None:
+    shop = csv_file(tmp_path / "shop" / "GOOD.csv").parent
+    csv_file(shop / "good.csv")
+    (shop / "latin.csv").write_bytes("a,b\n1,\xe9\n".encode("latin-1"))
+    (shop / "utf16.csv").write_bytes("a,b\n1,\xe9\n".encode("utf-16"))
+    csv_file(shop / "ragged.csv", "id,name\n1,a\n2,b,c\n3,d\n")
+    for given_path, above in ((shop, ""), (tmp_path, "shop/")):
+        catalog = find_databases(given_path)
+        assert ids(catalog) == ["shop"]
+        lost = left_out(catalog)
+        assert set(lost) == {above + name for name in ("good.csv", "latin.csv", "utf16.csv", "ragged.csv")}
+        assert len(catalog.problems) == len(lost)
+        assert "already, from GOOD.csv" in lost[f"{above}good.csv"]
+        assert "save it as CSV in UTF-8" in lost[f"{above}utf16.csv"]
+
+
+def test_what_the_profile_says_is_not_said_before(tmp_path: Path) -> None:
+    script = "CREATE TABLE t(a); INSERT INTO t VALUES (1);"
+    path = sqlite_file(tmp_path / "x.db", script + "CREATE VIEW v AS SELECT * FROM nowhere")
+    assert find_databases(path).problems == ()
+    assert any("'v': cannot be read" in problem for problem in profile_database(found(path)).problems)
+    only_view = sqlite_file(tmp_path / "y.db", "CREATE VIEW v AS SELECT * FROM nowhere")
+    assert any("'v': cannot be read" in str(problem) for problem in find_databases(only_view).problems)
 
 
 def test_a_locked_file_is_named(tmp_path: Path) -> None:
