@@ -128,12 +128,7 @@ def _verified(
     """The verdict on each pair that could be checked."""
     loaded = Loaded(tuple(pairs.values()))
     found = verify_pairs(loaded, databases, cache=cache, instances=instances, workers=workers)
-    failed = tuple(found.problems)
-    return {
-        number: one
-        for number, one in zip(pairs, found.checked, strict=True)
-        if not any(problem.startswith(f"{one.pair.place}:") for problem in failed)
-    }
+    return {number: one for number, one in zip(pairs, found.checked, strict=True) if not one.unchecked}
 
 
 # --- certificates ------------------------------------------------------------------------------------------------

@@ -50,11 +50,15 @@ class Certified:
 
 @dataclass(frozen=True)
 class Checked:
-    """A pair and what was found; no finding: nothing is known against it. `certificate` only if one was asked for."""
+    """A pair and what was found; no finding: nothing is known against it. `certificate` only if one was asked for.
+
+    `unchecked` says why its SQL was not looked at: it is neither sound nor at fault. What other pairs say may be found.
+    """
 
     pair: Pair
     findings: tuple[Finding, ...] = ()
     certificate: Certified | None = None
+    unchecked: str = ""
 
     @property
     def grave(self) -> bool:

@@ -58,7 +58,10 @@ def audit_summary(audit: Audit) -> dict[str, Any]:
 
 
 def verdict(checked: Checked) -> dict[str, Any]:
-    """One pair as a line of the verdict file: `score` is 0 when something certain and grave was found, else 1."""
+    """One pair as a line of the verdict file: `score` is 0 when something certain and grave was found, else 1.
+
+    A pair that could not be checked has neither, and `unchecked` says why.
+    """
     pair = checked.pair
     return {
         "place": pair.place,
@@ -66,7 +69,8 @@ def verdict(checked: Checked) -> dict[str, Any]:
         "question": pair.question,
         "sql": pair.sql,
         "split": pair.split,
-        "score": 0.0 if checked.grave else 1.0,
+        "score": None if checked.unchecked else 0.0 if checked.grave else 1.0,
+        "unchecked": checked.unchecked,
         "findings": [_as_dict(finding) for finding in checked.findings],
         "certificate": None if checked.certificate is None else asdict(checked.certificate),
     }
@@ -91,7 +95,8 @@ def summary(verified: Verified) -> dict[str, Any]:
         "pairs": len(verified.checked),
         "sound": round(verified.sound, 6),
         "databases": len({one.pair.db_id for one in verified.checked}),
-        "without_findings": sum(not one.findings for one in verified.checked),
+        "without_findings": sum(not one.findings and not one.unchecked for one in verified.checked),
+        "unchecked": sum(bool(one.unchecked) for one in verified.checked),
         "mutants": _mutants(verified),
         "classes": list(_classes(verified)),
         "problems": list(verified.problems),

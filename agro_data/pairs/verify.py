@@ -12,10 +12,11 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Database, Limits
 from agro_data.evaluation.load import Loaded, Pair, load_pairs
+from agro_data.evaluation.missing import said_of, why_missing
 from agro_data.pairs.certifying import certificates, instance_index, summarised, with_certificate
 from agro_data.pairs.duplicates import check_duplicates
 from agro_data.pairs.executing import examine
-from agro_data.pairs.finding import KINDS, Certified, Checked, Finding
+from agro_data.pairs.finding import KINDS, Certified, Checked, Finding, capital
 from agro_data.pairs.literals import check_literals
 from agro_data.pairs.wording import check_wording
 from agro_data.parallel import run_shards
@@ -34,7 +35,9 @@ INSTANCE = replace(SOURCE, steps=LIMITS.steps)
 
 @dataclass(frozen=True)
 class Verified:
-    """Every pair with its findings, in the order of the source. `problems` are rows that could not be checked."""
+    """Every pair with its findings, in the order of the source. `problems` are rows that could not be checked, each
+    once: what could not be read is not among the pairs, all others are (`Checked.unchecked`).
+    """
 
     checked: tuple[Checked, ...]
     problems: tuple[str, ...] = ()
@@ -42,9 +45,10 @@ class Verified:
 
     @property
     def sound(self) -> float:
-        """Share of the pairs, unreadable rows included, with nothing certain and grave against them; 0 to 1."""
-        whole = len(self.checked) + len(self.problems)
-        return sum(not one.grave for one in self.checked) / whole if whole else 0.0
+        """Share of all rows, those that could not be checked included, with nothing certain and grave; 0 to 1."""
+        tried = [one for one in self.checked if not one.unchecked]
+        whole = len(tried) + len(self.problems)
+        return sum(not one.grave for one in tried) / whole if whole else 0.0
 
     @property
     def counts(self) -> dict[str, int]:
@@ -63,23 +67,27 @@ class _Task:
 
 @dataclass(frozen=True)
 class _Answer:
-    """Findings of each pair of a task; canonical text, result digest and certificate by SQL."""
+    """Findings of each pair of a task; canonical text, result digest and certificate by SQL; and what was not read
+    of the database, or of what is written beside it.
+    """
 
     findings: tuple[tuple[Finding, ...], ...]
     canonical: dict[str, str]
     digests: dict[str, str]
     certificates: dict[str, Certified]
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass
 class _Found:
-    """What the tasks have given: findings by number of the pair, the rest by (db_id, sql)."""
+    """What the tasks have given: findings by number of the pair, or why it has none, the rest by (db_id, sql)."""
 
     findings: dict[int, list[Finding]] = field(default_factory=lambda: defaultdict(list))
+    unchecked: dict[int, str] = field(default_factory=dict)
     canonical: dict[tuple[str, str], str] = field(default_factory=dict)
     digests: dict[tuple[str, str], str] = field(default_factory=dict)
     certificates: dict[tuple[str, str], Certified] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
     def add(self, numbers: Sequence[int], pairs: Sequence[Pair], answer: _Answer) -> None:
         for number, pair, findings in zip(numbers, pairs, answer.findings, strict=True):
@@ -128,21 +136,32 @@ def verify_pairs(
     ]
     found = _Found()
     for db_id in sorted(set(numbers) - set(known)):
+        why = why_missing(db_id, catalog)
+        closed = any(problem.left_out for problem in said_of(db_id, catalog))
         for number in numbers[db_id]:
-            name = loaded.pairs[number].db_id
-            found.findings[number].append(Finding("no_database", f"No database {name} under {databases}."))
+            says = f"no database {loaded.pairs[number].db_id} under {databases}: {why}"
+            if closed:  # locked or damaged: no fault of the pair
+                found.unchecked[number] = says
+            else:
+                found.findings[number].append(Finding("no_database", f"{capital(says)}."))
     _run(tasks, numbers, found, workers, progress)
     for number, more in check_duplicates(loaded.pairs, found.canonical, found.digests).items():
         found.findings[number] += more
     checked = tuple(
-        Checked(pair, tuple(found.findings[number]), found.certificates.get((pair.db_id, pair.sql)))
+        Checked(
+            pair,
+            tuple(found.findings[number]),
+            found.certificates.get((pair.db_id, pair.sql)),
+            found.unchecked.get(number, ""),
+        )
         for number, pair in enumerate(loaded.pairs)
     )
     if instances is not None:
         instances.mkdir(parents=True, exist_ok=True)
         with atomic_path(instances / "index.parquet") as temporary:
             instance_index(checked).write_parquet(temporary)
-    return Verified(checked, (*map(str, loaded.problems), *found.problems), loaded.notes)
+    failed = (f"{one.pair.place}: {one.unchecked}" for one in checked if one.unchecked)
+    return Verified(checked, (*map(str, loaded.problems), *failed), (*loaded.notes, *sorted(found.remarks)))
 
 
 def _run(
@@ -153,11 +172,12 @@ def _run(
     # The largest first, so that no worker is left alone with it at the end.
     ordered = sorted(tasks, key=lambda task: (-len(task.pairs), task.database.db_id))
     for outcome in run_shards(_check, ordered, workers, lambda outcome: add(len(outcome.task.pairs))):
-        database, pairs, answer = outcome.task.database, outcome.task.pairs, outcome.answer
+        db_id, answer = outcome.task.database.db_id, outcome.answer
         if answer is None:
-            found.problems += [f"{pair.place}: database {database.db_id}: {outcome.error}" for pair in pairs]
+            found.unchecked |= dict.fromkeys(numbers[db_id.lower()], f"database {db_id}: {outcome.error}")
         else:
-            found.add(numbers[database.db_id.lower()], pairs, answer)
+            found.add(numbers[db_id.lower()], outcome.task.pairs, answer)
+            found.remarks += [f"{db_id}: {remark}" for remark in answer.remarks]
 
 
 def _check(task: _Task) -> _Answer:
@@ -191,4 +211,4 @@ def _check(task: _Task) -> _Answer:
         for sql, result in results.items()
     }
     canonical = {sql: canonical_sql(tree, database.dialect) for sql, tree in names.items()}  # consumes the trees
-    return _Answer(tuple(findings), canonical, digests, certified)
+    return _Answer(tuple(findings), canonical, digests, certified, profile.problems)

@@ -103,7 +103,8 @@ def _show(figures: dict[str, Any]) -> None:
     show_table([class_row(one) for one in figures["classes"]])
     screen.print()
     sound = f"{figures['sound']:.1%} of {figures['pairs']:,} pairs are sound: nothing certain and grave against them"
-    say(f"{sound}; {figures['without_findings']:,} have no finding at all.")
+    unchecked = f"; {figures['unchecked']:,} could not be checked" if figures["unchecked"] else ""
+    say(f"{sound}; {figures['without_findings']:,} have no finding at all{unchecked}.")
     if figures["mutants"] is not None:
         found = figures["mutants"]
         to_kill = found["total"] - found["equivalent"]

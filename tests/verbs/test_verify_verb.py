@@ -102,3 +102,17 @@ def test_files_and_json(agro: Agro, tmp_path: Path) -> None:
     assert packed is not None
     rows = json.loads(gzip.decompress(base64.b64decode(packed[1])))
     assert [row["place"] for row in rows] == ["a.json, row 2", "a.json, row 3"]
+
+
+def test_pairs_that_could_not_be_checked_are_neither_sound_nor_at_fault(agro: Agro, tmp_path: Path) -> None:
+    write_pairs(tmp_path / "a.json", [SOUND, TIED, FAILING])
+    (tmp_path / "cache").write_text("no folder")
+    done = agro("a.json", "--databases", "databases", "--output", "v.jsonl")
+    assert done.returncode == 1
+    assert "0.0% of 3 pairs are sound" in done.stdout
+    assert "0 have no finding at all; 3 could not be checked." in done.stdout
+    assert done.stderr.count("database market") == 3
+    assert "cannot be used as they are" not in done.stderr
+    lines = [json.loads(line) for line in (tmp_path / "v.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [line["score"] for line in lines] == [None, None, None]
+    assert all("market" in line["unchecked"] for line in lines)

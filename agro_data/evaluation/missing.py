@@ -1,0 +1,35 @@
+"""Why a database that is asked for is not among those found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import PurePosixPath
+
+from agro_data.databases.identity import database_id
+from agro_data.databases.types import Catalog, Problem
+
+SHOWN = 3
+
+
+def said_of(db_id: str, catalog: Catalog) -> tuple[Problem, ...]:
+    """What the catalog says of a file or folder that has the name of a database: locked, damaged, of two such names."""
+    return tuple(problem for problem in catalog.problems if db_id.lower() in _names(problem))
+
+
+def why_missing(db_id: str, catalog: Catalog) -> str:
+    """What the catalog says of it, else ids that are there, the most alike first."""
+    said = "; ".join(map(str, said_of(db_id, catalog)))
+    return said or f"there {listed(db_id, [database.db_id for database in catalog.databases])}"
+
+
+def listed(db_id: str, ids: Sequence[str]) -> str:
+    """`are a, b and 2 more`, for a message."""
+    shown = get_close_matches(db_id, ids, SHOWN, cutoff=0.0)
+    more = f" and {len(ids) - len(shown)} more" if len(ids) > len(shown) else ""
+    return f"{'is' if len(ids) == 1 else 'are'} {', '.join(shown)}{more}" if ids else "is none"
+
+
+def _names(problem: Problem) -> set[str]:
+    path = PurePosixPath(problem.path)
+    return {database_id(name).lower() for name in (path.name, path.stem)}
