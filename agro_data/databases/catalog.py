@@ -2,9 +2,10 @@
 
 Layouts, recognised by content rather than by extension: SQLite and DuckDB files anywhere in the tree, whose
 id is the file's stem; that covers Spider (`database/<id>/<id>.sqlite` with `tables.json`) and BIRD
-(`<id>/<id>.sqlite` with `database_description/`). A folder that holds Parquet and CSV files, and no database,
-is one database whose tables are the files and whose id is the folder's name. Two files with one id get longer
-ones (see `identity`), and a note names them.
+(`<id>/<id>.sqlite` with `database_description/`). A folder that holds Parquet and CSV files, and no database
+beside or below them, is one database whose tables are the files and whose id is the folder's name; beside a
+database such files may be its exports or what it was made of, so they are left out. Two files with one id get
+longer ones (see `identity`), and a note names them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agro_data.databases.content import content_hash
-from agro_data.databases.health import examine
+from agro_data.databases.health import examine, some
 from agro_data.databases.identity import database_id, distinct_ids, one_line
 from agro_data.databases.opening import (
     DATA_SUFFIXES,
@@ -38,7 +39,7 @@ DBT_MANIFESTS = ("manifest.json", "target/manifest.json")
 
 
 def find_databases(path: Path | str) -> Catalog:
-    """Catalog of a file, or of a folder and the folders in it (not hidden ones, nor links to folders).
+    """Catalog of a file, or of a folder and the folders in it (not hidden ones), those behind links last.
 
     Raises `FileNotFoundError` when there is nothing at `path`. Everything else that is wrong is a `Problem`.
     """
@@ -48,6 +49,7 @@ def find_databases(path: Path | str) -> Catalog:
     search = _Search(given if given.is_dir() else given.parent)
     if given.is_dir():
         search.folder(given)
+        search.linked_folders()
     else:
         search.file(given, asked_for=True)
     if not search.found and not search.problems:
@@ -67,6 +69,8 @@ class _Search:
     root: Path
     found: list[tuple[Path, Layout]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    links: list[Path] = field(default_factory=list)
+    entered: set[str] = field(default_factory=set)
 
     def relative(self, path: Path) -> str:
         """`path` from the root on; a file above it (a `tables.json`) by its name."""
@@ -75,8 +79,21 @@ class _Search:
     def problem(self, path: Path, reason: str, remedy: str = "", left_out: bool = True) -> None:
         self.problems.append(Problem(one_line(self.relative(path)), one_line(reason), remedy, left_out))
 
+    def linked_folders(self) -> None:
+        """Add what is behind links to folders. Last, so that a folder which is also there itself keeps its own path."""
+        for link in self.links:  # which grows when more of them are found there
+            target = Path(os.path.realpath(link))
+            if Path(os.path.realpath(link.parent)).is_relative_to(target):
+                reason = f"is a link to a folder that it lies in, {target}, and is not followed"
+                self.problem(link, reason, "give that folder itself if it is meant", left_out=False)
+            elif not any(map(_is_corpus, target.parents)):
+                self.folder(link)
+
     def folder(self, folder: Path) -> None:
-        """Add what is in a folder and below. Data files without a database among them are one database."""
+        """Add what is in a folder and below, once. Data files without a database among them are one database."""
+        if (real := os.path.realpath(folder)) in self.entered:
+            return
+        self.entered.add(real)
         try:
             visible = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
             folders = {entry for entry in visible if entry.is_dir()}
@@ -87,10 +104,18 @@ class _Search:
         for entry in visible:
             if entry not in folders:
                 self.file(entry)
-            elif not entry.is_symlink() and entry.name != DESCRIPTIONS and not _is_corpus(entry):
+            elif entry.name == DESCRIPTIONS or _is_corpus(entry):
+                continue
+            elif entry.is_symlink():
+                self.links.append(entry)
+            else:
                 self.folder(entry)
-        if len(self.found) == before and any(is_data_file(entry) for entry in visible if entry.is_file()):
+        data = [one_line(entry.name) for entry in visible if is_data_file(entry) and entry.is_file()]
+        if data and len(self.found) == before:
             self._add(folder, "files")
+        elif data:
+            reason = f"data files beside or above other databases are left out: {some(data)}"
+            self.problem(folder, reason, "move them to a folder of their own if they are a database")
 
     def _add(self, path: Path, layout: Layout) -> None:
         if is_utf8(str(path)):

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agro_data.databases.catalog import find_databases
+from agro_data.databases.connections import open_database
 from agro_data.databases.identity import ID, database_id, distinct_ids
 from agro_data.databases.types import Catalog
 from agro_data.fingerprint import database_identity, stable_hash
@@ -247,6 +248,56 @@ def test_data_files_that_are_no_tables_are_left_out(tmp_path: Path) -> None:
         assert "save it as CSV in UTF-8" in lost[f"{above}utf16.csv"]
 
 
+@pytest.mark.parametrize("other", ["archive/old.parquet", "shop.sqlite", "deep/down/x.duckdb"])
+def test_data_files_beside_or_above_a_database_are_named(other: str, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    parquet_file(data / "customer.parquet")
+    csv_file(data / "orders.csv")
+    make = {".parquet": parquet_file, ".sqlite": sqlite_file, ".duckdb": duckdb_file}[Path(other).suffix]
+    make(data / other)
+    for given_path, path in ((data, "."), (tmp_path, "data")):
+        catalog = find_databases(given_path)
+        assert len(catalog.databases) == 1
+        assert catalog.databases[0].path.is_relative_to(data / other if make is not parquet_file else data / "archive")
+        lost = left_out(catalog)
+        assert list(lost) == [path]
+        assert "customer.parquet, orders.csv" in lost[path]
+
+
+def test_links_to_folders_are_followed_once(tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "real" / "shop" / "shop.db")
+    csv_file(tmp_path / "real" / "sales" / "t.csv")
+    links = tmp_path / "links"
+    links.mkdir()
+    for name, target in (("shop", "../real/shop"), ("sales", "../real/sales"), ("twin", "../real/shop")):
+        (links / name).symlink_to(target)
+    catalog = find_databases(links)
+    assert [database.relative_path for database in catalog.databases] == ["sales", "shop/shop.db"]
+    assert catalog.problems == ()
+    with open_database(catalog.databases[0]) as connection:
+        assert connection.execute("SELECT count(*) FROM t") == [(3,)]
+    above = find_databases(tmp_path)
+    assert [database.relative_path for database in above.databases] == ["real/sales", "real/shop/shop.db"]
+    assert above.problems == ()
+    hashes = [[database.content_hash for database in found_.databases] for found_ in (catalog, above)]
+    assert hashes[0] == hashes[1]
+
+
+def test_links_in_a_circle_end(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    sqlite_file(root / "a" / "x.db")
+    sqlite_file(tmp_path / "outside" / "y.db")
+    sqlite_file(tmp_path / "above.db")
+    (root / "a" / "self").symlink_to(".")
+    (root / "up").symlink_to("..")
+    (root / "out").symlink_to("../outside")
+    (tmp_path / "outside" / "back").symlink_to("../root")
+    (root / "loop").symlink_to("loop")
+    catalog = find_databases(root)
+    assert [database.relative_path for database in catalog.databases] == ["a/x.db", "out/y.db"]
+    assert [(problem.path, problem.left_out) for problem in catalog.problems] == [("a/self", False), ("up", False)]
+
+
 def test_what_the_profile_says_is_not_said_before(tmp_path: Path) -> None:
     script = "CREATE TABLE t(a); INSERT INTO t VALUES (1);"
     path = sqlite_file(tmp_path / "x.db", script + "CREATE VIEW v AS SELECT * FROM nowhere")
@@ -362,4 +413,5 @@ def test_a_corpus_among_the_databases_is_no_database(tmp_path: Path) -> None:
     for folder in (version / "data", tmp_path / "plain"):
         folder.mkdir(exist_ok=True)
         (folder / "rows.csv").write_text("a,b\n1,2\n3,4\n")
+    (tmp_path / "current").symlink_to(version / "data")
     assert [database.db_id for database in find_databases(tmp_path).databases] == ["plain"]
