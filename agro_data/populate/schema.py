@@ -82,7 +82,7 @@ def stream(seed: int, *names: str) -> random.Random:
 def kind_of(declared_type: str) -> Kind:
     """Kind of the values a declared SQL type holds; a type nobody knows holds text."""
     name = re.split(r"[^A-Z0-9]", declared_type.upper(), maxsplit=1)[0]
-    if "INT" in name:
+    if "INT" in name or name == "BIGNUM":
         return "integer"
     if name.startswith("BOOL"):
         return "boolean"

@@ -29,7 +29,11 @@ _TYPE_OF_KIND: dict[Kind, str] = {
     "time": "TIME",
     "boolean": "BOOLEAN",
 }
-_WHOLE_LIMITS = {"TINYINT": 127, "INT1": 127, "UTINYINT": 255, "SMALLINT": 32_767, "INT2": 32_767, "USMALLINT": 65_535}
+_WHOLE_LIMITS: dict[str, float] = {
+    **{"TINYINT": 127, "INT1": 127, "UTINYINT": 255, "SMALLINT": 32_767, "INT2": 32_767, "USMALLINT": 65_535},
+    **{"UINTEGER": 2**32 - 1, "BIGINT": 2**63 - 1, "INT8": 2**63 - 1, "UBIGINT": 2**64 - 1},
+    **{"HUGEINT": 2**127 - 1, "UHUGEINT": 2**128 - 1, "BIGNUM": 10**300},  # of any length; what a float can tell of it
+}
 _LOOKUP_ROWS = (4, 12)  # a larger one in the source is worth asking about, and gets as many rows as others
 _MOST_NULL = 0.8  # a column keeps some values, however empty the source's is
 
@@ -221,5 +225,5 @@ def largest(declared_type: str, kind: Kind) -> float:
     text = declared_type.upper().replace(" ", "")
     sized = re.fullmatch(r"(?:DECIMAL|NUMERIC|DEC)\((\d+)(?:,(\d+))?\)", text)
     if sized:
-        return float(10 ** (int(sized[1]) - int(sized[2] or 0)) - 1)
+        return 10 ** (int(sized[1]) - int(sized[2] or 0)) - 1
     return _WHOLE_LIMITS.get(text, 2**31 - 1 if kind == "integer" else math.inf)

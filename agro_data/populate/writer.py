@@ -10,19 +10,20 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from agro_data.databases.opening import quoted
+from agro_data.databases.opening import discreet_line, quoted
 from agro_data.databases.types import Cell
 from agro_data.populate.schema import Columns, PopulateError, Rows, Schema
 
 PAGE_SIZE = 4096
 BLOCK_SIZE = 16_384  # the smallest that DuckDB has: small tables, small files
+EXACT = 2**53  # up to here a 64-bit float has every whole number
 
 
 def write_sqlite(schema: Schema, rows: Rows, path: Path) -> Path:
     """Write a SQLite file at `path`; the same schema and rows give the same bytes on one SQLite version.
 
     Dates are ISO text, booleans 0 and 1. Raises `PopulateError` with table and row where a constraint of the DDL or a
-    foreign key does not hold.
+    foreign key does not hold; no value is quoted, since a source's may be among them.
     """
 
     def make(temporary: Path) -> None:
@@ -74,7 +75,7 @@ def _insert_sqlite(con: sqlite3.Connection, name: str, table: str, columns: Colu
         con.executemany(statement, lines)
     except sqlite3.Error as error:
         row = con.total_changes - done
-        raise PopulateError(f"{name}: row {row + 1} of {table} {lines[row]!r}: {error}") from error
+        raise PopulateError(f"{name}: row {row + 1} of {table}: {discreet_line(error)}") from error
 
 
 def _insert_duckdb(con: duckdb.DuckDBPyConnection, schema: Schema, table: str, columns: Columns) -> None:
@@ -86,19 +87,24 @@ def _insert_duckdb(con: duckdb.DuckDBPyConnection, schema: Schema, table: str, c
     try:
         con.execute(f"INSERT INTO {target} ({', '.join(map(quoted, columns))}) SELECT {source} FROM incoming")
     except duckdb.Error as error:
-        raise PopulateError(f"{schema.name}: {table}: {error}") from error
+        raise PopulateError(f"{schema.name}: {table}: {discreet_line(error)}") from error
     finally:
         con.unregister("incoming")
 
 
 def _series(name: str, values: Sequence[Cell]) -> pl.Series:
-    """A column as Arrow can carry it: whole numbers, reals, or text."""
+    """A column as Arrow can carry it, to the last digit: whole numbers, reals, or text, which the INSERT casts."""
     known = [value for value in values if value is not None]
-    if all(isinstance(value, int) for value in known) and known:
+    if known and all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in known):
         return pl.Series(name, values, dtype=pl.Int64)
-    if all(isinstance(value, int | float) for value in known) and known:
+    if known and all(isinstance(value, int | float) and abs(value) <= EXACT for value in known):
         return pl.Series(name, values, dtype=pl.Float64)
-    return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
+    return pl.Series(name, [None if value is None else _spelled(value) for value in values], dtype=pl.String)
+
+
+def _spelled(value: Cell) -> str:
+    """As text that a cast reads as the same number: of one with many digits an exponent would keep a part only."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _replace(path: Path, make: Callable[[Path], None]) -> Path:

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agro_data.databases.opening import discreet_line
 from agro_data.databases.types import Cell, Database
 from agro_data.fingerprint import seed_of, stable_hash
 from agro_data.populate.instances import Focus, PartialRow, Proposal, compose, focus_of
 from agro_data.populate.instances.proposal import Place
-from agro_data.populate.schema import Rows, Schema
+from agro_data.populate.schema import PopulateError, Rows, Schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.verify.answers import Gold
 from agro_data.verify.pool import Instance, write_instance
@@ -35,8 +36,16 @@ class Files:
     most: int | None
     most_bytes: int | None
     made: list[Instance] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
+    _reasons: Counter[str] = field(default_factory=Counter)  # of those that could not be made
     _of_gold: Counter[str] = field(default_factory=Counter)  # files tried for one gold
+
+    @property
+    def problems(self) -> list[str]:
+        """Why instances could not be made, a line for each reason."""
+        return [
+            f"{self.database.db_id}: {count:,} {'instance' if count == 1 else 'instances'} could not be made: {why}"
+            for why, count in self._reasons.items()
+        ]
 
     @property
     def full(self) -> bool:
@@ -68,15 +77,15 @@ class Files:
             own = seed_of(self.seed, "instance", name)
             rows = compose(self.schema, self.profile, {}, proposals, own, focus)
         except Exception as error:  # what cannot be made of these golds costs one instance
-            self._note(len(golds), error)
+            self._reasons[_why(error, self.database.db_id)] += 1
             return None
-        return self._write(name, rows, len(golds))
+        return self._write(name, rows)
 
     def own(self, gold: Gold, rows: Rows) -> int | None:
         """One more instance for `gold` alone."""
         if self.full:
             return None
-        return self._write(self._own_name(gold), rows, 1)
+        return self._write(self._own_name(gold), rows)
 
     def _next_name(self) -> str:
         return f"{self.prefix}{len(self.made):02d}"
@@ -87,20 +96,22 @@ class Files:
         self._of_gold[stem] += 1
         return f"{stem}-{self._of_gold[stem] - 1:02d}"
 
-    def _write(self, name: str, rows: Rows, golds: int) -> int | None:
+    def _write(self, name: str, rows: Rows) -> int | None:
         try:
             made = write_instance(self.database, self.schema, rows, name, folder=self.folder, scratch=self.scratch)
         except OSError:
             raise  # no room, or no right to write: nothing is wrong with the golds
         except Exception as error:
-            self._note(golds, error)
+            self._reasons[_why(error, self.database.db_id)] += 1
             return None
         self.made.append(made)
         return len(self.made) - 1
 
-    def _note(self, golds: int, error: Exception) -> None:
-        what = f"{type(error).__name__}: {error}"
-        self.problems.append(f"{self.database.db_id}: an instance for {golds} golds could not be made: {what}")
+
+def _why(error: Exception, db_id: str) -> str:
+    """An error in one line that quotes no value."""
+    line = discreet_line(error)
+    return line.removeprefix(f"{db_id}: ") if isinstance(error, PopulateError) else f"{type(error).__name__}: {line}"
 
 
 def _focus(parts: Sequence[Focus]) -> Focus:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+import duckdb
 import pytest
 from sqlglot import parse_one
 
@@ -180,6 +181,60 @@ def test_duckdb_accepts_instances(school: DatabaseProfile, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
+    ("declared", "values"),
+    [
+        ("UBIGINT", ["18446744073709551615", "18446744073709551614", "9223372036854775808"]),
+        ("HUGEINT", ["170141183460469231731687303715884105727", "-170141183460469231731687303715884105727", "2"]),
+        ("DECIMAL(20,0)", ["99999999999999999999", "98999999999999999999", "99899999999999999999"]),
+        ("DECIMAL(38,0)", ["99999999999999999999999999999999999999", "1", "2"]),
+        ("BIGNUM", ["9" * 70, "1", "2"]),
+        ("DATE", ["'0044-03-15 (BC)'", "'0100-03-15 (BC)'", "'0010-03-15 (BC)'"]),
+        ("DATE", ["'12020-01-01'", "'22020-01-01'", "'32020-01-01'"]),
+    ],
+)
+@pytest.mark.parametrize("key", [False, True])
+def test_what_only_duckdb_holds_costs_no_instance(tmp_path: Path, declared: str, values: list[str], key: bool) -> None:
+    with duckdb.connect(tmp_path / "odd.duckdb") as con:
+        con.execute(f"CREATE TABLE offer (id INTEGER, name VARCHAR, odd {declared} {'PRIMARY KEY' if key else ''})")
+        for number, value in enumerate(values):
+            con.execute(f"INSERT INTO offer VALUES ({number}, 'name {number}', {value})")
+    profile = profile_database(find_databases(tmp_path).databases[0])
+    schema = instance_schema(profile)
+    for sql in (
+        "SELECT name FROM offer WHERE id > 1",
+        "SELECT name, odd FROM offer ORDER BY odd DESC LIMIT 1",
+        f"SELECT name FROM offer WHERE odd = {values[0]}",
+    ):
+        for number, rows in enumerate(islice(instances(read(profile, sql), schema, profile, 7), 6)):
+            with duckdb.connect(write_duckdb(schema, rows, tmp_path / f"made-{number}.duckdb")) as con:
+                stored = con.execute("SELECT CAST(odd AS VARCHAR) FROM offer ORDER BY odd").fetchall()
+            if declared != "DATE":
+                assert sorted(int(value) for (value,) in stored) == sorted(int(v) for v in rows["offer"]["odd"])
+
+
+def test_what_a_query_asks_of_a_wide_column_is_found(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "odd.duckdb") as con:
+        con.execute("CREATE TABLE offer (id INTEGER PRIMARY KEY, odd UBIGINT)")
+        con.execute("INSERT INTO offer VALUES (1, 18446744073709551615), (2, 18446744073709551000)")
+    profile = profile_database(find_databases(tmp_path).databases[0])
+    schema, sql = instance_schema(profile), "SELECT id FROM offer WHERE odd = 18446744073709551615"
+    rows = next(instances(read(profile, sql), schema, profile, 7))
+    with duckdb.connect(write_duckdb(schema, rows, tmp_path / "made.duckdb")) as con:
+        assert con.execute(sql).fetchall()
+
+
+def test_a_column_that_no_invented_value_fits_is_empty_where_it_may_be(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "odd.duckdb") as con:
+        con.execute("CREATE TABLE offer (id INTEGER PRIMARY KEY, odd UUID)")
+        con.execute("INSERT INTO offer VALUES (1, uuid()), (2, NULL)")
+    profile = profile_database(find_databases(tmp_path).databases[0], values=False)
+    schema = instance_schema(profile)
+    rows = next(instances(read(profile, "SELECT id FROM offer"), schema, profile, 7))
+    with duckdb.connect(write_duckdb(schema, rows, tmp_path / "made.duckdb")) as con:
+        assert con.execute("SELECT DISTINCT odd FROM offer").fetchall() == [(None,)]
+
+
+@pytest.mark.parametrize(
     ("declared", "kind", "value", "held"),
     [
         ("DATE", "date", "2019", False),
@@ -191,6 +246,11 @@ def test_duckdb_accepts_instances(school: DatabaseProfile, tmp_path: Path) -> No
         ("TINYINT", "integer", 300, False),
         ("UBIGINT", "integer", -2, False),
         ("UTINYINT", "integer", 7, True),
+        ("UBIGINT", "integer", 2**64 - 1, True),
+        ("UBIGINT", "integer", 2**64, False),
+        ("BIGINT", "integer", 2**63, False),
+        ("DECIMAL(20,0)", "real", 10**20 - 1, True),
+        ("DECIMAL(20,0)", "real", 10**20, False),
         ("BOOLEAN", "boolean", 2, False),
         ("INTEGER", "integer", "birch", False),
         ("VARCHAR", "text", "birch", True),

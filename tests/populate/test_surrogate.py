@@ -147,6 +147,25 @@ def test_duckdb_has_the_types(tmp_path):
     con.close()
 
 
+def test_numbers_of_any_length_are_numbers(tmp_path):
+    odd = TableProfile(
+        name="ledger",
+        rows=50,
+        singular="ledger",
+        plural="ledgers",
+        columns=(
+            column("total", "BIGNUM", "text", "category", distinct=12),
+            column("number", "BIGNUM", "text", "identifier", nullable=False, distinct=50, unique=True),
+        ),
+        primary_key=("number",),
+    )
+    con = duckdb.connect(str(build_surrogate(profile("duckdb", (odd,)), tmp_path / "firm.duckdb", seed=11)))
+    types = {t for (t,) in con.execute("SELECT data_type FROM duckdb_columns() WHERE table_name = 'ledger'").fetchall()}
+    assert types == {"BIGNUM"}
+    assert con.execute("SELECT COUNT(*) FROM ledger WHERE total > 0").fetchone()[0] > 0
+    con.close()
+
+
 def test_a_cycle_of_primary_keys_loses_one_foreign_key_and_no_table(tmp_path):
     twin = {
         name: TableProfile(

@@ -63,9 +63,9 @@ class Draws:
         spec = self._schema.by_name[table].by_name[name]
         if value is None:
             return spec.nullable
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            return False
-        return self._profile.dialect == "sqlite" or holds(value, spec)
+        if self._profile.dialect == "sqlite":
+            return not isinstance(value, int) or -(2**63) <= value < 2**63
+        return holds(value, spec)
 
     def _column(self, place: Place) -> _Column:
         found = self._columns.get(place)
@@ -77,7 +77,7 @@ class Draws:
             may = partial(self.can_hold, place)
             literals = list(filter(may, self._focus.literals.get(place, ())))
             nulls = min(profile.null_share, _MOST_NULL) if spec.nullable else 0.0
-            known = [fit(value, spec) for value in observed(profile)]
+            known = [value for value in (fit(seen, spec) for seen in observed(profile)) if may(value)]
             found = _Column(spec, literals, known, nulls, self._of_kind.get(spec.kind, []), rng, may)
             self._columns[place] = found
         return found
@@ -103,7 +103,7 @@ class _Column:
             self.near += rng.sample(neighbours, min(2, len(neighbours)))
         numbers = rng.sample(range(_POOL * 3), rng.randint(3, _POOL))
         pool = dict.fromkeys(fresh(spec, known, number, rng) for number in numbers)
-        self.pool = list(filter(may, pool)) or list(filter(may, known)) or list(pool)
+        self.pool = list(filter(may, pool)) or known or list(filter(may, (None,))) or list(pool)
         self.used: set[Cell] = set()
         self.number = 0
 

@@ -1,0 +1,51 @@
+"""What is said of instances that could not be made: a line for each reason, and no value."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.types import Cell
+from agro_data.populate.instances import instance_schema
+from agro_data.profiling.profiler import profile_database
+from agro_data.verify.answers import read_gold
+from agro_data.verify.making import Files
+
+UNSAID = " (the engine's words may quote a value and are not repeated)"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    with duckdb.connect(tmp_path / "shop.duckdb") as con:
+        con.execute("CREATE TABLE visit (id INTEGER PRIMARY KEY, day DATE)")
+        con.executemany("INSERT INTO visit VALUES (?, ?)", [[n, date(2024, 1, 1) + timedelta(n)] for n in range(9)])
+    database = find_databases(tmp_path).databases[0]
+    profile = profile_database(database)
+    return Files(
+        database, profile, instance_schema(profile), tmp_path / "pool", tmp_path / "scratch", 1, "", None, None
+    )
+
+
+def test_many_that_fail_for_one_reason_are_one_line_without_values(files: Files) -> None:
+    gold = read_gold("SELECT id FROM visit", "duckdb", files.profile.schema)
+
+    def made(ids: list[Cell], days: list[Cell]) -> int | None:
+        return files.own(gold, {"visit": {"id": ids, "day": days}})
+
+    assert made([1], ["2024-05-01"]) == 0
+    assert [made([number], ["the secret day"]) for number in range(3)] == [None] * 3
+    assert made([7, 7], ["2024-05-01", "2024-05-02"]) is None
+    assert files.problems == [
+        f"shop: 3 instances could not be made: visit: Conversion Error{UNSAID}",
+        f"shop: 1 instance could not be made: visit: Constraint Error{UNSAID}",
+    ]
+
+
+def test_what_is_no_engine_fault_is_named_by_its_kind(files: Files) -> None:
+    gold = read_gold("SELECT id FROM visit", "duckdb", files.profile.schema)
+    assert files.own(gold, {"nowhere": {"id": [1]}}) is None
+    assert files.problems == ["shop: 1 instance could not be made: KeyError: 'nowhere'"]
