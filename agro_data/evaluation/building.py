@@ -10,7 +10,7 @@ from typing import Any
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
-from agro_data.evaluation.instances import Instances, files_in
+from agro_data.evaluation.instances import ALONE, Instances, files_in
 from agro_data.fingerprint import code_version, seed_of, stable_hash
 from agro_data.parallel import run_shards
 from agro_data.profiling.cache import cached_profile
@@ -46,7 +46,8 @@ def built(
 ) -> Instances:
     """Instances that tell the golds from their mutants, made once and kept in `cache`.
 
-    A gold for which none could be made is graded on the source alone, and named in `notes`.
+    A gold for which none could be made is graded on the source alone, and named in `notes`; a database that has none
+    at all, and why, in `problems`.
     """
     tasks = [_Task(source, tuple(sorted(set(sqls))), cache, seed) for source, sqls in golds.items()]
     add = counting(progress, "instances", len(tasks), "databases")
@@ -54,7 +55,7 @@ def built(
     ordered = sorted(tasks, key=lambda task: (-len(task.golds), task.source.db_id))
     outcomes = run_shards(_build, ordered, min(workers, max(len(ordered), 1)), lambda _: add(1))
     failed = tuple(
-        f"{outcome.task.source.db_id}: no instances, graded on the source: {outcome.error}"
+        f"{outcome.task.source.db_id}: no instances could be built, {ALONE}: {outcome.error}"
         for outcome in outcomes
         if outcome.error
     )
@@ -62,7 +63,8 @@ def built(
     by_gold: dict[tuple[str, str], tuple[Database, ...]] = {}
     for part in parts:
         by_gold |= part.by_gold
-    return Instances({}, {}, by_gold, (*failed, *(note for part in parts for note in part.notes)))
+    notes = tuple(note for part in parts for note in part.notes)
+    return Instances({}, {}, by_gold, notes, (*failed, *(problem for part in parts for problem in part.problems)))
 
 
 def _build(task: _Task) -> None:
@@ -86,5 +88,6 @@ def _recalled(source: Database, folder: Path) -> Instances:
     for one in json.loads((folder / RECORD).read_text(encoding="utf-8"))["golds"]:
         by_gold[source.db_id, one["sql"]] = tuple(files[name] for name in one["files"])
         if not one["files"]:
-            notes.append(f"{source.db_id}: no instance for a gold, graded on the source: {one['detail']}: {one['sql']}")
-    return Instances({}, {}, by_gold, tuple(notes))
+            notes.append(f"{source.db_id}: no instance for a gold, {ALONE}: {one['detail']}: {one['sql']}")
+    none = () if any(by_gold.values()) else (f"{source.db_id}: no instance for any of its golds, {ALONE}",)
+    return Instances({}, {}, by_gold, tuple(notes), none)

@@ -18,6 +18,7 @@ from agro_data.databases.types import Database, Dialect, Limits, Result
 from agro_data.evaluation.instances import Instances, given
 from agro_data.evaluation.load import Prediction, load_predictions
 from agro_data.evaluation.metrics import DEFAULT, METRICS, Metric
+from agro_data.evaluation.missing import why_missing
 from agro_data.evaluation.scoring import score
 from agro_data.evaluation.statistics import summary
 from agro_data.evaluation.verdict import Verdict
@@ -39,7 +40,8 @@ CHUNK = 2_000  # predictions, or as many as one database has, between two report
 class Evaluation:
     """Verdicts in the order of the predictions, and what they say together (`statistics.summary`).
 
-    `problems` are rows that could not be graded, and golds that fail against themselves; `notes` are worth knowing.
+    `problems` are rows that could not be graded, databases without the instances that were asked for, and golds that
+    fail against themselves; `notes` are worth knowing.
     """
 
     metric: str
@@ -85,20 +87,22 @@ def evaluate(
         rows = tuple(replace(row, predictions=(row.gold,) if row.gold else ()) for row in rows)
     if not any(row.gold for row in rows):
         raise ConfigError(f"{rows[0].place} and all others: no gold to compare with; give the golds with --gold FILE")
+    missing: Mapping[str, str] = {}
     if isinstance(databases, (Path, str)):
-        databases = named_databases(Path(databases), {row.db_id for row in rows})
+        databases, missing = _looked_up(Path(databases), {row.db_id for row in rows})
     with tempfile.TemporaryDirectory(prefix="agro-evaluate-") as scratch, Sandbox(workers, limits) as sandbox:
         suite = _suite(chosen, rows, databases, instances, cache or Path(scratch), workers, progress)
         golds = GoldResults(GoldCache(cache) if cache is not None else None)
-        verdicts = _verdicts(chosen, rows, databases, suite, with_source, sandbox, golds, progress)
+        verdicts = _verdicts(chosen, rows, databases, missing, suite, with_source, sandbox, golds, progress)
+    problems += suite.problems if suite is not None else ()
     ungradable = [v for v in verdicts if v.error_class in UNGRADABLE]
     problems += [f"{v.place} ({v.db_id}): {v.reason}" for v in ungradable]
     if self_check:
         problems += [f"{v.place} ({v.db_id}): gold against itself: {v.reason}: {v.gold}" for v in _failing(verdicts)]
     notes = suite.notes if suite is not None else ()
-    missing = sum(not row.predictions for row in rows)
-    if missing:
-        notes = (*notes, f"{missing:,} of {len(rows):,} questions have no prediction; they score 0")
+    unanswered = sum(not row.predictions for row in rows)
+    if unanswered:
+        notes = (*notes, f"{unanswered:,} of {len(rows):,} questions have no prediction; they score 0")
     return Evaluation(metric, tuple(verdicts), summary(metric, verdicts, seed), tuple(dict.fromkeys(problems)), notes)
 
 
@@ -117,17 +121,26 @@ def named_databases(path: Path, wanted: set[str]) -> dict[str, Database]:
 
     Raises `ConfigError` when none is.
     """
-    found = _at_once(path, wanted)
-    if found is None:
-        if not path.exists():
-            raise ConfigError(f"{path}: no such file or folder")
-        known = {database.db_id.lower(): database for database in find_databases(path).databases}
-        found = {db_id: known[db_id.lower()] for db_id in sorted(wanted) if db_id.lower() in known}
+    return _looked_up(path, wanted)[0]
+
+
+def _looked_up(path: Path, wanted: set[str]) -> tuple[dict[str, Database], dict[str, str]]:
+    """Those that are there, and why the others are not, by id."""
+    at_once = _at_once(path, wanted)
+    if at_once is not None:
+        return at_once, {}
+    if not path.exists():
+        raise ConfigError(f"{path}: no such file or folder")
+    catalog = find_databases(path)
+    known = {database.db_id.lower(): database for database in catalog.databases}
+    found = {db_id: known[db_id.lower()] for db_id in sorted(wanted) if db_id.lower() in known}
+    missing = {db_id: why_missing(db_id, catalog) for db_id in sorted(wanted - found.keys())}
     if not found:
         named = ", ".join(sorted(wanted)[:3])
         more = f" and {len(wanted) - 3} more" if len(wanted) > 3 else ""
-        raise ConfigError(f"{path}: none of the databases of the predictions is here: {named}{more}")
-    return found
+        why = [f"{db_id}: {why}" for db_id, why in list(missing.items())[:3]]
+        raise ConfigError("\n".join([f"{path}: none of the databases of the predictions is here: {named}{more}", *why]))
+    return found, missing
 
 
 def _at_once(path: Path, wanted: set[str]) -> dict[str, Database] | None:
@@ -158,7 +171,7 @@ def _suite(
             raise ConfigError(f"--instances is for the metrics on instances (strict-ts, spider-ts), not {metric.name}")
         return None
     if instances is not None:
-        return given(Path(instances), sources)
+        return given(Path(instances), sources, rows)
     golds: dict[Database, list[str]] = defaultdict(list)
     for row in rows:
         if row.gold and row.db_id in sources:
@@ -172,6 +185,7 @@ def _verdicts(
     metric: Metric,
     rows: Sequence[Prediction],
     sources: Mapping[str, Database],
+    missing: Mapping[str, str],
     suite: Instances | None,
     with_source: bool,
     sandbox: Sandbox,
@@ -183,9 +197,9 @@ def _verdicts(
         places[row.db_id].append(place)
     found: dict[int, Verdict] = {}
     progress("grading", 0, len(rows), "predictions")
-    missing = [place for db_id, mine in places.items() if db_id not in sources for place in mine]
-    for place in missing:
-        why = f"no database {rows[place].db_id} in the folder given"
+    for place in (place for db_id, mine in places.items() if db_id not in sources for place in mine):
+        db_id = rows[place].db_id
+        why = f"no database {db_id} in the folder given" + (f": {missing[db_id]}" if db_id in missing else "")
         found[place] = _verdict(rows[place], [Grade(0.0, why, "no_database")], Facts())
     for together in _chunks([mine for db_id, mine in places.items() if db_id in sources]):
         some = [rows[place] for place in together]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -12,53 +12,77 @@ import polars as pl
 from agro_data.config import ConfigError
 from agro_data.databases.content import instance_at
 from agro_data.databases.types import Database
+from agro_data.evaluation.load import Prediction
 from agro_data.fingerprint import stable_hash
 
 INDEX = "index.parquet"
 SUFFIXES = (".sqlite", ".duckdb")
+ALONE = "graded on the database itself"
 
 
 @dataclass(frozen=True)
 class Instances:
-    """Files by database, and for golds that are known by id or by text, which of them are valid."""
+    """Files by database, and for golds that are known by id or by text, which of them are valid.
+
+    `problems` name databases without any, which is what they were asked for; `notes` golds without any.
+    """
 
     files: Mapping[str, tuple[Database, ...]]
-    by_example: Mapping[str, frozenset[str]]  # example_id -> file names
+    by_example: Mapping[tuple[str, str], frozenset[str]]  # (db_id, example_id) -> file names
     by_gold: Mapping[tuple[str, str], tuple[Database, ...]]  # (db_id, SQL) -> instances
     notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    indexed: frozenset[str] = frozenset()  # databases of which `by_example` says all
 
     def of(self, db_id: str, gold: str, identity: str) -> tuple[Database, ...]:
-        """Those valid for a gold; all of its database where nothing says otherwise."""
+        """Those valid for a gold; all of its database where nothing says otherwise.
+
+        An index has a row for each gold and each file on which its answer is unambiguous: what it does not list is
+        valid nowhere, or was never tried there.
+        """
         if (db_id, gold) in self.by_gold:
             return self.by_gold[db_id, gold]
         files = self.files.get(db_id, ())
-        example = identity if identity in self.by_example else stable_hash([db_id, gold])[:16]
-        if example in self.by_example:
-            return tuple(file for file in files if file.path.name in self.by_example[example])
-        return files
+        if db_id not in self.indexed:
+            return files
+        named = [(db_id, identity), (db_id, stable_hash([db_id, gold])[:16])]
+        valid = next((self.by_example[key] for key in named if key in self.by_example), frozenset())
+        return tuple(file for file in files if file.path.name in valid)
 
 
-def given(folder: Path, databases: Mapping[str, Database]) -> Instances:
+def given(folder: Path, databases: Mapping[str, Database], rows: Sequence[Prediction]) -> Instances:
     """The files `folder/<db_id>/*.sqlite` (or `.duckdb`), and what `folder/index.parquet` says of them, if it is there.
 
-    Raises `ConfigError` when no database has any.
+    Raises `ConfigError` when no database that the rows have golds for has any.
     """
     if not folder.is_dir():
         raise ConfigError(f"{folder}: no such folder of instances")
-    files = {db_id: files_in(folder / db_id, database) for db_id, database in databases.items()}
+    golds: dict[str, dict[tuple[str, str], None]] = defaultdict(dict)
+    for row in rows:
+        if row.gold and row.db_id in databases:
+            golds[row.db_id][row.gold, row.identity] = None
+    files = {db_id: files_in(folder / db_id, databases[db_id]) for db_id in golds}
     if not any(files.values()):
         raise ConfigError(f"{folder}: no files {folder.name}/<db_id>/*.sqlite for any of the {len(files)} databases")
+    by_example: dict[tuple[str, str], set[str]] = defaultdict(set)
     index = folder / INDEX
-    by_example: dict[str, set[str]] = defaultdict(set)
     if index.is_file():
-        for row in pl.read_parquet(index, columns=["example_id", "file"], glob=False).iter_rows(named=True):
-            by_example[row["example_id"]].add(Path(row["file"]).name)
-    notes = tuple(
-        f"{db_id}: no instances in {folder}, graded on the database itself"
-        for db_id, found in files.items()
-        if not found
-    )
-    return Instances(files, {key: frozenset(names) for key, names in by_example.items()}, {}, notes)
+        columns = ["db_id", "example_id", "file"]
+        for db_id, example, file in pl.read_parquet(index, columns=columns, glob=False).select(columns).iter_rows():
+            by_example[db_id, example].add(Path(file).name)
+    valid = {key: frozenset(names) for key, names in by_example.items()}
+    found = Instances(files, valid, {}, indexed=frozenset(db_id for db_id, _ in valid))
+    notes: list[str] = []
+    problems: list[str] = []
+    for db_id, asked in golds.items():
+        bare, whole = sum(not found.of(db_id, *one) for one in asked), len(asked)
+        if not files[db_id]:
+            problems.append(f"{db_id}: no instances in {folder}, {ALONE}")
+        elif bare == whole:
+            problems.append(f"{db_id}: no instance in {folder} is valid for any of its golds, {ALONE}")
+        elif bare:
+            notes.append(f"{db_id}: no instance in {folder} is valid for {bare:,} of its {whole:,} golds, {ALONE}")
+    return replace(found, notes=tuple(notes), problems=tuple(problems))
 
 
 def files_in(folder: Path, source: Database) -> tuple[Database, ...]:

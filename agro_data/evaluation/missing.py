@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import PurePosixPath
 
@@ -19,15 +18,13 @@ def said_of(db_id: str, catalog: Catalog) -> tuple[Problem, ...]:
 
 def why_missing(db_id: str, catalog: Catalog) -> str:
     """What the catalog says of it, else ids that are there, the most alike first."""
-    said = "; ".join(map(str, said_of(db_id, catalog)))
-    return said or f"there {listed(db_id, [database.db_id for database in catalog.databases])}"
-
-
-def listed(db_id: str, ids: Sequence[str]) -> str:
-    """`are a, b and 2 more`, for a message."""
+    ids = [database.db_id for database in catalog.databases]
+    said = said_of(db_id, catalog) or (() if ids else catalog.problems[:SHOWN])
+    if said:
+        return "; ".join(map(str, said))
     shown = get_close_matches(db_id, ids, SHOWN, cutoff=0.0)
     more = f" and {len(ids) - len(shown)} more" if len(ids) > len(shown) else ""
-    return f"{'is' if len(ids) == 1 else 'are'} {', '.join(shown)}{more}" if ids else "is none"
+    return f"there {'is' if len(ids) == 1 else 'are'} {', '.join(shown)}{more}"
 
 
 def _names(problem: Problem) -> set[str]:

@@ -1,0 +1,172 @@
+"""Which instances a gold is graded on, and that a -ts metric without them does not pass for one."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from agro_data import verify_pairs
+from agro_data.cli import data
+from agro_data.databases.catalog import find_databases
+from agro_data.evaluation.building import built
+from agro_data.evaluation.evaluate import evaluate
+from agro_data.evaluation.instances import Instances, given
+from agro_data.evaluation.load import Prediction
+from agro_data.fingerprint import stable_hash
+from agro_data.records import INSTANCE_INDEX
+
+OLD = "SELECT name FROM member WHERE age > 40"
+ALL = "SELECT name FROM member"
+TIED = "SELECT name FROM member WHERE age < 40 LIMIT 1"
+
+
+def write_club(path: Path, *members: tuple[str, int]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE member (id INTEGER PRIMARY KEY, name TEXT, age INTEGER)")
+        connection.executemany("INSERT INTO member (name, age) VALUES (?, ?)", members)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Two clubs in `db`, and in `suite` the instances `a`, with an old member, and `b`, without one, of each."""
+    for name in ("chess", "rowing"):
+        write_club(tmp_path / "db" / name / f"{name}.sqlite", ("Ada", 30), ("Bo", 50))
+        write_club(tmp_path / "suite" / name / "a.sqlite", ("Cy", 20), ("Di", 60))
+        write_club(tmp_path / "suite" / name / "b.sqlite", ("Ed", 20), ("Flo", 30))
+    return tmp_path
+
+
+def asked(db_id: str, gold: str, predicted: str, identity: str = "") -> Prediction:
+    return Prediction(f"{db_id} {identity}", db_id, "Who?", gold, (predicted,), identity=identity)
+
+
+def indexed(folder: Path, *rows: tuple[str, str, str]) -> None:
+    full = [(db_id, example, f"{db_id}/{file}", "digest") for db_id, example, file in rows]
+    pl.DataFrame(full, schema=INSTANCE_INDEX, orient="row").write_parquet(folder / "index.parquet")
+
+
+def of(place: Path, rows: list[Prediction]) -> tuple[Instances, list[list[str]]]:
+    databases = {database.db_id: database for database in find_databases(place / "db").databases}
+    found = given(place / "suite", databases, rows)
+    return found, [[file.path.name for file in found.of(row.db_id, row.gold, row.identity)] for row in rows]
+
+
+def test_equal_ids_of_two_databases_have_files_of_their_own(place: Path) -> None:
+    rows = [asked("chess", OLD, OLD, "1"), asked("rowing", OLD, OLD, "1")]
+    indexed(place / "suite", ("chess", "1", "a.sqlite"), ("rowing", "1", "b.sqlite"))
+    found, names = of(place, rows)
+    assert names == [["a.sqlite"], ["b.sqlite"]]
+    assert not found.notes
+    assert not found.problems
+
+
+def test_without_an_index_all_files_of_a_database_count(place: Path) -> None:
+    rows = [asked("chess", OLD, OLD, "1")]
+    assert of(place, rows)[1] == [["a.sqlite", "b.sqlite"]]
+    indexed(place / "suite", ("rowing", "1", "b.sqlite"))  # it says nothing of the chess club
+    assert of(place, rows)[1] == [["a.sqlite", "b.sqlite"]]
+
+
+def test_a_gold_that_an_index_does_not_list_is_graded_on_the_database_itself_and_told(place: Path) -> None:
+    rows = [asked("chess", OLD, OLD), asked("chess", TIED, "SELECT name FROM member WHERE age < 40 ORDER BY age DESC")]
+    indexed(place / "suite", ("chess", stable_hash(["chess", OLD])[:16], "a.sqlite"))
+    found, names = of(place, rows)
+    assert names == [["a.sqlite"], []]
+    suite = place / "suite"
+    assert found.notes == (
+        f"chess: no instance in {suite} is valid for 1 of its 2 golds, graded on the database itself",
+    )
+    assert not found.problems
+    graded = evaluate(rows, place / "db", metric="strict-ts", instances=suite)
+    assert [verdict.score for verdict in graded.verdicts] == [1, 1]  # on b, LIMIT cuts between two
+
+
+@pytest.mark.slow
+def test_what_verify_writes_is_what_evaluate_reads(place: Path) -> None:
+    rows = [{"id": "1", "db_id": name, "question": f"Who of {name}?", "query": OLD} for name in ("chess", "rowing")]
+    (place / "a.json").write_text(json.dumps(rows), encoding="utf-8")
+    suite = place / "suite-made"
+    checked = verify_pairs(place / "a.json", place / "db", cache=place / "cache", instances=suite, workers=1).checked
+    databases = {database.db_id: database for database in find_databases(place / "db").databases}
+    found = given(suite, databases, [asked(name, OLD, OLD, "1") for name in ("chess", "rowing")])
+    for one in checked:
+        assert one.certificate is not None
+        files = found.of(one.pair.db_id, OLD, one.pair.identity)
+        assert {f"{one.pair.db_id}/{file.path.name}" for file in files} == set(one.certificate.instances)
+
+
+def test_a_database_without_instances_is_a_problem_where_a_metric_is_on_instances(place: Path) -> None:
+    rows = [asked("chess", OLD, OLD), asked("rowing", OLD, OLD)]
+    for file in (place / "suite" / "rowing").iterdir():
+        file.unlink()
+    suite = place / "suite"
+    found = evaluate(rows, place / "db", metric="strict-ts", instances=suite)
+    assert [verdict.instances for verdict in found.verdicts] == [2, 1]
+    assert found.problems == (f"rowing: no instances in {suite}, graded on the database itself",)
+    assert not evaluate(rows[:1], place / "db", metric="strict-ts", instances=suite).problems  # no rowing is asked for
+
+
+def test_an_index_that_serves_no_gold_of_a_database_is_a_problem(place: Path) -> None:
+    indexed(place / "suite", ("chess", "of other questions", "a.sqlite"), ("rowing", "1", "gone.sqlite"))
+    rows = [asked("chess", OLD, OLD, "1"), asked("rowing", OLD, OLD, "1")]
+    found, names = of(place, rows)
+    assert names == [[], []]
+    assert [problem.split(": ")[0] for problem in found.problems] == ["chess", "rowing"]
+    assert all("is valid for any of its golds" in problem for problem in found.problems)
+
+
+def test_instances_that_cannot_be_built_end_with_1(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (place / "cache").mkdir()
+    (place / "cache" / "evaluation-instances").write_text("no folder")
+    (place / "p.json").write_text(json.dumps([{"db_id": "chess", "question": "Who?", "gold": OLD, "pred": OLD}]))
+    monkeypatch.setenv("AGRO_CACHE", str(place / "cache"))
+    verb = ["evaluate", "--predictions", place / "p.json", "--databases", place / "db", "--metric", "strict-ts"]
+    done = CliRunner().invoke(data, [*map(str, verb), "--fail-under", "1", "--workers", "1", "--json"])
+    assert done.exit_code == 1, done.output
+    figures = json.loads(done.stdout)
+    assert figures["score"]["mean"] == 1
+    assert figures["problems"][0].startswith("chess: no instances could be built, graded on the database itself: ")
+    assert figures["problems"][0] in done.stderr
+
+
+def test_a_database_of_whose_golds_none_can_be_certified_is_a_problem(place: Path) -> None:
+    (chess,) = find_databases(place / "db" / "chess").databases
+    found = built({chess: ["SELECT random()"]}, place / "cache", workers=1)
+    assert found.problems == ("chess: no instance for any of its golds, graded on the database itself",)
+    assert len(found.notes) == 1
+
+
+WRITING = (
+    "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('BEGIN EXCLUSIVE'); print(1, flush=True); input()"
+)
+
+
+def test_why_a_database_is_missing(place: Path) -> None:
+    sealed, locked = (place / "db" / name / f"{name}.sqlite" for name in ("sealed", "locked"))
+    sealed.parent.mkdir()
+    sealed.write_bytes(bytes(range(200)))
+    write_club(locked, ("Ada", 30))
+    rows = [asked(name, OLD, OLD) for name in ("chess", "sealed", "locked", "ches")]
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITING, str(locked)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:  # a lock is told to other processes only
+        assert other.stdout is not None
+        other.stdout.readline()
+        found = evaluate(rows, place / "db")
+        other.communicate(b"\n")
+    reasons = [verdict.reason for verdict in found.verdicts]
+    assert "sealed/sealed.sqlite: not a database" in reasons[1]
+    assert "locked/locked.sqlite: locked: another program is writing to it" in reasons[2]
+    assert reasons[3] == "no database ches in the folder given: there are chess, rowing"
+    assert all(any(reason in problem for problem in found.problems) for reason in reasons[1:])
+    with pytest.raises(Exception, match=r"sealed: sealed/sealed\.sqlite: not a database"):
+        evaluate(rows[1:2], place / "db")
