@@ -225,5 +225,5 @@ def largest(declared_type: str, kind: Kind) -> float:
     text = declared_type.upper().replace(" ", "")
     sized = re.fullmatch(r"(?:DECIMAL|NUMERIC|DEC)\((\d+)(?:,(\d+))?\)", text)
     if sized:
-        return 10 ** (int(sized[1]) - int(sized[2] or 0)) - 1
+        return int(10 ** (int(sized[1]) - int(sized[2] or 0))) - 1
     return _WHOLE_LIMITS.get(text, 2**31 - 1 if kind == "integer" else math.inf)

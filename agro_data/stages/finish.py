@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from agro_data.config import ConfigError
 from agro_data.diversity.cutting import SHARES
 from agro_data.diversity.neighbours import drop_near_duplicates
 from agro_data.diversity.sampling import sample
@@ -27,8 +28,8 @@ from agro_data.publish.version import Instances, NotWritten, write_version
 from agro_data.records import ANSWERABLE, CERTIFICATE, CERTIFIED, EXAMPLE, REJECTED, SELECTED, rows
 from agro_data.stages import tally, unanswerable, vectors
 from agro_data.stages.asking import all_unanswered, spending
-from agro_data.stages.certifying import instance_file
-from agro_data.stages.context import Context
+from agro_data.stages.certifying import UNMADE, instance_file
+from agro_data.stages.context import CATALOG, Context
 from agro_data.stages.questions import in_style
 from agro_data.stages.shards import Outcome, usable
 from agro_data.stages.unanswered import id_of
@@ -79,6 +80,8 @@ def _too_few(context: Context, kept: pl.DataFrame) -> list[str]:
 def _select(context: Context, workers: int, progress: Reporter) -> list[str]:
     """Choose, turn and store; problems in words."""
     config, work = context.config, context.work
+    if not usable(context):
+        raise ConfigError(_why_unusable(context))
     frame, embeddings = vectors.read(work)
     if frame.is_empty():
         raise NotWritten(_why_empty(work))
@@ -115,6 +118,13 @@ def _quotas(focus: Focus) -> Quotas:
     )
 
 
+def _why_unusable(context: Context) -> str:
+    """What became of all databases, when none is left to ask about."""
+    work = context.work
+    lines = [*_left_out(work), *work.read_json("profiles.json")["problems"]]
+    return "".join([f"{context.config.databases}: no database that can be used", *(f"\n  {line}" for line in lines)])
+
+
 def _why_empty(work: Work) -> str:
     """What became of all candidates, when none is left to choose from."""
     before = STAGES[:-1]
@@ -122,7 +132,29 @@ def _why_empty(work: Work) -> str:
     failed = [problem for stage in before for problem in work.read_json(f"{stage}.json")["problems"]]
     asked = tally.rows(work, "candidates")
     said = f"no example is left of {asked:,} candidates, so no version was written"
-    return "; ".join([said, *lost, *failed[:3], *_unanswered(work)])
+    told = [*_most_frequent(work), *_unmade(work), *failed[:3], *_left_out(work)[:3]]
+    return "; ".join([said, *lost, *told, *_unanswered(work)])
+
+
+def _most_frequent(work: Work) -> list[str]:
+    """What was said of the first row that the most frequent reason took, where it was given in words."""
+    refused = pl.concat([work.read_rejected(stage).select("reason", "detail") for stage in STAGES[:-1]])
+    if refused.is_empty():
+        return []
+    reason = Counter(refused["reason"].to_list()).most_common(1)[0][0]
+    details = refused.filter(pl.col("reason") == reason)["detail"].drop_nulls()
+    return [f"the first of {reason}: {' '.join(detail.split())}" for detail in details if detail.strip()][:1]
+
+
+def _unmade(work: Work) -> list[str]:
+    """The first note of why instances could not be made, if any was."""
+    notes = sorted((work.root / UNMADE).glob("*.json"))
+    return work.read_json(f"{UNMADE}/{notes[0].name}")[:1] if notes else []
+
+
+def _left_out(work: Work) -> list[str]:
+    """Databases that could not be used, as the catalog says."""
+    return [str(problem) for problem in work.read_json(CATALOG)["problems"]]
 
 
 def _whole_rows(work: Work, chosen: pl.DataFrame) -> pl.DataFrame:
@@ -230,7 +262,7 @@ def _manifest(context: Context, config: dict[str, Any]) -> dict[str, Any]:
         "selection": figures["selection"],
         "unanswerable": figures["unanswerable"],
         "split": figures["split"],
-        "problems": work.read_json("catalog.json")["problems"],
+        "problems": _left_out(work),
     } | (_of_a_model(work) if context.config.writer else {})
 
 

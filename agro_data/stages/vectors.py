@@ -10,6 +10,7 @@ from agro_data.records import DISTINCT
 from agro_data.work import Work
 
 KEY = ("candidate_id", "style")
+NONE = {name: DISTINCT[name] for name in KEY} | {"structure": pl.Array(pl.Int8, 1)}  # where no shard has a vector
 
 
 def stored(frame: pl.DataFrame, embeddings: Embeddings) -> pl.DataFrame:
@@ -22,8 +23,10 @@ def stored(frame: pl.DataFrame, embeddings: Embeddings) -> pl.DataFrame:
 
 def read(work: Work) -> tuple[pl.DataFrame, Embeddings]:
     """The DISTINCT rows that have vectors, and the vectors in the same order."""
-    vectors = pl.concat([work.read("embeddings", shard) for shard in work.shards("embeddings")])
-    rows = pl.concat([work.read("certified", shard, list(DISTINCT)) for shard in work.shards("certified")])
+    found = [work.read("embeddings", shard) for shard in work.shards("embeddings")]
+    vectors = pl.concat(found or [pl.DataFrame(schema=NONE)])
+    kept = [work.read("certified", shard, list(DISTINCT)) for shard in work.shards("certified")]
+    rows = pl.concat([pl.DataFrame(schema=DISTINCT), *kept])
     joined = rows.join(vectors.select(KEY).with_row_index("_row"), on=KEY, how="inner", maintain_order="left")
     order = joined["_row"].to_numpy().astype(np.int64)
     question = vectors["question"].to_numpy() if "question" in vectors.columns else None
