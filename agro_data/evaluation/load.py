@@ -254,10 +254,11 @@ def _matched(path: Path, items: Sequence[Item], gold: Loaded) -> LoadedPredictio
     if len(rows) != len(gold.pairs):  # blank lines separate, unless they are just as many as the questions
         rows = [item for item in rows if not _is_blank(item)]
     matches = _matches(path, rows, gold.pairs, problems)
+    names = _names_of_predictions(rows)
     predictions = []
     for number, pair in enumerate(gold.pairs):
         row = matches.get(number)
-        given = _predicted(row.fields, (*PREDICTED, *SQL)) if row is not None else ()
+        given = _predicted(row.fields, names) if row is not None else ()
         predictions.append(
             Prediction(
                 pair.place if row is None else row.place,
@@ -271,6 +272,11 @@ def _matched(path: Path, items: Sequence[Item], gold: Loaded) -> LoadedPredictio
             )
         )
     return LoadedPredictions(tuple(predictions), tuple(problems))
+
+
+def _names_of_predictions(items: Sequence[Item]) -> Sequence[str]:
+    """SQL is what was predicted only in a file without predictions: elsewhere it is the gold, and would score 1."""
+    return PREDICTED if any(_has(item.fields, PREDICTED) for item in items if isinstance(item, Row)) else SQL
 
 
 def _is_blank(item: Item) -> bool:
@@ -384,11 +390,11 @@ def _texts(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _predicted(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
-    """Statements predicted, in order: one text, or a list for several attempts. Empty texts are no predictions."""
+    """Statements predicted, in order: one text, or a list for several attempts. Empty texts and null are none."""
     folded = _folded(fields)
-    for name in names:
-        value = folded.get(name)
-        given = [value] if isinstance(value, str) else value
+    for name in (name for name in names if name in folded):
+        value = folded[name]
+        given = [value] if value is None or isinstance(value, str) else value
         if isinstance(given, (list, tuple)) and all(one is None or isinstance(one, str) for one in given):
             return tuple(_held(one).split(BIRD_MARK)[0].strip() for one in given if one is not None and one.strip())
     return ()

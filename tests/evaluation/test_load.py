@@ -171,6 +171,21 @@ def test_predictions_with_their_gold(tmp_path: Path) -> None:
     assert {p.gold for p in loaded.predictions} == {"SELECT 1"}
 
 
+@pytest.mark.parametrize("suffix", [".json", ".jsonl", ".csv", ".parquet"])
+def test_a_gold_beside_the_predictions_is_no_prediction(tmp_path: Path, suffix: str) -> None:
+    gold = write(tmp_path / "dev.json", ROWS)
+    given = [
+        {**row, "pred": pred, "output": "SELECT 8"} for row, pred in zip(ROWS, ["SELECT 1", None, ""], strict=True)
+    ]
+    loaded = load_predictions(write(tmp_path / f"p{suffix}", given), gold)
+    assert [p.predictions for p in loaded.predictions] == [("SELECT 1",), (), ()]
+    without = [{name: value for name, value in row.items() if name != "pred"} for row in ROWS]
+    loaded = load_predictions(write(tmp_path / "q.json", [given[0], *without[1:]]), gold)
+    assert [p.predictions for p in loaded.predictions] == [("SELECT 1",), (), ()]
+    loaded = load_predictions(write(tmp_path / "all.json", [{**row, "pred": None} for row in ROWS]), gold)
+    assert not any(p.predictions for p in loaded.predictions)
+
+
 @pytest.mark.parametrize("blank", [False, True])
 def test_official_prediction_files(tmp_path: Path, blank: bool) -> None:
     gold = tmp_path / "gold.txt"
