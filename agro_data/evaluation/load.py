@@ -357,7 +357,7 @@ def _spellings(names: Sequence[str]) -> str:
 
 
 def _has(fields: Mapping[str, Any], names: Iterable[str]) -> bool:
-    present = {name.lower() for name in fields}
+    present = _spelt(fields)
     return any(name in present for name in names)
 
 
@@ -369,7 +369,7 @@ def text_of(fields: Mapping[str, Any], names: Sequence[str]) -> str:
 
 def field_of(fields: Mapping[str, Any], names: Sequence[str]) -> str:
     """The field, as it is written there, from which `text_of` reads; "" if there is none."""
-    spelt = {name.lower(): name for name in reversed(list(fields))}
+    spelt = _spelt(fields)
     for name in names:
         value = fields[spelt[name]] if name in spelt else None
         number = isinstance(value, int) and not isinstance(value, bool)
@@ -378,15 +378,27 @@ def field_of(fields: Mapping[str, Any], names: Sequence[str]) -> str:
     return ""
 
 
-def _folded(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields by lower-case name; of two spellings in one row the first counts."""
-    return {name.lower(): fields[name] for name in reversed(list(fields))}
+def _spelt(fields: Mapping[str, Any]) -> dict[str, str]:
+    """How each name, in lower case, is written there; of two spellings in one row the first counts.
+
+    A `query` beside `sql` is the question where nothing else is, unless `sql` is a parse tree, as in Spider.
+    """
+    spelt = {name.lower(): name for name in reversed(list(fields))}
+    both = {"query", "sql"} <= spelt.keys() and not isinstance(fields[spelt["sql"]], Mapping)
+    if both and not spelt.keys() & set(QUESTION):
+        spelt["question"] = spelt.pop("query")
+    return spelt
 
 
 def _texts(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
     folded = _folded(fields)
     value = next((folded[name] for name in names if isinstance(folded.get(name), (list, tuple))), ())
     return tuple(_held(one) for one in value if isinstance(one, str))
+
+
+def _folded(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields by the names of `_spelt`."""
+    return {name: fields[spelling] for name, spelling in _spelt(fields).items()}
 
 
 def _predicted(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:

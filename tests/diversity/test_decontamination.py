@@ -40,6 +40,8 @@ def test_files_are_read_as_those_of_predictions_are(tmp_path: Path) -> None:
     path = tmp_path / "held.jsonl"
     path.write_text(json.dumps({"Question": "Who\u2028sings?", "Gold_SQL": "SELECT 1"}, ensure_ascii=False) + "\n")
     assert [(row.question, row.sql) for row in read_excluded([path])] == [("Who\u2028sings?", "SELECT 1")]
+    path.write_text(json.dumps({"query": "Who sings?", "sql": "SELECT 1"}))
+    assert [(row.question, row.sql) for row in read_excluded([path])] == [("Who sings?", "SELECT 1")]
     path.write_text('{"question": "Who?"}\n7\n')
     with pytest.raises(UnreadableExclusion, match=r"held\.jsonl, line 2: expected an object"):
         read_excluded([path])

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agro_data.evaluation.load import UnreadableInput, load_pairs, load_predictions
+from agro_data.evaluation.load import UnreadableInput, load_pairs, load_predictions, load_questions
 
 ROWS = [
     {"db_id": "shop", "question": "How many orders?", "query": "SELECT count(*) FROM orders"},
@@ -82,6 +82,35 @@ def test_common_spellings(tmp_path: Path, names: tuple[str, str, str]) -> None:
 def test_parse_trees_are_not_taken_for_sql(tmp_path: Path) -> None:
     rows = [{**ROWS[0], "sql": {"select": [False, []]}, "query_toks": ["SELECT"]}]
     assert load_pairs(write(tmp_path / "train_spider.json", rows)).pairs[0].sql == ROWS[0]["query"]
+
+
+@pytest.mark.parametrize("names", [("query", "sql"), ("Query", "SQL")])
+@pytest.mark.parametrize("suffix", [".json", ".csv", ".parquet"])
+def test_a_query_beside_sql_is_the_question(tmp_path: Path, names: tuple[str, str], suffix: str) -> None:
+    rows = [{names[0]: r["question"], "db_id": r["db_id"], names[1]: r["query"]} for r in ROWS]
+    file = write(tmp_path / f"a{suffix}", rows)
+    expected = [(row["question"], row["query"]) for row in ROWS]
+    assert [(p.question, p.sql) for p in load_pairs(file).pairs] == expected
+    assert [(p.question, p.sql) for p in load_questions(file).pairs] == expected
+    given = [{**row, "pred": "SELECT 1"} for row in rows]
+    loaded = load_predictions(write(tmp_path / f"p{suffix}", given))
+    assert [(p.question, p.gold) for p in loaded.predictions] == expected
+    loaded = load_predictions(file, write(tmp_path / "dev.json", ROWS))
+    assert [p.predictions for p in loaded.predictions] == [(row["query"],) for row in ROWS]
+
+
+def test_a_query_beside_sql_and_a_question_is_sql(tmp_path: Path) -> None:
+    rows = [{**row, "sql": "SELECT 2"} for row in ROWS]
+    assert [p.sql for p in load_pairs(write(tmp_path / "a.json", rows)).pairs] == [row["query"] for row in ROWS]
+    tree = {"db_id": "shop", "query": "SELECT 1", "sql": {"select": [False, []]}}
+    assert load_pairs(write(tmp_path / "b.json", [tree])).pairs[0].sql == "SELECT 1"
+
+
+def test_a_query_beside_sql_that_is_null_is_no_sql(tmp_path: Path) -> None:
+    rows = [{"db_id": "shop", "query": "How many?", "sql": sql} for sql in ("SELECT 1", None)]
+    loaded = load_pairs(write(tmp_path / "a.json", rows))
+    assert [(p.question, p.sql) for p in loaded.pairs] == [("How many?", "SELECT 1")]
+    assert [str(problem) for problem in loaded.problems] == ["a.json, row 2: no SQL in this row"]
 
 
 def test_a_file_without_sql_says_what_it_has(tmp_path: Path) -> None:
