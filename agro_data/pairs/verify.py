@@ -134,6 +134,8 @@ def verify_pairs(
         for db_id in sorted(numbers)
         if db_id in known
     ]
+    if instances is not None:
+        instances.mkdir(parents=True, exist_ok=True)  # before the work, which would be lost
     found = _Found()
     for db_id in sorted(set(numbers) - set(known)):
         why = why_missing(db_id, catalog)
@@ -157,7 +159,6 @@ def verify_pairs(
         for number, pair in enumerate(loaded.pairs)
     )
     if instances is not None:
-        instances.mkdir(parents=True, exist_ok=True)
         with atomic_path(instances / "index.parquet") as temporary:
             instance_index(checked).write_parquet(temporary)
     failed = (f"{one.pair.place}: {one.unchecked}" for one in checked if one.unchecked)

@@ -15,7 +15,7 @@ from agro_data.evaluation.verdict import lines
 from agro_data.progress import Bars
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, notes, say, screen, show_table, tell
-from agro_data.work import write_text
+from agro_data.verbs.writing import all_written
 
 A_PATH = click.Path(path_type=Path)
 SHOWN_DATABASES = 12
@@ -72,16 +72,14 @@ def evaluate_command(
             workers=workers,
             progress=progress,
         )
-    if output is not None:
-        write_text(output, lines(found.verdicts))
-    if html is not None:
-        write_text(html, render_report(found, predictions.name))
     figures = {**found.summary, "problems": list(found.problems), "notes": list(found.notes)}
     print_json(figures) if as_json else _show(found)
     tell(found.notes, "dim")
     tell(found.problems, "yellow")
-    tell([f"{file}: written" for file in (output, html) if file is not None], "dim")
-    _end(found, fail_under)
+    saved = all_written(
+        [(output, lambda: lines(found.verdicts)), (html, lambda: render_report(found, predictions.name))]
+    )
+    _end(found, fail_under, saved)
 
 
 def _show(found: Evaluation) -> None:
@@ -138,10 +136,10 @@ def _interval(one: dict[str, Any]) -> str:
     return f"{_percent(one['low'])} to {_percent(one['high'])}"
 
 
-def _end(found: Evaluation, fail_under: float | None) -> None:
+def _end(found: Evaluation, fail_under: float | None, saved: bool) -> None:
     mean = found.summary["score"]["mean"]
     short = fail_under is not None and mean < fail_under
     if short:
         tell([f"the score is {mean:.4f}, asked for was {fail_under}"], "yellow")
-    if found.problems or short:
+    if found.problems or short or not saved:
         raise SystemExit(FAILED_SOME)

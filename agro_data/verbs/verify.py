@@ -16,9 +16,9 @@ from agro_data.pairs.finding import KINDS, Checked
 from agro_data.progress import Bars
 from agro_data.publish.read import VERSION_NAME, Version, list_versions, open_corpus
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Verb, notes, say, screen, show_table, tell
+from agro_data.terminal import FAILED_SOME, IN_WORDS, Verb, in_words, notes, say, screen, show_table, tell
 from agro_data.verbs.choosing import LATEST, chosen_version, whole
-from agro_data.work import write_text
+from agro_data.verbs.writing import all_written
 
 if TYPE_CHECKING:
     from agro_data.migration.drift import Drift
@@ -86,17 +86,21 @@ def verify_command(
     loaded = load_pairs(pairs)
     with Bars(notes) as progress:
         found = verify_pairs(loaded, databases, instances=instances, workers=workers, progress=progress)
-    if output is not None:
-        lines = (json.dumps(verdict(one), ensure_ascii=False) + "\n" for one in found.checked)
-        write_text(output, "".join(lines))
-    if html is not None:
-        write_text(html, render_report(found, f"Audit of {pairs.name}"))
     figures = summary(found)
     print_json(figures) if as_json else _show(figures)
     tell(found.notes, "dim")
     tell(found.problems, "yellow")
-    tell([f"{file}: written" for file in (output, html) if file is not None], "dim")
-    _end(found, fail_under)
+    saved = all_written(
+        [
+            (output, lambda: _jsonl(verdict(one) for one in found.checked)),
+            (html, lambda: render_report(found, f"Audit of {pairs.name}")),
+        ]
+    )
+    _end(found, fail_under, saved)
+
+
+def _jsonl(rows: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def _show(figures: dict[str, Any]) -> None:
@@ -127,14 +131,14 @@ def with_errors(checked: Iterable[Checked]) -> int:
     return sum(any(KINDS[finding.kind].severity == "error" for finding in one.findings) for one in checked)
 
 
-def _end(found: Verified, fail_under: float | None) -> None:
+def _end(found: Verified, fail_under: float | None, saved: bool) -> None:
     errors = with_errors(found.checked)
     if errors:
         tell([f"{errors:,} of {len(found.checked):,} pairs cannot be used as they are (severity error)"], "yellow")
     short = fail_under is not None and found.sound < fail_under
     if short:
         tell([f"{found.sound:.4f} of the pairs are sound, asked for were {fail_under}"], "yellow")
-    if errors or found.problems or short:
+    if errors or found.problems or short or not saved:
         raise SystemExit(FAILED_SOME)
 
 
@@ -168,24 +172,30 @@ def _verify_version(
 
     cache = cache_folder(RunConfig())
     opened: Version | None = None
+    unopened = ""
     with tempfile.TemporaryDirectory(prefix="agro-certified-") as scratch:
         folder = instances or Path(scratch)
         with whole(version), Bars(notes) as progress:
             drift = verify_version(
                 version, databases, folder, before=before, cache=cache, workers=workers, progress=progress
             )
-        if output is not None:
-            write_text(output, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines(drift)))
         if out is not None and drift.differs and drift.sound:
-            opened = open_migrated(drift, out, databases, folder, cache)
+            try:
+                opened = open_migrated(drift, out, databases, folder, cache)
+            except (OSError, *IN_WORDS) as error:  # what was found is shown all the same
+                unopened = in_words(error)
     figures = summary(drift) | {"opened": str(opened.path) if opened is not None else None}
     print_json(figures) if as_json else _show_drift(figures)
     tell(drift.problems, "yellow")
-    tell([f"{file}: written" for file in (output, opened.path if opened is not None else None) if file], "dim")
-    if out is not None and opened is None:
+    saved = all_written([(output, lambda: _jsonl(lines(drift)))])
+    if opened is not None:
+        tell([f"{opened.path}: written"], "dim")
+    elif unopened:
+        tell([f"no version is opened: {unopened}"], "yellow")
+    elif out is not None:
         why = "every example is broken" if drift.differs else "databases and examples are as they were"
         tell([f"no version is opened: {why}"], "dim")
-    _end_drift(drift, fail_under)
+    _end_drift(drift, fail_under, saved and not unopened)
 
 
 def _show_drift(figures: dict[str, Any]) -> None:
@@ -205,11 +215,12 @@ def _show_drift(figures: dict[str, Any]) -> None:
     say(f"{figures['broken']:,} are broken; {figures['other_answers']:,} of those that hold have another answer now.")
 
 
-def _end_drift(drift: Drift, fail_under: float | None) -> None:
+def _end_drift(drift: Drift, fail_under: float | None, saved: bool) -> None:
     broken = drift.counts["broken"]
-    if fail_under is not None and drift.sound < fail_under:
+    too_few = drift.sound < fail_under if fail_under is not None else broken > 0
+    if too_few and fail_under is not None:
         tell([f"{drift.sound:.4f} of the examples hold, asked for were {fail_under}"], "yellow")
-        raise SystemExit(FAILED_SOME)
-    if fail_under is None and broken:
+    elif too_few:
         tell([f"{broken:,} of {len(drift.fates):,} examples are broken; --output FILE says why of each"], "yellow")
+    if too_few or not saved:
         raise SystemExit(FAILED_SOME)

@@ -1,0 +1,77 @@
+"""A file of results that cannot be written: figures are shown all the same, the reason is told, the status is not 0."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from migration.test_drift import change, write_shop
+from pairs.market import sqlite_market, write_pairs
+
+from agro_data.cli import data
+
+SQL = "SELECT town FROM stall"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """`databases` with a market, a pair and a prediction that are right, and `file`, below which nothing can be."""
+    sqlite_market(tmp_path / "databases")
+    write_pairs(tmp_path / "pairs.json", [("Towns?", SQL)])
+    row = {"db_id": "market", "question": "Towns?", "gold": SQL, "pred": SQL}
+    (tmp_path / "predictions.json").write_text(json.dumps([row]), encoding="utf-8")
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("AGRO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def agro(*arguments: str) -> Result:
+    return CliRunner().invoke(data, [*arguments, "--databases", "databases", "--workers", "1"])
+
+
+VERBS = [(("evaluate", "--predictions", "predictions.json"), "100.0% of 1"), (("verify", "pairs.json"), "100.0% of 1")]
+
+
+@pytest.mark.parametrize(("verb", "figure"), VERBS, ids=lambda value: value[0])
+@pytest.mark.parametrize("target", ["file/v.jsonl", "databases", "/proc/version"])
+def test_figures_come_before_a_file_that_cannot_be_written(
+    place: Path, verb: tuple[str, ...], figure: str, target: str
+) -> None:
+    done = agro(*verb, "--output", target, "--html", "page.html")
+    assert done.exit_code == 1, done.output
+    assert figure in done.stdout
+    assert f"{target}: cannot be written: " in done.stderr
+    assert "page.html: written" in done.stderr  # one file that fails costs only itself
+    assert (place / "page.html").is_file()
+
+
+@pytest.mark.parametrize("verb", [verb for verb, _ in VERBS], ids=lambda value: value[0])
+def test_json_is_whole_and_a_page_may_fail_too(place: Path, verb: tuple[str, ...]) -> None:
+    done = agro(*verb, "--output", "v.jsonl", "--html", "file/page.html", "--json")
+    assert done.exit_code == 1, done.output
+    assert json.loads(done.stdout)["problems"] == []
+    assert "file/page.html: cannot be written: " in done.stderr
+    assert len((place / "v.jsonl").read_text(encoding="utf-8").splitlines()) == 1
+    assert agro(*verb, "--output", "v.jsonl", "--html", "page.html").exit_code == 0
+
+
+def test_of_a_version_neither_file_nor_folder_costs_the_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = write_shop(tmp_path)
+    change(tmp_path)
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("AGRO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    asked = ("verify", str(version.path), "--fail-under", "0.5")
+    for arguments, says in (
+        (("--output", "file/drift.jsonl"), "file/drift.jsonl: cannot be written: "),
+        (("--out", "file/datasets"), "no version is opened: "),
+    ):
+        done = agro(*asked, *arguments)
+        assert done.exit_code == 1, done.output
+        assert "3 of 4 examples hold" in done.stdout
+        assert says in done.stderr
