@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from agro_data.evaluation.load import QUESTION, SQL, text_of
-from agro_data.evaluation.rows import SUFFIXES, LoadProblem, UnreadableInput, read_rows
+from agro_data.evaluation.rows import LINES, SUFFIXES, LoadProblem, UnreadableInput, read_rows
+
+_STATEMENT = re.compile(r"[\s(]*(select|with)\b", re.IGNORECASE)
 
 
 class UnreadableExclusion(ValueError):
@@ -25,8 +28,8 @@ class Excluded:
 
 
 def read_excluded(paths: Sequence[Path]) -> list[Excluded]:
-    """Rows of JSON, JSONL, CSV, TSV and Parquet files; of a folder (Spider, BIRD), of all such files directly in
-    it. Columns are found by the names that `evaluation.load` knows.
+    """Rows of JSON, JSONL, CSV, TSV and Parquet files and of lines of SQL; of a folder (Spider, BIRD), of all such
+    files directly in it. Columns are found by the names that `evaluation.load` knows.
 
     Files of a folder without a question or SQL column (`tables.json`) are passed over; a folder with none
     that has one, and a named file without one, raise `UnreadableExclusion`, which says what was expected.
@@ -34,7 +37,8 @@ def read_excluded(paths: Sequence[Path]) -> list[Excluded]:
     found: list[Excluded] = []
     for path in paths:
         if path.is_dir():
-            rows = [row for file in sorted(path.iterdir()) if file.suffix in SUFFIXES for row in _rows(file)]
+            files = [file for file in sorted(path.iterdir()) if file.suffix.lower() in SUFFIXES + LINES]
+            rows = [row for file in files if not file.is_dir() for row in _rows(file)]
             if not rows:
                 raise UnreadableExclusion(f"{path}: no {_expected()} in any file of this folder")
         elif path.is_file():
@@ -48,7 +52,7 @@ def read_excluded(paths: Sequence[Path]) -> list[Excluded]:
 
 
 def _expected() -> str:
-    return f"column named {', '.join(QUESTION)} (question) or {', '.join(SQL)} (SQL) with rows"
+    return f"column named {', '.join(QUESTION)} (question) or {', '.join(SQL)} (SQL) with rows, and no line of SQL"
 
 
 def _rows(path: Path) -> list[Excluded]:
@@ -63,6 +67,8 @@ def _rows(path: Path) -> list[Excluded]:
         if isinstance(item, LoadProblem):
             raise UnreadableExclusion(f"{path}: cannot be read: {item}")
         question, sql = text_of(item.fields, QUESTION), text_of(item.fields, SQL)
+        if path.suffix.lower() in LINES and not _STATEMENT.match(sql):
+            continue  # a blank line, or prose: benchmarks have a README.txt beside their files
         if question or sql:
             rows.append(Excluded(path.name, number, question, sql))
     return rows

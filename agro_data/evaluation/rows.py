@@ -62,9 +62,9 @@ def read_rows(path: Path) -> list[Item]:
     """Rows of one file, in its order, and a `LoadProblem` in the place of each that cannot be read.
 
     Lines of SQL have the fields "line" (the whole), "sql" and, after a tab, "db_id"; a blank line is a row too, with
-    an empty "sql". In JSON a list of objects or texts is expected, an object that holds one, or BIRD's object from
-    number to SQL; a text is a row with the field "sql". Raises `UnreadableInput` when the file as a whole cannot be
-    read.
+    an empty "sql". In JSON a list of objects or texts is expected, an object of such lists, whose rows follow each
+    other, or BIRD's object from number to SQL; a text is a row with the field "sql". Raises `UnreadableInput` when the
+    file as a whole cannot be read.
     """
     suffix = path.suffix.lower()
     if not path.is_file():
@@ -134,11 +134,11 @@ def _looks_like_lines(text: str) -> bool:
 
 
 def _list_in(content: dict[str, Any]) -> Any:
-    """The rows inside an object: numbered values (BIRD's predictions), a list among its values, or itself."""
+    """The rows inside an object: numbered values (BIRD's predictions), all lists of objects there, or itself."""
     if content and all(key.isdigit() for key in content):
         return [content[key] for key in sorted(content, key=int)]
-    lists = [value for value in content.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
-    return lists[0] if lists else [content]
+    lists = [value for value in content.values() if isinstance(value, list) and any(isinstance(v, dict) for v in value)]
+    return [item for rows in lists for item in rows] or [content]
 
 
 def _item(path: Path, number: int, item: Any, unit: str) -> Item:

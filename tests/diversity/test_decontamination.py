@@ -60,6 +60,37 @@ def test_a_spider_folder_is_read_without_its_schema_file(tmp_path: Path) -> None
     assert len(read_excluded([tmp_path])) == 2
 
 
+@pytest.mark.parametrize("suffix", [".JSON", ".Jsonl", ".CSV", ".PARQUET"])
+def test_files_of_a_folder_are_found_in_any_letter_case(tmp_path: Path, suffix: str) -> None:
+    write(tmp_path, suffix.lower()).rename(tmp_path / f"DEV{suffix}")
+    assert [row.sql for row in read_excluded([tmp_path])] == [row["query"] for row in HELD_OUT]
+
+
+@pytest.mark.parametrize("name", ["dev_gold.sql", "dev_gold.TXT"])
+def test_lines_of_sql_are_read_and_prose_is_not(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("\n".join(f"{row['query']}\tx" for row in HELD_OUT) + "\n\n")
+    (tmp_path / "README.txt").write_text("The questions of a benchmark.\n")
+    rows = read_excluded([tmp_path])
+    assert [(row.source, row.row, row.sql) for row in rows] == [
+        (name, number, row["query"]) for number, row in enumerate(HELD_OUT, 1)
+    ]
+    (tmp_path / name).unlink()
+    for path in (tmp_path, tmp_path / "README.txt"):
+        with pytest.raises(UnreadableExclusion, match="no line of SQL"):
+            read_excluded([path])
+
+
+def test_all_lists_of_an_object_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "splits.json"
+    path.write_text(json.dumps({"version": 1, "train": HELD_OUT[:1], "none": [], "dev": HELD_OUT[1:]}))
+    assert [(row.row, row.sql) for row in read_excluded([path])] == [
+        (number, row["query"]) for number, row in enumerate(HELD_OUT, 1)
+    ]
+    path.write_text(json.dumps({"train": HELD_OUT, "dev": [None, HELD_OUT[0]]}))
+    with pytest.raises(UnreadableExclusion, match="row 3: expected an object"):
+        read_excluded([path])
+
+
 def test_files_that_cannot_serve_are_named(tmp_path: Path) -> None:
     (tmp_path / "notes.json").write_text('[{"text": "x"}]')
     (tmp_path / "broken.json").write_text("[{")

@@ -127,6 +127,12 @@ def test_nothing_in_a_file_is_said(tmp_path: Path, content: str) -> None:
         load_pairs(file)
 
 
+def test_all_lists_of_an_object_are_read_in_order(tmp_path: Path) -> None:
+    file = tmp_path / "splits.json"
+    file.write_text(json.dumps({"train": ROWS[1:], "version": [1], "dev": ROWS[:1]}), encoding="utf-8")
+    assert [p.sql for p in load_pairs(file).pairs] == [row["query"] for row in (*ROWS[1:], ROWS[0])]
+
+
 def test_a_bad_line_costs_only_itself(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     lines = [json.dumps(ROWS[0]), '{"db_id": "shop", ', json.dumps({"db_id": "shop", "question": "q"}), "7", ""]
