@@ -13,7 +13,7 @@ import polars as pl
 from agro_data.evaluation.exact_match.grammar import parse
 from agro_data.evaluation.exact_match.names import names_of
 from agro_data.evaluation.exact_match.tokens import NotRead
-from agro_data.exports.material import Content, ExportError, Form, Material
+from agro_data.exports.material import Content, ExportError, Form, Material, by_split, counted
 from agro_data.exports.reinforcement import database_place
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
 
@@ -39,16 +39,15 @@ def spider(material: Material) -> Form:
     rows, left_out = _readable(material)
     rows, refused = _parsed(material, rows)
     files: dict[str, Content] = {}
-    for split, name in SPIDER_FILES.items():
-        part = rows.filter(pl.col("split") == split)
-        if part.height:
-            questions = part.select("db_id", pl.col("sql").alias("query"), "question", "hardness", "example_id")
-            files[f"{name}.json"] = _json(questions.to_dicts())
-            files[f"{name.removesuffix('_spider')}_gold.sql"] = _golds(part)
+    for split, part in by_split(rows).items():
+        name = SPIDER_FILES[split]
+        questions = part.select("db_id", pl.col("sql").alias("query"), "question", "hardness", "example_id")
+        files[f"{name}.json"] = _json(questions.to_dicts())
+        files[f"{name.removesuffix('_spider')}_gold.sql"] = _golds(part)
     names = rows["db_id"].unique().sort().to_list()
     files["tables.json"] = _json([schema_entry(material.sources[name].profile) for name in names])
     files |= {database_place(name, "sqlite"): material.sources[name].database.path for name in names}
-    return Form(files, left_out + refused)
+    return Form(files, counted(rows), left_out + refused)
 
 
 def bird(material: Material) -> Form:
@@ -58,10 +57,8 @@ def bird(material: Material) -> Form:
     """
     rows, left_out = _readable(material)
     files: dict[str, Content] = {}
-    for split, name in BIRD_FILES.items():
-        part = rows.filter(pl.col("split") == split)
-        if part.is_empty():
-            continue
+    for split, part in by_split(rows).items():
+        name = BIRD_FILES[split]
         questions = part.select(
             pl.int_range(pl.len(), dtype=pl.Int64).alias("question_id"),
             *("db_id", "question"),
@@ -78,7 +75,7 @@ def bird(material: Material) -> Form:
             files[f"{name}/{database_place(one, 'sqlite', f'{name}_databases')}"] = material.sources[one].database.path
             described = f"{name}/{name}_databases/{one}/database_description"
             files |= {f"{described}/{table}.csv": text for table, text in descriptions(material.sources[one].profile)}
-    return Form(files, left_out)
+    return Form(files, counted(rows), left_out)
 
 
 def schema_entry(profile: DatabaseProfile) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from agro_data.exports.material import ExportError, Form, Material, answers, messages
+from agro_data.exports.material import ExportError, Form, Material, answers, counted, messages
 from agro_data.profiling.serialise import estimate_tokens
 
 FEWEST = 10  # examples of a training file that OpenAI takes
@@ -24,7 +24,7 @@ def sft(material: Material) -> Form:
         )
         for split, rows in material.splits().items()
     }
-    return Form(files)
+    return Form(files, counted(material.rows))
 
 
 def openai(material: Material) -> Form:
@@ -34,6 +34,7 @@ def openai(material: Material) -> Form:
     `ExportError` when fewer than `FEWEST` rows are left to train on, or a file is larger than `LARGEST`.
     """
     files: dict[str, str] = {}
+    written: dict[str, int] = {}
     left_out: list[str] = []
     for split, rows in material.splits().items():
         lines = []
@@ -44,9 +45,10 @@ def openai(material: Material) -> Form:
                 continue
             said = [{"role": "user", "content": row["prompt"]}, {"role": "assistant", "content": row["answer"]}]
             lines.append(json.dumps({"messages": said}, ensure_ascii=False) + "\n")
-        files[f"{split}.jsonl"] = "".join(lines)
+        if lines:
+            files[f"{split}.jsonl"], written[split] = "".join(lines), len(lines)
     _check(files)
-    return Form(files, tuple(left_out))
+    return Form(files, written, tuple(left_out))
 
 
 def _check(files: dict[str, str]) -> None:

@@ -6,7 +6,7 @@ import re
 
 import polars as pl
 
-from agro_data.exports.material import Content, Form, Material
+from agro_data.exports.material import Content, Form, Material, counted
 from agro_data.exports.reinforcement import GRADED, graded_on
 
 _PROJECT = """\
@@ -100,4 +100,5 @@ def verifiers(material: Material) -> Form:
     }
     for split, rows in material.splits().items():
         files[f"{package}/tasks/{split}.parquet"] = rows.select(pl.col("prompt"), *GRADED)
-    return Form(files | {f"{package}/{name}": content for name, content in graded_on(material).items()})
+    files |= {f"{package}/{name}": content for name, content in graded_on(material).items()}
+    return Form(files, counted(material.rows))

@@ -6,12 +6,14 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 
 import polars as pl
 
 from agro_data.config import RunConfig, cache_folder
-from agro_data.databases.opening import data_files, with_sides
+from agro_data.databases.opening import DatabaseError, data_files, settled, with_sides
 from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Layout
 from agro_data.exports import benchmarks, chats, environment, reinforcement
 from agro_data.exports.material import Content, ExportError, Form, Material, gather
 from agro_data.exports.preference import preference
@@ -21,6 +23,7 @@ from agro_data.publish.read import Version, open_corpus
 from agro_data.publish.storage import sync_folder, sync_tree
 
 WORKERS = 2
+LOGGED: tuple[Layout, ...] = ("sqlite", "duckdb")  # layouts with a log or journal beside the file
 
 
 def _preference(material: Material) -> Form:
@@ -45,7 +48,7 @@ CLARIFYING = ("sft", "openai")  # forms whose answers may ask back
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written: the folder, how many rows of each split, what was left out, and what is worth knowing."""
+    """What was written: the folder, how many rows of each split are in it, what was left out, what is worth knowing."""
 
     path: Path
     form: str
@@ -93,8 +96,7 @@ def export(
     lost = 0 if form in CLARIFYING else opened.examples().select(pl.len()).collect().item() - material.rows.height
     notes = (f"{lost:,} questions without one answer are not in this form: nobody can ask back in it",) if lost else ()
     write_files(target, made.files)
-    rows = {split: part.height for split, part in material.splits().items()}
-    return Exported(target, form, rows, made.left_out, (*made.notes, *notes))
+    return Exported(target, form, dict(made.rows), made.left_out, (*made.notes, *notes))
 
 
 def write_files(target: Path, files: Mapping[str, Content]) -> None:
@@ -128,8 +130,14 @@ def _write(path: Path, content: Content) -> None:
         for file in data_files(content):  # what else lies there is no part of the database
             shutil.copyfile(file, path / file.name)
     else:
-        for side in (*with_sides(content, "sqlite")[1:], *with_sides(content, "duckdb")[1:]):
-            raise ExportError(
-                f"{content}: {side.name} holds changes of its own; close its writer or run a checkpoint first"
-            )
-        shutil.copyfile(content, path)
+        _copy_whole(content, path)
+
+
+def _copy_whole(database: Path, path: Path) -> None:
+    """Copy a database with what its log or journal holds, which would stay behind: the source itself is not written."""
+    layout: Layout = next((name for name in LOGGED if len(with_sides(database, name)) > 1), "sqlite")
+    with TemporaryDirectory(prefix="agro-settled-") as scratch:
+        try:
+            shutil.copyfile(settled(database, layout, Path(scratch)), path)
+        except DatabaseError as error:
+            raise ExportError(str(error)) from error

@@ -54,15 +54,17 @@ class Material:
 
     def splits(self) -> dict[str, pl.DataFrame]:
         """The rows of each split that has any, in the order train, validation, test."""
-        parts = {split: self.rows.filter(pl.col("split") == split) for split in SPLITS}
-        return {split: part for split, part in parts.items() if part.height}
+        return by_split(self.rows)
 
 
 @dataclass(frozen=True)
 class Form:
-    """Files of an export by their relative paths; rows that were left out with their reasons; what is worth knowing."""
+    """Files of an export by their relative paths; how many rows of each split they hold; rows that were left out with
+    their reasons; what is worth knowing.
+    """
 
     files: Mapping[str, Content]
+    rows: Mapping[str, int]
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -98,6 +100,17 @@ def gather(
     return Material(
         version.corpus, version.name, rows, version.all_mutants(), sources, version.path / "instances", private
     )
+
+
+def by_split(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The rows of each split that has any, in the order train, validation, test."""
+    parts = {split: rows.filter(pl.col("split") == split) for split in SPLITS}
+    return {split: part for split, part in parts.items() if part.height}
+
+
+def counted(rows: pl.DataFrame) -> dict[str, int]:
+    """How many of them each split has that has any."""
+    return {split: part.height for split, part in by_split(rows).items()}
 
 
 def messages(column: str, role: str, name: str) -> pl.Expr:

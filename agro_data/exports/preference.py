@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 import polars as pl
 
 from agro_data.databases.sandbox import Sandbox
-from agro_data.exports.material import ExportError, Form, Material, answer, messages
+from agro_data.exports.material import ExportError, Form, Material, answer, by_split, counted, messages
 from agro_data.verify.execution import execute
 from agro_data.verify.ordering import orders
 
@@ -42,7 +42,7 @@ def preference(material: Material, sandbox: Sandbox) -> Form:
             *("example_id", "db_id", "question", "sql", "wrong_sql"),
             *("fault_kind", "fault", "instance", "witness", "same_on_source", "hardness"),
         )
-        for (split,), rows in found.group_by("split", maintain_order=True)
+        for split, rows in by_split(found).items()
     }
     left = material.rows.join(pairs, on="example_id", how="anti", maintain_order="left")
     alike = int(found["same_on_source"].sum())
@@ -52,7 +52,7 @@ def preference(material: Material, sandbox: Sandbox) -> Form:
     left_out = tuple(
         f"{row[0]}: its certificate keeps no killed mutant" for row in left.select("example_id").iter_rows()
     )
-    return Form(files, left_out, (note,))
+    return Form(files, counted(found), left_out, (note,))
 
 
 def candidates(material: Material, sandbox: Sandbox) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from agro_data.exports.material import Content, ExportError, Form, Material, messages
+from agro_data.exports.material import Content, ExportError, Form, Material, counted, messages
 
 ABILITY = "text-to-sql"
 DATABASES = "databases.json"
@@ -40,7 +40,7 @@ def grpo(material: Material) -> Form:
         f"data/{split}.parquet": rows.select(messages("prompt", "user", "prompt"), "question", "hardness", *GRADED)
         for split, rows in material.splits().items()
     }
-    return Form(files | graded_on(material))
+    return Form(files | graded_on(material), counted(material.rows))
 
 
 def verl(material: Material) -> Form:
@@ -58,7 +58,7 @@ def verl(material: Material) -> Form:
         )
         for split, rows in material.splits().items()
     }
-    return Form(files | {"reward.py": REWARD} | graded_on(material))
+    return Form(files | {"reward.py": REWARD} | graded_on(material), counted(material.rows))
 
 
 def graded_on(material: Material) -> dict[str, Content]:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sqlite3
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from time import sleep
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 from exports.making_exports import exported
 
 import agro_data
 from agro_data.evaluation.load import load_pairs
+from agro_data.exports.chats import openai
 from agro_data.exports.export import FORMS, write_files
 from agro_data.exports.grading import Grader
-from agro_data.exports.material import ExportError
+from agro_data.exports.material import ExportError, answers, gather
+from agro_data.profiling.serialise import estimate_tokens
 from agro_data.publish.read import Version
 from agro_data.verbs.export import FORMS as NAMED
 from agro_data.verify.grade import Case, Grade
@@ -131,15 +138,107 @@ def test_a_grader_that_is_asked_from_many_threads_grades_in_turn(
     assert at_once == [1] * 16
 
 
-@pytest.mark.parametrize(("name", "side"), [("a.sqlite", "-wal"), ("a.db", "-journal"), ("a.duckdb", ".wal")])
-def test_a_database_whose_log_holds_changes_is_not_copied_without_them(name: str, side: str, tmp_path: Path) -> None:
-    database = tmp_path / name
-    database.write_bytes(b"x")
-    write_files(tmp_path / "whole", {name: database})
-    (tmp_path / f"{name}{side}").write_bytes(b"changes")
-    with pytest.raises(ExportError, match="holds changes of its own"):
-        write_files(tmp_path / "out", {name: database})
+def logged_sqlite(path: Path) -> list[Path]:
+    """A file whose last row lies in its log, as a program that still has it open leaves it."""
+    writer = sqlite3.connect(path.with_name("open.sqlite"), isolation_level=None)
+    with closing(writer):
+        writer.executescript("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (a)")
+        writer.executescript("PRAGMA wal_checkpoint(TRUNCATE); INSERT INTO t VALUES (7)")
+        sides = [path, path.with_name(f"{path.name}-wal")]
+        for side, ending in zip(sides, ("", "-wal"), strict=True):
+            shutil.copyfile(path.with_name(f"open.sqlite{ending}"), side)
+    return sides
+
+
+def rolled_back_sqlite(path: Path) -> list[Path]:
+    """A file that was half changed when its program died; the journal beside it has what was there before."""
+    writer = sqlite3.connect(path.with_name("open.sqlite"), isolation_level=None)
+    with closing(writer):
+        writer.executescript("PRAGMA cache_size = 1; CREATE TABLE t (a, b); INSERT INTO t VALUES (7, '')")
+        writer.execute("BEGIN")
+        writer.executemany("INSERT INTO t VALUES (8, ?)", [("long" * 500,)] * 50)
+        sides = [path, path.with_name(f"{path.name}-journal")]
+        for side, ending in zip(sides, ("", "-journal"), strict=True):
+            shutil.copyfile(path.with_name(f"open.sqlite{ending}"), side)
+    return sides
+
+
+def logged_duckdb(path: Path) -> list[Path]:
+    with duckdb.connect(path) as writer:
+        writer.execute("CREATE TABLE t (a INTEGER)")
+        writer.execute("CHECKPOINT")
+        writer.execute("PRAGMA disable_checkpoint_on_shutdown")
+        writer.execute("INSERT INTO t VALUES (7)")
+    return [path, path.with_name(f"{path.name}.wal")]
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [("a.sqlite", logged_sqlite), ("a.db", rolled_back_sqlite), ("a.duckdb", logged_duckdb), ("b.db", logged_duckdb)],
+)
+def test_a_database_is_copied_with_what_its_log_holds_and_left_as_it_was(
+    name: str, made: Callable[[Path], list[Path]], tmp_path: Path
+) -> None:
+    sides = made(tmp_path / name)
+    before = [side.read_bytes() for side in sides]
+    assert all(before)
+    write_files(tmp_path / "out", {f"database/{name}": tmp_path / name})
+    assert [side.read_bytes() for side in sides] == before
+    (copy,) = (file for file in (tmp_path / "out").rglob("*") if file.is_file())
+    with closing(duckdb.connect(copy) if made is logged_duckdb else sqlite3.connect(copy)) as plain:
+        assert plain.execute("SELECT a FROM t").fetchall() == [(7,)]
+
+
+def test_a_database_whose_log_cannot_be_read_is_not_given_away(tmp_path: Path) -> None:
+    database = tmp_path / "a.sqlite"
+    database.write_bytes(b"no database at all, whatever it is called" * 50)
+    (tmp_path / "a.sqlite-wal").write_bytes(b"changes")
+    with pytest.raises(ExportError, match="with the log or journal beside it"):
+        write_files(tmp_path / "out", {"a.sqlite": database})
     assert not (tmp_path / "out").exists()
+
+
+def test_what_is_counted_is_what_was_written(corpus: Version, mixed: Version, tmp_path: Path) -> None:
+    for form in FORMS:
+        for name, version in (("one", corpus), ("mixed", mixed)):
+            run = agro_data.RunConfig(cache=version.path.parents[2] / "cache")
+            out = tmp_path / name / form
+            done = agro_data.export(version, form, out, run=run)
+            assert done.rows == written(out, form), form
+            assert sum(done.rows.values()) + len(done.left_out) == version.manifest["counts"]["examples"]
+
+
+def written(folder: Path, form: str) -> dict[str, int]:
+    """How many rows of each split an export holds."""
+    spider = {"train": "train_spider.json", "validation": "dev.json", "test": "test.json"}
+    bird = {"train": "train/train.json", "validation": "dev/dev.json", "test": "test/test.json"}
+    found: dict[str, int] = {}
+    for split in spider:
+        if form in ("spider", "bird"):
+            path = folder / (spider if form == "spider" else bird)[split]
+            count = len(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else 0
+        else:
+            paths = [*folder.rglob(f"{split}.parquet"), *folder.rglob(f"{split}.jsonl")]
+            count = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths if path.suffix == ".jsonl")
+            count += sum(pl.read_parquet(path).height for path in paths if path.suffix == ".parquet")
+        found |= {split: count} if count else {}
+    return found
+
+
+def test_rows_too_long_for_openai_are_not_counted(
+    corpus: Version, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    material = gather(corpus, Path(corpus.manifest["config"]["databases"]), tmp_path / "profiles")
+    asked = material.rows.filter(pl.col("split") == "train").with_columns(answers(material.splits()["train"]))
+    tokens = sorted(estimate_tokens(prompt + answer) for prompt, answer in asked.select("prompt", "answer").iter_rows())
+    monkeypatch.setattr("agro_data.exports.chats.FEWEST", 1)
+    monkeypatch.setattr("agro_data.exports.chats.LONGEST", tokens[len(tokens) // 2])
+    made = openai(material)
+    assert made.left_out
+    assert sum(made.rows.values()) + len(made.left_out) == material.rows.height
+    assert {f"{split}.jsonl": count for split, count in made.rows.items()} == {
+        name: str(content).count("\n") for name, content in made.files.items()
+    }
 
 
 def test_of_a_folder_of_tables_only_the_tables_are_given_away(tmp_path: Path) -> None:
