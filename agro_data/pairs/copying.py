@@ -1,7 +1,8 @@
 """A corrected copy of a file of pairs, in the layout in which it was given.
 
 A row that is changed keeps what it said before in a field of its own, `<field>_original`. Files of lines have no
-fields: beside their copy lies the file as it was.
+fields: beside their copy lies the file as it was. A file in which no row is changed is copied to the byte, so that
+what an earlier run mended does not stay.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ PARSED = ("query_toks", "query_toks_no_value", "sql")  # what Spider's files als
 
 
 def corrected_copy(source: Path, folder: Path, changed: Mapping[str, str]) -> list[Path]:
-    """Copies in `folder` of the file (or each file of the folder) `source` that has a changed row; gives their paths.
+    """Copies in `folder` of the file (or of each file with pairs of the folder) `source`; gives their paths.
 
     `changed` is new SQL by the place of a row, as `evaluation.rows.read_rows` names it. The source is never written:
     raises `ConfigError` when `folder` holds it.
@@ -38,30 +39,35 @@ def corrected_copy(source: Path, folder: Path, changed: Mapping[str, str]) -> li
             raise ConfigError(f"{folder}: holds {file.name} itself, which is never changed; give another folder")
         places = {item.place: item for item in read_rows(file) if isinstance(item, Row)}
         mine = {place: sql for place, sql in changed.items() if place in places}
+        as_it_was = [target.with_name(f"{target.stem}{ORIGINAL}{target.suffix}")] if _of_lines(file) else []
         if mine:
-            written += _copy(file, target, mine)
+            _mend(file, target, mine)
+        for copy in as_it_was if mine else [target, *as_it_was]:
+            with atomic_path(copy) as temporary:
+                shutil.copyfile(file, temporary)
+        written += [target, *as_it_was]
     return written
 
 
-def _copy(file: Path, target: Path, changed: Mapping[str, str]) -> list[Path]:
+def _of_lines(file: Path) -> bool:
+    return file.suffix.lower() in LINES
+
+
+def _mend(file: Path, target: Path, changed: Mapping[str, str]) -> None:
+    """Write `file` at `target` with its changed rows."""
     suffix = file.suffix.lower()
     if suffix == ".parquet":
         _copy_parquet(file, target, changed)
-        return [target]
+        return
     text = decoded(file.read_bytes())
     if suffix in (".csv", ".tsv"):
         write_text(target, _separated(file, text, changed))
-    elif suffix in LINES:
-        kept = target.with_name(f"{target.stem}{ORIGINAL}{target.suffix}")
+    elif _of_lines(file):
         write_text(target, _lines(file, text, changed))
-        with atomic_path(kept) as temporary:
-            shutil.copyfile(file, temporary)
-        return [target, kept]
     elif suffix == ".json" and _is_json(text):
         write_text(target, _json(file, text, changed))
     else:
         write_text(target, _json_lines(file, text, changed))
-    return [target]
 
 
 def with_sql(fields: Mapping[str, Any], sql: str) -> dict[str, Any]:

@@ -76,5 +76,25 @@ def test_the_source_is_refused_as_target(tmp_path: Path) -> None:
     assert json.loads(source.read_text(encoding="utf-8")) == ROWS
 
 
-def test_nothing_changed_nothing_written(tmp_path: Path) -> None:
-    assert corrected_copy(write(tmp_path / "pairs.json"), tmp_path / "out", {}) == []
+@pytest.mark.parametrize("suffix", ["json", "jsonl", "csv", "tsv", "parquet", "sql"])
+def test_a_file_without_a_change_is_copied_as_it_is_over_what_an_earlier_run_mended(
+    tmp_path: Path, suffix: str
+) -> None:
+    source = write(tmp_path / f"pairs.{suffix}")
+    fresh = corrected_copy(source, tmp_path / "fresh", {})
+    assert fresh[0] == tmp_path / "fresh" / source.name
+    earlier = corrected_copy(source, tmp_path / "out", {load_pairs(source).pairs[1].place: NEW})
+    assert earlier[0].read_bytes() != source.read_bytes()
+    again = corrected_copy(source, tmp_path / "out", {})
+    assert [path.name for path in again] == [path.name for path in earlier] == [path.name for path in fresh]
+    for path in (*fresh, *again):
+        assert path.read_bytes() == source.read_bytes()
+
+
+def test_of_a_folder_each_file_is_copied(tmp_path: Path) -> None:
+    for name in ("train.json", "dev.json"):
+        (tmp_path / name).write_text(json.dumps(ROWS), encoding="utf-8")
+    written = corrected_copy(tmp_path, tmp_path / "out", {"dev.json, row 2": NEW})
+    assert sorted(path.name for path in written) == ["dev.json", "train.json"]
+    assert (tmp_path / "out" / "train.json").read_bytes() == (tmp_path / "train.json").read_bytes()
+    assert [pair.sql for pair in load_pairs(tmp_path / "out" / "dev.json").pairs] == [OTHER, NEW]
