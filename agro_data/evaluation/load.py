@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,8 @@ _NAMED = ("train.json", "train_spider.json", "train_others.json", "dev.json", "t
 _BIRD_MINI = ("mini_dev_sqlite.json",)
 _HALF = re.compile(r"[\ud800-\udfff]")  # of a surrogate pair: JSON can spell it, no file or engine can hold it
 _SPLITS = {"train": "train", "dev": "dev", "test": "test", "validation": "validation", "val": "validation"}
+
+_Keyed = tuple[Sequence[Any], Mapping[Any, Sequence[int]]]  # keys of rows; numbers of pairs by key
 
 
 @dataclass(frozen=True)
@@ -144,9 +146,10 @@ def load_questions(path: Path | str) -> Loaded:
 def load_predictions(path: Path | str, gold: Path | str | None = None) -> LoadedPredictions:
     """Predictions of a file: rows of their own (with db_id, and gold where it is known), or as many as `gold` has.
 
-    With `gold` there is one `Prediction` for each of its pairs, in its order; they are matched by id, else by place
-    if there are as many, else by database and question. A missing prediction is an empty tuple. A prediction without
-    a gold is a problem. Raises `UnreadableInput` when nothing can be used or matched.
+    With `gold` there is one `Prediction` for each of its pairs, in its order; they are matched by BIRD's number, by id
+    if all are known, by question (both within databases, where all rows name theirs), else by place if there are as
+    many. A missing prediction is an empty tuple. A prediction without a gold is a problem, and so is one that asks
+    something else. Raises `UnreadableInput` when nothing can be used or matched.
     """
     place = Path(path).expanduser()
     items = read_rows(place)
@@ -253,7 +256,7 @@ def _matched(path: Path, items: Sequence[Item], gold: Loaded) -> LoadedPredictio
     rows: list[Item] = list(items)
     if len(rows) != len(gold.pairs):  # blank lines separate, unless they are just as many as the questions
         rows = [item for item in rows if not _is_blank(item)]
-    matches = _matches(path, rows, gold.pairs, problems)
+    matches = _matches(path, rows, gold, problems)
     names = _names_of_predictions(rows)
     predictions = []
     for number, pair in enumerate(gold.pairs):
@@ -283,31 +286,68 @@ def _is_blank(item: Item) -> bool:
     return isinstance(item, Row) and not item.fields.get("line", "-").strip()
 
 
-def _matches(
-    path: Path, items: Sequence[Item], pairs: Sequence[Pair], problems: list[LoadProblem]
-) -> Mapping[int, Row]:
+def _matches(path: Path, items: Sequence[Item], gold: Loaded, problems: list[LoadProblem]) -> Mapping[int, Row]:
     """Number of the pair -> the row that answers it."""
+    pairs = gold.pairs
     rows = [item for item in items if isinstance(item, Row)]
-    for key in (_by_identity, _by_question):
-        numbers: dict[Any, list[int]] = defaultdict(list)
-        for number, pair in enumerate(pairs):
-            numbers[key(pair.identity, pair.db_id, pair.question)].append(number)
-        keys = [
-            key(text_of(r.fields, IDENTITY), text_of(r.fields, DATABASE), text_of(r.fields, QUESTION)) for r in rows
-        ]
-        if rows and all(keys) and any(one in numbers for one in keys):
-            return _by_key(rows, keys, numbers, problems)
-    if len(items) == len(pairs):
-        _check_agreement(items, pairs)
-        return {number: item for number, item in enumerate(items) if isinstance(item, Row)}
-    raise UnreadableInput(
-        f"{path}: {len(items)} predictions for {len(pairs)} questions, and nothing to match them by; give as many, "
-        f"or rows with {_spellings(IDENTITY)}, or with {_spellings(DATABASE)} and {_spellings(QUESTION)}"
-    )
+    keyed = (_by_number(rows, gold) or _by_identity(rows, pairs) or _by_question(rows, pairs)) if rows else None
+    if keyed is not None:
+        matches = _in_turn(rows, *keyed, problems)
+    elif len(items) == len(pairs):
+        matches = {number: item for number, item in enumerate(items) if isinstance(item, Row)}
+        _check_order(matches, pairs)
+    else:
+        raise UnreadableInput(
+            f"{path}: {len(items)} predictions for {len(pairs)} questions, and nothing to match them by; give as many, "
+            f"or rows with {_spellings(IDENTITY)} that all stand once in the gold, or with {_spellings(DATABASE)} and "
+            f"{_spellings(QUESTION)}"
+        )
+    _check_databases(matches, pairs)
+    problems += _other_questions(matches, pairs)
+    return matches
 
 
-def _by_key(
-    rows: Sequence[Row], keys: Sequence[Any], numbers: Mapping[Any, list[int]], problems: list[LoadProblem]
+def _by_number(rows: Sequence[Row], gold: Loaded) -> _Keyed | None:
+    """BIRD's numbers count the questions: they are of no use where a question is left out, or none has that number."""
+    keys = [row.number for row in rows if row.number is not None and not text_of(row.fields, IDENTITY)]
+    places = {number: [number] for number in range(len(gold.pairs))}
+    usable = len(keys) == len(rows) and places.keys() >= set(keys) and not gold.problems
+    return (keys, places) if usable else None
+
+
+def _by_identity(rows: Sequence[Row], pairs: Sequence[Pair]) -> _Keyed | None:
+    """Only if each id is that of one pair: where some are unknown, the others may be known by chance."""
+    keyed = _keyed(rows, pairs, _identity, lambda pair: pair.identity)
+    return keyed if keyed and all(len(keyed[1].get(key, ())) == 1 for key in keyed[0]) else None
+
+
+def _by_question(rows: Sequence[Row], pairs: Sequence[Pair]) -> _Keyed | None:
+    """Only if no question is one of several databases: who names none then means any of them."""
+    keyed = _keyed(rows, pairs, lambda row: _plain(text_of(row.fields, QUESTION)), lambda pair: _plain(pair.question))
+    if keyed is None:
+        return None
+    found = [{pairs[number].db_id.lower() for number in keyed[1].get(key, ())} for key in keyed[0]]
+    return keyed if any(found) and all(len(databases) <= 1 for databases in found) else None
+
+
+def _keyed(
+    rows: Sequence[Row], pairs: Sequence[Pair], of_row: Callable[[Row], str], of_pair: Callable[[Pair], str]
+) -> _Keyed | None:
+    """Keys within databases where all rows name theirs, since ids may begin anew in each; None if a row has no key."""
+    given = [(text_of(row.fields, DATABASE).lower(), of_row(row)) for row in rows]
+    named = all(db_id for db_id, _ in given)
+    numbers: dict[Any, list[int]] = defaultdict(list)
+    for number, pair in enumerate(pairs):
+        numbers[pair.db_id.lower() if named else "", of_pair(pair)].append(number)
+    keys = [(db_id if named else "", one) for db_id, one in given]
+    return (keys, numbers) if all(one for _, one in given) else None
+
+
+def _in_turn(
+    rows: Sequence[Row],
+    keys: Sequence[Any],
+    numbers: Mapping[Any, Sequence[int]],
+    problems: list[LoadProblem],
 ) -> Mapping[int, Row]:
     """Questions that occur several times are answered in turn."""
     waiting = {key: list(found) for key, found in numbers.items()}
@@ -321,23 +361,50 @@ def _by_key(
     return matches
 
 
-def _by_identity(identity: str, db_id: str, question: str) -> str:
-    return identity
+def _identity(row: Row) -> str:
+    return text_of(row.fields, IDENTITY) or ("" if row.number is None else str(row.number))
 
 
-def _by_question(identity: str, db_id: str, question: str) -> tuple[str, str] | None:
-    return (db_id.lower(), " ".join(question.lower().split())) if db_id and question else None
+def _plain(question: str) -> str:
+    return " ".join(question.casefold().split())
 
 
-def _check_agreement(items: Sequence[Item], pairs: Sequence[Pair]) -> None:
-    """Rows that are matched by place must not say that they belong elsewhere."""
-    for item, pair in zip(items, pairs, strict=True):
-        db_id = text_of(item.fields, DATABASE) if isinstance(item, Row) else ""
+def _check_order(matches: Mapping[int, Row], pairs: Sequence[Pair]) -> None:
+    """Rows that are matched by place must not have the ids of other places; ids that no pair has are their own."""
+    ids = {number: text_of(row.fields, IDENTITY) for number, row in matches.items()}
+    if not {pair.identity for pair in pairs if pair.identity} & set(ids.values()):
+        return
+    for number, row in matches.items():
+        pair = pairs[number]
+        if ids[number] and pair.identity and ids[number] != pair.identity:
+            raise UnreadableInput(
+                f"{row.place} has the id {ids[number]}, but the gold at its place ({pair.place}) has {pair.identity}: "
+                "the two files are not in the same order, and not all ids stand once in the gold"
+            )
+
+
+def _check_databases(matches: Mapping[int, Row], pairs: Sequence[Pair]) -> None:
+    """Whatever rows are matched by, they must not say that they belong elsewhere."""
+    for number, row in matches.items():
+        db_id, pair = text_of(row.fields, DATABASE), pairs[number]
         if db_id and db_id.lower() != pair.db_id.lower():
             raise UnreadableInput(
-                f"{item.place} is of database {db_id}, but the gold at its place ({pair.place}) is of {pair.db_id}: "
-                "the two files are not in the same order"
+                f"{row.place} is of database {db_id}, but its gold ({pair.place}) is of {pair.db_id}: "
+                "the two files are not in the same order, or number their questions otherwise"
             )
+
+
+def _other_questions(matches: Mapping[int, Row], pairs: Sequence[Pair]) -> list[LoadProblem]:
+    """What rows ask that is not the question of their gold, told once for all: they may be numbered otherwise."""
+    asked = ((row, text_of(row.fields, QUESTION), pairs[number]) for number, row in matches.items())
+    others = [
+        (row, pair) for row, text, pair in asked if text and pair.question and _plain(text) != _plain(pair.question)
+    ]
+    if not others:
+        return []
+    row, pair = others[0]
+    more = f", and so for {len(others) - 1:,} more" if len(others) > 1 else ""
+    return [LoadProblem(row.place, f"its question is not that of its gold ({pair.place}){more}")]
 
 
 # --- fields ------------------------------------------------------------------------------------------------------

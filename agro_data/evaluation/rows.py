@@ -10,7 +10,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +38,14 @@ class UnreadableInput(ConfigError):
 
 @dataclass(frozen=True)
 class Row:
-    """One row: `place` is what a person looks for ("dev.json, row 3"), `fields` are its columns as they stand there."""
+    """One row: `place` is what a person looks for ("dev.json, row 3"), `fields` are its columns as they stand there.
+
+    `number` is the one under which BIRD's object has it: that of its question, from 0.
+    """
 
     place: str
     fields: dict[str, Any]
+    number: int | None = None
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,11 @@ def _json(path: Path, text: str) -> Iterator[Item]:
 
 def json_rows(path: Path, content: Any) -> Iterator[Item]:
     """Rows of a JSON value. The fields of a row that is an object there are that very object."""
+    if isinstance(content, dict) and content and all(key.isdecimal() for key in content):
+        for key in sorted(content, key=int):
+            item = _item(path, int(key), content[key], "number")
+            yield replace(item, number=int(key)) if isinstance(item, Row) else item
+        return
     if isinstance(content, dict):
         content = _list_in(content)
     if not isinstance(content, list):
@@ -133,10 +142,8 @@ def _looks_like_lines(text: str) -> bool:
         return False
 
 
-def _list_in(content: dict[str, Any]) -> Any:
-    """The rows inside an object: numbered values (BIRD's predictions), all lists of objects there, or itself."""
-    if content and all(key.isdigit() for key in content):
-        return [content[key] for key in sorted(content, key=int)]
+def _list_in(content: dict[str, Any]) -> list[Any]:
+    """The rows inside an object: those of all lists of objects there, or itself."""
     lists = [value for value in content.values() if isinstance(value, list) and any(isinstance(v, dict) for v in value)]
     return [item for rows in lists for item in rows] or [content]
 

@@ -252,6 +252,110 @@ def test_predictions_are_matched_by_question_whatever_their_order(tmp_path: Path
     assert [str(problem) for problem in loaded.problems] == ["p.json, row 2: no such question in the gold file"]
 
 
+def numbered(path: Path, answers: dict[str, str | None], db_id: str = "shop") -> Path:
+    mark = "\t----- bird -----\t"
+    path.write_text(json.dumps({key: sql and f"{sql}{mark}{db_id}" for key, sql in answers.items()}), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("ids", [["", "", ""], ["0", "1", "2"], ["1471", "1472", "0"]])
+def test_a_number_that_bird_predictions_lack_is_no_prediction(tmp_path: Path, ids: list[str]) -> None:
+    rows = [{**row, "db_id": "shop", "question_id": one} for row, one in zip(ROWS, ids, strict=True)]
+    gold = write(tmp_path / "dev.json", rows)
+    loaded = load_predictions(numbered(tmp_path / "p.json", {"2": "SELECT c", "0": "SELECT a"}), gold)
+    assert [p.predictions for p in loaded.predictions] == [("SELECT a",), (), ("SELECT c",)]
+    assert not loaded.problems
+    loaded = load_predictions(numbered(tmp_path / "p.json", {"1": None, "2": "SELECT c"}), gold)
+    assert [p.predictions for p in loaded.predictions] == [(), (), ("SELECT c",)]
+    assert [problem.place for problem in loaded.problems] == ["p.json, number 1"]
+
+
+def test_numbers_that_are_ids_are_matched_as_ids(tmp_path: Path) -> None:
+    gold = write(tmp_path / "dev.json", [{**row, "db_id": "shop", "question_id": 7 - n} for n, row in enumerate(ROWS)])
+    loaded = load_predictions(numbered(tmp_path / "p.json", {"7": "SELECT a", "5": "SELECT c"}), gold)
+    assert [p.predictions for p in loaded.predictions] == [("SELECT a",), (), ("SELECT c",)]
+
+
+def test_numbers_that_cannot_be_told_are_refused(tmp_path: Path) -> None:
+    gold = write(tmp_path / "dev.json", ROWS)
+    for answers, why in (({"1": "SELECT 1", "3": "SELECT 3"}, "2 predictions for 3"), ({"2": "SELECT c"}, "of zoo")):
+        with pytest.raises(UnreadableInput, match=why):
+            load_predictions(numbered(tmp_path / "p.json", answers), gold)
+    broken = write(tmp_path / "broken.json", [{"db_id": "shop", "question": "q"}, *ROWS[:2]])
+    with pytest.raises(UnreadableInput, match="1 predictions for 2"):  # number 1 is the first that is left
+        load_predictions(numbered(tmp_path / "p.json", {"1": "SELECT a"}), broken)
+
+
+def restarting(*places: tuple[str, int], **fields: str) -> list[dict[str, Any]]:
+    return [{"db_id": db_id, "id": n, "query": f"SELECT '{db_id}{n}'", **fields} for db_id, n in places]
+
+
+def test_ids_that_restart_in_each_database_are_matched_within_it(tmp_path: Path) -> None:
+    gold = write(tmp_path / "gold.json", restarting(("a", 0), ("a", 1), ("b", 0), ("b", 1)))
+    given = restarting(("b", 0), ("b", 1), ("A", 0), ("A", 1))
+    loaded = load_predictions(write(tmp_path / "p.json", given), gold)
+    assert all(p.predictions == (p.gold.replace("'a", "'A"),) for p in loaded.predictions)
+    loaded = load_predictions(write(tmp_path / "q.json", given[1:2]), gold)
+    assert [p.predictions for p in loaded.predictions] == [(), (), (), ("SELECT 'b1'",)]
+
+
+def test_ids_of_several_questions_are_of_use_only_in_order(tmp_path: Path) -> None:
+    places = [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
+    gold = write(tmp_path / "gold.json", restarting(*places))
+    bare = [{"id": n, "pred": f"SELECT '{db_id}{n}'"} for db_id, n in places]
+    loaded = load_predictions(write(tmp_path / "p.json", bare), gold)
+    assert all(p.predictions == (p.gold,) for p in loaded.predictions)
+    for rows, why in (([bare[0], bare[2], bare[1], bare[3]], "not in the same order"), (bare[:3], "3 predictions")):
+        with pytest.raises(UnreadableInput, match=why):
+            load_predictions(write(tmp_path / "q.json", rows), gold)
+
+
+def test_ids_that_are_not_all_known_match_nothing(tmp_path: Path) -> None:
+    gold = write(tmp_path / "dev.json", [{**row, "id": n} for n, row in enumerate(ROWS)])
+    shifted = [{"id": n + 1, "pred": f"SELECT {n}"} for n in range(3)]
+    for rows, why in ((shifted, "has the id 1, but the gold .* has 0"), (shifted[1:], "2 predictions for 3")):
+        with pytest.raises(UnreadableInput, match=why):
+            load_predictions(write(tmp_path / "p.json", rows), gold)
+    for names in (("question",), ("question", "db_id")):
+        asked = [{**one, **{name: row[name] for name in names}} for one, row in zip(shifted, ROWS, strict=True)]
+        loaded = load_predictions(write(tmp_path / "p.json", asked[::-1]), gold)
+        assert [p.predictions for p in loaded.predictions] == [("SELECT 0",), ("SELECT 1",), ("SELECT 2",)]
+    own = [{"id": f"mine-{n}", "pred": f"SELECT {n}"} for n in range(3)]
+    loaded = load_predictions(write(tmp_path / "p.json", own), gold)
+    assert [p.predictions for p in loaded.predictions] == [("SELECT 0",), ("SELECT 1",), ("SELECT 2",)]
+
+
+def test_a_question_of_several_databases_needs_its_database(tmp_path: Path) -> None:
+    gold = write(tmp_path / "dev.json", restarting(("a", 0), ("b", 0), ("b", 1), question="How many?"))
+    given = [{"question": "how  many?", "pred": "SELECT 1"}]
+    with pytest.raises(UnreadableInput, match="1 predictions for 3 questions"):
+        load_predictions(write(tmp_path / "p.json", given), gold)
+    loaded = load_predictions(write(tmp_path / "p.json", [{**given[0], "db_id": "b"}]), gold)
+    assert [p.predictions for p in loaded.predictions] == [(), ("SELECT 1",), ()]
+
+
+def test_another_question_than_the_gold_is_told_once(tmp_path: Path) -> None:
+    rows = [{**row, "id": n} for n, row in enumerate(ROWS)]
+    given = [{"id": n, "question": row["question"].upper(), "pred": f"SELECT {n}"} for n, row in enumerate(ROWS)]
+    gold = write(tmp_path / "dev.json", rows)
+    assert not load_predictions(write(tmp_path / "p.json", given), gold).problems
+    swapped = [given[0], {**given[1], "id": 2}, {**given[2], "id": 1}]
+    loaded = load_predictions(write(tmp_path / "p.json", swapped), gold)
+    assert [p.predictions for p in loaded.predictions] == [("SELECT 0",), ("SELECT 2",), ("SELECT 1",)]
+    (problem,) = map(str, loaded.problems)
+    assert problem == "p.json, row 2: its question is not that of its gold (dev.json, row 3), and so for 1 more"
+    by_place = [{"question": "Who?", "pred": "SELECT 1"} for _ in ROWS]
+    (problem,) = map(str, load_predictions(write(tmp_path / "p.json", by_place), gold).problems)
+    assert problem.startswith("p.json, row 1: its question is not that of its gold")
+
+
+def test_an_id_whose_database_is_another_is_refused(tmp_path: Path) -> None:
+    gold = write(tmp_path / "dev.json", [{**row, "id": n} for n, row in enumerate(ROWS)])
+    given = [{"id": 0, "pred": "SELECT 1"}, {"id": 1, "db_id": "zoo", "pred": "SELECT 1"}]
+    with pytest.raises(UnreadableInput, match=r"p\.json, row 2 is of database zoo, but its gold \(dev\.json, row 2\)"):
+        load_predictions(write(tmp_path / "p.json", given), gold)
+
+
 def test_as_many_predictions_in_another_order_are_refused(tmp_path: Path) -> None:
     gold = write(tmp_path / "dev.json", ROWS)
     file = tmp_path / "p.txt"
