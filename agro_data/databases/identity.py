@@ -1,4 +1,4 @@
-"""What a database is called: stable ids.
+"""What a database is called: stable ids, and which database is meant by a name.
 
 Ids match `[A-Za-z0-9_][A-Za-z0-9_.-]*`: each run of other characters becomes one `_`. Where several databases
 would have one id, each takes its whole relative path instead (`a/shop.db` and `b/shop.db` become `a.shop` and
@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
+
+from agro_data.databases.types import Database
 
 ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
@@ -58,6 +62,41 @@ def database_id(name: str) -> str:
     if not re.search(r"\w$", name):
         cleaned = cleaned.rstrip("_")
     return cleaned or "_"
+
+
+def meant(databases: Iterable[Database], names: Iterable[str]) -> dict[str, Database]:
+    """The database that each name means, by that name; a name that means none, or perhaps several, is left out.
+
+    A name is an id, in any letter case, or what the file or folder is called (`my shop`), or it gives the id of one
+    that has no such name: not of any other, since all Chinese names give `_`.
+    """
+    there, wanted = list(databases), sorted(set(names))
+    by_id = {database.db_id.lower(): database for database in there}
+    by_name: dict[str, list[Database]] = {}
+    for database in there:
+        by_name.setdefault(_folded(_own_name(database)), []).append(database)
+    giving = Counter(database_id(name).lower() for name in {_folded(name): name for name in wanted}.values())
+
+    def one(name: str) -> Database | None:
+        if ID.fullmatch(name):
+            return by_id.get(name.lower())
+        if called := by_name.get(_folded(name)):
+            return called[0] if len(called) == 1 else None
+        database = by_id.get(database_id(name).lower())
+        alone = database is not None and giving[database.db_id.lower()] == 1 and ID.fullmatch(_own_name(database))
+        return database if alone else None
+
+    found = {name: one(name) for name in wanted}
+    return {name: database for name, database in found.items() if database is not None}
+
+
+def _own_name(database: Database) -> str:
+    return database.path.name if database.layout == "files" else database.path.stem
+
+
+def _folded(name: str) -> str:
+    """In one letter case and one form: file systems and files of questions spell umlauts differently."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def one_line(text: str) -> str:

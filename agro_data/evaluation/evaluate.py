@@ -12,6 +12,7 @@ from typing import Any
 from agro_data.config import ConfigError
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.connections import open_database
+from agro_data.databases.identity import meant
 from agro_data.databases.opening import DatabaseError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Limits, Result
@@ -132,8 +133,7 @@ def _looked_up(path: Path, wanted: set[str]) -> tuple[dict[str, Database], dict[
     if not path.exists():
         raise ConfigError(f"{path}: no such file or folder")
     catalog = find_databases(path)
-    known = {database.db_id.lower(): database for database in catalog.databases}
-    found = {db_id: known[db_id.lower()] for db_id in sorted(wanted) if db_id.lower() in known}
+    found = meant(catalog.databases, wanted)
     missing = {db_id: why_missing(db_id, catalog) for db_id in sorted(wanted - found.keys())}
     if not found:
         named = ", ".join(sorted(wanted)[:3])

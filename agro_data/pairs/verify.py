@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import find_databases
+from agro_data.databases.identity import meant
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Database, Limits
 from agro_data.evaluation.load import Loaded, Pair, load_pairs
@@ -125,9 +126,10 @@ def verify_pairs(
     known = {database.db_id.lower(): database for database in catalog.databases}
     if not known:
         raise ConfigError("\n".join([f"{databases}: no database that can be used", *map(str, catalog.problems)]))
+    called = {name: one.db_id for name, one in meant(catalog.databases, {one.db_id for one in loaded.pairs}).items()}
     numbers: dict[str, list[int]] = defaultdict(list)
     for number, pair in enumerate(loaded.pairs):
-        numbers[pair.db_id.lower()].append(number)
+        numbers[called.get(pair.db_id, pair.db_id).lower()].append(number)
     folder = cache or cache_folder(RunConfig())
     tasks = [
         _Task(known[db_id], tuple(loaded.pairs[number] for number in numbers[db_id]), folder, instances)
