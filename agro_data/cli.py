@@ -286,7 +286,8 @@ def _preview(config: BuildConfig, count: int, as_json: bool) -> None:
 
     with tempfile.TemporaryDirectory(prefix="agro-preview-") as folder:
         place = Path(folder)
-        small = replace(config, size=count, embedding_model=STRUCTURAL, only=_few(config), oversample=2.0)
+        few, left_out = _few(config)
+        small = replace(config, size=count, embedding_model=STRUCTURAL, only=few, oversample=2.0)
         result = build(config=small, run=RunConfig(out=place / "out", cache=place / "cache", workers=1))
         rows = result.version.examples().head(count).collect().to_dicts()
     if as_json:
@@ -294,17 +295,19 @@ def _preview(config: BuildConfig, count: int, as_json: bool) -> None:
     else:
         for row in rows:
             show_row(row, f"{row['db_id']}, {row['hardness']}, {count_of_rows(row)}")
-    end(result, small)
+    end(replace(result, problems=tuple(dict.fromkeys((*left_out, *result.problems)))), small)
 
 
-def _few(config: BuildConfig, most: int = 4) -> tuple[str, ...]:
-    """The ids of a handful of the databases, spread over the catalog: a preview looks at no more."""
+def _few(config: BuildConfig, most: int = 4) -> tuple[tuple[str, ...], list[str]]:
+    """The ids of a handful of the databases, spread over the catalog: a preview looks at no more. And what a build of
+    all of them would leave out."""
     path = Path(config.databases).expanduser()
     if config.only or not path.exists():
-        return config.only[:most]
-    ids = tuple(d.db_id for d in find_databases(path).databases)
+        return config.only[:most], []
+    catalog = find_databases(path)
+    ids = tuple(database.db_id for database in catalog.databases)
     step = max(len(ids) // most, 1)
-    return tuple(ids[::step][:most])
+    return ids[::step][:most], [str(problem) for problem in catalog.problems if problem.left_out]
 
 
 def _config(file: Path | None, settings: dict[str, Any]) -> BuildConfig:

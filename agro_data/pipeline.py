@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import polars as pl
@@ -198,7 +198,7 @@ def _taken_over(reports: tuple[StageReport, ...]) -> list[str]:
 
 
 def _only(catalog: Catalog, wanted: tuple[str, ...]) -> Catalog:
-    """The databases that are wanted. What others lack is nothing that was left out."""
+    """The databases that are wanted. What others lack is nothing that was left out, unlike files of their own."""
     known = {database.db_id for database in catalog.databases}
     missing = sorted(set(wanted) - known)
     if missing:
@@ -207,7 +207,9 @@ def _only(catalog: Catalog, wanted: tuple[str, ...]) -> Catalog:
             f"{', '.join(sorted(known))}{_reasons(catalog)}"
         )
     databases = tuple(database for database in catalog.databases if database.db_id in wanted)
-    return replace(catalog, databases=databases, problems=tuple(p for p in catalog.problems if not p.left_out))
+    files = [PurePosixPath(database.relative_path) for database in databases if database.layout == "files"]
+    told = (p for p in catalog.problems if not p.left_out or any(map(PurePosixPath(p.path).is_relative_to, files)))
+    return replace(catalog, databases=databases, problems=tuple(told))
 
 
 def _reasons(catalog: Catalog) -> str:

@@ -55,6 +55,8 @@ def make_unusable(folder: Path) -> dict[str, str]:
         "dangling.sqlite": "cannot be read",
         "pipe.sqlite": "not a regular file",
         "half.duckdb": "cannot be opened",
+        "files/orders.csv": "is table 'orders' already, from Orders.csv",
+        "files/latin.csv": "cannot be read as a table",
     }
 
 

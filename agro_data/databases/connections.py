@@ -79,10 +79,13 @@ class TableInfo:
 
 
 class Connection(Protocol):
-    """What every engine offers. `problems` grows as something of the database turns out not to be usable."""
+    """What every engine offers. `problems` grows as something of the database turns out not to be usable; `unread`
+    are data files that are no table, which the catalog tells as left out.
+    """
 
     dialect: Dialect
     problems: list[str]
+    unread: list[str]
 
     def execute(self, sql: str, parameters: Sequence[Cell] = (), limit: int | None = None) -> list[Row]:
         """All rows, or the first `limit`. Raises `DatabaseError` that names the database, also after `SECONDS`."""
@@ -120,6 +123,7 @@ class SqliteConnection:
 
     def __init__(self, database: Database) -> None:
         self.problems: list[str] = []
+        self.unread: list[str] = []
         self._db_id = database.db_id
         self._connection = open_sqlite(database.path)
         self._deadline = 0.0
@@ -228,7 +232,8 @@ class DuckdbConnection:
         self._db_id = database.db_id
         self._files = {table_name(file) for file in data_files(database.path)} if database.layout == "files" else set()
         settings = {"memory_limit": "1GiB", "max_execution_time": str(int(SECONDS * 1000))}
-        self._connection, self.problems = open_duckdb(database.path, database.layout, settings)
+        self.problems: list[str] = []
+        self._connection, self.unread = open_duckdb(database.path, database.layout, settings)
 
     def close(self) -> None:
         self._connection.close()

@@ -30,12 +30,12 @@ def examine(database: Database) -> list[Problem]:
         if reason := _locked(database) or _truncated(database):
             return [problem(*reason)]
         with open_database(database) as connection:
-            unread = [_unread(database, reason) for reason in connection.problems]  # told when it was opened
+            unread = [_unread(database, reason) for reason in connection.unread]
             tables = connection.objects()
             empty = [
                 table.name for table in tables if not connection.execute(f"SELECT 1 FROM {quoted(table.name)}", limit=1)
             ]
-            notes = [problem(note, left_out=False) for note in connection.problems[len(unread) :]]
+            notes = [problem(note, left_out=False) for note in connection.problems]
     except OSError as error:
         return [problem(f"cannot be read: {error.strerror}", "check its permissions")]
     except DatabaseError as error:

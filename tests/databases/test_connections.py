@@ -298,7 +298,8 @@ def test_files_that_are_no_tables_are_reported(tmp_path: Path) -> None:
     (shop / "latin.csv").write_bytes("a,b\n1,é\n".encode("latin-1") * 2000)
     with open_database(found(shop)) as connection:
         assert list(tables(connection)) == ["T"]
-        assert sorted(problem.split(":")[0] for problem in connection.problems) == [
+        assert connection.problems == []
+        assert sorted(reason.split(":")[0] for reason in connection.unread) == [
             "latin.csv",
             "noise.parquet",
             "t.csv",
@@ -314,7 +315,7 @@ def test_a_csv_with_ragged_rows_is_no_table_of_one_column(
     csv_file(shop / "good.csv", "remark\nfair, or so\nbad\n")
     with open_database(found(shop)) as connection:
         assert list(tables(connection)) == ["good"]
-        (problem,) = connection.problems
+        (problem,) = connection.unread
         assert problem.startswith("ragged.csv: would be one column with ',' in its name")
 
 
