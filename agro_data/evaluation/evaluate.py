@@ -226,7 +226,7 @@ def _held_against(
 ) -> tuple[Database, ...]:
     if suite is None:
         return (source,)
-    files = suite.of(row.db_id, row.gold, row.identity)
+    files = suite.of(source.db_id, row.gold, row.identity)
     return (source, *files) if with_source or not files else files
 
 

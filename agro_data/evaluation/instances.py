@@ -22,7 +22,7 @@ ALONE = "graded on the database itself"
 
 @dataclass(frozen=True)
 class Instances:
-    """Files by database, and for golds that are known by id or by text, which of them are valid.
+    """Files by database, as the catalog calls it; and for golds that are known by id or by text, which are valid.
 
     `problems` name databases without any, which is what they were asked for; `notes` golds without any.
     """
@@ -58,10 +58,12 @@ def given(folder: Path, databases: Mapping[str, Database], rows: Sequence[Predic
     if not folder.is_dir():
         raise ConfigError(f"{folder}: no such folder of instances")
     golds: dict[str, dict[tuple[str, str], None]] = defaultdict(dict)
+    files: dict[str, tuple[Database, ...]] = {}
     for row in rows:
-        if row.gold and row.db_id in databases:
-            golds[row.db_id][row.gold, row.identity] = None
-    files = {db_id: files_in(folder / db_id, databases[db_id]) for db_id in golds}
+        if row.gold and (source := databases.get(row.db_id)) is not None:  # which the row may spell otherwise
+            golds[source.db_id][row.gold, row.identity] = None
+            if not files.get(source.db_id):
+                files[source.db_id] = files_in(folder / source.db_id, source) or files_in(folder / row.db_id, source)
     if not any(files.values()):
         raise ConfigError(f"{folder}: no files {folder.name}/<db_id>/*.sqlite for any of the {len(files)} databases")
     by_example: dict[tuple[str, str], set[str]] = defaultdict(set)

@@ -18,6 +18,7 @@ from agro_data.verbs.verify import class_row, with_errors
 from agro_data.work import write_text
 
 A_PATH = click.Path(path_type=Path)
+REPORTS = ("report.jsonl", "report.html")
 
 
 @click.command(name="audit", cls=Verb)
@@ -64,7 +65,7 @@ def audit_command(
             workers=workers,
             progress=progress,
         )
-    report, page = out / "report.jsonl", out / "report.html"
+    report, page = (out / name for name in REPORTS)
     write_text(report, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in audit_lines(audit)))
     write_text(page, render_report(audit.verified, f"Audit of {pairs.name}", audit.mended))
     written = [report, page, *corrected_copy(pairs, out, audit.changed)]
@@ -82,8 +83,10 @@ def audit_command(
 
 
 def _check_out(out: Path, pairs: Path) -> None:
-    """The copy has the name of the file that it corrects: it may not lie in the same folder."""
+    """The copy has the name of the file that it corrects: it may not lie in the same folder, nor be the report."""
     for file in files_of(pairs)[0]:
+        if file.name in REPORTS:
+            raise ConfigError(f"{file}: its corrected copy would lie where the report does; rename it")
         if (out / file.name).exists() and (out / file.name).samefile(file):
             raise ConfigError(
                 f"{out}: holds {file.name} itself, which is never changed; give another folder with --out"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -170,3 +171,15 @@ def test_why_a_database_is_missing(place: Path) -> None:
     assert all(any(reason in problem for problem in found.problems) for reason in reasons[1:])
     with pytest.raises(Exception, match=r"sealed: sealed/sealed\.sqlite: not a database"):
         evaluate(rows[1:2], place / "db")
+
+
+@pytest.mark.parametrize("suite", ["built", "suite", "another"])
+def test_a_database_that_is_spelt_otherwise_is_held_against_its_instances(place: Path, suite: str) -> None:
+    lucky = "SELECT name FROM member WHERE id = 2"
+    shutil.copytree(place / "suite" / "chess", place / "another" / "CHESS")
+    folder = None if suite == "built" else place / suite
+    for db_id in ("chess", "CHESS"):
+        if (suite, db_id) != ("another", "chess"):
+            rows = [asked(db_id, OLD, lucky)]
+            found = evaluate(rows, place / "db", metric="strict-ts", instances=folder, cache=place / "cache", workers=1)
+            assert [(one.score, one.instances > 1) for one in found.verdicts] == [(0.0, True)], db_id

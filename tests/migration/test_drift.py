@@ -352,8 +352,8 @@ def test_a_database_without_a_stand_in_is_not_gone(tmp_path: Path) -> None:
     version = write_shop(tmp_path, values="synthetic")
     (tmp_path / "databases" / "shop.sqlite").unlink()
     with duckdb.connect(tmp_path / "databases" / "shop.duckdb") as connection:
-        connection.execute("CREATE TABLE t (a VARINT PRIMARY KEY)")  # no generator has one
-        connection.execute("INSERT INTO t VALUES (1)")
+        connection.execute("CREATE TABLE t (a BOOLEAN PRIMARY KEY)")  # no generator has one
+        connection.execute("INSERT INTO t VALUES (true), (false)")
     drift = drift_of(version, tmp_path)
     assert {fate.reason for fate in drift.fates} == {"database_unreadable"}
     assert "no synthetic copy could be made" in drift.problems[0]

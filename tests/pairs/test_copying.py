@@ -7,7 +7,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
+from agro_data.cli import data
 from agro_data.config import ConfigError
 from agro_data.evaluation.load import load_pairs
 from agro_data.pairs.copying import corrected_copy
@@ -31,6 +33,14 @@ def write(file: Path) -> Path:
     else:
         file.write_text("".join(f"{row['query']}\tmarket\n" for row in ROWS), encoding="utf-8")
     return file
+
+
+def test_pairs_that_are_called_like_the_report_are_refused(tmp_path: Path) -> None:
+    source = write(tmp_path / "report.jsonl")
+    verb = ["audit", source, "--databases", tmp_path, "--out", tmp_path / "out"]
+    done = CliRunner().invoke(data, [str(word) for word in verb])
+    assert isinstance(done.exception, ConfigError)
+    assert "rename it" in str(done.exception)
 
 
 @pytest.mark.parametrize("suffix", ["json", "jsonl", "csv", "tsv", "parquet", "sql"])
