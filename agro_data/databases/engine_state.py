@@ -8,6 +8,7 @@ elsewhere (`opening`); here it gets a second lock.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 DENIED_SQLITE_FUNCTIONS = frozenset((
     *("load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "sqlite_log"),
@@ -33,7 +34,7 @@ _DUCKDB_FUNCTIONS = re.compile(
     re.IGNORECASE,
 )
 _DUCKDB_COMMANDS = frozenset(("show", "describe", "desc", "summarize"))
-_BEFORE_COMMANDS = frozenset(("", "(", "all", "union", "except", "intersect", "name"))
+_SET_OPERATIONS = frozenset(("union", "except", "intersect"))
 # DuckDB takes a text for a table's name where one may stand.
 _BEFORE_TABLES = frozenset(("from", "join", ",", "(", "table", "positional"))
 _PART = re.compile(r'"(?:[^"]|"")*"|\w+')
@@ -63,20 +64,28 @@ def duckdb_state_named(sql: str) -> str:
         for (start, kind), end in zip(found, ends, strict=True)
         if kind != duckdb.token_type.comment
     ]
-    previous = ""
+    before = ["", "", ""]
     for (text, kind), (following, _) in zip(tokens, [*tokens[1:], ("", None)], strict=True):
         if kind in (duckdb.token_type.identifier, duckdb.token_type.keyword):
             name = _plain(text)
             denied = _DUCKDB_STATE.fullmatch(name) or (following == "(" and _DUCKDB_FUNCTIONS.fullmatch(name))
-            command = name.lower() in _DUCKDB_COMMANDS and text != f'"{name}"' and previous in _BEFORE_COMMANDS
+            command = name.lower() in _DUCKDB_COMMANDS and text != f'"{name}"' and _may_start(before)
             if denied or command:
                 return name
-        elif kind == duckdb.token_type.string_const and previous in _BEFORE_TABLES:
+        elif kind == duckdb.token_type.string_const and before[-1] in _BEFORE_TABLES:
             name = text.strip("'")
             if _DUCKDB_STATE.fullmatch(name):
                 return name
-        previous = text.lower()
+        before = [*before[1:], text.lower()]
     return ""
+
+
+def _may_start(before: Sequence[str]) -> bool:
+    """Whether a statement may begin after these three tokens: first, in brackets, or as part of a set operation."""
+    *_, third, second, first = before
+    if (second, first) == ("by", "name"):  # UNION BY NAME, and not ORDER BY name DESC
+        return third in _SET_OPERATIONS or third == "all"
+    return first in ("", "(") or first in _SET_OPERATIONS or (first == "all" and second in _SET_OPERATIONS)
 
 
 def _plain(identifier: str) -> str:

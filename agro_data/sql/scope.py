@@ -104,7 +104,7 @@ def _is_bracketed(node: exp.Expr) -> bool:
     """Whether brackets hold tables, as in FROM (a JOIN b ON ...) and FROM ((a)), and no query."""
     while isinstance(node, exp.Subquery):
         node = node.this
-        if isinstance(node, exp.Table) or node.args.get("joins"):
+        if isinstance(node, exp.Table) or (isinstance(node, exp.Subquery) and node.args.get("joins")):
             return True
     return False
 

@@ -160,6 +160,7 @@ def test_no_function_of_duckdb_passes_whose_value_may_be_another_at_the_next_run
         "SELECT name, total FROM ((customer AS c JOIN orders AS o ON o.customer_id = c.id))",
         "SELECT c.name FROM ((customer AS c JOIN orders AS o ON o.customer_id = c.id) JOIN orders AS p ON p.id = o.id)",
         "SELECT q.name FROM ((SELECT * FROM customer) AS q JOIN orders AS o ON o.customer_id = q.id)",
+        "SELECT q.name FROM (SELECT c.name FROM customer AS c JOIN orders AS o ON o.customer_id = c.id) AS q",
     ],
 )
 def test_brackets_around_tables(sql: str, dialect: Dialect) -> None:

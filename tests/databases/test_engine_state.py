@@ -1,0 +1,38 @@
+"""What names the engine's state in a DuckDB statement, and what only looks like it."""
+
+from __future__ import annotations
+
+import pytest
+
+from agro_data.databases.engine_state import duckdb_state_named
+
+
+@pytest.mark.parametrize(
+    ("sql", "named"),
+    [
+        ("SHOW TABLES", "SHOW"),
+        ("FROM (SHOW TABLES)", "SHOW"),
+        ("SELECT 'x' UNION SHOW TABLES", "SHOW"),
+        ("SELECT 'x' EXCEPT ALL SHOW TABLES", "SHOW"),
+        ("SELECT 1 UNION ALL BY NAME SHOW TABLES", "SHOW"),
+        ("SELECT * FROM t, 'pg_settings' s", "pg_settings"),
+        ("FROM 'PG_SETTINGS'", "PG_SETTINGS"),
+        ("SELECT setseed(0.5)", "setseed"),
+    ],
+)
+def test_the_state_of_the_engine_is_named(sql: str, named: str) -> None:
+    assert duckdb_state_named(sql) == named
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT name FROM t ORDER BY name DESC",
+        "SELECT rank() OVER (PARTITION BY a ORDER BY name DESC) FROM t",
+        "FROM t ORDER BY ALL DESC",
+        "SELECT b FROM t WHERE b = 'pg_type'",
+        "SELECT stats, setseed FROM t",
+    ],
+)
+def test_what_looks_like_it_is_let_through(sql: str) -> None:
+    assert duckdb_state_named(sql) == ""
