@@ -252,10 +252,12 @@ def _instances(work: Work, chosen: pl.DataFrame) -> Instances:
 def _manifest(context: Context, config: dict[str, Any]) -> dict[str, Any]:
     work = context.work
     figures = work.read_json("selection/figures.json")
+    left = {stage: work.read_json(f"{stage}.json")["out"] for stage in STAGES}
+    left["candidates"] = tally.rows(work, "candidates")  # with those of rounds that `verified` has asked for
     return {
         "config": config,
         "databases": _database_facts(context),
-        "funnel": [{"stage": stage, "rows": work.read_json(f"{stage}.json")["out"]} for stage in STAGES],
+        "funnel": [{"stage": stage, "rows": count} for stage, count in left.items()],
         "seeds": {"build": config["seed"]},
         "schema_serialiser": serialiser(),
         "library_versions": library_versions(context.config),
