@@ -58,12 +58,13 @@ def given(folder: Path, databases: Mapping[str, Database], rows: Sequence[Predic
     if not folder.is_dir():
         raise ConfigError(f"{folder}: no such folder of instances")
     golds: dict[str, dict[tuple[str, str], None]] = defaultdict(dict)
-    files: dict[str, tuple[Database, ...]] = {}
     for row in rows:
-        if row.gold and (source := databases.get(row.db_id)) is not None:  # which the row may spell otherwise
+        if row.gold and (source := databases.get(row.db_id)) is not None:
             golds[source.db_id][row.gold, row.identity] = None
-            if not files.get(source.db_id):
-                files[source.db_id] = files_in(folder / source.db_id, source) or files_in(folder / row.db_id, source)
+    files: dict[str, tuple[Database, ...]] = {}
+    for name, source in databases.items():  # by names that rows spell, of which a database may have several
+        if source.db_id in golds and not files.get(source.db_id):
+            files[source.db_id] = files_in(folder / source.db_id, source) or files_in(folder / name, source)
     if not any(files.values()):
         raise ConfigError(f"{folder}: no files {folder.name}/<db_id>/*.sqlite for any of the {len(files)} databases")
     by_example: dict[tuple[str, str], set[str]] = defaultdict(set)

@@ -17,7 +17,7 @@ from agro_data.config import ConfigError
 from agro_data.llm.connection import PATIENCE, Connection, NoAnswer, Patience
 from agro_data.llm.pace import Pace
 from agro_data.llm.rendering import as_text
-from agro_data.llm.types import Completion, Failure, Message, Request, Usage, failed
+from agro_data.llm.types import TURNED_AWAY, Completion, Failure, Message, Request, Usage, failed
 
 Structured = Literal["json_schema", "json_object", "none"]  # how far a server holds a reply to a schema
 CHARACTERS_A_TOKEN = 4  # for estimates where a server counts nothing
@@ -184,7 +184,7 @@ def open_endpoint(
 
 def in_words(error: NoAnswer) -> EndpointError:
     """What a person is told when a server cannot be used at all."""
-    if error.kind in ("refused", "denied"):
+    if error.kind in TURNED_AWAY:
         return EndpointError(f"the server refuses: {error.detail}")
     tries = "1 try" if error.tries == 1 else f"{error.tries} tries"
     return EndpointError(f"no answer after {tries}: {error.detail}; is the server running, and the address right?")
@@ -257,7 +257,7 @@ def _probed(endpoint: Endpoint) -> Endpoint:
             _try(endpoint, form)
             break
         except NoAnswer as error:
-            if error.kind not in ("refused", "denied", "server_error"):
+            if error.kind not in (*TURNED_AWAY, "server_error"):
                 raise
     return endpoint
 

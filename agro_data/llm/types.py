@@ -15,6 +15,7 @@ Role = Literal["system", "user", "assistant"]
 # request itself is not accepted (an answer of who is there, and another run has no other); what came is no reply of
 # the API.
 FailureKind = Literal["timeout", "busy", "server_error", "unreachable", "denied", "refused", "malformed"]
+TURNED_AWAY: tuple[FailureKind, ...] = ("denied", "refused")  # by a server that is there
 
 
 @dataclass(frozen=True)

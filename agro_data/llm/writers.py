@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from agro_data.llm.connection import Connection, NoAnswer, Patience
 from agro_data.llm.endpoint import in_words, only_model, open_endpoint
 from agro_data.llm.local import open_local, weights_of
-from agro_data.llm.types import Backend
+from agro_data.llm.types import TURNED_AWAY, Backend
 from agro_data.llm.vllm_engine import VllmEngine
 from agro_data.models import find_model
 
@@ -55,7 +55,7 @@ def _served(address: str) -> str:
             return only_model(connection)
         connection.ask("models")
     except NoAnswer as error:
-        if error.kind not in ("refused", "denied"):
+        if error.kind not in TURNED_AWAY:
             raise in_words(error) from error
     finally:
         connection.close()

@@ -57,10 +57,9 @@ def conceal(sql: str, dialect: Dialect, schema: Schema, hidden: Sequence[Hidden]
             if not all(part.column for part in parts):
                 raise NotThere(_no_table(source.node.name, dialect))
             _replace(source.node, source.table, schema[source.table], parts, dialect)
-    hidden_tables = {folded(table): table for table in by_table}
     for among in tree.find_all(exp.In) if dialect == "sqlite" else ():
         named = among.args.get("field")  # x IN shop reads the table shop
-        if isinstance(named, exp.Column) and folded(named.name) in hidden_tables:
+        if isinstance(named, exp.Column) and folded(named.name) in map(folded, by_table):
             raise NotThere(_no_table(named.name, dialect))
     return tree.sql(dialect=dialect)
 

@@ -89,13 +89,13 @@ def _trees(sql: str, dialect: Dialect) -> list[exp.Expr | None]:
         tokens = grammar.tokenize(sql)
         _check_time(tokens)
         return list(grammar.parser().parse(tokens, sql))
+    except SqlRefused:
+        raise
     except SqlglotError as error:
         raise SqlRefused("syntax", _first_line(str(error))) from error
     except RecursionError as error:
         raise SqlRefused("syntax", "the statement is nested too deeply to be parsed") from error
     except (TypeError, AttributeError, LookupError, ValueError) as error:  # of sqlglot's own, at odd statements
-        if isinstance(error, SqlRefused):
-            raise
         raise SqlRefused("syntax", "the statement does not parse") from error
 
 

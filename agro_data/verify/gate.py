@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from agro_data.databases.types import Dialect
-from agro_data.sql.parse import LONGEST, SqlRefused, parse_select
+from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import Resolution, Schema, resolve, value_of
-
-MAX_LENGTH = LONGEST
 
 # Reach the host, the engine's state, or memory. The sandbox stops them too: here they get a name.
 _FORBIDDEN = frozenset({
@@ -52,14 +50,12 @@ class Gate:
     names: Resolution | None = None  # set when the statement parses
 
 
-def check_statement(sql: str, dialect: Dialect, schema: Schema, max_length: int = MAX_LENGTH) -> Gate:
+def check_statement(sql: str, dialect: Dialect, schema: Schema) -> Gate:
     """Judge one statement against `schema` without running it.
 
     In SQLite a double-quoted token that names nothing is a string. Functions that no engine knows pass: the
     engine's own prepare step is the last judge.
     """
-    if len(sql) > max_length:
-        return Gate(False, "too_long", f"{len(sql)} characters; at most {max_length} are read")
     if _UNWRITABLE.search(sql):
         return Gate(False, "syntax", "holds a character that no query has: NUL, or half of a character")
     try:

@@ -9,7 +9,8 @@ import pytest
 from sql_samples import SHOP, golds, spider_path, spider_schema
 
 from agro_data.databases.types import Dialect
-from agro_data.verify.gate import MAX_LENGTH, check_statement
+from agro_data.sql.parse import LONGEST
+from agro_data.verify.gate import check_statement
 
 BOTH = ["sqlite", "duckdb"]
 
@@ -97,7 +98,7 @@ def test_a_near_miss_is_named() -> None:
 
 
 def test_length_is_bounded_before_anything_is_read() -> None:
-    gate = check_statement("SELECT '" + "x" * MAX_LENGTH + "'", "sqlite", SHOP)
+    gate = check_statement("SELECT '" + "x" * LONGEST + "'", "sqlite", SHOP)
     assert gate.reason == "too_long"
 
 
