@@ -122,7 +122,8 @@ def spa_loss(contributions: ArrayLike, rollouts: Sequence[int], rewards: ArrayLi
 def spa_step_rewards(contributions: ArrayLike, executed: ArrayLike, *, alpha: float = 1.0, beta: float = 0.5) -> Floats:
     """SPA-RL (2505.20732): r_t = alpha * c_t + beta * g_t; g_t, the grounding signal, is 1 if the action executed.
 
-    The weights are ours: the paper's formula is kept, its scripts deviate from it (METHODS 3). (m,), (m,) -> (m,).
+    The weights are ours: the paper's formula is kept, its scripts deviate from it (METHODS 3). `beta` times the turns
+    of a rollout has to stay below what being right earns, or looking around is worth more. (m,), (m,) -> (m,).
     """
     values, grounded = np.asarray(contributions, dtype=np.float64), np.asarray(executed, dtype=np.float64)
     _same_length("contributions", values, "executed", grounded)

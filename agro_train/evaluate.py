@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,16 +27,18 @@ from agro_data.evaluation.statistics import paired
 from agro_data.evaluation.verdict import Verdict, lines
 from agro_data.progress import Bars, Reporter, silent
 from agro_data.publish.read import open_version
-from agro_data.terminal import Verb, notes, run, show_table, tell
+from agro_data.terminal import FAILED_SOME, Verb, notes, run, show_table, tell
 from agro_data.work import write_json, write_text
 from agro_train.abstention import abstention
 from agro_train.agents.agent import IN_WORDS, Agent, Engine, open_agent, reading_named
+from agro_train.agents.choosing import slug, told_apart
 from agro_train.answers import Answer
 from agro_train.comparison_page import render_page
-from agro_train.decoding import Decoding, Kind, decoding_named
+from agro_train.decoding import LIMITS, Decoding, Kind, decoding_named
 from agro_train.predict import predict
-from agro_train.programs.settings import read_values, settings_from, settings_to
+from agro_train.programs.settings import find_cache, read_values, settings_from, settings_to
 from agro_train.questions import Questions, questions_of_file, questions_of_version
+from agro_train.rollouts import Limits
 from agro_train.sql_env import RAN
 from agro_train.tasks import COMPACT, PROMPT_BUDGET
 
@@ -45,7 +46,7 @@ HELD = ", their SQL held to the names of the schema"
 ON_A_CORPUS = ("strict", "strict-ts", "spider-ex", "bird-ex")
 ON_A_FILE = ("strict", "spider-ex", "bird-ex")
 # Of a statement that a model wrote. Steps stop the same statements everywhere, after about ten seconds.
-LIMITS = SqlLimits(seconds=30.0, rows=1_000_000, bytes=256 * 2**20, steps=300_000_000)
+SQL_LIMITS = SqlLimits(seconds=30.0, rows=1_000_000, bytes=256 * 2**20, steps=300_000_000)
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class EvaluationConfig:
     instances: str = ""  # folder <db_id>/*.sqlite, for strict-ts on question files
     out: str = "evaluation"  # where summary, page and verdicts are written
     models_root: str = "models"  # where runs lie
-    cache: str = ".agro-cache"  # profiles and unpacked models
+    cache: str = ""  # profiles and unpacked models; `$AGRO_CACHE` or .agro-cache, if empty
     decoding: str = "greedy"  # greedy, vote or tree
     samples: int = 8  # votes of vote and tree
     temperature: float = 0.7  # how they are sampled
@@ -77,9 +78,13 @@ class EvaluationConfig:
     dtype: str = "float32"  # type of the weights, as torch names it
     style: str = COMPACT  # how a schema is written, for models that were not trained here
     budget: int = PROMPT_BUDGET  # tokens of a schema, for the same models
+    turns: int = LIMITS.turns  # turns of an answer at most, for the same models
+    turn_tokens: int = LIMITS.turn  # tokens of a turn at most; more for a run that could write more in training
+    rollout_tokens: int = LIMITS.rollout  # tokens after the prompt at most; likewise
     allow_seen: bool = False  # ask also about databases that a model was trained on
 
     def __post_init__(self) -> None:
+        find_cache(self)
         if not self.models:
             raise ConfigError("say which models to evaluate: --model NAME (a run, a folder, a Hub id, promoted)")
         if not self.corpus and not self.questions:
@@ -90,6 +95,10 @@ class EvaluationConfig:
             raise ConfigError(f"there is no engine {self.engine!r}; use {', '.join(get_args(Engine))}")
 
     @property
+    def limits(self) -> Limits:
+        return Limits(self.turn_tokens, self.rollout_tokens, self.turns)
+
+    @property
     def decoded(self) -> Decoding:
         return decoding_named(self.decoding, self.samples, self.temperature, self.width, self.names)
 
@@ -98,7 +107,8 @@ class EvaluationConfig:
 class Scored:
     """One model on one set of questions: its answers and, by metric, its evaluation.
 
-    `asked_back` are the figures of `abstention`, of all questions; the rest is of those that have an answer.
+    `asked_back` are the figures of `abstention`, of all questions; the rest is of those that have an answer. `refusals`
+    are what a server said that would not answer.
     """
 
     model: str
@@ -106,6 +116,7 @@ class Scored:
     answers: tuple[Answer, ...]
     by_metric: Mapping[str, Evaluation]
     asked_back: Mapping[str, Any] = field(default_factory=dict)
+    refusals: tuple[str, ...] = ()
 
     def verdicts(self, metric: str) -> tuple[Verdict, ...]:
         return self.by_metric[metric].verdicts
@@ -128,14 +139,14 @@ def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tu
     cache, out = Path(config.cache), Path(config.out)
     sets = _sets(config, cache)
     scored: dict[str, list[Scored]] = {one.name: [] for one in sets}
-    reading = reading_named(config.style, config.budget)
-    for name in config.models:  # one model in memory at a time
-        agent = open_agent(
-            name, Path(config.models_root), cache, reading=reading, dtype=config.dtype, engine=config.engine
+    root, reading = Path(config.models_root), reading_named(config.style, config.budget)
+    for name, own in told_apart(config.models, root, cache, () if config.allow_seen else sets).items():
+        # One model in memory at a time.
+        opened = open_agent(
+            name, root, cache, reading=reading, dtype=config.dtype, engine=config.engine, limits=config.limits
         )
+        agent = replace(opened, name=own)
         for questions in sets:
-            if not config.allow_seen:
-                questions.refuse_seen(agent.trained_on, agent.name)
             folder = out / slug(questions.name) / slug(agent.name)
             answers = predict(
                 questions,
@@ -180,10 +191,11 @@ def scored_by(
     """What an agent's answers are worth: SQL where there is an answer and its gold is known, and where it asks back."""
     kept = tuple(answer for answer, row in zip(answers, questions.rows, strict=True) if row["answerable"])
     asked = answerable(questions)
-    known = all(row["sql"] for row in asked.rows)
-    found = score(asked, kept, suite, cache, workers=workers, progress=progress) if known else {}
+    known = [(row, one) for row, one in zip(asked.rows, kept, strict=True) if row["sql"]]
+    graded = replace(asked, rows=tuple(row for row, _ in known))
+    found = score(graded, [one for _, one in known], suite, cache, workers=workers, progress=progress) if known else {}
     asked_back = abstention(questions, answers) if questions.clarify or agent.reading.clarify else {}
-    return Scored(agent.name, agent.unit, kept, found, asked_back)
+    return Scored(agent.name, agent.unit, kept, found, asked_back, tuple(agent.refusals))
 
 
 def score(
@@ -220,7 +232,7 @@ def score(
             with_source=METRICS[metric].suite,
             cache=cache,
             workers=workers,
-            limits=LIMITS,
+            limits=SQL_LIMITS,
             progress=progress,
         )
         for metric in metrics
@@ -255,9 +267,29 @@ def compare(questions: Questions, models: Sequence[Scored], seed: int = 0) -> di
             for other in models[:number]
             for metric in metrics
         ],
-        "notes": sorted({note for one in models for found in one.by_metric.values() for note in found.notes}),
-        "problems": sorted({said for one in models for found in one.by_metric.values() for said in found.problems}),
+        "notes": sorted(
+            {*_worth_knowing(questions), *(note for one in models for f in one.by_metric.values() for note in f.notes)}
+        ),
+        "problems": sorted(
+            {
+                *questions.problems,
+                *(said for one in models for found in one.by_metric.values() for said in found.problems),
+                *(said for one in models for said in _refused(one)),
+            }
+        ),
     }
+
+
+def _worth_knowing(questions: Questions) -> list[str]:
+    unknown = sum(not row["sql"] for row in questions.rows)
+    told = [f"{unknown:,} of {len(questions.rows):,} questions have no SQL to be scored against"] if unknown else []
+    same = "a corpus of few databases: its models have read those that are asked about, though not these questions"
+    return [*told, *([f"{questions.name} is of {same}"] if questions.same_databases else [])]
+
+
+def _refused(one: Scored) -> list[str]:
+    count = len(one.refusals)
+    return [f"{one.model}: the server refused {count:,} turns, the first: {one.refusals[0]}"] if count else []
 
 
 def behaviour(one: Scored) -> dict[str, Any]:
@@ -270,7 +302,7 @@ def behaviour(one: Scored) -> dict[str, Any]:
     count = max(1, len(one.answers))
     outcomes = Counter(answer.outcomes[0] for answer in one.answers)
     verdicts = one.verdicts("strict") if one.by_metric else ()
-    runs = sum(verdict.error_class in RAN for verdict in verdicts) / count
+    runs = sum(verdict.error_class in RAN for verdict in verdicts) / max(1, len(verdicts))
     return {
         "format_rate": outcomes["answered"] / count,
         "malformed_rate": outcomes["malformed"] / count,
@@ -301,11 +333,6 @@ def _sets(config: EvaluationConfig, cache: Path) -> list[Questions]:
     if len({one.name for one in found}) < len(found):
         raise ConfigError("two files of questions have the same name: rename one")
     return [one.first(config.limit) if config.limit else one for one in found]
-
-
-def slug(name: str) -> str:
-    """A name as that of a file."""
-    return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.") or "unnamed"
 
 
 # --- from the command line ---------------------------------------------------------------------------------------
@@ -345,7 +372,12 @@ def main(config_file: Path | None, **given: Any) -> None:
         show_table(table(one.figures))
     if config.names:
         tell([f"Models side by side{HELD}"], "dim")
+    tell([note for one in compared for note in one.figures["notes"]], "dim")
+    problems = [problem for one in compared for problem in one.figures["problems"]]
+    tell(problems, "yellow")
     tell([f"{config.out}: written"], "dim")
+    if problems:
+        raise SystemExit(FAILED_SOME)
 
 
 def table(figures: Mapping[str, Any]) -> list[dict[str, Any]]:

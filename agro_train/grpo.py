@@ -120,6 +120,7 @@ def _learn(
     report: Report,
 ) -> tuple[dict[str, Any], Questions]:
     """Choose prompts, train, save; gives the figures of the manifest and the questions that were trained on."""
+    import torch  # noqa: PLC0415
     from accelerate import PartialState  # noqa: PLC0415
 
     from agro_train.reinforcement.trainer import Log, make_trainer, save, share_of  # noqa: PLC0415
@@ -136,6 +137,7 @@ def _learn(
         config.limits,
         config.temperature,
     )
+    torch.manual_seed(config.seed)  # adapters are drawn before transformers sets it
     trainer = make_trainer(config, model, player, draft, Log(player, draft.metrics, report))
     rows = {row["example_id"]: row for row in questions.rows}
     reading = Reading(config.style, config.budget, lambda text: len(encode(text, model.tokenizer)), turns=config.turns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,9 @@ def predict(
     """Answers to all questions, in order, written to `out` (JSONL) as they come.
 
     `out` with answers of the same model, decoding and seed is gone on with; a question, prompt or database that was
-    changed since, under the same id, is asked anew. Raises `ConfigError` when it holds those of another, and when a
-    schema does not fit into the agent's budget.
+    changed since, under the same id, is asked anew. In the end it holds what was asked, and no more: answers to other
+    questions lie in a file beside it, for when they are asked again. Raises `ConfigError` when it holds those of
+    another, and when a schema does not fit into the agent's budget.
     """
     made_by = identity_of(agent, decoding, seed)
     tasks = questions.tasks(agent.reading)
@@ -54,10 +55,13 @@ def predict(
             some = waiting[first : first + together]
             found = answer(some, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
             with out.open("a", encoding="utf-8") as file:
-                file.write("".join(json.dumps(one.as_dict(), ensure_ascii=False) + "\n" for one in found))
+                file.write(_lines(found))
             known |= {one.example_id: one for one in found}
             progress(stage, first + len(some), len(waiting), "questions")
-    return [known[task.example_id] for task in tasks]
+    answers = [known[task.example_id] for task in tasks]
+    if answers:
+        write_text(out, _lines(answers))
+    return answers
 
 
 def identity_of(agent: Agent, decoding: Decoding, seed: int) -> dict[str, Any]:
@@ -68,12 +72,24 @@ def identity_of(agent: Agent, decoding: Decoding, seed: int) -> dict[str, Any]:
     return {"model": agent.name, "weights": agent.weights, **engine, **settings}
 
 
+def _lines(answers: Iterable[Answer]) -> str:
+    return "".join(json.dumps(one.as_dict(), ensure_ascii=False) + "\n" for one in answers)
+
+
 def _side(out: Path) -> Path:
     return out.with_name(f"{out.name}.settings.json")
 
 
+def _others(out: Path) -> Path:
+    """Answers of the same making to questions that are not asked now."""
+    return out.with_name(f"{out.name}.others")
+
+
 def _known(out: Path, made_by: dict[str, Any], tasks: Sequence[Task]) -> dict[str, Answer]:
-    """Answers that `out` holds; lines that were cut short, or are of what `tasks` ask otherwise, are dropped."""
+    """Answers to `tasks` that `out`, or the file beside it, holds, which is all that `out` holds then.
+
+    Lines that were cut short, or are of what `tasks` ask otherwise, are dropped.
+    """
     if not out.exists():
         return {}
     try:
@@ -83,16 +99,21 @@ def _known(out: Path, made_by: dict[str, Any], tasks: Sequence[Task]) -> dict[st
     if before != made_by:
         was = f"those of {before['model']}, made with other settings" if before else "not written by this verb"
         raise ConfigError(f"{out}: holds predictions ({was}); give another --out, or remove it")
+    now = {task.example_id: asked(task) for task in tasks}
+    held = {one.example_id: one for file in (_others(out), out) for one in _read(file)}
+    known = {key: one for key, one in held.items() if now.get(key) == one.asked}
+    others = [one for key, one in held.items() if key not in now]
+    if others or _others(out).exists():
+        write_text(_others(out), _lines(others))
+    write_text(out, _lines(known.values()))
+    return known
+
+
+def _read(file: Path) -> list[Answer]:
+    """The answers of a file, if it is there; a line that was cut short is none."""
+    if not file.exists():
+        return []
     # Not splitlines: an answer may hold U+2028 and its like, which are no ends of lines in JSONL. Bytes, since a line
     # may be cut within a character.
-    *whole, _ = out.read_bytes().split(b"\n")
-    now = {task.example_id: asked(task) for task in tasks}
-    known: dict[str, Answer] = {}
-    kept: list[str] = []
-    for line in whole:
-        one = Answer.from_dict(json.loads(line))
-        if now.get(one.example_id, one.asked) == one.asked:
-            known[one.example_id] = one
-            kept.append(f"{line.decode('utf-8')}\n")
-    write_text(out, "".join(kept))
-    return known
+    *whole, _ = file.read_bytes().split(b"\n")
+    return [Answer.from_dict(json.loads(line)) for line in whole]

@@ -10,8 +10,9 @@ from typing import Any
 
 from agro_data.config import ConfigError
 from agro_data.databases.types import Database
+from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.evaluation.evaluate import named_databases
-from agro_data.evaluation.load import load_questions
+from agro_data.evaluation.load import Pair, load_questions
 from agro_data.fingerprint import stable_hash
 from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.linking import index_schema
@@ -51,7 +52,9 @@ class Questions:
     """Rows with the `COLUMNS` of a corpus; `sql` is "" where no gold is known, and `place` is where a person finds it.
 
     `databases` is the folder they lie in; `instances` that of a corpus version, None where there are none. `clarify`:
-    some have no one answer, and whoever is asked is told that there are such.
+    some have no one answer, and whoever is asked is told that there are such. `same_databases`: a corpus of few
+    databases, whose training questions are about those that are asked about here, and others than these. `problems`
+    are rows that could not be used.
     """
 
     name: str
@@ -60,6 +63,8 @@ class Questions:
     databases: Path
     instances: Path | None = None
     clarify: bool = False
+    same_databases: bool = False
+    problems: tuple[str, ...] = ()
 
     def tasks(self, reading: Reading) -> list[Task]:
         """One task for each row, in order. Raises `ConfigError` when the budget has no room for any table."""
@@ -102,7 +107,10 @@ class Questions:
         return self.about(name for name, digest in self.contents().items() if digest not in hashes)
 
     def refuse_seen(self, trained_on: Iterable[str], model: str) -> None:
-        """Raise `SeenInTraining` when a database asked about has the content of one of `trained_on` (hashes)."""
+        """Raise `SeenInTraining` when a database asked about has the content of one of `trained_on` (hashes), unless
+        the corpus holds questions back, and not databases."""
+        if self.same_databases:
+            return
         hashes, asked = frozenset(trained_on), self.contents()
         seen = [name for name, digest in asked.items() if digest in hashes]
         if seen:
@@ -123,7 +131,8 @@ def questions_of_version(
     name = f"{version.corpus} {version.name} {split}"
     clarify = bool(version.manifest["counts"].get("unanswerable"))
     instances = version.path / "instances" if any(row["instances"] for row in rows) else None  # --no-certify
-    return Questions(name, tuple(rows), sources, databases, instances, clarify)
+    same = version.manifest["split"]["mark"] == SAME_DATABASE
+    return Questions(name, tuple(rows), sources, databases, instances, clarify, same)
 
 
 def questions_of_file(path: Path, databases: Path, cache: Path) -> Questions:
@@ -136,12 +145,10 @@ def questions_of_file(path: Path, databases: Path, cache: Path) -> Questions:
     missing = sorted({pair.db_id for pair in loaded.pairs} - set(found))
     if missing:
         raise ConfigError(f"{databases}: no database {', '.join(missing[:5])}, which {path.name} asks about")
-    often = Counter(pair.identity for pair in loaded.pairs)
+    names = _names_of(loaded.pairs)
     rows = [
         {
-            "example_id": pair.identity
-            if pair.identity and often[pair.identity] == 1
-            else stable_hash([number, pair.db_id, pair.question])[:16],
+            "example_id": name,
             "db_id": pair.db_id,
             "question": pair.question,
             "evidence": pair.evidence or None,
@@ -153,10 +160,23 @@ def questions_of_file(path: Path, databases: Path, cache: Path) -> Questions:
             "place": pair.place,
             **PLAIN,
         }
-        for number, pair in enumerate(loaded.pairs)
+        for name, pair in zip(names, loaded.pairs, strict=True)
     ]
     sources = {db_id: source_of(database, cache / "profiles") for db_id, database in found.items()}
-    return Questions(path.name, tuple(rows), sources, databases)
+    return Questions(path.name, tuple(rows), sources, databases, problems=tuple(map(str, loaded.problems)))
+
+
+def _names_of(pairs: Sequence[Pair]) -> list[str]:
+    """A name for each: its own where no other has that, else by what it says; rows before it do not matter."""
+    often = Counter(pair.identity for pair in pairs)
+    said: Counter[tuple[str, ...]] = Counter()
+    names: list[str] = []
+    for pair in pairs:
+        key = pair.identity, pair.db_id, pair.question, pair.evidence, pair.sql
+        own = pair.identity if pair.identity and often[pair.identity] == 1 else ""
+        names.append(own or stable_hash([*key, said[key]])[:16])
+        said[key] += 1
+    return names
 
 
 def one_question(question: str, database: Database, cache: Path, evidence: str | None = None) -> Questions:

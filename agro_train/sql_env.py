@@ -33,7 +33,7 @@ from agro_train.rewards import AGRO, Finished, Outcome, Preset, reward
 from agro_train.tasks import Task
 
 NAMES_TOLD = 3  # that a query gets wrong, in the observation of its error
-WRONGLY_ANSWERED = Grade(0.0, "an answer, where what is shown has none: something is hidden", "ungradable")
+WRONGLY_ANSWERED = Grade(0.0, "an answer, where what is shown has none: something is hidden", "unanswerable")
 RAN = frozenset({"", "empty", "columns", "wrong_rows", "order", "constant", "ungradable"})  # error classes
 
 

@@ -40,6 +40,7 @@ ERROR_CLASSES = (
     "order",  # the rows are right, their order is not
     "gold_failed",  # the gold does not run: nothing can be right
     "ungradable",  # the gold is empty on every instance: nothing can be told from it
+    "unanswerable",  # an answer to a question that has none
     "no_database",
     "no_gold",  # nothing to compare with
     "wrong_form",  # exact set match: another query than the gold, whatever its rows

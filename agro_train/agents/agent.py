@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -46,6 +46,11 @@ class Agent:
     unit: Unit = "tokens"
     engine: Engine = "transformers"
 
+    @property
+    def refusals(self) -> Sequence[str]:
+        """What a server has said to requests that it would not answer."""
+        return getattr(self.sampler, "refusals", ())
+
     def close(self) -> None:
         """Give back what it holds beside this process's memory: an engine."""
         if isinstance(self.sampler, EngineSampler):
@@ -60,17 +65,19 @@ def open_agent(
     reading: Reading = READING,
     dtype: str = "float32",
     engine: Engine = "transformers",
+    limits: Limits = LIMITS,
 ) -> Agent:
     """The agent of a name: `promoted`, a run below `models` or its path, a folder, a Hub id, or a server's URL.
 
-    A run reads schemas as it was trained to, whatever `reading` says. `engine` generates, unless it is a server. Raises
+    A run reads schemas as it was trained to, whatever `reading` says, and has as many turns; what it could write in
+    training it may write where `limits` are lower, too. `engine` generates, unless it is a server. Raises
     `NoRun`, `ModelMissing`, `SerialiserMismatch`, `ConfigError` where the engine is not installed, and `EndpointError`
     when the server does not answer.
     """
     if is_url(name):
         from agro_train.agents.endpoint import open_endpoint  # noqa: PLC0415 (imports this module)
 
-        return open_endpoint(name, reading)
+        return open_endpoint(name, reading, limits)
     try:
         run = find_run(models, name)
     except NoRun as missing:
@@ -78,9 +85,9 @@ def open_agent(
             raise
         model = _load(name, cache, dtype, engine, missing)
         own = replace(model, name=model.path.name) if Path(name).is_dir() else model
-        return agent_of(own, reading, LIMITS, engine)
+        return agent_of(own, reading, limits, engine)
     model = replace(_LOADERS[engine](str(run.model), cache, dtype=dtype), name=run.name)
-    return _of_run(run, model, engine)
+    return _of_run(run, model, engine, limits)
 
 
 def is_url(name: str) -> bool:
@@ -102,7 +109,7 @@ def reading_named(style: str, budget: int) -> Reading:
     return Reading(cast(Style, style), budget)
 
 
-def _of_run(run: ModelRun, model: LanguageModel, engine: Engine) -> Agent:
+def _of_run(run: ModelRun, model: LanguageModel, engine: Engine, limits: Limits) -> Agent:
     manifest = run.manifest
     style, budget = trained_reading(run)
     if model.framing != manifest.get("framing", model.framing):
@@ -115,10 +122,20 @@ def _of_run(run: ModelRun, model: LanguageModel, engine: Engine) -> Agent:
             f"{run.name}: trained on protocol {manifest['protocol']}, this is {PROTOCOL}: a model reads only prompts "
             "written as it was trained. Use the version of agro-sql that made it, or train it again"
         )
-    turns = manifest["config"].get("turns", LIMITS.turns)  # the prompt says how many there are
     reading = Reading(style, budget, clarify=bool(manifest.get("clarify")))
-    agent = agent_of(model, reading, replace(LIMITS, turns=turns), engine)
+    agent = agent_of(model, reading, trained_limits(run, limits), engine)
     return replace(agent, trained_on=seen_by(run), run=run)
+
+
+def trained_limits(run: ModelRun, limits: Limits = LIMITS) -> Limits:
+    """`limits` with the turns that a run was trained to take, and no lower than what it could write then."""
+    config = run.manifest["config"]
+    return replace(
+        limits,
+        turn=max(limits.turn, config.get("turn_tokens", 0)),
+        rollout=max(limits.rollout, config.get("rollout_tokens", 0)),
+        turns=config.get("turns", limits.turns),  # the prompt says how many there are
+    )
 
 
 def trained_reading(run: ModelRun) -> tuple[Style, int]:

@@ -12,17 +12,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agro_data.llm.connection import Connection, NoAnswer, Patience
-from agro_data.llm.endpoint import NO_CHAT, EndpointError, Malformed, in_words, only_model, read_completion
+from agro_data.llm.endpoint import NO_CHAT, Malformed, in_words, only_model, read_completion
 from agro_data.llm.types import Completion
 from agro_data.profiling.serialise import estimate_tokens
 from agro_data.protocol import STOPS, with_end
 from agro_train.agents.agent import Agent, Unit
 from agro_train.decoding import LIMITS
 from agro_train.questions import Reading
+from agro_train.rollouts import Limits
 from agro_train.sampling.types import Sampled, Usage
 
 PER_TOKEN = 4  # characters that a token may have, for limits
@@ -55,11 +56,16 @@ class Characters:
 
 @dataclass
 class EndpointSampler:
-    """Turns from a server. `chat`: it is sent messages, not text. Raises `EndpointError` when one does not come."""
+    """Turns from a server. `chat`: it is sent messages, not text. Raises `EndpointError` when none comes.
+
+    What the server refuses, or answers with what is no completion, ends its rollout alone: as a turn that was cut.
+    `refusals` say why.
+    """
 
     connection: Connection
     model: str
     chat: bool = True
+    refusals: list[str] = field(default_factory=list)
 
     def __call__(
         self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int]
@@ -101,19 +107,22 @@ class EndpointSampler:
         try:
             return read_completion(found, len(said), chat=self.chat, tries=tries)
         except Malformed as error:
-            raise EndpointError(f"{self.connection.base}/{path}: {error}") from error
+            raise NoAnswer("malformed", f"{self.connection.base}/{path}: {error}", tries) from error
 
     def _turn(self, body: Mapping[str, Any]) -> Sampled:
         try:
             found = self._complete(body)
         except NoAnswer as error:
-            raise in_words(error) from error
+            if error.kind not in ("refused", "malformed"):
+                raise in_words(error) from error
+            self.refusals.append(error.detail)
+            return Sampled([], [], cut=True, usage=Usage(0, 0))
         text = found.text if found.cut else with_end(found.text)
         ids = Characters()(text)["input_ids"]
         return Sampled(ids, [0.0] * len(ids), found.cut, Usage(found.usage.read, found.usage.written))
 
 
-def open_endpoint(url: str, reading: Reading) -> Agent:
+def open_endpoint(url: str, reading: Reading, limits: Limits = LIMITS) -> Agent:
     """The agent of `URL#MODEL`, or of `URL` where the server serves one model. The URL ends as the API does, in /v1.
 
     Raises `EndpointError`.
@@ -121,7 +130,7 @@ def open_endpoint(url: str, reading: Reading) -> Agent:
     base, _, model = url.partition("#")
     connection = Connection(base.rstrip("/"), AT_ONCE, PATIENCE)
     sampler, counts = EndpointSampler(connection, model or only_model(connection)).probed()
-    limits = replace(LIMITS, turn=PER_TOKEN * LIMITS.turn, rollout=PER_TOKEN * LIMITS.rollout)
+    limits = replace(limits, turn=PER_TOKEN * limits.turn, rollout=PER_TOKEN * limits.rollout)
     own = replace(reading, count_tokens=estimate_tokens, turns=limits.turns)
     unit: Unit = "tokens" if counts else "estimated tokens"
     return Agent(sampler.model, sampler, Characters(), own, f"{base}#{sampler.model}", limits, unit=unit)

@@ -3,7 +3,8 @@ made. What flows between them is a path. (No postponed annotations here: Dagster
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,11 @@ from agro_data.config import ConfigError
 from agro_data.defs.assets import FRESH
 from agro_data.defs.place import Place
 from agro_data.defs.pools import GPU
+from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.fingerprint import stable_hash
 from agro_data.publish.read import DERIVED, Version, open_version
 from agro_data.work import write_json
-from agro_train.agents.agent import trained_reading
+from agro_train.agents.agent import trained_limits, trained_reading
 from agro_train.cold_start import ColdStartConfig
 from agro_train.defs import metadata
 from agro_train.defs.child import program, run_child
@@ -29,6 +31,7 @@ from agro_train.reinforcement.config import GrpoConfig
 from agro_train.runs.corpora import contents_of, seen_by
 from agro_train.runs.store import PROMOTED, ModelRun, NoRun, find_run
 from agro_train.tasks import COMPACT, PROMPT_BUDGET
+from agro_train.trajectories.config import TrajectoriesConfig as Making
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -43,6 +46,8 @@ AFTER_CHECKS = (
     & dg.AutomationCondition.all_deps_match(CHECKED | dg.AutomationCondition.will_be_requested())
 ).with_label("a parent is new, and its checks passed")
 PLACED = frozenset(("corpus", "databases", "models", "cache", "model", "learn_from", "trajectories"))  # said elsewhere
+MAKING = frozenset(field.name for field in fields(Making)) - {"seed"}  # settings of what is learnt from
+LEARNING = frozenset(field.name for field in fields(ColdStartConfig)) - MAKING - {"seed"}  # and of learning from it
 FURTHER = "Any further setting of `python -m agro_train.{}`, by name."
 
 Result = dg.MaterializeResult[str]
@@ -129,7 +134,7 @@ def cold_start_trajectories(
 ) -> Result:
     """Trajectories of the newest corpus version: steps taken for real against its databases, a diverse choice."""
     corpus = training.corpus_in(place)
-    settings = _settings(config) | _places(corpus, place, training)
+    settings = _settings(config, idle=LEARNING) | _places(corpus, place, training)
     settings |= {"trajectories": str(place.out), "model": training.model}
     context.log.info(f"corpus: {corpus.corpus} {corpus.name}; model: {training.model}; {config.examples} trajectories")
     file = written_settings(usable(ColdStartConfig, settings), place)
@@ -151,7 +156,8 @@ def cold_start_model(
     """The model after supervised fine-tuning on the trajectories, with the loss on its own tokens only."""
     made = open_version(Path(cold_start_trajectories))
     corpus = training.corpus_of(made.manifest[DERIVED], place)
-    settings = made.manifest["settings"]["config"] | _settings(config) | _places(corpus, place, training)
+    own = _settings(config, idle=MAKING)
+    settings = made.manifest["settings"]["config"] | own | _places(corpus, place, training)
     settings |= {"learn_from": str(made.path)}
     return _train(context, pipes, "agro_train.cold_start", usable(ColdStartConfig, settings), place, training)
 
@@ -204,7 +210,8 @@ def model_evaluation(
     learnt_from = newest.manifest["corpus"] if newest and not training.corpus else None
     corpus = training.corpus_of(learnt_from, place) if learnt_from else training.corpus_in(place)
     models = config.models or _side_by_side(cold_start, grpo, corpus, training)
-    common = _settings(config, "models", "questions", "questions_databases") | {
+    further = _settings(config, "models", "questions", "questions_databases", idle=("models_root", "out"))
+    common = (_as_trained(cold_start, grpo) | further) | {
         "models": models,
         "models_root": str(training.models_root),
         "cache": str(place.cache),
@@ -285,17 +292,19 @@ def _train(
     return dg.MaterializeResult(value=str(run.path), metadata=metadata.of_run(run))
 
 
-def _settings(config: dg.Config, *without: str) -> dict[str, Any]:
+def _settings(config: dg.Config, *without: str, idle: Iterable[str] = ()) -> dict[str, Any]:
     """An asset's own settings with the further ones on top, by the names of the program's settings.
 
-    Raises `dg.Failure` for a further one that the asset, or the resource `training`, says itself.
+    Raises `dg.Failure` for a further one that the asset, or the resource `training`, says itself, and for one that is
+    `idle`: of the program's settings, but without effect on this asset.
     """
     values: dict[str, Any] = config.model_dump()
     further: dict[str, Any] = values.pop("settings")
-    if theirs := sorted(further.keys() & PLACED):
+    if theirs := sorted(further.keys() & PLACED.union(idle)):
         raise dg.Failure(
             description=f"settings: {', '.join(theirs)} cannot be given here; the resource training says which corpus, "
-            "databases and model, and what an asset is made from says how schemas are read",
+            "databases and model, what an asset is made from says how schemas are read, and trajectories and learning "
+            "have settings of their own",
             allow_retries=False,
         )
     return {name: value for name, value in values.items() if name not in without} | further
@@ -350,8 +359,24 @@ def _last_made(context: dg.AssetExecutionContext, training: Training, asset: str
     return None
 
 
+def _as_trained(*runs: ModelRun | None) -> dict[str, Any]:
+    """How schemas are read and how much may be written, so that the base is held to what the trained models are."""
+    made = [run for run in runs if run is not None]
+    if not made:
+        return {}
+    style, budget = trained_reading(made[-1])
+    limits = [trained_limits(run) for run in made]
+    return {
+        "style": style,
+        "budget": budget,
+        "turns": limits[-1].turns,
+        "turn_tokens": max(one.turn for one in limits),
+        "rollout_tokens": max(one.rollout for one in limits),
+    }
+
+
 def _side_by_side(cold_start: ModelRun | None, grpo: ModelRun | None, corpus: Version, training: Training) -> list[str]:
-    """Base, cold start, GRPO, and the promoted model if it is another and has not seen the corpus' test databases.
+    """Base, cold start, GRPO, and the promoted model if it is another and has not seen what the corpus holds back.
 
     Raises `dg.Failure` when nothing is trained.
     """
@@ -367,7 +392,8 @@ def _side_by_side(cold_start: ModelRun | None, grpo: ModelRun | None, corpus: Ve
         promoted = find_run(training.models_root, PROMOTED)
     except NoRun:
         return names
-    unseen = seen_by(promoted).isdisjoint(contents_of(corpus, "test").values())
+    same = corpus.manifest["split"]["mark"] == SAME_DATABASE
+    unseen = same or seen_by(promoted).isdisjoint(contents_of(corpus, "test").values())
     return [*names, promoted.name] if unseen and promoted.name not in names else names
 
 

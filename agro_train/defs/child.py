@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import warnings
@@ -18,6 +19,8 @@ from agro_train.programs.guarded import PATIENCE
 from agro_train.programs.telling import figures
 
 QUIET = {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}  # bars are for terminals: logs hold lines
+SAID = 6  # lines of an error that a failure is described by
+_RAISED = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*: \S")  # as the last part of a traceback begins
 TERMINATION = PATIENCE + 20  # seconds: longer than the guard waits before it ends the program
 
 
@@ -79,4 +82,11 @@ def how_it_ended(status: int | None, errors: Sequence[str]) -> str:
         return "was killed: most likely memory ran out; take a smaller micro_batch, or end what else is running"
     if status is not None and status < 0:
         return f"was ended by signal {-status}"
-    return f"ended with status {status}: {errors[-1] if errors else 'it said nothing'}"
+    return f"ended with status {status}: {_error_in(errors) or 'it said nothing'}"
+
+
+def _error_in(errors: Sequence[str]) -> str:
+    """The last error that a program raised, from its name on: what it says may have lines. Else the last line."""
+    begins = [place for place, line in enumerate(errors) if _RAISED.match(line)]
+    said = [*(errors[begins[-1] :] if begins else errors[-1:])]
+    return "\n".join(said[:SAID] + (["..."] if len(said) > SAID else []))

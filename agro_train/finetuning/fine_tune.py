@@ -11,9 +11,10 @@ from typing import Any
 
 from agro_train.finetuning.config import FineTuning
 from agro_train.finetuning.trainer import make_trainer
-from agro_train.language_model.loading import LanguageModel, load_tokenizer
+from agro_train.language_model.loading import LanguageModel, load_tokenizer, sees
 from agro_train.language_model.memory import give_back
 from agro_train.language_model.tokens import Example
+from agro_train.programs.settings import SettingsError
 from agro_train.runs.store import Draft, append_metrics, forget_metrics, read_metrics, step_of
 
 Check = Callable[[LanguageModel], Mapping[str, float]]
@@ -44,6 +45,12 @@ def fine_tune(
         dtype=torch.bfloat16 if half else torch.float32,
         attn_implementation="sdpa" if tuning.share_prompts else None,  # it takes the mask of rows that share
     )
+    longest = max(len(example.ids) for example in examples)
+    if tuning.share_prompts and longest > sees(module.config):
+        raise SettingsError(
+            f"{base}: its layers look back on {sees(module.config)} tokens, and a trajectory has {longest}: rows that "
+            "share prompts would show it more; set share_prompts to false, or lower max_length"
+        )
     callbacks = [_callback(draft, tuning, len(examples), tokenizer, check, report)]
     trainer = make_trainer(module, tokenizer, examples, tuning, draft.path, callbacks)
     trainer.remove_callback(PrinterCallback)  # standard output is the caller's

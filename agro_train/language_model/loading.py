@@ -6,9 +6,12 @@ Imports torch and transformers when called, never when imported.
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 CHAT = "chat"  # the prompt is a user's message in the tokenizer's template
 ATTENDING = frozenset(("full_attention", "sliding_attention", "chunked_attention"))
 STATEFUL = frozenset(("mamba", "mamba2", "falcon_mamba", "rwkv", "recurrent_gemma", "xlstm", "jamba", "bamba"))
+SAID = 300  # characters of what a library says that are passed on
 PLAIN = "plain"  # a base model: the prompt is the text before the transcript
 
 
@@ -71,13 +75,26 @@ def load(name: str = DEFAULT_WRITER, cache: Path = Path(".agro-cache"), *, dtype
     disable_progress_bar()  # weights are read in seconds, and a bar in a log is noise
     path = find_folder(name, cache)
     refuse_recurrent(path)
-    try:
-        module = AutoModelForCausalLM.from_pretrained(path, dtype=kind)
-    except (OSError, ValueError) as error:
-        raise ModelMissing(f"{path} cannot be loaded as a causal language model: {error}") from error
+    tokenizer = load_tokenizer(path)
+    with _loadable(path, "as a causal language model"):
+        module, told = AutoModelForCausalLM.from_pretrained(path, dtype=kind, output_loading_info=True)
+    if missing := sorted(told["missing_keys"]):
+        raise ModelMissing(f"{path}: its files lack {len(missing)} tensors of the model, the first {missing[0]}")
     fold_heads(module)
     module.to("cuda" if torch.cuda.is_available() else "cpu")
-    return LanguageModel(name, path, module.eval(), load_tokenizer(path))
+    return LanguageModel(name, path, module.eval(), tokenizer)
+
+
+@contextmanager
+def _loadable(path: Path, what: str) -> Iterator[None]:
+    """Around what reads a model's files. Raises `ModelMissing`, which says what is wrong with them."""
+    from safetensors import SafetensorError  # noqa: PLC0415
+
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+        said = " ".join(str(error).split())
+        raise ModelMissing(f"{path} cannot be loaded {what}: {said[:SAID]}") from error
 
 
 def refuse_recurrent(path: Path) -> None:
@@ -88,7 +105,8 @@ def refuse_recurrent(path: Path) -> None:
     """
     from transformers import AutoConfig  # noqa: PLC0415
 
-    config = AutoConfig.from_pretrained(path).get_text_config()
+    with _loadable(path, "as a model of transformers"):
+        config = AutoConfig.from_pretrained(path).get_text_config()
     others = sorted(set(getattr(config, "layer_types", None) or ()) - ATTENDING)
     if others or config.model_type in STATEFUL:
         raise ConfigError(
@@ -98,11 +116,21 @@ def refuse_recurrent(path: Path) -> None:
         )
 
 
+def sees(config: Any) -> float:
+    """How many tokens every layer of a model with this configuration looks back on; infinite where it sees all."""
+    text = config.get_text_config()
+    if set(getattr(text, "layer_types", None) or ()) == {"full_attention"}:
+        return math.inf
+    windows = (getattr(text, name, None) for name in ("sliding_window", "attention_chunk_size"))
+    return min((window for window in windows if window), default=math.inf)
+
+
 def load_tokenizer(path: Path) -> Any:
-    """The tokenizer of a folder, with a token to pad with."""
+    """The tokenizer of a folder, with a token to pad with. Raises `ModelMissing`."""
     from transformers import AutoTokenizer  # noqa: PLC0415
 
-    tokenizer = AutoTokenizer.from_pretrained(path)
+    with _loadable(path, "with its tokenizer"):
+        tokenizer = AutoTokenizer.from_pretrained(path)
     tokenizer.clean_up_tokenization_spaces = False  # it strips spaces before punctuation: no cleaning up of SQL
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token

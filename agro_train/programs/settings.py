@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agro_data.config import ConfigError
+from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.fingerprint import code_version, file_hash, stable_hash
 
 if TYPE_CHECKING:
@@ -64,6 +64,12 @@ def check_counts(settings: DataclassInstance, *names: str) -> None:
     for name in names:
         if (count := getattr(settings, name)) < 1:
             raise SettingsError(f"{name} is {count:g}: expected at least 1")
+
+
+def find_cache(settings: DataclassInstance) -> None:
+    """Set an empty `cache` to where every verb keeps its own: `$AGRO_CACHE`, or `.agro-cache` here."""
+    if not getattr(settings, "cache"):  # noqa: B009 (settings of several kinds)
+        object.__setattr__(settings, "cache", str(cache_folder(RunConfig())))
 
 
 def settings_to(settings: DataclassInstance) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import get_args
 
 from agro_data.profiling.serialise import Style
 from agro_train.advantages import Loss, Scale
-from agro_train.programs.settings import SettingsError, check_counts
+from agro_train.programs.settings import SettingsError, check_counts, find_cache
 from agro_train.reinforcement.credit import ESTIMATORS, Estimator
 from agro_train.reinforcement.prompts import Wanted
 from agro_train.rewards import PRESETS
@@ -28,7 +28,7 @@ class GrpoConfig:
     databases: str = ""  # the folder of its databases
     models: str = "models"  # where runs lie
     name: str = "grpo"  # the model's name there
-    cache: str = ".agro-cache"  # profiles and unpacked models
+    cache: str = ""  # profiles and unpacked models; `$AGRO_CACHE` or .agro-cache, if empty
     model: str = "cold-start"  # what training starts from: a run (cold-start), a Hub id, a folder
     split: str = "train"  # the split whose questions are learnt from
     seed: int = 0  # same seed, same training
@@ -79,7 +79,7 @@ class GrpoConfig:
     gamma: float = 0.95  # GiGPO's discount of later rewards
     omega: float = 1.0  # weight of GiGPO's step advantage
     spa_alpha: float = 1.0  # SPA-RL: weight of a turn's progress
-    spa_beta: float = 0.5  # SPA-RL: weight of whether its query ran
+    spa_beta: float = 0.5  # SPA-RL: weight of queries that run, if all turns are such
     spa_learning_rate: float = 1e-3  # of the progress head
     spa_updates: int = 4  # of the progress head, each batch
     pav_rollouts: int = 4  # from each prefix
@@ -94,6 +94,7 @@ class GrpoConfig:
     tensorboard: bool = True  # write TensorBoard files beside the metrics
 
     def __post_init__(self) -> None:
+        find_cache(self)
         for name, known in _CHOICES.items():
             if getattr(self, name) not in known:
                 raise SettingsError(f"{name}={getattr(self, name)!r}: expected one of {', '.join(known)}")
@@ -122,6 +123,18 @@ class GrpoConfig:
                 f"save_steps={self.save_steps} and steps={self.steps}: expected multiples of "
                 f"iterations={self.iterations}, since a checkpoint holds no half-used rollouts"
             )
+        if self.save_steps % self.log_steps:
+            raise SettingsError(
+                f"save_steps={self.save_steps}: expected a multiple of log_steps={self.log_steps}, since a run that "
+                "goes on from a checkpoint begins a line of metrics there"
+            )
+        if self.precision == "bfloat16" and not self.lora:
+            raise SettingsError(
+                "precision='bfloat16' trains adapters: of a weight with 8 bits, the steps of GRPO are too small to "
+                "change anything; set lora, or precision to mixed"
+            )
+        if self.advantage == "pav" and self.resample:
+            raise SettingsError("advantage='pav' learns from groups that resample would replace; set resample to 0")
 
     @property
     def limits(self) -> Limits:

@@ -81,17 +81,21 @@ def of_progress(
 ) -> Credit:
     """SPA-RL: each turn earns what the progress head says it contributed, and something for a query that ran.
 
-    The advantage is of the discounted sum of what is still to come, against all turns of the group (our decision: the
-    paper trains by PPO, GRPO has no value function).
+    The advantage is the rollout's, and that of the discounted sum of what is still to come against the turns of the
+    group that stand at the same place (our decision: the paper trains by PPO, and GRPO has no value function. Against
+    turns at other places, early ones would be praised and last ones blamed, whatever comes of them).
     """
     ran = np.concatenate([grounded(episode) for episode in episodes])
     earned = spa_step_rewards(np.concatenate(list(contributions)), ran, alpha=alpha, beta=beta)
     owners = _owners(episodes)
     returns = discounted_returns(earned, owners, gamma)
-    values = group_advantages(returns, [groups[owner] for owner in owners], scale)
+    numbers = [number for episode in episodes for number in range(episode.turns)]
+    places = [(groups[owner], number) for owner, number in zip(owners, numbers, strict=True)]
+    step = group_advantages(returns, places, scale)
     rewards = [episode.reward.total for episode in episodes]
+    own = np.asarray(owners, dtype=np.intp)
     # A group whose rollouts all ended alike has nothing to attribute: the head's noise must not move the policy.
-    values *= informative(rewards, groups)[np.asarray(owners, dtype=np.intp)]
+    values = (group_advantages(rewards, groups, scale)[own] + step) * informative(rewards, groups)[own]
     return Credit(_by_episode(values, episodes), group_facts(rewards, groups))
 
 

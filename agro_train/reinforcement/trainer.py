@@ -28,11 +28,18 @@ from agro_train.advantages import informative
 from agro_train.agents.engine import EngineSampler
 from agro_train.language_model.attention import FOLDED
 from agro_train.language_model.fused_head import score_only_what_is_learnt
-from agro_train.language_model.loading import LanguageModel, adapters, load_tokenizer
+from agro_train.language_model.loading import LanguageModel, adapters, load_tokenizer, sees
 from agro_train.language_model.memory import give_back
 from agro_train.reinforcement.attempts import log_probs, useful, without_idle
 from agro_train.reinforcement.config import GrpoConfig
-from agro_train.reinforcement.credit import Credit, of_progress, of_rollouts, of_states, token_advantages
+from agro_train.reinforcement.credit import (
+    Credit,
+    group_facts,
+    of_progress,
+    of_rollouts,
+    of_states,
+    token_advantages,
+)
 from agro_train.reinforcement.episodes import Episode, Player, measures
 from agro_train.reinforcement.progress import ProgressHead, last_states
 from agro_train.reinforcement.prompts import Share
@@ -90,7 +97,8 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
         self.player = player
         self.schedule: Sequence[Task] = ()
         self.spares: Sequence[Task] = ()
-        self.episodes: list[Episode] = []
+        self.episodes: list[Episode] = []  # that are learnt from
+        self.played: list[Episode] = []  # before groups that taught nothing were replaced: what the log tells of
         self.groups: list[str] = []
         self.micro_batches: list[dict[str, Any]] = []
         self.resampled = 0
@@ -118,7 +126,8 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
         """TRL's rollout function: `slots` (one for each rollout of this process) name places in the schedule."""
         tasks = [self.schedule[int(slot)] for slot in slots]
         self.groups = list(slots)
-        self.episodes = self.player.play(tasks, [self._seed(row) for row in range(len(slots))])
+        self.played = self.player.play(tasks, [self._seed(row) for row in range(len(slots))])
+        self.episodes = [*self.played]
         self.resampled = 0
         for attempt in range(1, 1 + self.config.resample):
             self._replace_idle(attempt)
@@ -181,8 +190,9 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
         compute_entropy: bool = False,
         **others: Any,
     ) -> Any:
-        """TRL's, with each prompt read once where attention is PyTorch's own."""
-        attends = self.accelerator.unwrap_model(model).config._attn_implementation in (FOLDED, "sdpa")
+        """TRL's, with each prompt read once where attention is PyTorch's own and sees the whole attempt."""
+        config = self.accelerator.unwrap_model(model).config
+        attends = config._attn_implementation in (FOLDED, "sdpa") and input_ids.size(1) <= sees(config)
         if not self.config.row_tokens or not attends or others.get("compute_aux_loss"):
             return super()._get_per_token_logps_and_entropies(
                 model, input_ids, attention_mask, logits_to_keep, batch_size, compute_entropy, **others
@@ -205,8 +215,9 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
         found = torch.from_numpy(token_advantages(self.episodes, credit, output["completion_ids"].size(1)))
         output["advantages"] = found.to(output["advantages"])
         facts = {
-            **measures(self.episodes),
             **credit.facts,
+            **measures(self.played),
+            **group_facts([episode.reward.total for episode in self.played], self.groups),
             "resampled_groups": self.resampled,
             **self._distance(output),
         }
@@ -232,25 +243,35 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
                 scale=config.scale,
                 gamma=config.gamma,
                 alpha=config.spa_alpha,
-                beta=config.spa_beta,
+                beta=config.spa_beta / config.turns,
             )
             return Credit(credit.turns, {**credit.facts, "progress_loss": loss})
         return of_rollouts(episodes, groups, config.scale)
 
     def _distance(self, output: Mapping[str, Any]) -> dict[str, float]:
-        """KL of the policy from the model it was before, on the agent's tokens, by the estimator k3; every so often."""
+        """KL of the policy from the model it was before, on the agent's tokens, by the estimator k3; every so often.
+
+        Both read the tokens in one way: the sampler's own figures differ from it by rounding, which would count.
+        """
         every = self.config.kl_every
         if self.config.beta or not every or self.state.global_step % every:
             return {}
         ids = torch.cat([output["prompt_ids"], output["completion_ids"]], dim=1)
         attention = torch.cat([output["prompt_mask"], output["completion_mask"]], dim=1)
         module = self.accelerator.unwrap_model(self.model)
-        with torch.no_grad(), module.disable_adapter() if self.reference is None else nullcontext():
-            before, _, _ = self._get_per_token_logps_and_entropies(
-                self.reference or module, ids, attention, output["completion_ids"].size(1), self.config.micro_batch
+
+        def logps(of: Any) -> torch.Tensor:
+            places = output["completion_ids"].size(1)
+            found: tuple[torch.Tensor, Any, Any] = self._get_per_token_logps_and_entropies(
+                of, ids, attention, places, self.config.micro_batch
             )
+            return found[0]
+
+        with torch.no_grad():
+            now = logps(module)
+            with module.disable_adapter() if self.reference is None else nullcontext():
+                ratio = logps(self.reference or module) - now
         mask = output["completion_mask"] * output["tool_mask"]
-        ratio = before - output["sampling_per_token_logps"]
         return {"kl": float(((ratio.exp() - ratio - 1) * mask).sum() / mask.sum().clamp(min=1))}
 
     def _progress_head(self) -> ProgressHead:
@@ -397,7 +418,8 @@ def save(trainer: AgenticTrainer, base: Path, folder: Path) -> None:
     adapter = folder.with_name("adapter")
     trainer.save_model(str(adapter))
     if trainer.accelerator.is_main_process:
-        whole = AutoPeftModelForCausalLM.from_pretrained(adapter, dtype=trainer.model.dtype).merge_and_unload()
+        # In float32: beside a weight with 8 bits most of what GRPO has learnt would be rounded away.
+        whole = AutoPeftModelForCausalLM.from_pretrained(adapter, dtype=torch.float32).merge_and_unload()
         whole.save_pretrained(folder)
         load_tokenizer(base).save_pretrained(folder)
         shutil.rmtree(adapter)

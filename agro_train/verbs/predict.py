@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,10 @@ A_PATH = click.Path(path_type=Path)
 @click.option("--limit", type=click.IntRange(1), default=None, metavar="N", help="Ask N questions, spread over all.")
 @click.option("--style", default=None, help="Schema style for models not trained here.  [default: compact]")
 @click.option("--budget", type=int, default=None, help="Tokens of a schema, for the same models.  [default: 250]")
+@click.option("--turn-tokens", type=click.IntRange(1), default=256, show_default=True, help="Tokens of a turn at most.")
+@click.option(
+    "--rollout-tokens", type=click.IntRange(1), default=768, show_default=True, help="Tokens after a prompt at most."
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answers.")
 @click.option("--dtype", default="float32", show_default=True, help="Type of the weights, as torch names it.")
 @click.option("--engine", type=click.Choice(["transformers", "vllm"]), default="transformers", show_default=True)
@@ -70,9 +75,11 @@ def predict_command(
       agro predict --questions mine.csv --databases my.sqlite --model http://localhost:8000/v1 --out preds.jsonl
     """
     from agro_train.agents.agent import open_agent, reading_named  # noqa: PLC0415 (so that --help is quick)
+    from agro_train.agents.choosing import slug, told_apart  # noqa: PLC0415
     from agro_train.decoding import decoding_named  # noqa: PLC0415
-    from agro_train.evaluate import answerable, compare, scored_by, slug, table  # noqa: PLC0415
+    from agro_train.evaluate import answerable, compare, scored_by, table  # noqa: PLC0415
     from agro_train.predict import predict  # noqa: PLC0415
+    from agro_train.rollouts import Limits  # noqa: PLC0415
     from agro_train.tasks import COMPACT, PROMPT_BUDGET  # noqa: PLC0415
 
     cache = cache_folder(RunConfig(out=settings["data"]))
@@ -80,17 +87,15 @@ def predict_command(
     asked = asked.first(limit) if limit else asked
     reading = reading_named(settings["style"] or COMPACT, settings["budget"] or PROMPT_BUDGET)
     decoding = decoding_named(settings["decoding"], settings["samples"], names=settings["names"])
+    limits = Limits(settings["turn_tokens"], settings["rollout_tokens"])
     scored: list[Scored] = []
     files: list[Path] = []
     with Bars(notes) as progress:
-        for name in models:
-            loaded = {"dtype": settings["dtype"], "engine": settings["engine"]}
-            agent = open_agent(name, settings["models_root"], cache, reading=reading, **loaded)
-            if not settings["allow_seen"]:
-                asked.refuse_seen(agent.trained_on, agent.name)
-            file = out if len(models) == 1 else out.with_name(f"{out.stem}-{slug(agent.name)}{out.suffix}")
-            if file in files:
-                raise ConfigError(f"two of the models are called {agent.name}: give one of them another folder name")
+        called = told_apart(models, settings["models_root"], cache, [] if settings["allow_seen"] else [asked])
+        for name, own in called.items():
+            loaded = {"dtype": settings["dtype"], "engine": settings["engine"], "limits": limits}
+            agent = replace(open_agent(name, settings["models_root"], cache, reading=reading, **loaded), name=own)
+            file = out if len(called) == 1 else out.with_name(f"{out.stem}-{slug(own)}{out.suffix}")
             how = {"workers": settings["workers"], "progress": progress}
             answers = predict(asked, agent, file, decoding=decoding, seed=settings["seed"], **how)
             agent.close()
@@ -98,17 +103,18 @@ def predict_command(
             files.append(file)
     figures = compare(answerable(asked), scored, settings["seed"])
     print_json(figures) if as_json else show_table(table(figures))
+    tell(figures["notes"], "dim")
     tell(figures["problems"], "yellow")
     tell([f"{file}: written" for file in files], "dim")
-    _end(scored)
+    _end(scored, bool(figures["problems"]))
 
 
-def _end(scored: Sequence[Scored]) -> None:
-    """Say who gave no prediction; ends with 1 then."""
+def _end(scored: Sequence[Scored], problems: bool) -> None:
+    """Say who gave no prediction; ends with 1 then, or where there are problems."""
     without = [(one, sum(not answer.predictions[0] for answer in one.answers)) for one in scored]
     lacking = [f"{one.model}: no prediction for {n} of {len(one.answers)} questions" for one, n in without if n]
     tell(lacking, "yellow")
-    if lacking:
+    if lacking or problems:
         raise SystemExit(FAILED_SOME)
 
 

@@ -101,6 +101,13 @@ def test_a_program_that_is_killed_is_told_from_one_that_fails() -> None:
     assert how_it_ended(2, ["first", "last"]) == "ended with status 2: last"
 
 
+def test_an_error_of_several_lines_is_told_from_its_beginning() -> None:
+    raised = ["agro_train.reinforcement.prompts.BadGolds: 20 examples earn too little; set bad_golds"]
+    said = how_it_ended(1, ["Traceback (most recent call last):", "  File x", *raised, *["  db id: why"] * 20])
+    assert said.startswith(f"ended with status 1: {raised[0]}\n  db id: why")
+    assert said.endswith("...")
+
+
 def test_a_draft_that_goes_on_is_followed_from_where_it_was(tmp_path: Path) -> None:
     draft = tmp_path / ".draft-a"
     draft.mkdir()

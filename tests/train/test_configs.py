@@ -14,6 +14,7 @@ from agro_data.defs.pools import GPU, pools_of
 from agro_train.aligning import AlignConfig
 from agro_train.cold_start import ColdStartConfig
 from agro_train.definitions import defs
+from agro_train.defs import assets
 from agro_train.defs.assets import (
     ColdStartModelConfig,
     GrpoModelConfig,
@@ -103,6 +104,20 @@ def test_further_settings_that_cannot_be_used_fail_in_words() -> None:
         usable(GrpoConfig, {"stepz": 4})
     with pytest.raises(Failure, match="in Dagster questions_databases"):
         usable(EvaluationConfig, {"models": ["promoted"], "questions": ["dev.json"]})
+
+
+def test_settings_without_effect_are_refused() -> None:
+    """Trajectories are made by one asset and learnt from by another; where results go is not theirs to say."""
+    with pytest.raises(Failure, match="learning_rate, lora cannot be given here"):
+        assets._settings(TrajectoriesConfig(settings={"learning_rate": 1.0, "lora": 64}), idle=assets.LEARNING)
+    with pytest.raises(Failure, match="explore, teacher cannot be given here"):
+        assets._settings(ColdStartModelConfig(settings={"explore": 0.9, "teacher": "model"}), idle=assets.MAKING)
+    found = assets._settings(ColdStartModelConfig(settings={"max_length": 9, "seed": 3}), idle=assets.MAKING)
+    assert (found["max_length"], found["seed"]) == (9, 3)
+    for path in TRAINING:
+        ops = read(path)["ops"]
+        for op, idle in (("cold_start_trajectories", assets.LEARNING), ("cold_start_model", assets.MAKING)):
+            assets._settings(SCHEMAS[op](**ops[op]["config"]), idle=idle)
 
 
 def test_the_file_for_a_cpu_says_the_defaults() -> None:

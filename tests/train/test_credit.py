@@ -12,6 +12,7 @@ from train.tiny import make_tiny_model
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.protocol import wrap_observation
+from agro_train.advantages import Scale
 from agro_train.language_model.loading import load_tokenizer
 from agro_train.language_model.tokens import encode
 from agro_train.questions import Questions, Reading, questions_of_version
@@ -121,9 +122,20 @@ def test_progress_credits_turns_and_leaves_equal_groups_alone(player: Play, task
     episodes = [*looks, *fails, *fails, *fails]
     parts = [np.array([0.2, 0.8]), np.array([-1.0]), np.array([0.3]), np.array([-0.3])]
     credit = of_progress(episodes, ["a", "a", "b", "b"], parts, scale="none", gamma=1.0, alpha=1.0, beta=0.5)
-    # Group a: returns (0.2 + 0.5) + (0.8 + 0.5) = 2, 1.3 and -1 (nothing ran), mean 2.3 / 3.
-    assert np.concatenate(credit.turns[:2]) == pytest.approx(np.array([2, 1.3, -1]) - 2.3 / 3)
+    # Group a: rewards 1 and -1; first turns return (0.2 + 0.5) + (0.8 + 0.5) = 2 and -1 (nothing ran).
+    assert np.concatenate(credit.turns[:2]) == pytest.approx(np.array([1 + 1.5, 1, -1 - 1.5]))
     assert [turns.tolist() for turns in credit.turns[2:]] == [[0], [0]]
+
+
+@pytest.mark.parametrize("scale", ["group", "none"])
+def test_an_answer_that_is_right_is_not_blamed_for_standing_last(player: Play, tasks: list[Task], scale: Scale) -> None:
+    """Four are right at once, four look around twice and are wrong; the head is perfect, and looking earns a half."""
+    right = player(lambda *_: RIGHT).play(tasks[:1] * 4, [0] * 4)
+    wrong = player(lambda text, _: WRONG if turn_of(text) == 2 else LOOK).play(tasks[:1] * 4, [0] * 4)
+    parts = [np.array([1.0])] * 4 + [np.zeros(3)] * 4
+    credit = of_progress([*right, *wrong], ["a"] * 8, parts, scale=scale, gamma=0.95, alpha=1.0, beta=0.5 / 3)
+    assert all((turns > 0).all() for turns in credit.turns[:4])
+    assert all((turns < 0).all() for turns in credit.turns[4:])
 
 
 def test_the_progress_head_learns_what_rewards_add_up_to(player: Play, tasks: list[Task], tmp_path: Path) -> None:

@@ -19,7 +19,10 @@ from agro_data.protocol import STOPS
 from agro_train.agents.agent import open_agent
 from agro_train.agents.endpoint import Characters, EndpointSampler, messages_of
 from agro_train.asking import ask
+from agro_train.evaluate import compare, scored_by
 from agro_train.language_model.tokens import encode, encode_prompt
+from agro_train.predict import predict
+from agro_train.questions import questions_of_file
 from agro_train.sampling.types import Usage
 
 Handle = Callable[[str, dict[str, Any], dict[str, str]], tuple[int, Any]]
@@ -108,8 +111,8 @@ def test_a_busy_server_is_asked_again_and_a_refusal_is_not(server: Server) -> No
     assert Characters().decode(sample(server, ["a"])[0].ids) == "x"
     assert len(server.asked) == 3
     server.handle = lambda *_: (400, {"error": "no such model m"})
-    with pytest.raises(EndpointError, match="no such model m"):
-        sample(server, ["a"])
+    (cut,) = sample(server, ["a"])
+    assert (cut.ids, cut.cut) == ([], True)
     assert len(server.asked) == 4
 
 
@@ -119,9 +122,35 @@ def test_errors_say_what_is_wrong(server: Server) -> None:
         sample(server, ["a"], tries=2)
     server.handle = lambda *_: (200, {"hello": 1})
     with pytest.raises(EndpointError, match="expected a completion"):
-        sample(server, ["a"])
+        EndpointSampler(Connection(server.base, 1, Patience(1)), "m", chat=False).probed()
     with pytest.raises(EndpointError, match="no answer after 1 try"):
         EndpointSampler(Connection("http://127.0.0.1:9/v1", 1, Patience(1)), "m").probed()
+
+
+def test_one_question_that_a_server_refuses_costs_only_itself(server: Server, tmp_path: Path) -> None:
+    """The context is too short for one of three: the others are answered, and why it was not is said."""
+
+    def reply(path: str, body: dict[str, Any], headers: dict[str, str]) -> tuple[int, Any]:
+        said = body["messages"][-1]["content"] if body else ""
+        if "teachers" in said:
+            return 400, {"error": "this model's maximum context length is 9"}
+        return message("<think>so</think><solution>SELECT COUNT(*) FROM school</solution>")
+
+    server.handle = reply
+    make_school(tmp_path / "school.sqlite")
+    asked = [("schools", "school"), ("teachers", "teacher"), ("lessons", "lesson")]
+    rows = [{"db_id": "school", "question": f"How many {n}?", "query": f"SELECT COUNT(*) FROM {t}"} for n, t in asked]
+    (tmp_path / "q.json").write_text(json.dumps(rows))
+    questions = questions_of_file(tmp_path / "q.json", tmp_path, tmp_path / "cache")
+    agent = open_agent(f"{server.base}#m", tmp_path, tmp_path)
+    answers = predict(questions, agent, tmp_path / "preds.jsonl")
+    assert [one.outcomes[0] for one in answers] == ["answered", "truncated", "answered"]
+    scored = scored_by(questions, agent, answers, None, tmp_path / "cache")
+    figures = compare(questions, [scored])
+    assert figures["models"][0]["metrics"]["strict"]["right"] == 1
+    (problem,) = figures["problems"]
+    assert "the server refused 1 turns, the first:" in problem
+    assert "maximum context length is 9" in problem
 
 
 def test_a_conversation_is_sent_with_its_roles() -> None:

@@ -20,9 +20,11 @@ from train.tiny import make_tiny_model
 
 from agro_data.config import ConfigError
 from agro_data.evaluation.load import UnreadableInput, load_predictions
+from agro_data.models import ModelMissing
 from agro_data.profiling.serialise import SerialiserMismatch, serialiser
 from agro_train import evaluate
 from agro_train.agents.agent import open_agent, trained_reading
+from agro_train.agents.choosing import told_apart
 from agro_train.answers import Answer
 from agro_train.cli import agro
 from agro_train.decoding import Decoding
@@ -31,6 +33,7 @@ from agro_train.predict import predict
 from agro_train.programs.settings import SettingsError, settings_from, settings_to
 from agro_train.promotion import decide
 from agro_train.questions import Questions, Reading, SeenInTraining, questions_of_file, questions_of_version
+from agro_train.rollouts import Limits
 from agro_train.runs.store import ModelRun, NoRun, begin
 
 ROWS = [
@@ -111,6 +114,29 @@ def test_a_question_that_was_changed_under_its_id_is_asked_anew(place: Path, tmp
     loaded = load_predictions(out).predictions
     assert {row.gold for row in loaded} == {ROWS[0][2], "SELECT 1", ROWS[2][2], ROWS[3][2]}
     assert len(loaded) == 4
+
+
+def test_a_file_holds_what_was_asked_and_no_more(place: Path, tmp_path: Path) -> None:
+    """A row before the others does not rename them; what is not asked now is kept for when it is."""
+    file, out = tmp_path / "mine.json", tmp_path / "preds.jsonl"
+
+    def asked(rows: Sequence[tuple[str, str, str]]) -> Questions:
+        file.write_text(json.dumps([dict(zip(("db_id", "question", "query"), row, strict=True)) for row in rows]))
+        return questions_of_file(file, place / "databases", place / "cache")
+
+    first = Scripted(knows)
+    predict(asked(ROWS[:2]), agent(first), out)
+    second = Scripted(knows)
+    predict(asked([ROWS[2], *ROWS[:2]]), agent(second), out)
+    assert sum(map(len, second.calls)) == 1
+    assert [row.question for row in load_predictions(out).predictions] == [ROWS[n][1] for n in (2, 0, 1)]
+    predict(asked(ROWS[3:]), agent(Scripted(knows)), out)
+    assert [row.question for row in load_predictions(out).predictions] == [ROWS[3][1]]
+    last = Scripted(knows)
+    predict(asked([*ROWS, ROWS[0]]), agent(last), out)  # the last is there twice
+    assert sum(map(len, last.calls)) == 1
+    assert [row.question for row in load_predictions(out).predictions] == [row[1] for row in (*ROWS, ROWS[0])]
+    assert (tmp_path / "preds.jsonl.others").read_text() == ""
 
 
 def test_what_looks_like_the_end_of_a_line_is_none(questions: Questions, tmp_path: Path) -> None:
@@ -318,6 +344,61 @@ def test_predict_from_the_command_line(place: Path, tmp_path: Path, monkeypatch:
     refused = run_verb("predict", "--model", "x", "--out", str(tmp_path / "y"))
     assert isinstance(refused.exception, ConfigError)
     assert "either --corpus VERSION or --questions FILE" in str(refused.exception)
+
+
+def test_rows_that_cannot_be_asked_or_scored_are_told(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGRO_CACHE", str(place / "cache"))
+    rows = [dict(zip(("db_id", "question", "query"), row, strict=True)) for row in ROWS[:2]]
+    (tmp_path / "mine.json").write_text(json.dumps([*rows, {**rows[1], "query": ""}, {"question": "Which?"}]))
+    asked = ["--questions", str(tmp_path / "mine.json"), "--databases", str(place / "databases")]
+    done = run_verb(
+        "predict", *asked, "--model", str(place / "tiny"), "--budget", "2000", "--out", str(tmp_path / "p"), "--json"
+    )
+    figures = json.loads(done.stdout)
+    assert done.exit_code == 1
+    assert figures["models"][0]["metrics"]["strict"]["predictions"] == 2
+    assert "1 of 3 questions have no SQL to be scored against" in done.stderr
+    assert "row 4" in done.stderr
+
+
+def test_a_model_that_is_not_there_is_told_before_the_first_is_asked(place: Path, tmp_path: Path) -> None:
+    models = ["--model", str(place / "tiny"), "--model", str(tmp_path / "typo")]
+    asked = ["--questions", str(place / "questions.json"), "--databases", str(place / "databases")]
+    done = run_verb("predict", *asked, *models, "--out", str(tmp_path / "p.jsonl"))
+    assert isinstance(done.exception, ModelMissing)
+    assert not list(tmp_path.glob("p*"))
+
+
+def test_models_have_names_of_their_own(place: Path, tmp_path: Path) -> None:
+    run = trained(tmp_path / "models", place / "tiny")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    shutil.copytree(place / "tiny", tmp_path / "a" / "m")
+    shutil.copytree(place / "tiny", tmp_path / "b" / "m")
+    names = ["small", run.name, str(tmp_path / "a" / "m"), str(tmp_path / "b" / "m"), str(tmp_path / "a" / "m")]
+    found = told_apart(names, tmp_path / "models", tmp_path / "cache")
+    assert found == {"small": run.name, names[2]: "m", names[3]: "m 2"}
+
+
+def test_a_corpus_of_few_databases_is_evaluated_on_them(place: Path, tmp_path: Path) -> None:
+    """Its questions are held back, and not its databases: that is said, and is no reason to refuse."""
+    version = make_corpus(tmp_path, split={"mark": "same-database", "databases": {}})
+    asked = questions_of_version(version, tmp_path / "databases", tmp_path / "cache", "train")
+    asked.refuse_seen(asked.contents().values(), "this model")
+    one = agent(Scripted(lambda *_: turn("solution", "SELECT name FROM school")))
+    answers = predict(asked, one, tmp_path / "p.jsonl")
+    figures = compare(asked, [scored_by(asked, one, answers, asked.instances, tmp_path / "cache")])
+    assert "have read those that are asked about" in " ".join(figures["notes"])
+
+
+def test_what_a_run_could_write_it_may_write(place: Path, tmp_path: Path) -> None:
+    trained(tmp_path, place / "tiny", config={"turns": 3, "turn_tokens": 512, "rollout_tokens": 600})
+    found = open_agent("small", tmp_path, place / "cache")
+    assert (found.limits.turn, found.limits.rollout, found.limits.turns) == (512, 768, 3)
+    wider = open_agent("small", tmp_path, place / "cache", limits=Limits(100, 3_000, 9))
+    assert (wider.limits.turn, wider.limits.rollout, wider.limits.turns) == (512, 3_000, 3)
 
 
 def test_ask_without_a_trained_model_says_what_to_run(

@@ -1,0 +1,80 @@
+"""Models that cannot be trained or written with, for their layers or their files, are refused in words before that."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from train.small import cold_start_config, make_split_corpus
+from train.tiny import make_tiny_model
+
+from agro_data.config import ConfigError
+from agro_data.models import ModelMissing
+from agro_train.cold_start import train
+from agro_train.language_model.loading import load, refuse_recurrent, sees
+
+
+def hybrid(folder: Path) -> Path:
+    """A model whose settings say that one of its layers is recurrent."""
+    make_tiny_model(folder)
+    change(folder, model_type="qwen3_next", layer_types=["linear_attention", "full_attention"])
+    return folder
+
+
+def change(folder: Path, **facts: Any) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | facts))
+
+
+def test_a_recurrent_model_is_refused_in_words(tmp_path: Path) -> None:
+    folder = hybrid(tmp_path / "hybrid")
+    with pytest.raises(ConfigError, match=r"layers \(linear_attention\) keep a state.*--engine vllm"):
+        load(str(folder), tmp_path)
+    config = cold_start_config(make_split_corpus(tmp_path / "corpus"), folder)
+    with pytest.raises(ConfigError, match="linear_attention"):
+        train(config)
+    assert not list(Path(config.trajectories).glob("*-trajectories"))  # nothing was made for it
+    with pytest.raises(ConfigError, match="linear_attention"):
+        train(replace(config, name="again"))
+
+
+@pytest.mark.parametrize(
+    ("harm", "told"),
+    [
+        (lambda folder: change(folder, model_type="no_such_architecture"), "as a model of transformers"),
+        (lambda folder: (folder / "tokenizer.json").unlink(), "with its tokenizer"),
+        (lambda folder: (folder / "model.safetensors").write_bytes(b"cut"), "as a causal language model"),
+        (lambda folder: change(folder, num_hidden_layers=3), "lack .* tensors of the model"),
+    ],
+)
+def test_a_folder_that_holds_no_model_is_told_in_words(
+    tmp_path: Path, harm: Callable[[Path], object], told: str
+) -> None:
+    folder = make_tiny_model(tmp_path / "broken")
+    harm(folder)
+    with pytest.raises(ModelMissing, match=rf"broken.*{told}"):
+        load(str(folder), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("facts", "window"),
+    [
+        ({}, math.inf),
+        ({"layer_types": ["full_attention"], "sliding_window": 8}, math.inf),
+        ({"layer_types": ["full_attention", "sliding_attention"], "sliding_window": 512}, 512),
+        ({"sliding_window": 4_096}, 4_096),
+    ],
+)
+def test_how_far_a_model_looks_back(facts: dict[str, Any], window: float) -> None:
+    from transformers import PretrainedConfig
+
+    assert sees(PretrainedConfig(**facts)) == window
+
+
+def test_a_model_that_attends_is_not(tmp_path: Path) -> None:
+    refuse_recurrent(make_tiny_model(tmp_path / "tiny"))
