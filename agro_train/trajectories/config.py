@@ -9,7 +9,7 @@ from agro_data.config import DEFAULT_MODEL
 from agro_data.models import DEFAULT_WRITER
 from agro_data.profiling.serialise import Style
 from agro_train.language_model.tokens import encode
-from agro_train.programs.settings import SettingsError, check_counts, settings_to
+from agro_train.programs.settings import SettingsError, check_counts, find_cache, settings_to
 from agro_train.questions import Reading
 from agro_train.tasks import COMPACT, PROMPT_BUDGET
 from agro_train.trajectories.acting import Attempts
@@ -34,7 +34,7 @@ class TrajectoriesConfig:
     pairs: str = ""  # a file of questions with SQL, learnt from instead of the corpus, or beside it
     trajectories: str = "datasets"  # where their version is written
     models: str = "models"  # where runs lie
-    cache: str = ".agro-cache"  # profiles, unpacked models, a teacher's attempts
+    cache: str = ""  # profiles, unpacked models, a teacher's attempts; `$AGRO_CACHE` or .agro-cache, if empty
     model: str = DEFAULT_WRITER  # what training starts from: a Hub id, a folder, a run
     examples: int = 2_000  # trajectories to learn from
     pool: float = 1.5  # how many times as many are made to choose from
@@ -45,6 +45,7 @@ class TrajectoriesConfig:
     explore: float = 0.1  # share that look first
     mistake: float = 0.05  # share that go wrong first, and recover
     rehearse: float = 0.1  # share that run the answer before they give it
+    respell: float = 0.0  # share whose database has its names spelt otherwise, so that names are read and not known
     link: float = 1.0  # share that say tables and columns of a query before they write it
     teacher: TeacherKind = "decomposition"  # the examples' steps, a model's right attempts, or both
     teacher_model: str = ""  # a run, folder, Hub id or URL; empty: the model that training starts from
@@ -58,11 +59,12 @@ class TrajectoriesConfig:
     seed: int = 0  # same seed, same trajectories and training
 
     def __post_init__(self) -> None:
+        find_cache(self)
         for name, known in _CHOICES.items():
             if getattr(self, name) not in known:
                 raise SettingsError(f"there is no {name} {getattr(self, name)!r}; use {', '.join(known)}")
         check_counts(self, "examples", "pool", "turns")
-        for name in ("leave", "decompose", "explore", "mistake", "rehearse", "link"):
+        for name in ("leave", "decompose", "explore", "mistake", "rehearse", "respell", "link"):
             if not 0 <= getattr(self, name) <= 1:
                 raise SettingsError(f"{name}={getattr(self, name):g}: expected a share between 0 and 1")
 

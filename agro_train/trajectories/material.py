@@ -6,6 +6,7 @@ by both. Chosen for their diversity, stored as a version beside the corpus, and 
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from agro_train.questions import COLUMNS, Questions, Reading, questions_of_file,
 from agro_train.runs.lineage import Fact, facts_of, start_of
 from agro_train.trajectories.acting import Teacher, act
 from agro_train.trajectories.config import TrajectoriesConfig
+from agro_train.trajectories.respelling import respelt
 from agro_train.trajectories.selection import Chosen, choose, hybrid_vectors
 from agro_train.trajectories.store import DROPPED, TRAJECTORY, steps_of, tally, write_trajectories
 from agro_train.trajectories.teachers import TEACHER, make_trajectories
@@ -139,17 +141,18 @@ def make_material(
     Raises `SettingsError` when none is right.
     """
     reading = config.reading(tokenizer)
+    for source in sources:
+        if source.problems:
+            told = {"of": source.name, "left_out": len(source.problems), "first": source.problems[0]}
+            report({"phase": "trajectories", **told})
     asked = sum(len(source.rows) for source in sources)
     wanted = min(asked, round(config.examples * max(1.0, config.pool)))
     drawn = [_drawn(source, round(wanted * len(source.rows) / asked), config.seed) for source in sources]
     made, dropped = [pl.DataFrame(schema=TRAJECTORY)], [pl.DataFrame(schema=DROPPED)]
     if config.teacher != "model":
-        for one in drawn:
-            kept, lost = make_trajectories(
-                one.rows, one.tasks(reading), one.sources, sandbox, seed=config.seed, habits=config.habits
-            )
-            made.append(kept)
-            dropped.append(lost)
+        kept, lost = _decompose(drawn, reading, sandbox, config)
+        made.append(kept)
+        dropped.append(lost)
     if teacher is not None:
         kept, lost = _act(teacher, drawn, reading, sandbox, config, report)
         made.append(kept)
@@ -162,6 +165,23 @@ def make_material(
             f"none of {wanted} trajectories is right, the first for {first['reason']}: {first['detail']}"
         )
     return candidates, lost, select(candidates, config)
+
+
+def _decompose(
+    drawn: Sequence[Questions], reading: Reading, sandbox: Sandbox, config: TrajectoriesConfig
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Trajectories by the examples' own steps, a share of them on databases whose names are spelt otherwise."""
+    Path(config.cache).mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=config.cache, prefix="respelt-") as folder:
+        parts = [part for one in drawn for part in respelt(one, config.respell, config.seed, Path(folder), sandbox)]
+        found = [
+            make_trajectories(
+                part.rows, part.tasks(reading), part.sources, sandbox, seed=config.seed, habits=config.habits
+            )
+            for part in parts
+        ]
+    kept = [pl.DataFrame(schema=TRAJECTORY), *(kept for kept, _ in found)]
+    return pl.concat(kept), pl.concat([pl.DataFrame(schema=DROPPED), *(lost for _, lost in found)])
 
 
 def _act(

@@ -34,6 +34,7 @@ from agro_train.trajectories.schema_links import schema_links
 from agro_train.trajectories.store import DROPPED, TRAJECTORY, drop_of, trajectory_of
 
 TEACHER = "decomposition"
+RESPELT = "respelt"  # the feature of one about a database whose names are spelt otherwise; such a row says so
 FEATURES = ("steps", "look_at_values", "check_join", "wrong_table", "wrong_column", "wrong_query")
 ASKED_BACK = "asked_back"  # the feature of a trajectory that ends so
 
@@ -105,7 +106,7 @@ def plan_trajectory(row: Mapping[str, Any], profile: DatabaseProfile, seed: int,
     closing = "The result answers the question." if rehearsal else answer
     turns.append(Turn(closing, "solution", row["sql"].strip()))
     found = {move.feature for move in moves}
-    features = tuple(feature for feature in FEATURES if feature in found)
+    features = (*(feature for feature in FEATURES if feature in found), *([RESPELT] if row.get(RESPELT) else []))
     return Plan(tuple(turns), tuple(move.expected for move in moves), features)
 
 

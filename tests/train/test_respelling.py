@@ -1,0 +1,135 @@
+"""Databases under other names, on real engines: queries follow, and give what they gave."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from making import make_school
+
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.sandbox import Sandbox
+from agro_data.profiling.linking import index_schema
+from agro_data.profiling.profiler import profile_database
+from agro_train.questions import PLAIN, Questions, Reading
+from agro_train.tasks import Source
+from agro_train.trajectories.respelling import VARIANTS, respelt
+from agro_train.trajectories.teachers import RESPELT, Habits, make_trajectories
+
+MATCHED = "SELECT s.name FROM teacher AS t JOIN school AS s ON t.school_id = s.school_id"
+GOLDS = (
+    f"{MATCHED} WHERE t.subject = 'Music' AND t.salary > 3000",
+    "SELECT COUNT(*) FROM lesson",
+    "SELECT name FROM school WHERE school_id IN (SELECT school_id FROM teacher GROUP BY school_id HAVING COUNT(*) > 2)",
+    "SELECT subject, AVG(salary) FROM teacher GROUP BY subject ORDER BY 2 DESC LIMIT 1",
+    "SELECT * FROM school WHERE city = 'Oslo'",
+    "WITH old AS (SELECT name AS called FROM school WHERE founded < 1920) SELECT called FROM old",
+)
+
+
+def row(number: int, sql: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "example_id": f"{number:016x}",
+        "db_id": "school",
+        "split": "train",
+        "hardness": "medium",
+        "question": "Which schools have a music teacher who earns more than 3000?",
+        "evidence": None,
+        "sql": sql,
+        "steps": [{"name": "matched", "intent": "Match the teachers and schools.", "sql": MATCHED}],
+        "order_matters": False,
+        "alternatives": [],
+        "instances": ["school/other.sqlite"],
+        "place": str(number),
+        **PLAIN,
+        **changes,
+    }
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox(workers=1) as one:
+        yield one
+
+
+def as_duckdb(path: Path) -> Path:
+    """The same tables and rows in a DuckDB file beside it."""
+    target = path.with_suffix(".duckdb")
+    with closing(sqlite3.connect(path)) as old, duckdb.connect(target) as connection:
+        for name, sql in old.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY rowid"):
+            connection.execute(sql)
+            rows = old.execute(f"SELECT * FROM {name}").fetchall()
+            connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    return target
+
+
+@pytest.fixture(scope="module", params=["sqlite", "duckdb"])
+def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Source:
+    folder = tmp_path_factory.mktemp("respelt")
+    path = make_school(folder / "school.sqlite")
+    if request.param == "duckdb":
+        path = as_duckdb(path)
+    database = find_databases(path).databases[0]
+    profile = profile_database(database)
+    return Source(database, profile, index_schema(profile))
+
+
+def test_every_question_follows_its_database(source: Source, sandbox: Sandbox, tmp_path: Path) -> None:
+    rows = tuple(row(number, GOLDS[number % len(GOLDS)]) for number in range(48))
+    parts = respelt(Questions("q", rows, {"school": source}, tmp_path), 1.0, 0, tmp_path, sandbox)
+    assert sorted(one["example_id"] for part in parts for one in part.rows) == [one["example_id"] for one in rows]
+    spelt = [part for part in parts if part.instances is None and part.rows[0].get(RESPELT)]
+    assert 1 < len(spelt) <= VARIANTS
+    assert sum(len(part.rows) for part in spelt) >= 44
+    schemas = {tuple(part.sources["school"].profile.schema) for part in spelt}
+    assert len(schemas) > 1
+    for part in spelt:
+        there = part.sources["school"]
+        names = {*there.profile.schema, *(column for table in there.profile.schema.values() for column in table)}
+        for one in part.rows:
+            gold = next(old["sql"] for old in rows if old["example_id"] == one["example_id"])
+            before, after = sandbox.run_many([(source.database, gold), (there.database, one["sql"])])
+            assert before.digest == after.digest
+            assert one["instances"] == []
+        used = {name for table in there.profile.schema for name in (table,) if table in part.rows[0]["sql"]}
+        assert used <= names
+
+
+def test_trajectories_speak_of_the_other_names(source: Source, sandbox: Sandbox, tmp_path: Path) -> None:
+    rows = tuple(row(number, GOLDS[0]) for number in range(12))
+    parts = respelt(Questions("q", rows, {"school": source}, tmp_path), 1.0, 3, tmp_path, sandbox)
+    part = next(one for one in parts if "school_id" not in str(one.sources["school"].profile.schema))
+    habits = Habits(explore=0.5, mistake=0.0, rehearse=1.0)
+    kept, _ = make_trajectories(part.rows, part.tasks(Reading()), part.sources, sandbox, habits=habits)
+    table = next(iter(part.sources["school"].profile.schema))
+    assert kept.height
+    for one in kept.iter_rows(named=True):
+        assert RESPELT in one["features"]
+        assert table in one["prompt"]
+        assert "school_id" not in one["prompt"] + one["transcript"]
+
+
+def test_what_cannot_follow_stays(source: Source, sandbox: Sandbox, tmp_path: Path) -> None:
+    rows = (
+        row(0, GOLDS[1], evidence="a lesson is a row of lesson"),
+        row(1, "SELECT ghost FROM school"),
+        row(2, GOLDS[1], answerable=False),
+        row(3, GOLDS[1]),
+    )
+    asked = Questions("q", rows, {"school": source}, tmp_path)
+    stays, moved = respelt(asked, 1.0, 0, tmp_path, sandbox)
+    assert [one["example_id"][-1] for one in stays.rows] == ["0", "1", "2"]
+    assert stays.sources["school"] is source
+    assert [one["example_id"][-1] for one in moved.rows] == ["3"]
+    assert respelt(asked, 0.0, 0, tmp_path, sandbox) == [asked]
+
+
+def test_the_same_seed_spells_alike(source: Source, sandbox: Sandbox, tmp_path: Path) -> None:
+    asked = Questions("q", tuple(row(n, GOLDS[n % 3]) for n in range(9)), {"school": source}, tmp_path)
+    one, other = (respelt(asked, 0.5, 7, tmp_path, sandbox) for _ in range(2))
+    assert [part.rows for part in one] == [part.rows for part in other]
