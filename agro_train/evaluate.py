@@ -195,7 +195,7 @@ def scored_by(
     graded = replace(asked, rows=tuple(row for row, _ in known))
     found = score(graded, [one for _, one in known], suite, cache, workers=workers, progress=progress) if known else {}
     asked_back = abstention(questions, answers) if questions.clarify or agent.reading.clarify else {}
-    return Scored(agent.name, agent.unit, kept, found, asked_back, tuple(agent.refusals))
+    return Scored(agent.name, agent.unit, kept, found, asked_back, agent.refusals())
 
 
 def score(
@@ -242,6 +242,7 @@ def score(
 def compare(questions: Questions, models: Sequence[Scored], seed: int = 0) -> dict[str, Any]:
     """Figures of models on the same questions; each is paired with every one before it."""
     metrics = list(models[0].by_metric)
+    every = [found for one in models for found in one.by_metric.values()]
     return {
         "questions": questions.name,
         "count": len(questions.rows),
@@ -267,13 +268,11 @@ def compare(questions: Questions, models: Sequence[Scored], seed: int = 0) -> di
             for other in models[:number]
             for metric in metrics
         ],
-        "notes": sorted(
-            {*_worth_knowing(questions), *(note for one in models for f in one.by_metric.values() for note in f.notes)}
-        ),
+        "notes": sorted({*_worth_knowing(questions), *(note for found in every for note in found.notes)}),
         "problems": sorted(
             {
                 *questions.problems,
-                *(said for one in models for found in one.by_metric.values() for said in found.problems),
+                *(problem for found in every for problem in found.problems),
                 *(said for one in models for said in _refused(one)),
             }
         ),

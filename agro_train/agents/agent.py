@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -46,10 +46,12 @@ class Agent:
     unit: Unit = "tokens"
     engine: Engine = "transformers"
 
-    @property
-    def refusals(self) -> Sequence[str]:
-        """What a server has said to requests that it would not answer."""
-        return getattr(self.sampler, "refusals", ())
+    def refusals(self) -> tuple[str, ...]:
+        """What a server has said, since this was last asked, to requests that it would not answer."""
+        said: list[str] = getattr(self.sampler, "refusals", [])
+        found = tuple(said)
+        del said[: len(found)]
+        return found
 
     def close(self) -> None:
         """Give back what it holds beside this process's memory: an engine."""
