@@ -60,6 +60,7 @@ EXPERIMENTS: Mapping[str, Mapping[str, Arm]] = {
         )
     },
     "E9": {"round 1": [OURS], "round 2": [NEXT]},
+    "E10": {"names as they are": [OURS], "names spelt otherwise": [("cold_start", {"respell": 0.75})]},
 }
 
 
