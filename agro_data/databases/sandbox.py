@@ -24,14 +24,14 @@ from typing import Any, Literal, NamedTuple
 import agro_data
 from agro_data.databases.opening import NO_SPACE, DatabaseError, settled, stamp, with_sides
 from agro_data.databases.types import Database, Layout, Limits, Result, Trial, TrialResult
-from agro_data.databases.worker import IDLE, OPENING, PAGE, PAGE_SIZE, RUNNING, STARTING, show
+from agro_data.databases.worker import IDLE, OPENING, PAGE_SIZE, RUNNING, STARTING, show, shown
 
 Want = Literal["digest", "rows"]
 
 BATCH = 128  # trials a message
 OPEN_SECONDS = 120.0  # to open a database (a folder of CSV files is read then), or to start a worker
 KILL_FACTOR, KILL_SLACK = 1.5, 0.2  # a worker is killed after limit x factor + slack: within twice the limit
-LOOKS = 100  # at what a worker shows, until two are the same
+LOOKS = 100  # at what a worker shows, until it is not being written
 FRUITLESS_STARTS = 3  # workers that may end in a row without an answer before a batch is given up
 COMMAND = "from agro_data.databases.worker import main; main()"
 
@@ -65,6 +65,9 @@ class _State(NamedTuple):
     place: int
 
 
+NEW = _State(0.0, STARTING, 0, 0)
+
+
 @dataclass
 class _Worker:
     """A child process; between messages it has no batch."""
@@ -74,16 +77,15 @@ class _Worker:
     page: mmap.mmap
     batch: _Batch | None = None
     answered: int = 0  # tasks of the batch whose results have come
+    seen: _State = NEW
 
     def state(self) -> _State:
-        """What the worker shows. It may be writing meanwhile, so it is looked at until two looks agree."""
-        state = _State(*PAGE.unpack_from(self.page, 0))
+        """What the worker shows, or showed last where it does not come to an end of writing."""
         for _ in range(LOOKS):
-            again = _State(*PAGE.unpack_from(self.page, 0))
-            if again == state:
+            if (found := shown(self.page)) is not None:
+                self.seen = _State(*found)
                 break
-            state = again
-        return state
+        return self.seen
 
     def end(self) -> None:
         self.process.kill()

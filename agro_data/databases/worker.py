@@ -26,6 +26,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
+from zlib import crc32
 
 from agro_data.databases.guards import Fields, Session, failed, leaves_ruins, open_session, run_statement
 from agro_data.databases.opening import first_line
@@ -35,7 +36,8 @@ RESIDENT_SHARE = 4  # of the memory limit, the share (1/4) from which a worker s
 OPEN_SHARE = 8  # of the memory limit, the share (1/8) that databases kept open may take by the weights below
 WEIGHT, CACHE = 2**19, 2**21  # of an open SQLite file: its schema and handles (bounds their number too), page cache
 PAGE_SIZE = mmap.PAGESIZE
-PAGE = struct.Struct("dqqq")  # since when (monotonic), phase, task in the message, place among the task's targets
+STATE = struct.Struct("dqqq")  # since when (monotonic), phase, task in the message, place among the task's targets
+CHECK = 4  # bytes after it that tell a whole one from one that is being written
 RUNNING, OPENING, IDLE, STARTING, SENDING = range(5)
 DIGEST, ORDERED_DIGEST = 5, 6  # places in `Fields`
 FLUSH_RESULTS, FLUSH_BYTES, FLUSH_SECONDS = 64, 2**20, 0.1
@@ -67,8 +69,16 @@ def _end_with(parent: int) -> None:
 
 
 def show(page: mmap.mmap, since: float, phase: int, task: int, place: int) -> None:
-    """Write the state in one copy. `pack_into` fills with zeros first, and these would read as running since ever."""
-    page[: PAGE.size] = PAGE.pack(since, phase, task, place)
+    """Write the state. Who writes may be stopped in the middle of it: then it is not what `shown` gives."""
+    state = STATE.pack(since, phase, task, place)
+    page[: STATE.size + CHECK] = state + crc32(state).to_bytes(CHECK, "little")
+
+
+def shown(page: mmap.mmap) -> tuple[float, int, int, int] | None:
+    """The state on a page, as `show` takes it; None while it is being written."""
+    found = page[: STATE.size + CHECK]
+    state, check = found[: STATE.size], found[STATE.size :]
+    return STATE.unpack(state) if crc32(state) == int.from_bytes(check, "little") else None
 
 
 def _serve(connection: Connection, page: mmap.mmap) -> None:

@@ -172,7 +172,14 @@ def _json_lines(path: Path, text: str) -> Iterator[Item]:
 
 
 def _separated(path: Path, text: str, delimiter: str) -> Iterator[Item]:
-    csv.field_size_limit(_LONGEST)
+    before = csv.field_size_limit(_LONGEST)  # of the whole process: other readers keep theirs
+    try:
+        yield from _cells(path, text, delimiter)
+    finally:
+        csv.field_size_limit(before)
+
+
+def _cells(path: Path, text: str, delimiter: str) -> Iterator[Item]:
     header = text[: text.find("\n")] if "\n" in text else text
     delimiter = delimiter or max(",;\t", key=header.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)

@@ -143,6 +143,13 @@ def test_a_bad_line_costs_only_itself(tmp_path: Path) -> None:
     assert "no SQL" in loaded.problems[1].reason
 
 
+def test_long_cells_are_read_and_other_readers_keep_their_bound(tmp_path: Path) -> None:
+    before = csv.field_size_limit()
+    (tmp_path / "long.csv").write_text(f'db_id,question,query\nshop,"{"x" * 200_000}",SELECT 1\n')
+    assert len(load_pairs(tmp_path / "long.csv").pairs[0].question) == 200_000
+    assert csv.field_size_limit() == before
+
+
 def test_a_row_of_csv_with_too_few_cells(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("db_id,question,sql\nshop,q,SELECT 1\nshop,q\nshop,q,SELECT 2\n", encoding="utf-8")
