@@ -282,8 +282,8 @@ def compare(questions: Questions, models: Sequence[Scored], seed: int = 0) -> di
 def _worth_knowing(questions: Questions) -> list[str]:
     unknown = sum(not row["sql"] for row in questions.rows)
     told = [f"{unknown:,} of {len(questions.rows):,} questions have no SQL to be scored against"] if unknown else []
-    same = "a corpus of few databases: its models have read those that are asked about, though not these questions"
-    return [*told, *([f"{questions.name} is of {same}"] if questions.same_databases else [])]
+    few = f"{questions.name} is of few databases, and holds questions back: who learnt from it has read those databases"
+    return [*told, *([few] if questions.same_databases else [])]
 
 
 def _refused(one: Scored) -> list[str]:

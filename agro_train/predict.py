@@ -91,6 +91,7 @@ def _known(out: Path, made_by: dict[str, Any], tasks: Sequence[Task]) -> dict[st
     Lines that were cut short, or are of what `tasks` ask otherwise, are dropped.
     """
     if not out.exists():
+        _others(out).unlink(missing_ok=True)  # of a file that was removed
         return {}
     try:
         before = json.loads(_side(out).read_text(encoding="utf-8"))

@@ -52,9 +52,9 @@ class Questions:
     """Rows with the `COLUMNS` of a corpus; `sql` is "" where no gold is known, and `place` is where a person finds it.
 
     `databases` is the folder they lie in; `instances` that of a corpus version, None where there are none. `clarify`:
-    some have no one answer, and whoever is asked is told that there are such. `same_databases`: a corpus of few
-    databases, whose training questions are about those that are asked about here, and others than these. `problems`
-    are rows that could not be used.
+    some have no one answer, and whoever is asked is told that there are such. `same_databases`: held back by
+    a corpus of few databases, whose training questions are about the same ones. `problems` are rows that could not be
+    used.
     """
 
     name: str
@@ -131,7 +131,7 @@ def questions_of_version(
     name = f"{version.corpus} {version.name} {split}"
     clarify = bool(version.manifest["counts"].get("unanswerable"))
     instances = version.path / "instances" if any(row["instances"] for row in rows) else None  # --no-certify
-    same = version.manifest["split"]["mark"] == SAME_DATABASE
+    same = split != "train" and version.manifest["split"]["mark"] == SAME_DATABASE
     return Questions(name, tuple(rows), sources, databases, instances, clarify, same)
 
 

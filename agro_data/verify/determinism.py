@@ -46,7 +46,7 @@ def shuffled_copy(database: Database, folder: Path, seed: int, large: int = LARG
     original order is then made beside it: `reference` finds it. Raises `DatabaseError` that names the database.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    sampled = _size(database) > large
+    sampled = size_of(database) > large
     copy = _place(database, folder, "shuffled", seed)
     if sampled:
         _ensure(database, _place(database, folder, "reference", seed).path, None, sampled)
@@ -86,7 +86,8 @@ def _derived(content_hash: str, kind: str) -> str:
     return sha256(f"{content_hash}:{kind}:v{VERSION}".encode()).hexdigest()
 
 
-def _size(database: Database) -> int:
+def size_of(database: Database) -> int:
+    """Bytes of its files."""
     files = data_files(database.path) if database.layout == "files" else [database.path]
     return sum(file.stat().st_size for file in files)
 

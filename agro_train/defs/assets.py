@@ -18,6 +18,7 @@ from agro_data.defs.pools import GPU
 from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.fingerprint import stable_hash
 from agro_data.publish.read import DERIVED, Version, open_version
+from agro_data.terminal import FAILED_SOME
 from agro_data.work import write_json
 from agro_train.agents.agent import trained_limits, trained_reading
 from agro_train.cold_start import ColdStartConfig
@@ -226,8 +227,11 @@ def model_evaluation(
     configs = [usable(EvaluationConfig, settings | {"out": str(folder)}) for settings, folder in named]
     found: dict[str, Any] = {}
     for one in configs:
-        run_child(context, pipes, program("agro_train.evaluate", "--config", str(written_settings(one, place))))
+        command = program("agro_train.evaluate", "--config", str(written_settings(one, place)))
+        run_child(context, pipes, command, ends=(0, FAILED_SOME))
         summary = _read(Path(one.out) / "summary.json")
+        for problem in (said for figured in summary["sets"] for said in figured["problems"]):
+            context.log.warning(problem)
         tables = {figured["questions"]: table(figured) for figured in summary["sets"]}
         for name, rows in tables.items():
             for row in rows:

@@ -86,7 +86,7 @@ def evaluation_is_on_unseen_databases(model_evaluation: str, place: Place, train
     return result(
         few or not seen,
         f"{trained} trained models on {len(asked)} databases of {corpus.corpus} {corpus.name}",
-        "; too few to hold any back: the models have read them, though not these questions"
+        "; too few to hold any back: it is questions that the corpus holds back"
         if few
         else f"; trained {', '.join(seen[:5])}"
         if seen

@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -47,10 +47,12 @@ def run_child(
     *,
     metrics: Path | None = None,
     env: Mapping[str, str] | None = None,
+    ends: Collection[int] = (0,),
 ) -> str:
     """Run `command` to its end, and give the last line it printed; what it prints becomes log lines.
 
-    `metrics` is the folder of the runs of a model in training: its metrics are drawn in the UI as they come.
+    `metrics` is the folder of the runs of a model in training: its metrics are drawn in the UI as they come. `ends` are
+    the statuses of a program that has done its work.
 
     Raises `dg.Failure` with the command's own words when it fails.
     """
@@ -66,7 +68,7 @@ def run_child(
         done = pipes.run(context=context, command=guarded, env={**QUIET, **(env or {})})
     messages = [message for message in done.get_custom_messages() if isinstance(message, dict)]
     status = messages[-1]["status"] if messages else None
-    if status != 0:
+    if status not in ends:
         errors = messages[-1]["errors"] if messages else []
         raise dg.Failure(
             description=f"{module_of(command)} {how_it_ended(status, errors)}",

@@ -32,7 +32,7 @@ from agro_data.sql.canonical import sql_text
 from agro_data.sql.identifiers import identifier
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import Schema, resolve
-from agro_data.verify.determinism import shuffled_copy
+from agro_data.verify.determinism import shuffled_copy, size_of
 from agro_train.questions import Questions, Row
 from agro_train.tasks import Source
 from agro_train.trajectories.conventions import Convention, Spelling, spelling
@@ -131,7 +131,7 @@ def _letter_by_letter(sql: str, dialect: Dialect, schema: Schema) -> str:
 def _twin(source: Source, names: Spelling, folder: Path, seed: int) -> Source | None:
     """The database under other names; None where it is large, has views, or its names cannot be changed."""
     profile = source.profile
-    if any(table.is_view for table in profile.tables) or _size(source.database) > LARGEST:
+    if any(table.is_view for table in profile.tables) or size_of(source.database) > LARGEST:
         return None
     try:
         copy = shuffled_copy(source.database, folder, seed)
@@ -147,11 +147,6 @@ def _twin(source: Source, names: Spelling, folder: Path, seed: int) -> Source | 
         return None
     spelt = replace(names.of(profile), content_hash=digest)
     return Source(database, spelt, index_schema(spelt))
-
-
-def _size(database: Database) -> int:
-    files = database.path.rglob("*") if database.path.is_dir() else [database.path]
-    return sum(file.stat().st_size for file in files)
 
 
 def _rename(database: Database, names: Spelling) -> None:

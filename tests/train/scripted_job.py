@@ -13,7 +13,8 @@ from agro_train.defs.child import TERMINATION, run_child
 def scripted_model(context: dg.AssetExecutionContext, pipes: dg.PipesSubprocessClient) -> dg.MaterializeResult:
     """Runs `$SCRIPT FOLDER`, which plays a training program of the model in that folder."""
     script = Path(os.environ["SCRIPT"])
-    run_child(context, pipes, [sys.executable, str(script), str(script.parent)], metrics=script.parent)
+    ends = (0, int(os.environ.get("ENDS_WITH", "0")))
+    run_child(context, pipes, [sys.executable, str(script), str(script.parent)], metrics=script.parent, ends=ends)
     return dg.MaterializeResult()
 
 

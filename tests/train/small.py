@@ -21,7 +21,7 @@ from agro_train.cold_start import ColdStartConfig
 from agro_train.finetuning.config import FineTuning
 from agro_train.language_model.loading import load
 from agro_train.language_model.tokens import encode, encode_prompt
-from agro_train.questions import Reading, questions_of_version
+from agro_train.questions import PLAIN, Reading, questions_of_version
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.sampling.types import Sampled
 
@@ -30,6 +30,8 @@ COLUMNS = {
     "teacher": ("name", "subject", "salary"),
     "lesson": ("room", "day", "pupils"),
 }
+MATCHED = "SELECT s.name FROM teacher AS t JOIN school AS s ON t.school_id = s.school_id"
+GOLD = f"{MATCHED} WHERE t.subject = 'Music' AND t.salary > 3000"
 TURNS = (
     "<think>so</think><sql>SELECT name FROM school</sql>",
     "<think>so</think><solution>SELECT name FROM school</solution>",
@@ -51,6 +53,27 @@ TUNING = FineTuning(
     seed=0,
     share_prompts=False,
 )
+
+
+def example(number: int, sql: str = GOLD, **changes: Any) -> dict[str, Any]:
+    row = {
+        "example_id": f"{number:016x}",
+        "db_id": "school",
+        "split": "train",
+        "hardness": "medium",
+        "question": "Which schools have a music teacher who earns more than 3000?",
+        "evidence": None,
+        "sql": sql,
+        "steps": [
+            {"name": "matched", "intent": "Match the teachers and schools.", "sql": MATCHED},
+            {"name": "answer", "intent": "Give the school names.", "sql": sql},
+        ],
+        "order_matters": False,
+        "alternatives": [],
+        "instances": [],
+        **PLAIN,
+    }
+    return {**row, **changes}
 
 
 def make_corpus(folder: Path, golds: Sequence[str] = (), **manifest: Any) -> Version:

@@ -70,6 +70,14 @@ def test_a_failing_child_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "ended with status 1: no memory is left; take a smaller batch" in str(failure.step_failure_data)
 
 
+def test_a_child_that_has_left_something_out_has_done_its_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "fail.py"
+    script.write_text('import sys\nprint("written")\nsys.exit(1)\n')
+    monkeypatch.setenv("ENDS_WITH", "1")
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert materialize(script, instance, monkeypatch).success
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_cancelling_the_run_ends_every_child(number: signal.Signals, tmp_path: Path) -> None:
     home = tmp_path / "home"

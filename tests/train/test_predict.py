@@ -139,6 +139,17 @@ def test_a_file_holds_what_was_asked_and_no_more(place: Path, tmp_path: Path) ->
     assert (tmp_path / "preds.jsonl.others").read_text() == ""
 
 
+def test_answers_beside_a_file_that_was_removed_are_no_answers(questions: Questions, tmp_path: Path) -> None:
+    out = tmp_path / "preds.jsonl"
+    predict(questions, agent(Scripted(knows), "one"), out)
+    predict(questions.first(2), agent(Scripted(knows), "one"), out)  # two lie beside it now
+    out.unlink()
+    predict(questions.first(2), agent(Scripted(knows), "two"), out)
+    again = Scripted(knows)
+    predict(questions, agent(again, "two"), out)
+    assert sum(map(len, again.calls)) == 2
+
+
 def test_what_looks_like_the_end_of_a_line_is_none(questions: Questions, tmp_path: Path) -> None:
     out = tmp_path / "preds.jsonl"
     odd = "SELECT 'a\u2028b\x85c'"
@@ -385,12 +396,17 @@ def test_models_have_names_of_their_own(place: Path, tmp_path: Path) -> None:
 def test_a_corpus_of_few_databases_is_evaluated_on_them(place: Path, tmp_path: Path) -> None:
     """Its questions are held back, and not its databases: that is said, and is no reason to refuse."""
     version = make_corpus(tmp_path, split={"mark": "same-database", "databases": {}})
-    asked = questions_of_version(version, tmp_path / "databases", tmp_path / "cache", "train")
+    train = version.path / "data" / "train-00000.parquet"
+    shutil.copy(train, train.with_name("test-00000.parquet"))
+    asked = questions_of_version(version, tmp_path / "databases", tmp_path / "cache", "test")
     asked.refuse_seen(asked.contents().values(), "this model")
+    learnt = questions_of_version(version, tmp_path / "databases", tmp_path / "cache", "train")
+    with pytest.raises(SeenInTraining):
+        learnt.refuse_seen(asked.contents().values(), "this model")
     one = agent(Scripted(lambda *_: turn("solution", "SELECT name FROM school")))
     answers = predict(asked, one, tmp_path / "p.jsonl")
     figures = compare(asked, [scored_by(asked, one, answers, asked.instances, tmp_path / "cache")])
-    assert "have read those that are asked about" in " ".join(figures["notes"])
+    assert "has read those databases" in " ".join(figures["notes"])
 
 
 def test_what_a_run_could_write_it_may_write(place: Path, tmp_path: Path) -> None:

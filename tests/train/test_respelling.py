@@ -11,19 +11,19 @@ from typing import Any
 import duckdb
 import pytest
 from making import make_school
+from train.small import GOLD, MATCHED, example
 
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
 from agro_data.profiling.linking import index_schema
 from agro_data.profiling.profiler import profile_database
-from agro_train.questions import PLAIN, Questions, Reading
+from agro_train.questions import Questions, Reading
 from agro_train.tasks import Source
 from agro_train.trajectories.respelling import VARIANTS, respelt
 from agro_train.trajectories.teachers import RESPELT, Habits, make_trajectories
 
-MATCHED = "SELECT s.name FROM teacher AS t JOIN school AS s ON t.school_id = s.school_id"
 GOLDS = (
-    f"{MATCHED} WHERE t.subject = 'Music' AND t.salary > 3000",
+    GOLD,
     "SELECT COUNT(*) FROM lesson",
     "SELECT name FROM school WHERE school_id IN (SELECT school_id FROM teacher GROUP BY school_id HAVING COUNT(*) > 2)",
     "SELECT subject, AVG(salary) FROM teacher GROUP BY subject ORDER BY 2 DESC LIMIT 1",
@@ -33,22 +33,8 @@ GOLDS = (
 
 
 def row(number: int, sql: str, **changes: Any) -> dict[str, Any]:
-    return {
-        "example_id": f"{number:016x}",
-        "db_id": "school",
-        "split": "train",
-        "hardness": "medium",
-        "question": "Which schools have a music teacher who earns more than 3000?",
-        "evidence": None,
-        "sql": sql,
-        "steps": [{"name": "matched", "intent": "Match the teachers and schools.", "sql": MATCHED}],
-        "order_matters": False,
-        "alternatives": [],
-        "instances": ["school/other.sqlite"],
-        "place": str(number),
-        **PLAIN,
-        **changes,
-    }
+    steps = [{"name": "matched", "intent": "Match the teachers and schools.", "sql": MATCHED}]
+    return example(number, sql, steps=steps, instances=["school/other.sqlite"], place=str(number), **changes)
 
 
 @pytest.fixture(scope="module")

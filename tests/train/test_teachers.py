@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 from making import make_school
+from train.small import GOLD, MATCHED, example
 
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
@@ -18,34 +18,9 @@ from agro_data.profiling.linking import index_schema
 from agro_data.profiling.profiler import profile_database
 from agro_data.protocol import MAX_TURNS, parse_transcript, render_observation
 from agro_data.publish.read import Version, latest
-from agro_train.questions import PLAIN
 from agro_train.tasks import NoTask, Source, Task, make_task
 from agro_train.trajectories.store import TRAJECTORY, write_trajectories
 from agro_train.trajectories.teachers import FEATURES, Habits, make_trajectories, plan_trajectory
-
-MATCHED = "SELECT s.name FROM teacher AS t JOIN school AS s ON t.school_id = s.school_id"
-GOLD = f"{MATCHED} WHERE t.subject = 'Music' AND t.salary > 3000"
-
-
-def example(number: int, sql: str = GOLD, **changes: Any) -> dict[str, Any]:
-    row = {
-        "example_id": f"{number:016x}",
-        "db_id": "school",
-        "split": "train",
-        "hardness": "medium",
-        "question": "Which schools have a music teacher who earns more than 3000?",
-        "evidence": None,
-        "sql": sql,
-        "steps": [
-            {"name": "matched", "intent": "Match the teachers and schools.", "sql": MATCHED},
-            {"name": "answer", "intent": "Give the school names.", "sql": sql},
-        ],
-        "order_matters": False,
-        "alternatives": [],
-        "instances": [],
-        **PLAIN,
-    }
-    return {**row, **changes}
 
 
 @pytest.fixture(scope="module")
