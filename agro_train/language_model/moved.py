@@ -1,10 +1,14 @@
-"""Whether training moved a model: tensors on disk, before and after, one at a time."""
+"""Whether training moved a model: its tensors before and after, on disk and one at a time where they can be."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -25,18 +29,22 @@ class Moved:
 
 
 def parameters_moved(before: Path, after: Path) -> Moved:
-    """Compare the safetensors of two folders. Raises `ValueError` when they share no tensor."""
-    import torch  # noqa: PLC0415
-    from safetensors import safe_open  # noqa: PLC0415
+    """Compare the weights of two folders. Raises `ValueError` when they share no tensor."""
+    old, new = _Files(before), _Files(after)
+    if set(old).isdisjoint(new):  # as GPT-2's files, which lack the prefix that it is saved with
+        return _compared(_loaded(before), _loaded(after), f"{before} and {after}")
+    return _compared(old, new, f"{before} and {after}")
 
-    old, new = _files_of(before), _files_of(after)
+
+def _compared(old: Mapping[str, Tensor], new: Mapping[str, Tensor], folders: str) -> Moved:
+    import torch  # noqa: PLC0415
+
     shared = sorted(set(old) & set(new))
     if not shared:
-        raise ValueError(f"{before} and {after} have no tensor of the same name: they are not of one model")
+        raise ValueError(f"{folders} have no tensor of the same name: they are not of one model")
     changed, largest = 0, 0.0
     for name in shared:
-        with safe_open(old[name], "pt") as left, safe_open(new[name], "pt") as right:
-            one, other = left.get_tensor(name), right.get_tensor(name)
+        one, other = old[name], new[name]
         one = one.to(other.dtype)  # as training loaded or saved it: rounding alone is no change
         difference = (one.float() - other.float()).abs().max().item() if one.numel() else 0.0
         changed += not torch.equal(one, other)
@@ -44,12 +52,35 @@ def parameters_moved(before: Path, after: Path) -> Moved:
     return Moved(len(shared), changed, largest)
 
 
-def _files_of(folder: Path) -> dict[str, Path]:
-    """File of each tensor."""
-    from safetensors import safe_open  # noqa: PLC0415
+class _Files(Mapping[str, "Tensor"]):
+    """The tensors in the safetensors of a folder, read one at a time."""
 
-    found: dict[str, Path] = {}
-    for path in sorted(folder.glob("*.safetensors")):
-        with safe_open(path, "pt") as file:
-            found |= dict.fromkeys(file.keys(), path)
-    return found
+    def __init__(self, folder: Path) -> None:
+        from safetensors import safe_open  # noqa: PLC0415
+
+        self._open = safe_open
+        self._file_of: dict[str, Path] = {}
+        for path in sorted(folder.glob("*.safetensors")):
+            with safe_open(path, "pt") as file:
+                self._file_of |= dict.fromkeys(file.keys(), path)
+
+    def __getitem__(self, name: str) -> Tensor:
+        with self._open(self._file_of[name], "pt") as file:
+            tensor: Tensor = file.get_tensor(name)
+        return tensor
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._file_of)
+
+    def __len__(self) -> int:
+        return len(self._file_of)
+
+
+def _loaded(folder: Path) -> Mapping[str, Tensor]:
+    """The parameters as transformers names them once it has loaded the folder, those that are tied once."""
+    from transformers import AutoModelForCausalLM  # noqa: PLC0415
+
+    return {
+        name: weights.detach()
+        for name, weights in AutoModelForCausalLM.from_pretrained(folder, dtype="auto").named_parameters()
+    }
