@@ -20,7 +20,7 @@ class Answer:
 
     A prediction is "" where the rollout ended without an answer. A transcript is what stands after the prompt, as it
     was written. `read` and `written` count tokens; `seconds` is the equal part of what was answered together. `asked`
-    is a hash of the prompt, the gold and the database.
+    is a hash of the prompt, the gold and the database. `refusal` is what a server said that would not write a turn.
     """
 
     example_id: str
@@ -36,6 +36,7 @@ class Answer:
     written: int
     seconds: float
     asked: str = ""
+    refusal: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """A line of a file of predictions: `pred` is what `agro evaluate` scores."""
@@ -44,7 +45,7 @@ class Answer:
     @classmethod
     def from_dict(cls, line: dict[str, Any]) -> Answer:
         """The answer of such a line. Raises `KeyError` when it lacks something."""
-        whole = {"asked": "", **line}  # files from before have none
+        whole = {"asked": "", "refusal": "", **line}  # files from before have none
         return cls(**{one.name: _frozen(whole[one.name]) for one in fields(cls)})
 
 
@@ -80,6 +81,7 @@ def _answer(found: Decoded, tokenizer: Any) -> Answer:
         written=found.written,
         seconds=round(found.seconds, 4),
         asked=asked(task),
+        refusal=next((leaf.rollout.refusal for leaf in leaves if leaf.rollout.refusal), ""),
     )
 
 

@@ -16,6 +16,7 @@ from agro_data.protocol import Step
 from agro_train.agents.agent import Agent
 from agro_train.decoding import GREEDY, Decoding, decode
 from agro_train.questions import one_question
+from agro_train.rollouts import Rollout
 
 SQL_LIMITS = SqlLimits(seconds=30.0)
 
@@ -94,6 +95,14 @@ def ask(
     with Sandbox(1, SQL_LIMITS) as sandbox:
         [found] = decode([task], agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
         result = sandbox.run(database, [found.answer], "rows")[0] if found.answer else None
-    env = found.leaves[0].rollout.env
-    ending = str(env.outcome) if env.malformed is None else f"malformed ({env.malformed.kind}): {env.malformed.detail}"
-    return Reply(question, agent.name, tuple(env.steps), found.answer, result, ending, found.written, found.seconds)
+    first = found.leaves[0].rollout
+    steps = tuple(first.env.steps)
+    return Reply(question, agent.name, steps, found.answer, result, _ending(first), found.written, found.seconds)
+
+
+def _ending(rollout: Rollout) -> str:
+    """How a rollout ended, and why where it gave no answer."""
+    if rollout.refusal:
+        return f"refused: {rollout.refusal}"
+    malformed = rollout.env.malformed
+    return f"malformed ({malformed.kind}): {malformed.detail}" if malformed else str(rollout.env.outcome)

@@ -107,8 +107,7 @@ class EvaluationConfig:
 class Scored:
     """One model on one set of questions: its answers and, by metric, its evaluation.
 
-    `asked_back` are the figures of `abstention`, of all questions; the rest is of those that have an answer. `refusals`
-    are what a server said that would not answer.
+    `asked_back` are the figures of `abstention`, of all questions; the rest is of those that have an answer.
     """
 
     model: str
@@ -116,7 +115,6 @@ class Scored:
     answers: tuple[Answer, ...]
     by_metric: Mapping[str, Evaluation]
     asked_back: Mapping[str, Any] = field(default_factory=dict)
-    refusals: tuple[str, ...] = ()
 
     def verdicts(self, metric: str) -> tuple[Verdict, ...]:
         return self.by_metric[metric].verdicts
@@ -195,7 +193,7 @@ def scored_by(
     graded = replace(asked, rows=tuple(row for row, _ in known))
     found = score(graded, [one for _, one in known], suite, cache, workers=workers, progress=progress) if known else {}
     asked_back = abstention(questions, answers) if questions.clarify or agent.reading.clarify else {}
-    return Scored(agent.name, agent.unit, kept, found, asked_back, agent.refusals())
+    return Scored(agent.name, agent.unit, kept, found, asked_back)
 
 
 def score(
@@ -287,8 +285,10 @@ def _worth_knowing(questions: Questions) -> list[str]:
 
 
 def _refused(one: Scored) -> list[str]:
-    count = len(one.refusals)
-    return [f"{one.model}: the server refused {count:,} turns, the first: {one.refusals[0]}"] if count else []
+    said = [answer.refusal for answer in one.answers if answer.refusal]
+    if not said:
+        return []
+    return [f"{one.model}: the server refused {len(said):,} of the questions (asked anew next time), first: {said[0]}"]
 
 
 def behaviour(one: Scored) -> dict[str, Any]:

@@ -36,9 +36,9 @@ def predict(
     """Answers to all questions, in order, written to `out` (JSONL) as they come.
 
     `out` with answers of the same model, decoding and seed is gone on with; a question, prompt or database that was
-    changed since, under the same id, is asked anew. In the end it holds what was asked, and no more: answers to other
-    questions lie in a file beside it, for when they are asked again. Raises `ConfigError` when it holds those of
-    another, and when a schema does not fit into the agent's budget.
+    changed since, under the same id, is asked anew, and so is what a server refused. In the end it holds what was
+    asked, and no more: answers to other questions lie in a file beside it, for when they are asked again. Raises
+    `ConfigError` when it holds those of another, and when a schema does not fit into the agent's budget.
     """
     made_by = identity_of(agent, decoding, seed)
     tasks = questions.tasks(agent.reading)
@@ -88,7 +88,7 @@ def _others(out: Path) -> Path:
 def _known(out: Path, made_by: dict[str, Any], tasks: Sequence[Task]) -> dict[str, Answer]:
     """Answers to `tasks` that `out`, or the file beside it, holds, which is all that `out` holds then.
 
-    Lines that were cut short, or are of what `tasks` ask otherwise, are dropped.
+    Lines that were cut short, are of what `tasks` ask otherwise, or say that a server refused, are dropped.
     """
     if not out.exists():
         _others(out).unlink(missing_ok=True)  # of a file that was removed
@@ -102,7 +102,7 @@ def _known(out: Path, made_by: dict[str, Any], tasks: Sequence[Task]) -> dict[st
         raise ConfigError(f"{out}: holds predictions ({was}); give another --out, or remove it")
     now = {task.example_id: asked(task) for task in tasks}
     held = {one.example_id: one for file in (_others(out), out) for one in _read(file)}
-    known = {key: one for key, one in held.items() if now.get(key) == one.asked}
+    known = {key: one for key, one in held.items() if now.get(key) == one.asked and not one.refusal}
     others = [one for key, one in held.items() if key not in now]
     if others or _others(out).exists():
         write_text(_others(out), _lines(others))

@@ -31,12 +31,14 @@ class Limits:
 class Rollout:
     """One agent's work on a task. When `roll` has returned it, its environment has ended.
 
-    `usage` is what the last turn cost, where a server has counted it.
+    `usage` is what the last turn cost, where a server has counted it; `refusal` is why one would not write the turn
+    that was to come, which ends the rollout as cut.
     """
 
     env: SqlEnv
     tokens: Tokens
     usage: Usage | None = None
+    refusal: str = ""
 
     @property
     def written(self) -> int:
@@ -137,7 +139,7 @@ def advance(
     for one, turn, left in zip(rollouts, turns, room, strict=True):
         kept = turn.ids[: max(0, left)]
         one.tokens.wrote(kept, one.env.turns, turn.logprobs[: len(kept)])
-        one.usage = turn.usage
+        one.usage, one.refusal = turn.usage, turn.refusal
         texts.append(tokenizer.decode(kept, skip_special_tokens=True))
         cut.append(turn.cut or len(kept) < len(turn.ids))
     for one, seen in zip(rollouts, step([one.env for one in rollouts], texts, sandbox, cut=cut), strict=True):

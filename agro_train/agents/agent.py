@@ -46,13 +46,6 @@ class Agent:
     unit: Unit = "tokens"
     engine: Engine = "transformers"
 
-    def refusals(self) -> tuple[str, ...]:
-        """What a server has said, since this was last asked, to requests that it would not answer."""
-        said: list[str] = getattr(self.sampler, "refusals", [])
-        found = tuple(said)
-        del said[: len(found)]
-        return found
-
     def close(self) -> None:
         """Give back what it holds beside this process's memory: an engine."""
         if isinstance(self.sampler, EngineSampler):

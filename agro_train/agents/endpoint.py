@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agro_data.llm.connection import Connection, NoAnswer, Patience
@@ -59,13 +59,11 @@ class EndpointSampler:
     """Turns from a server. `chat`: it is sent messages, not text. Raises `EndpointError` when none comes.
 
     What the server refuses, or answers with what is no completion, ends its rollout alone: as a turn that was cut.
-    `refusals` say why.
     """
 
     connection: Connection
     model: str
     chat: bool = True
-    refusals: list[str] = field(default_factory=list)
 
     def __call__(
         self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int]
@@ -115,8 +113,7 @@ class EndpointSampler:
         except NoAnswer as error:
             if error.kind not in ("refused", "malformed"):
                 raise in_words(error) from error
-            self.refusals.append(error.detail)
-            return Sampled([], [], cut=True, usage=Usage(0, 0))
+            return Sampled([], [], cut=True, usage=Usage(0, 0), refusal=error.detail)
         text = found.text if found.cut else with_end(found.text)
         ids = Characters()(text)["input_ids"]
         return Sampled(ids, [0.0] * len(ids), found.cut, Usage(found.usage.read, found.usage.written))

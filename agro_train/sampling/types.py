@@ -25,13 +25,14 @@ class Usage:
 class Sampled:
     """One turn. `cut`: it ends because `max_tokens` were written, not because the turn was over.
 
-    `usage` is given where `ids` are not the model's own tokens.
+    `usage` is given where `ids` are not the model's own tokens. `refusal` is what a server said that gave no turn.
     """
 
     ids: list[int]
     logprobs: list[float]
     cut: bool
     usage: Usage | None = None
+    refusal: str = ""
 
 
 class Sampler(Protocol):

@@ -27,7 +27,7 @@ from agro_data.work import Work
 from agro_train.agents.agent import Agent
 from agro_train.programs.settings import training_code_version
 from agro_train.rewards import Finished
-from agro_train.rollouts import roll
+from agro_train.rollouts import Rollout, roll
 from agro_train.sql_env import SqlEnv, score
 from agro_train.tasks import Task
 from agro_train.trajectories.store import DROPPED, TRAJECTORY, drop_of, trajectory_of
@@ -148,7 +148,7 @@ def _attempt(
         done: set[tuple[str, ...]] = set()
         for number in numbers:
             at = place * attempts.samples + number
-            reason, detail = _fault(envs[at], shown[at])
+            reason, detail = _fault(rollouts[at], shown[at])
             actions = tuple(one.turn.text for one in envs[at].steps)
             if not reason and actions in done:
                 reason, detail = "alike", "right, and does what another attempt did"
@@ -173,10 +173,13 @@ def features_of(env: SqlEnv) -> list[str]:
     return [feature for feature in FEATURES if feature in found]
 
 
-def _fault(env: SqlEnv, shown: Finished) -> tuple[str, str]:
+def _fault(rollout: Rollout, shown: Finished) -> tuple[str, str]:
     """Why an attempt is of no use; ("", "") if it is right on all instances."""
     if shown.right:
         return "", ""
+    if rollout.refusal:
+        return "refused", rollout.refusal
+    env = rollout.env
     said = env.grade.reason if env.grade else ""
     if env.outcome != "answered":
         return str(env.outcome), said

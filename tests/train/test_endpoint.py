@@ -113,6 +113,7 @@ def test_a_busy_server_is_asked_again_and_a_refusal_is_not(server: Server) -> No
     server.handle = lambda *_: (400, {"error": "no such model m"})
     (cut,) = sample(server, ["a"])
     assert (cut.ids, cut.cut) == ([], True)
+    assert "no such model m" in cut.refusal
     assert len(server.asked) == 4
 
 
@@ -149,8 +150,13 @@ def test_one_question_that_a_server_refuses_costs_only_itself(server: Server, tm
     figures = compare(questions, [scored])
     assert figures["models"][0]["metrics"]["strict"]["right"] == 1
     (problem,) = figures["problems"]
-    assert "the server refused 1 turns, the first:" in problem
+    assert "the server refused 1 of the questions" in problem
     assert "maximum context length is 9" in problem
+    server.handle, asked_before = lambda *_: reply("", {}, {}), len(server.asked)
+    again = predict(questions, agent, tmp_path / "preds.jsonl")
+    assert len(server.asked) == asked_before + 1, "what was answered is kept, and what was refused asked anew"
+    assert [one.outcomes[0] for one in again] == ["answered"] * 3
+    assert not scored_by(questions, agent, again, None, tmp_path / "cache").answers[1].refusal
 
 
 def test_a_conversation_is_sent_with_its_roles() -> None:
