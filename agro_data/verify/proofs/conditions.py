@@ -51,10 +51,10 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
 
     where: list[Term] = []
     for number, term in enumerate(select.where):
-        rest = [*where, *select.where[number + 1 :]]
+        others = Facts(known, replace(select, where=(*where, *select.where[number + 1 :])))  # no term proves itself
         test = term[1] if term[0] == "not" else term
         guard = term[0] == "not" and test[0] == "isnull" and test[1][0] == "col"
-        if guard and Facts(known, replace(select, where=tuple(rest))).never_null(test[1]):
+        if guard and others.never_null(test[1]):
             fired.add("not_null")
             continue
         counted = rebuilt(_of_a_rank(term, select, fired), partners)
@@ -66,8 +66,10 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
             fired.add("extreme")
             where.append(closer)
             continue
-        if _holds(term, facts):
+        if _finds_its_parent(term, others):
             fired.add("foreign_key")
+            if not others.never_null(term[1]):
+                where.append(("not", ("isnull", term[1])))
             continue
         if term[0] == "or":
             kept = [p for p in term[1] if not (p[0] == "isnull" and p[1][0] == "col" and facts.declared(p[1]))]
@@ -187,9 +189,9 @@ def _extreme(term: Term, facts: Facts) -> Term:
     return term
 
 
-def _holds(term: Term, facts: Facts) -> bool:
-    """`c IN (SELECT key FROM parent)`, where c refers to the key and is never NULL."""
-    if term[0] != "in" or term[1][0] != "col" or not facts.never_null(term[1]) or not isinstance(term[2], Select):
+def _finds_its_parent(term: Term, facts: Facts) -> bool:
+    """`c IN (SELECT key FROM parent)`, where c refers to the key: true of every row whose c is not NULL."""
+    if term[0] != "in" or term[1][0] != "col" or not isinstance(term[2], Select):
         return False
     inner = term[2]
     bounded = inner.limit is not None or inner.offset is not None or inner.group is not None or inner.having

@@ -100,6 +100,21 @@ CREATE TABLE fee (id INTEGER PRIMARY KEY, person INTEGER NOT NULL, year INTEGER{
 """
 
 
+@pytest.mark.parametrize(
+    ("null", "other", "same"),
+    [
+        (" NOT NULL", "SELECT id FROM child", True),
+        ("", "SELECT id FROM child", False),  # a row without a parent is not in it
+        ("", "SELECT id FROM child WHERE parent IS NOT NULL", True),
+    ],
+)
+def test_who_has_a_parent_is_among_its_keys(null: str, other: str, same: bool) -> None:
+    child = f"CREATE TABLE child (id INTEGER PRIMARY KEY, parent INTEGER{null} REFERENCES parent (id));"
+    schema = read_ddl("family", f"CREATE TABLE parent (id INTEGER PRIMARY KEY); {child}")
+    asked = "SELECT id FROM child WHERE parent IN (SELECT id FROM parent)"
+    assert (proved_equivalent(asked, other, "sqlite", schema) is not None) is same
+
+
 @pytest.mark.parametrize(("null", "rule"), [(" NOT NULL", "foreign_key + not_null"), ("", None)])
 def test_a_key_refers_on_over_another_table(null: str, rule: str | None) -> None:
     """Of a key of two columns with a NULL in one, nothing is enforced."""
