@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -146,7 +147,7 @@ def _looked_up(path: Path, wanted: set[str]) -> tuple[dict[str, Database], dict[
 def _at_once(path: Path, wanted: set[str]) -> dict[str, Database] | None:
     """Of a folder `<db_id>/` each, as Spider and BIRD lay them out, only those that are asked for are looked at."""
     folders = [path / db_id for db_id in sorted(wanted)]
-    if not all(folder.is_dir() for folder in folders):
+    if not all(map(os.path.isdir, folders)):  # Path.is_dir raises for a name that is too long to be one
         return None
     tables = next((place / "tables.json" for place in (path, path.parent) if (place / "tables.json").is_file()), None)
     found: dict[str, Database] = {}

@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from itertools import accumulate
 
-from sqlglot import exp
+from sqlglot import Dialect as Grammar
+from sqlglot import TokenType, exp
+from sqlglot.errors import SqlglotError
 
 from agro_data.databases.types import Dialect
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import leftmost
 
+_OPEN = frozenset((TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE))
+_CLOSED = frozenset((TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE))
+
 
 @cache
 def orders(sql: str, dialect: Dialect) -> bool:
-    """Whether a query orders its rows at top level; one that cannot be parsed does not."""
+    """Whether a query orders its rows at top level, which brackets around the whole of it are.
+
+    Told from its tokens, since engines run more than is parsed here. One that cannot even be split into them does not.
+    """
     try:
-        return parse_select(sql, dialect).args.get("order") is not None
-    except SqlRefused:
+        tokens = [token.token_type for token in Grammar.get_or_raise(dialect).tokenize(sql)]
+    except SqlglotError:
         return False
+    while tokens and tokens[-1] == TokenType.SEMICOLON:
+        tokens.pop()
+    depths = _depths(tokens)
+    while tokens[:1] == [TokenType.L_PAREN] and tokens[-1] == TokenType.R_PAREN and min(depths[:-1]) > 0:
+        tokens, depths = tokens[1:-1], [depth - 1 for depth in depths[1:-1]]
+    return any(token == TokenType.ORDER_BY and not depth for token, depth in zip(tokens, depths, strict=True))
+
+
+def _depths(tokens: Sequence[TokenType]) -> list[int]:
+    """How many brackets are open after each token."""
+    return list(accumulate((token in _OPEN) - (token in _CLOSED) for token in tokens))
 
 
 def order_is_open(sql: str, dialect: Dialect) -> bool:

@@ -71,6 +71,12 @@ def test_error_classes_and_reasons(place: Path, gold: str, predicted: str, kind:
     assert bool(found.problems) is (kind in ("gold_failed", "no_gold"))
 
 
+def test_a_name_too_long_to_be_a_file_is_one_that_is_not_here(place: Path) -> None:
+    rows = [Prediction("a", "shop", "", "SELECT 1", ("SELECT 1",)), Prediction("b", "x" * 300, "", "SELECT 1", ("",))]
+    found = evaluate(rows, place)
+    assert [verdict.error_class for verdict in found.verdicts] == ["", "no_database"]
+
+
 def test_a_verdict_for_each_prediction_in_its_order(place: Path) -> None:
     rows = [asked(NAMES, NAMES), asked(NAMES, "SELECT 1", db_id="elsewhere"), asked(NAMES), asked(ORDERED, ORDERED)]
     found = evaluate(rows, place / "db")

@@ -10,7 +10,7 @@ import pytest
 from verify_shop import CUSTOMERS, PURCHASES, TABLES, as_database
 
 from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Database, Limits, Result, Trial, TrialResult
+from agro_data.databases.types import Database, Dialect, Limits, Result, Trial, TrialResult
 from agro_data.verify.equivalence import Mode
 from agro_data.verify.grade import Case, GoldResults, failure_class, grade_many
 from agro_data.verify.ordering import order_keys, orders
@@ -94,8 +94,28 @@ def test_order_counts_iff_the_gold_orders_or_the_case_says_so(
     grades = grade_many(cases, sandbox, GoldResults())
     assert [(grade.score, grade.error_class) for grade in grades] == [(0, "order"), (1, "")]
     assert grades[0].reason.startswith("row 1: expected ('Ada', 30)")
-    assert orders(PAIRS, "sqlite")
-    assert not orders("SELECT * FROM (SELECT 1 ORDER BY 1)", "sqlite")
+
+
+@pytest.mark.parametrize(
+    ("sql", "dialect", "ordered"),
+    [
+        (PAIRS, "sqlite", True),
+        ("SELECT * FROM (SELECT 1 ORDER BY 1)", "sqlite", False),
+        ("SELECT SUM(x) OVER (ORDER BY y) FROM t -- ORDER BY x", "sqlite", False),
+        ("SELECT 'ORDER BY 1', [order by] FROM t", "sqlite", False),
+        ("SELECT x FROM t ORDER BY json_extract(j, '$.a');", "sqlite", True),  # what the gate refuses, engines run
+        ("SELECT x FROM t WHERE j <> x'41' ORDER BY y DESC", "sqlite", True),
+        ("SELECT id, unnest(l) FROM t ORDER BY id", "duckdb", True),
+        ("((SELECT x FROM t ORDER BY y))", "duckdb", True),
+        ("(SELECT x FROM t ORDER BY y LIMIT 1) UNION (SELECT x FROM t ORDER BY y LIMIT 1)", "duckdb", False),
+        ("SELECT string_agg(x ORDER BY x) FROM t", "duckdb", False),
+        ("SELECT 'a", "sqlite", False),
+        ("", "sqlite", False),
+        (")) ORDER BY (", "sqlite", False),
+    ],
+)
+def test_which_queries_order_their_rows(sql: str, dialect: Dialect, ordered: bool) -> None:
+    assert orders(sql, dialect) is ordered
 
 
 @pytest.mark.parametrize(
