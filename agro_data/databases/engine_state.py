@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import accumulate
 
 DENIED_SQLITE_FUNCTIONS = frozenset((
     *("load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "sqlite_log"),
@@ -65,10 +66,11 @@ def duckdb_state_named(sql: str) -> str:
         if kind != duckdb.token_type.comment
     ]
     before = ["", "", ""]
-    for (text, kind), (following, _) in zip(tokens, [*tokens[1:], ("", None)], strict=True):
-        if kind in (duckdb.token_type.identifier, duckdb.token_type.keyword):
+    texts = [text.lower() for text, _ in tokens]
+    for place, (text, kind) in enumerate(tokens):
+        if kind in (duckdb.token_type.identifier, duckdb.token_type.keyword) and before[-1] != "as":  # then it is given
             name = _plain(text)
-            denied = _DUCKDB_STATE.fullmatch(name) or (following == "(" and _DUCKDB_FUNCTIONS.fullmatch(name))
+            denied = _DUCKDB_STATE.fullmatch(name) or (_DUCKDB_FUNCTIONS.fullmatch(name) and _is_call(texts, place))
             command = name.lower() in _DUCKDB_COMMANDS and text != f'"{name}"' and _may_start(before)
             if denied or command:
                 return name
@@ -76,8 +78,17 @@ def duckdb_state_named(sql: str) -> str:
             name = text.strip("'")
             if _DUCKDB_STATE.fullmatch(name):
                 return name
-        before = [*before[1:], text.lower()]
+        before = [*before[1:], texts[place]]
     return ""
+
+
+def _is_call(texts: Sequence[str], place: int) -> bool:
+    """Whether the name at `place` is called: brackets follow, and are not the columns of a query that WITH names."""
+    if texts[place + 1 : place + 2] != ["("] or texts[place - 1 : place] in (["with"], ["recursive"]):
+        return False
+    depths = accumulate((text == "(") - (text == ")") for text in texts[place + 1 :])
+    end = next((at for at, depth in enumerate(depths, place + 1) if not depth), len(texts))
+    return texts[end + 1 : end + 2] != ["as"] or texts[end + 2 : end + 3] not in (["("], ["not"], ["materialized"])
 
 
 def _may_start(before: Sequence[str]) -> bool:

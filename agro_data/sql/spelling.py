@@ -8,6 +8,8 @@ from agro_data.sql.parse import LONGEST
 
 # What may not be touched: texts, quoted names, comments.
 _KEPT = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|--[^\n]*\n?|/\*.*?\*/)""", re.DOTALL)
+# A text in a list of DuckDB, or a name of SQLite with a quote in it: where the brackets end cannot be told.
+_QUOTE_IN_BRACKETS = re.compile(r"""\[[^\]]*['"`]""")
 _SPACE = re.compile(r"\s+")
 _AROUND = re.compile(r" ?([,()]) ?")
 
@@ -16,10 +18,10 @@ def spelling(sql: str) -> str:
     """Text that is equal for two statements only if they differ in ASCII case and space outside of quotes.
 
     Neither engine sees such a difference, except in the names of output columns. A statement that may hold quotes of
-    another kind ($$Oslo$$, or a backslash) is left as it is, and so is one longer than any that is read.
+    another kind ($$Oslo$$, a backslash, ['a]']) is left as it is, and so is one longer than any that is read.
     """
     whole = sql.strip().rstrip(";").rstrip()
-    if "$" in whole or "\\" in whole or len(whole) > LONGEST:
+    if "$" in whole or "\\" in whole or len(whole) > LONGEST or _QUOTE_IN_BRACKETS.search(whole):
         return whole
     parts = _KEPT.split(whole)
     for place in range(0, len(parts), 2):

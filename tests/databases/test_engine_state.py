@@ -18,6 +18,9 @@ from agro_data.databases.engine_state import duckdb_state_named
         ("SELECT * FROM t, 'pg_settings' s", "pg_settings"),
         ("FROM 'PG_SETTINGS'", "PG_SETTINGS"),
         ("SELECT setseed(0.5)", "setseed"),
+        ("WITH a AS (SELECT 1), b(n) AS (SELECT 2) SELECT stats(n) AS x FROM b", "stats"),
+        ("SELECT a, query('SELECT 1') FROM t", "query"),
+        ("SELECT (SELECT 1 AS one), version()", "version"),
     ],
 )
 def test_the_state_of_the_engine_is_named(sql: str, named: str) -> None:
@@ -32,6 +35,10 @@ def test_the_state_of_the_engine_is_named(sql: str, named: str) -> None:
         "FROM t ORDER BY ALL DESC",
         "SELECT b FROM t WHERE b = 'pg_type'",
         "SELECT stats, setseed FROM t",
+        "WITH stats(n) AS (SELECT 1) SELECT n FROM stats",
+        "WITH RECURSIVE read_counts (n) AS (SELECT 1) SELECT n FROM read_counts",
+        "WITH a AS (SELECT 1), stats(n) AS NOT MATERIALIZED (SELECT (1)) SELECT n FROM stats",
+        "SELECT count(*) AS current_user FROM t AS query(a, b)",
     ],
 )
 def test_what_looks_like_it_is_let_through(sql: str) -> None:

@@ -30,6 +30,8 @@ WORDS = st.sampled_from(
         ("SELECT $x$A  b$x$", "SELECT $x$A b$x$", False),
         (r"SELECT E'\'A'", r"SELECT E'\'a'", False),
         ("SELECT $$A$$;", "SELECT $$A$$", True),
+        ("SELECT ['A]'] WHERE n = 'B'", "SELECT ['A]'] WHERE n = 'b'", False),  # a list of DuckDB
+        ("SELECT [A  b], X[1]", "SELECT [A  b], x[1]", True),
     ],
 )
 def test_only_case_and_space_outside_of_quotes_are_levelled(one: str, other: str, same: bool) -> None:
