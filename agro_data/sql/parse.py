@@ -11,6 +11,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.parser import Parser
 
 from agro_data.databases.types import Dialect
+from agro_data.sql.sqlite_meaning import MISREAD, as_meant, put_right
 
 # Node types a read-only query may be made of. Everything that writes, attaches, configures, samples or calls the
 # host is absent, so a statement kind that sqlglot learns tomorrow is refused until someone has looked at it.
@@ -88,7 +89,9 @@ def _trees(sql: str, dialect: Dialect) -> list[exp.Expr | None]:
     try:
         tokens = grammar.tokenize(sql)
         _check_time(tokens)
-        return list(grammar.parser().parse(tokens, sql))
+        if dialect != "sqlite" or not MISREAD.search(sql):
+            return list(grammar.parser().parse(tokens, sql))
+        return [tree and put_right(tree) for tree in grammar.parser().parse(as_meant(tokens), sql)]
     except SqlRefused:
         raise
     except SqlglotError as error:

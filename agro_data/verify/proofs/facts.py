@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from agro_data.databases.opening import folded
 from agro_data.populate.schema import Schema, TableSpec
 from agro_data.profiling.profile import ForeignKey
+from agro_data.sql.sqlite_meaning import affinity
 from agro_data.verify.proofs.terms import From, Query, Select, Term, columns_in, tables_of, totalled
 
 
@@ -38,7 +39,7 @@ class Known:
         spec = self.tables.get(folded(self.table_of.get(column[1], "")))
         for candidate in spec.columns if spec is not None else ():
             if folded(candidate.name) == column[2]:
-                return f"{candidate.kind} {_affinity(candidate.declared_type)}"
+                return f"{candidate.kind} {_kept_as(candidate.declared_type)}"
         return ""
 
     def interchangeable(self, one: Term, other: Term) -> bool:
@@ -46,19 +47,12 @@ class Known:
         return bool(self.kind(one)) and self.kind(one) == self.kind(other)
 
 
-def _affinity(declared: str) -> str:
-    """SQLite's affinity of a declared type (https://sqlite.org/datatype3.html, 3.1).
+def _kept_as(declared: str) -> str:
+    """How SQLite keeps a value under a declared type, INTEGER and NUMERIC alike.
 
     REAL is one of its own: it holds 1 as 1.0, which is another number under `/` and another text.
     """
-    name = declared.upper()
-    if "INT" in name:
-        return "number"
-    if any(part in name for part in ("CHAR", "CLOB", "TEXT")):
-        return "text"
-    if not name or "BLOB" in name:
-        return "none"
-    return "real" if any(part in name for part in ("REAL", "FLOA", "DOUB")) else "number"
+    return affinity(declared).replace("INTEGER", "NUMERIC")
 
 
 class Facts:

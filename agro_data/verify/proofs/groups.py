@@ -20,7 +20,7 @@ from agro_data.verify.proofs.terms import (
 )
 
 _NULL: Term = ("lit", "null", "")
-_NUMBERS = ("integer number", "real number", "integer real", "real real")
+_NUMBERS = ("integer NUMERIC", "real NUMERIC", "integer REAL", "real REAL")
 
 
 def grouped(select: Select, known: Known, fired: set[str]) -> Select:
