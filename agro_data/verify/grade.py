@@ -6,7 +6,7 @@ prediction is run up to the first instance that tells it apart.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -46,7 +46,10 @@ ERROR_CLASSES = (
     "wrong_form",  # exact set match: another query than the gold, whatever its rows
 )
 _COMPARED = {"column_count": "columns", "row_count": "wrong_rows", "values": "wrong_rows", "order": "order"}
-KEPT_ROWS = 4_096  # results whose rows a `GoldResults` keeps
+_EXACT = ("spider", "bird")  # modes that tell 0.1 + 0.2 from 0.3, which a digest does not
+KEPT_CELLS = 1_000_000  # of golds' results, that a `GoldResults` keeps
+# Cases whose rows are fetched together: a few at first, more while they come to few cells.
+_FEW, _MANY, _CELLS = 8, 128, 1_000_000
 
 
 @dataclass(frozen=True)
@@ -98,10 +101,12 @@ class Standard:
     refusal: Grade | None = None
     always_empty: bool = False
     keys: tuple[int, ...] | None = None  # columns that it orders by: `intent` lets rows that tie in them change places
+    exact: bool = False  # equal digests show nothing
 
     def accept(self, place: int, result: Result) -> None:
         """Remember that a result on the database at `place` was compared and found equal."""
-        self.expected[place] = (*self.expected[place], result.digest_if(self.ordered))
+        if not self.exact:
+            self.expected[place] = (*self.expected[place], result.digest_if(self.ordered))
 
 
 @dataclass
@@ -114,6 +119,7 @@ class GoldResults:
     remembered: GoldCache | None = None
     _results: dict[tuple[str, str], Result] = field(default_factory=dict)  # without rows
     _rows: dict[tuple[str, str], Result] = field(default_factory=dict)
+    _cells: int = 0  # in `_rows`
     _standards: dict[tuple[object, ...], Standard] = field(default_factory=dict)
 
     def standards(self, cases: Sequence[Case], sandbox: Sandbox, mode: Mode) -> list[Standard]:
@@ -142,8 +148,8 @@ class GoldResults:
         expected = []
         for database in runs:
             right = [result for sql in golds if (result := self._results[_key(database, sql)]).ok]
-            expected.append(tuple([r.digest_if(ordered) for r in right]))
-        standard = Standard(golds, spelling(case.gold), ordered, runs, expected)
+            expected.append(tuple([r.digest_if(ordered) for r in right]) if mode not in _EXACT else ())
+        standard = Standard(golds, spelling(case.gold), ordered, runs, expected, exact=mode in _EXACT)
         if mode == "intent":
             standard.keys = order_keys(case.gold, _dialect(case))
         standard.always_empty = not any(result.row_count for result in results)
@@ -155,14 +161,15 @@ class GoldResults:
         return standard
 
     def rows(self, pairs: Iterable[tuple[Database, str]], sandbox: Sandbox) -> list[Result]:
-        """Results with rows, in order; the last `KEPT_ROWS` are kept."""
+        """Results with rows, in order; the last are kept, up to `KEPT_CELLS`."""
         asked = [(_key(*pair), pair) for pair in pairs]
         new = {key: pair for key, pair in asked if key not in self._rows}
         found = dict(zip(new, sandbox.run_many(list(new.values()), want="rows"), strict=True))
         results = [found[key] if key in found else self._rows[key] for key, _ in asked]
         self._rows |= found
-        while len(self._rows) > KEPT_ROWS:
-            del self._rows[next(iter(self._rows))]
+        self._cells += sum(map(_cells, found.values()))
+        while self._cells > KEPT_CELLS:
+            self._cells -= _cells(self._rows.pop(next(iter(self._rows))))
         return results
 
 
@@ -201,7 +208,6 @@ def grade_many(
     for one in opened.values():
         one.grade = _at_once(one, guarded)
     _run([one for one in opened.values() if one.grade is None], sandbox, golds, mode)
-    _run_on([one for one in opened.values() if one.grade is None], sandbox, golds, mode)
     if guarded:
         for one in opened.values():
             _guard(one, mode)
@@ -222,43 +228,46 @@ def _at_once(one: _Open, guarded: bool) -> Grade | None:
 
 
 def _run(waiting: Sequence[_Open], sandbox: Sandbox, golds: GoldResults, mode: Mode) -> None:
-    """Each case up to the first database where its digest is not known to be right; there the rows are compared."""
+    """Grade all cases, so many together that the rows of wrong ones, however many, do not fill the memory."""
+    queue, together = deque(waiting), _FEW
+    while queue:
+        some = [queue.popleft() for _ in range(min(together, len(queue)))]
+        cells = _advance(some, sandbox, golds, mode)
+        queue.extendleft(one for one in reversed(some) if one.grade is None)
+        together = max(1, together // 2) if cells > _CELLS else min(2 * together, _MANY)
+
+
+def _advance(some: Sequence[_Open], sandbox: Sandbox, golds: GoldResults, mode: Mode) -> int:
+    """Each case up to the first database where its digest is not known to be right; there the rows are compared.
+
+    Gives how many cells were fetched for that.
+    """
     trials = [
-        Trial(one.case.predicted, one.standard.databases, tuple(one.standard.expected), one.standard.ordered)
-        for one in waiting
+        Trial(
+            one.case.predicted,
+            one.standard.databases[one.agreed :],
+            tuple(one.standard.expected[one.agreed :]),
+            one.standard.ordered,
+        )
+        for one in some
     ]
     apart: list[tuple[_Open, Result]] = []
-    for one, outcome in zip(waiting, sandbox.run_until_different(trials, want="rows"), strict=True):
+    for one, outcome in zip(some, sandbox.run_until_different(trials, want="rows"), strict=True):
         one.agreed += outcome.agreed
         if outcome.different is None:
             one.grade = Grade(1.0, agreed=one.agreed)
         else:
             apart.append((one, outcome.different))
     _compare(apart, sandbox, golds, mode)
-
-
-def _run_on(waiting: Sequence[_Open], sandbox: Sandbox, golds: GoldResults, mode: Mode) -> None:
-    """Cases that are right in other digests than the gold's will be so everywhere: their rows are fetched at once."""
-    asked = [(database, one.case.predicted) for one in waiting for database in one.standard.databases[one.agreed :]]
-    results = iter(sandbox.run_many(asked, want="rows"))
-    owners = [one for one in waiting for _ in one.standard.databases[one.agreed :]]
-    _compare([(one, next(results)) for one in owners], sandbox, golds, mode)
+    return sum(_cells(result) for _, result in apart)
 
 
 def _compare(apart: Sequence[tuple[_Open, Result]], sandbox: Sandbox, golds: GoldResults, mode: Mode) -> None:
     """Hold results against the gold's rows, each on the database that is next for its case."""
-    next_ = Counter[int]()
-    asked: list[tuple[Database, str]] = []
-    for one, result in apart:
-        if result.ok:
-            database = one.standard.databases[one.agreed + next_[id(one)]]
-            asked += [(database, sql) for sql in one.standard.golds]
-        next_[id(one)] += 1
+    asked = [(one.database, sql) for one, result in apart if result.ok for sql in one.standard.golds]
     rows = iter(golds.rows(asked, sandbox))
     for one, result in apart:
         right = [next(rows) for _ in one.standard.golds] if result.ok else []
-        if one.grade is not None:
-            continue  # told apart on a database before
         if not result.ok:
             kind, reason = failure_class(result)
             one.grade = Grade(0.0, reason, kind, _name(one.database), one.agreed)
@@ -386,6 +395,11 @@ def _golds(case: Case, mode: Mode) -> tuple[str, ...]:
 def _standard_key(case: Case, mode: Mode) -> tuple[object, ...]:
     databases = tuple([database.content_hash for database in case.databases])
     return mode, case.gold, case.ordered, case.alternatives if mode == "intent" else (), databases
+
+
+def _cells(result: Result) -> int:
+    """Cells of rows that were fetched."""
+    return len(result.rows) * max(1, result.column_count)
 
 
 def _key(database: Database, sql: str) -> tuple[str, str]:

@@ -78,6 +78,31 @@ def test_modes(sandbox: Sandbox, instances: tuple[Database, ...], mode: Mode, pr
     assert grade.score == score
 
 
+@pytest.mark.parametrize(("mode", "score"), [("strict", 1), ("intent", 1), ("spider", 0), ("bird", 0)])
+def test_the_benchmarks_modes_know_no_tolerance(
+    sandbox: Sandbox, instances: tuple[Database, ...], mode: Mode, score: int
+) -> None:
+    """0.1 + 0.2 is not 0.3 to the official scripts, though both round to one digest."""
+    cases = [Case("SELECT 0.1 + 0.2 AS n FROM customer", "SELECT 0.3 FROM customer", instances)] * 2
+    golds = GoldResults()
+    for _ in range(2):
+        assert [grade.score for grade in grade_many(cases, sandbox, golds, mode)] == [score, score]
+
+
+@pytest.mark.parametrize("mode", ["strict", "spider"])
+def test_grades_do_not_depend_on_how_many_go_together(
+    sandbox: Sandbox, instances: tuple[Database, ...], mode: Mode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ages = [f"{NAMES} AND age < {age}" for age in range(0, 90, 5)]
+    cases = [Case(NAMES, sql, instances) for sql in (*ages, NAMES + " ORDER BY id DESC", "SELECT", "SELECT 1.5")]
+    together = grade_many(cases, sandbox, GoldResults(), mode)
+    for name, value in (("_FEW", 3), ("_MANY", 4), ("_CELLS", 2), ("KEPT_CELLS", 1)):
+        monkeypatch.setattr(f"agro_data.verify.grade.{name}", value)
+    golds = GoldResults()
+    assert grade_many(cases, sandbox, golds, mode) == together
+    assert golds._cells <= 1
+
+
 def test_only_intent_heeds_alternatives(sandbox: Sandbox, instances: tuple[Database, ...]) -> None:
     case = Case(NAMES, "SELECT id FROM customer WHERE city LIKE 'Oslo'", instances)
     known = Case(NAMES, case.predicted, instances, alternatives=("SELECT id FROM customer WHERE city = 'Oslo'",))
