@@ -80,6 +80,7 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
         callbacks: Sequence[TrainerCallback],
     ) -> None:
         score_only_what_is_learnt()
+        _drop_nothing(model.network)
         watched = config.kl_every and not config.beta
         self.reference = _frozen(model.network, config.temperature) if watched and not config.lora else None
         slots = config.steps // config.iterations * config.prompts_per_step * args.world_size
@@ -295,6 +296,14 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
             self.head.load(Path(checkpoint))
 
 
+def _drop_nothing(module: Any) -> None:
+    """Attempts are drawn without dropout, and so they are read. TRL ends its modules; OPT and others hold rates."""
+    for part in module.modules():
+        for name, value in vars(part).items():
+            if "drop" in name and isinstance(value, float):
+                setattr(part, name, 0.0)
+
+
 def _frozen(module: Any, temperature: float) -> Any:
     """A copy that is not trained and gives log-probabilities as TRL asks for them."""
     copied = copy.deepcopy(module).eval().requires_grad_(False)
@@ -374,6 +383,7 @@ def make_trainer(config: GrpoConfig, model: LanguageModel, player: Player, draft
         shuffle_dataset=False,
         max_completion_length=config.rollout_tokens,
         temperature=config.temperature,
+        disable_dropout=True,
         learning_rate=config.learning_rate,
         lr_scheduler_type=config.schedule,
         warmup_steps=config.warmup_steps,
