@@ -5,6 +5,7 @@ Only such a one is right, and only where there is no one answer: words that fit 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -35,7 +36,13 @@ def points_at(said: str, question: str, points: Points) -> bool:
     if not points or len(said) > MOST or normal_question(question) in normal_question(said):
         return False
     words = stems(said)
-    return all(any(stems(name) <= words for name in group) for group in points)
+    return all(any(_says(said, words, name) for name in group) for group in points)
+
+
+def _says(said: str, words: frozenset[str], name: str) -> bool:
+    """Whether a text of these words names `name`; one of small words alone, such as the grade A, as it is spelled."""
+    own = stems(name)
+    return own <= words if own else bool(name) and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said) is not None
 
 
 def _names(hidden: Hidden, profile: DatabaseProfile) -> tuple[str, ...]:

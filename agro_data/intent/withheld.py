@@ -59,10 +59,15 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(singular_word(word) for word in _WORD.findall(text.lower()) if word not in _SMALL)
 
 
+def _says(said: frozenset[str], name: str) -> bool:
+    """Whether these words name it. Small words alone, such as "to", stand in any question and tell nobody anything."""
+    return bool(own := stems(name)) and own <= said
+
+
 def _columns(used: Collection[Name], said: frozenset[str], profile: DatabaseProfile) -> Iterator[Withheld]:
     for table in profile.tables:
         for column in table.columns:
-            if (table.name, column.name) not in used or not stems(column.phrase) <= said:
+            if (table.name, column.name) not in used or not _says(said, column.phrase):
                 continue
             if _only_here(table, column, profile):
                 text = f"Nothing in this database says the {column.phrase} of {table.plural}."
@@ -73,7 +78,7 @@ def _tables(used: Collection[Name], said: frozenset[str], profile: DatabaseProfi
     for table in profile.tables:
         noun = stems(table.singular)
         others = [other for other in profile.tables if other is not table and other.rows]
-        if not others or not noun <= said or any(noun & stems(other.singular) for other in others):
+        if not others or not _says(said, table.singular) or any(noun & stems(other.singular) for other in others):
             continue
         needed = [table.by_name[name] for owner, name in sorted(used) if owner == table.name]
         if any(_only_here(table, column, profile, beside=False) for column in needed):
@@ -85,7 +90,7 @@ def _values(intent: Intent, question: str, profile: DatabaseProfile) -> Iterator
     for value in _required(intent):
         if value.column is None or not isinstance(value.value, str) or not value.value:
             continue  # "" is nothing to name, and `Hidden` without a value is the whole column
-        if value.value.lower() not in question.lower():
+        if value.value.lower() not in question.lower() or not stems(value.value):
             continue
         table = profile.table(value.column[0])
         column = table.column(value.column[1])

@@ -60,17 +60,31 @@ def test_what_is_hidden_is_said_and_is_no_key(profile: DatabaseProfile) -> None:
     assert kinds == {"missing_column", "missing_table", "missing_value"}
 
 
-@pytest.mark.parametrize(("status", "hidden"), [("new", {"new"}), ("", set())])
-def test_an_empty_text_is_no_value_to_hide(tmp_path: Path, status: str, hidden: set[str]) -> None:
+@pytest.mark.parametrize(("status", "hidden"), [("new", {"new"}), ("", set()), ("A", set()), ("+", set())])
+def test_a_text_that_says_nothing_is_no_value_to_hide(tmp_path: Path, status: str, hidden: set[str]) -> None:
     with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection, connection:
         connection.execute("CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT, status TEXT)")
-        rows = [(number, f"N{number}", ("new", "", "old")[number % 3]) for number in range(30)]
+        rows = [(number, f"N{number}", ("new", "", "old", "A", "+")[number % 5]) for number in range(30)]
         connection.executemany("INSERT INTO customer VALUES (?, ?, ?)", rows)
     shop = profile_database(find_databases(tmp_path).databases[0])
     intent = read_intent(f"SELECT name FROM customer WHERE status = '{status}'", Atlas(shop))
     assert isinstance(intent, Intent)
     made = withholdings(intent, (), f"Which customers have the status '{status}'?", shop)
     assert {one.hidden.value for one in made if one.kind == "missing_value"} == hidden
+
+
+def test_a_column_of_small_words_is_not_hidden(profile: DatabaseProfile) -> None:
+    def hidden(phrase: str) -> set[str]:
+        flight = profile.table("flight")
+        columns = tuple(replace(one, phrase=phrase) if one.name == "adult_price" else one for one in flight.columns)
+        tables = tuple(replace(one, columns=columns) if one is flight else one for one in profile.tables)
+        intent = read_intent("SELECT adult_price FROM flight", Atlas(profile))
+        assert isinstance(intent, Intent)
+        used, asked = [("flight", "adult_price")], "What is the fare to pay of each flight?"
+        return {one.hidden.column for one in withholdings(intent, used, asked, replace(profile, tables=tables))}
+
+    assert "adult_price" in hidden("fare")
+    assert "adult_price" not in hidden("to")
 
 
 def test_a_column_is_not_hidden_where_another_says_the_same(profile: DatabaseProfile) -> None:

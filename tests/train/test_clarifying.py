@@ -137,6 +137,13 @@ def test_the_question_again_points_at_nothing(tasks: list[Task]) -> None:
             assert points_at(task.clarification, task.question, task.points)
 
 
+@pytest.mark.parametrize("name", ["A", "O+", "+", "to", "On"])
+def test_small_words_are_named_as_they_are_spelled(name: str) -> None:
+    assert not points_at("I can say nothing here.", "How many students?", ((name,),))
+    assert not points_at("Please explain.", "How many students?", ((name, name),))
+    assert points_at(f"There is no student with the grade '{name}'.", "How many students?", ((name,),))
+
+
 def test_an_answer_to_what_has_none_is_wrong_and_one_reading_is_a_guess(tasks: list[Task], sandbox: Sandbox) -> None:
     golds = GoldResults()
     unclear = [task for task in tasks if task.readings]
