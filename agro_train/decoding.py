@@ -19,6 +19,7 @@ from typing import Any, Literal, cast, get_args
 
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
+from agro_data.evaluation.voting import elected
 from agro_data.fingerprint import seed_of
 from agro_data.verify.execution import execute
 from agro_train.rollouts import Limits, Rollout, advance, start
@@ -199,24 +200,22 @@ def _count(
 
 
 def _vote(found: Sequence[Decoded], sandbox: Sandbox) -> None:
-    """Put the chosen leaf of each task first: of the result with the most votes the first one.
+    """Put the chosen leaf of each task first, as `elected` says.
 
     Asking back is a result, too. Answers that fail vote for nothing; they come after those, and before the rest.
     """
     asked = [(one, leaf) for one in found for leaf in one.leaves if leaf.rollout.env.solution]
     results = execute([(one.task.database, leaf.rollout.env.solution) for one, leaf in asked], sandbox)
-    digests = {id(leaf): result.digest for (_, leaf), result in zip(asked, results, strict=True) if result.ok}
-    digests |= {id(leaf): ASKS_BACK for one in found for leaf in one.leaves if leaf.rollout.env.outcome == "clarified"}
+    given = {
+        id(leaf): (result.digest, result.ordered_digest)
+        for (_, leaf), result in zip(asked, results, strict=True)
+        if result.ok
+    }
+    given |= {
+        id(leaf): (ASKS_BACK, "") for one in found for leaf in one.leaves if leaf.rollout.env.outcome == "clarified"
+    }
     for one in found:
-        votes: dict[str, int] = defaultdict(int)
-        for leaf in one.leaves:
-            votes[digests.get(id(leaf), "")] += leaf.votes
-        ranks = {id(leaf): _rank(leaf, digests.get(id(leaf), ""), votes) for leaf in one.leaves}
-        chosen = max(one.leaves, key=lambda leaf: ranks[id(leaf)])
-        one.leaves.sort(key=lambda leaf: leaf is not chosen)
-
-
-def _rank(leaf: Branch, digest: str, votes: dict[str, int]) -> tuple[int, int]:
-    if digest:
-        return 2, votes[digest]
-    return (1, 0) if leaf.rollout.env.solution else (0, 0)
+        place = elected([given.get(id(leaf)) for leaf in one.leaves], [leaf.votes for leaf in one.leaves])
+        if place is None:
+            place = next((number for number, leaf in enumerate(one.leaves) if leaf.rollout.env.solution), 0)
+        one.leaves.insert(0, one.leaves.pop(place))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from agro_data.databases.connections import open_database
 from agro_data.databases.identity import meant
 from agro_data.databases.opening import DatabaseError
 from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Database, Dialect, Limits, Result
+from agro_data.databases.types import Database, Dialect, Limits
 from agro_data.evaluation.instances import Instances, given
 from agro_data.evaluation.load import Prediction, load_predictions
 from agro_data.evaluation.metrics import DEFAULT, METRICS, Metric
@@ -24,6 +24,7 @@ from agro_data.evaluation.missing import why_missing
 from agro_data.evaluation.scoring import score
 from agro_data.evaluation.statistics import summary
 from agro_data.evaluation.verdict import Verdict
+from agro_data.evaluation.voting import elected
 from agro_data.progress import Reporter, silent
 from agro_data.sql.constructs import constructs_of
 from agro_data.sql.difficulty import hardness_of
@@ -281,18 +282,14 @@ def _verdict(
 
 
 def _votes(rows: Sequence[Prediction], sources: Mapping[str, Database], sandbox: Sandbox) -> dict[int, int]:
-    """For predictions of several attempts, the first attempt that gives the result most attempts give."""
+    """For predictions of several attempts, the one that a vote by results chooses: the first where all fail."""
     several = [number for number, row in enumerate(rows) if len(row.predictions) > 1]
     asked = [(sources[rows[number].db_id], sql) for number in several for sql in rows[number].predictions]
-    results = iter(sandbox.run_many(asked))
-    return {number: _vote([next(results) for _ in rows[number].predictions]) for number in several}
-
-
-def _vote(results: Sequence[Result]) -> int:
-    """Failures do not vote; of equals the earlier wins, and the first attempt where all fail."""
-    digests = [result.digest if result.ok else None for result in results]
-    counts = Counter(digest for digest in digests if digest is not None)
-    return digests.index(counts.most_common(1)[0][0]) if counts else 0
+    given = iter([(one.digest, one.ordered_digest) if one.ok else None for one in sandbox.run_many(asked)])
+    return {
+        number: elected([next(given) for _ in rows[number].predictions], [1] * len(rows[number].predictions)) or 0
+        for number in several
+    }
 
 
 @dataclass(frozen=True)

@@ -121,6 +121,12 @@ def test_several_attempts_pass_at_k_and_vote(place: Path) -> None:
     assert attempts["majority"]["mean"] == 0.5
 
 
+def test_the_vote_minds_the_order_of_rows(place: Path) -> None:
+    rows = [asked(ORDERED, "SELECT name FROM customer WHERE age < 42 ORDER BY age DESC", ORDERED, ORDERED + " LIMIT 9")]
+    found = evaluate(rows, place / "db")
+    assert [(v.scores, v.voted) for v in found.verdicts] == [((0, 1, 1), 1)]
+
+
 @pytest.mark.parametrize("metric", ["strict", "spider-ex", "spider-em", "bird-ex", "soft-f1", "r-ves"])
 def test_gold_against_itself_is_right_and_what_cannot_be_is_listed(place: Path, metric: str) -> None:
     rows = [asked(NAMES, "x"), asked("SELECT name FROM customer ORDER BY age DESC LIMIT 1")]

@@ -80,6 +80,18 @@ def test_the_largest_group_of_results_wins_however_it_is_written(database: Datab
     )
 
 
+def test_among_the_same_rows_the_order_of_most_wins(database: Database, sandbox: Sandbox) -> None:
+    names = "SELECT name FROM school"
+    answers = [names, f"{names} ORDER BY name DESC", "SELECT 1", f"{names} ORDER BY 1 DESC", "SELECT 1"]
+
+    def say(text: str, number: int, seed: int) -> str:
+        return turn("solution", answers[number])
+
+    [found] = work(database, sandbox, Scripted(say), Decoding("vote", 5, 1.0))
+    assert found.answer == answers[1]
+    assert sorted(leaf.rollout.env.solution for leaf in found.leaves) == sorted(answers)
+
+
 def test_of_equal_groups_the_first_wins_and_what_fails_comes_before_nothing(
     database: Database, sandbox: Sandbox
 ) -> None:
