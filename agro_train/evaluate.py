@@ -216,6 +216,7 @@ def score(
             row["evidence"] or "",
             row["example_id"],
             tuple(row["alternatives"]),
+            one.votes if any(one.predictions) and set(one.votes) != {1} else (),
         )
         for row, one in zip(questions.rows, answers, strict=True)
     ]

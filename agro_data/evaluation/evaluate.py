@@ -87,7 +87,7 @@ def evaluate(
     if not rows:
         raise ConfigError("no predictions to evaluate")
     if self_check:
-        rows = tuple(replace(row, predictions=(row.gold,) if row.gold else ()) for row in rows)
+        rows = tuple(replace(row, predictions=(row.gold,) if row.gold else (), votes=()) for row in rows)
     if not any(row.gold for row in rows):
         raise ConfigError(f"{rows[0].place} and all others: no gold to compare with; give the golds with --gold FILE")
     missing: Mapping[str, str] = {}
@@ -278,6 +278,7 @@ def _verdict(
         facts.constructs,
         tuple(grade.score for grade in grades),
         voted,
+        row.votes,
     )
 
 
@@ -286,10 +287,8 @@ def _votes(rows: Sequence[Prediction], sources: Mapping[str, Database], sandbox:
     several = [number for number, row in enumerate(rows) if len(row.predictions) > 1]
     asked = [(sources[rows[number].db_id], sql) for number in several for sql in rows[number].predictions]
     given = iter([(one.digest, one.ordered_digest) if one.ok else None for one in sandbox.run_many(asked)])
-    return {
-        number: elected([next(given) for _ in rows[number].predictions], [1] * len(rows[number].predictions)) or 0
-        for number in several
-    }
+    weights = {number: rows[number].votes or [1] * len(rows[number].predictions) for number in several}
+    return {number: elected([next(given) for _ in votes], votes) or 0 for number, votes in weights.items()}
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The SQL predicted for a question, in the order given; none when it is missing. `gold` may be unknown ("")."""
+    """The SQL predicted for a question, in the order given; none when it is missing. `gold` may be unknown ("").
+
+    `votes` are what each prediction weighs in a vote, as the leaves of a tree do; () where each weighs one.
+    """
 
     place: str
     db_id: str
@@ -70,6 +73,7 @@ class Prediction:
     evidence: str = ""
     identity: str = ""
     alternatives: tuple[str, ...] = ()
+    votes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

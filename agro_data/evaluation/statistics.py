@@ -128,12 +128,16 @@ def _without_groups(figures: dict[str, Any]) -> dict[str, Any]:
 
 
 def _attempts(metric: str, verdicts: Sequence[Verdict], seed: int) -> dict[str, Any]:
-    """pass@k for k = 1, 2, 4, ... up to the least number of attempts, and the vote by results."""
+    """pass@k for k = 1, 2, 4, ... up to the least number of attempts, and the vote by results.
+
+    Attempts with votes of their own are leaves of a tree: no equal draws, of which a chance for `k` could be told.
+    """
     most = max((len(verdict.scores) for verdict in verdicts), default=0)
     if most < 2:
         return {}
     least = min(len(verdict.scores) for verdict in verdicts if verdict.scores)
     sizes = [k for k in (2**power for power in range(12)) if k < least] + [least]
+    sizes = [] if any(verdict.votes for verdict in verdicts) else sizes
     tries = [[_is_right(metric, score) for score in verdict.scores] for verdict in verdicts]
     return {
         "most": most,

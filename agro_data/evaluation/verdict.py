@@ -13,7 +13,8 @@ class Verdict:
     """`score` is that of the first attempt. `error_class` is "" when it is right, else a class of `verify.grade`.
 
     `instance` is the file that told the prediction from the gold, `instances` how many it was held against. With
-    several attempts `scores` has the score of each, and `voted` the number of the one that the vote by results chose.
+    several attempts `scores` has the score of each, `voted` the number of the one that the vote by results chose, and
+    `votes` what each weighed there, if not all the same.
     """
 
     place: str
@@ -30,6 +31,7 @@ class Verdict:
     constructs: tuple[str, ...] = ()
     scores: tuple[float, ...] = ()
     voted: int | None = None
+    votes: tuple[int, ...] = ()
 
     @property
     def voted_score(self) -> float:
@@ -40,6 +42,8 @@ class Verdict:
         found = asdict(self)
         if len(self.scores) <= 1:
             del found["scores"], found["voted"]
+        if not self.votes:
+            del found["votes"]
         return found
 
 
@@ -65,6 +69,6 @@ def read_lines(text: str) -> tuple[Verdict, ...]:
 def _read(one: Any) -> Verdict:
     if not isinstance(one, dict) or not isinstance(one.get("score"), int | float):
         raise ValueError("expected an object with the fields of a verdict, its score a number")
-    listed = {"constructs", "scores"}
+    listed = {"constructs", "scores", "votes"}
     fields: dict[str, Any] = {name: tuple(value) if name in listed else value for name, value in one.items()}
     return Verdict(**fields)

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,15 @@ def test_several_attempts_pass_at_k_and_vote(place: Path) -> None:
     assert attempts["pass_at"]["1"]["mean"] == 0.5
     assert attempts["pass_at"]["3"]["mean"] == 1.0
     assert attempts["majority"]["mean"] == 0.5
+
+
+def test_a_leaf_of_a_tree_weighs_what_it_has_of_the_votes(place: Path) -> None:
+    wrong = "SELECT name FROM customer WHERE city = 'Rome'"
+    row = replace(asked(NAMES, NAMES, wrong, wrong), votes=(6, 1, 1))
+    found = evaluate([row], place / "db")
+    assert found.verdicts[0].voted == 0
+    assert (found.summary["attempts"]["majority"]["mean"], found.summary["attempts"]["pass_at"]) == (1.0, {})
+    assert evaluate([row], place / "db", self_check=True).verdicts[0].score == 1.0
 
 
 def test_the_vote_minds_the_order_of_rows(place: Path) -> None:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agro_data.evaluation.statistics import interval, pass_at, summary
-from agro_data.evaluation.verdict import Verdict
+from agro_data.evaluation.verdict import Verdict, lines, read_lines
 
 
 def verdict(score: float, db_id: str = "a", gold: str = "g", scores: tuple[float, ...] = ()) -> Verdict:
@@ -64,6 +66,14 @@ def test_attempts_are_counted_only_where_there_are_several() -> None:
     found = summary("strict", [verdict(0.0, scores=(0.0, 1.0)), verdict(1.0, scores=(1.0, 1.0))])["attempts"]
     assert found["pass_at"]["1"]["mean"] == 0.75
     assert found["pass_at"]["2"]["mean"] == 1.0
+
+
+def test_a_trees_leaves_are_no_equal_draws() -> None:
+    leaves = replace(verdict(0.0, scores=(0.0, 1.0)), voted=1, votes=(2, 6))
+    found = summary("strict", [leaves, verdict(1.0, scores=(1.0, 1.0))])["attempts"]
+    assert found["pass_at"] == {}
+    assert found["majority"]["mean"] == 1.0
+    assert read_lines(lines([leaves])) == (leaves,)
 
 
 def test_what_is_right_and_slow_is_right() -> None:

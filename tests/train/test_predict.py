@@ -191,6 +191,20 @@ def test_models_are_scored_side_by_side(questions: Questions, place: Path, tmp_p
     assert decide(scored[1].verdicts("strict"), scored[0].verdicts("strict")).promoted
 
 
+def test_the_leaves_of_a_tree_are_scored_with_their_votes(questions: Questions, place: Path, tmp_path: Path) -> None:
+    def say(text: str, number: int, seed: int) -> str:
+        if "<observation>" not in text:
+            return turn("sql", "SELECT 1")  # all branches see the same, and become one
+        return turn("solution", gold_of(text) if number else "SELECT 'wrong'")
+
+    answers = predict(questions, agent(Scripted(say)), tmp_path / "preds.jsonl", decoding=Decoding("tree", 5, 1.0, 2))
+    assert {one.votes for one in answers} == {(3, 2)}
+    found = score(questions, answers, None, place / "cache")["strict"]
+    assert [verdict.votes for verdict in found.verdicts] == [(3, 2)] * 4
+    assert found.summary["attempts"]["majority"]["mean"] == found.summary["score"]["mean"]
+    assert found.summary["attempts"]["pass_at"] == {}
+
+
 def test_instances_tell_a_lucky_answer(questions: Questions, place: Path, tmp_path: Path) -> None:
     """There are 6 schools: whoever says 6 is right on the database, and wrong on an instance with 5."""
     (tmp_path / "instances" / "school").mkdir(parents=True)
