@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from agro_data.databases.sandbox import Sandbox
     from agro_data.llm.accounting import Spending
     from agro_data.stages.aligned import Referees
+
+Refused = Callable[[str], object]
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,14 @@ class AlignConfig:
             raise SettingsError(f"temperature is {self.temperature}: 0 or more")
 
 
-def align(config: AlignConfig, progress: Reporter = silent) -> tuple[Version, Mapping[str, Spending]]:
+def align(
+    config: AlignConfig, progress: Reporter = silent, refused: Refused = lambda said: None
+) -> tuple[Version, Mapping[str, Spending]]:
     """The version that holds what was confirmed, and what the judge's model took by stage.
 
-    What is finished when this is interrupted is not asked again. Raises `ConfigError` and `NoVersion` for what is not
-    there, like `find_sources` and like `align_version`.
+    `refused` is told what a solver's server said, for each question that it would not answer. What is finished when
+    this is interrupted is not asked again. Raises `ConfigError` and `NoVersion` for what is not there, like
+    `find_sources` and like `align_version`.
     """
     from agro_data.databases.sandbox import Sandbox  # noqa: PLC0415 (so that --help is quick)
     from agro_data.databases.types import Limits  # noqa: PLC0415
@@ -75,12 +80,12 @@ def align(config: AlignConfig, progress: Reporter = silent) -> tuple[Version, Ma
     homes = {name: (source.database, source.profile) for name, source in sources.items()}
     limits = Limits(seconds=run.seconds, steps=STEPS)  # as in a build: a gold that it verified runs here, too
     with ExitStack() as open_, Sandbox(run.workers, limits) as sandbox:
-        referees = _referees(config, open_, sandbox, cache)
+        referees = _referees(config, open_, sandbox, cache, refused)
         made = align_version(version, homes, out, referees, sandbox, cache, progress=progress)
     return open_version(made), referees.spent
 
 
-def _referees(config: AlignConfig, open_: ExitStack, sandbox: Sandbox, cache: Path) -> Referees:
+def _referees(config: AlignConfig, open_: ExitStack, sandbox: Sandbox, cache: Path, refused: Refused) -> Referees:
     """Who checks: the solvers, and the judge's model in all that a model does. `open_` closes them."""
     from agro_data.alignment.cycles import Rule  # noqa: PLC0415
     from agro_data.alignment.judge import Referee  # noqa: PLC0415
@@ -91,7 +96,7 @@ def _referees(config: AlignConfig, open_: ExitStack, sandbox: Sandbox, cache: Pa
     from agro_data.llm.writers import open_writer  # noqa: PLC0415
     from agro_data.stages.aligned import Referees  # noqa: PLC0415
 
-    asked = [_solver(name, config, open_, sandbox, cache) for name in config.solvers]
+    asked = [_solver(name, config, open_, sandbox, cache, refused) for name in config.solvers]
     rule = Rule(config.need, config.cycles)
     if not config.judge:
         return Referees(asked, rule, Regenerator(sandbox), facts={"judge": "outvoted", "seed": config.seed})
@@ -101,13 +106,28 @@ def _referees(config: AlignConfig, open_: ExitStack, sandbox: Sandbox, cache: Pa
     return Referees(asked, rule, regenerate, Referee(client, sandbox), facts, client.spent)
 
 
-def _solver(name: str, config: AlignConfig, open_: ExitStack, sandbox: Sandbox, cache: Path) -> Solver:
+def _solver(
+    name: str, config: AlignConfig, open_: ExitStack, sandbox: Sandbox, cache: Path, refused: Refused
+) -> Solver:
     from agro_train.agents.agent import open_agent  # noqa: PLC0415
     from agro_train.solving import agent_solver  # noqa: PLC0415
 
     agent = open_agent(name, Path(config.models), cache)
     open_.callback(agent.close)
-    return agent_solver(agent, sandbox, cache, samples=config.samples, temperature=config.temperature, seed=config.seed)
+    return agent_solver(
+        agent,
+        sandbox,
+        cache,
+        samples=config.samples,
+        temperature=config.temperature,
+        seed=config.seed,
+        refused=refused,
+    )
+
+
+def refusals(said: Sequence[str]) -> list[str]:
+    """A line on the questions that servers refused, if there are any."""
+    return [f"servers refused {len(said):,} questions, which count as not answered; first: {said[0]}"] if said else []
 
 
 def main() -> None:
@@ -115,7 +135,11 @@ def main() -> None:
     parser = ArgumentParser(prog="python -m agro_train.aligning", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--config", type=Path, required=True, help="JSON file of AlignConfig")
     config = read_settings(AlignConfig, parser.parse_args().config)
-    made, spent = align(config, Lines(lambda line: print(line, flush=True)))
+    said: list[str] = []
+    try:
+        made, spent = align(config, Lines(lambda line: print(line, flush=True)), said.append)
+    finally:
+        print("".join(f"{line}\n" for line in refusals(said)), end="", flush=True)
     told = {"phase": "alignment", "version": str(made.path)}
     print(json.dumps(told | {"spent": {stage: asdict(took) for stage, took in spent.items()}}), flush=True)
 

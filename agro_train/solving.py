@@ -8,7 +8,7 @@ them again.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,20 @@ from agro_train.tasks import Source, Task
 
 
 def agent_solver(
-    agent: Agent, sandbox: Sandbox, cache: Path, *, samples: int = 4, temperature: float = 0.7, seed: int = 0
+    agent: Agent,
+    sandbox: Sandbox,
+    cache: Path,
+    *,
+    samples: int = 4,
+    temperature: float = 0.7,
+    seed: int = 0,
+    refused: Callable[[str], object] = lambda said: None,
 ) -> Solver:
     """A solver of `samples` attempts at each question; `sandbox` runs the queries that the agent looks with.
 
-    Profiles and answers are kept below `cache`. Raises `ConfigError`, as `Questions.tasks` does, when a schema has no
-    room in the agent's budget.
+    Profiles and answers are kept below `cache`, but not those among which a server refused some: `refused` is told why,
+    and of whom, for each question. Raises `ConfigError`, as `Questions.tasks` does, when a schema has no room in the
+    agent's budget.
     """
     decoding = Decoding("vote", samples, temperature)
     sources: dict[str, Source] = {}
@@ -55,11 +63,17 @@ def agent_solver(
         asked = [[task.example_id, task.database.content_hash, task.prompt] for task in tasks]
         key = stable_hash([identity_of(agent, decoding, own), training_code_version(), asked])
         file = cache / "solved" / f"{key[:32]}.json"
-        if not file.is_file():
-            answers = answer(tasks, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, own)
-            write_json(file, [one.predictions for one in answers])
-        kept: list[list[str]] = json.loads(file.read_text(encoding="utf-8"))
-        return kept
+        if file.is_file():
+            kept: list[list[str]] = json.loads(file.read_text(encoding="utf-8"))
+            return kept
+        answers = answer(tasks, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, own)
+        found = [list(one.predictions) for one in answers]
+        said = [one.refusal for one in answers if one.refusal]
+        for one in said:
+            refused(f"{agent.name}: {one}")
+        if not said:
+            write_json(file, found)
+        return found
 
     return Solver(agent.name, attempts, facts_of(agent, samples, temperature))
 

@@ -33,6 +33,7 @@ from agro_train.tasks import Task
 from agro_train.trajectories.store import DROPPED, TRAJECTORY, drop_of, trajectory_of
 
 FEATURES = ("looked", "rehearsed", "recovered")
+REFUSED = "refused"  # by a server: nothing that the teacher did
 TOGETHER = 64  # rollouts that are worked on at a time, and lost when the program is ended
 
 Tell = Callable[[Mapping[str, Any]], object]
@@ -94,7 +95,8 @@ def act(
     """Trajectories (`TRAJECTORY`) and the attempts that were dropped (`DROPPED`), for rows of `records.EXAMPLE`.
 
     `tasks` are what the teacher reads, `prompts` what the student will. What is finished is kept below `cache`, so that
-    a program that was ended goes on there. `tell` is given a line of figures now and then.
+    a program that was ended goes on there; a part of which a server refused something is not finished. `tell` is given
+    a line of figures now and then.
     """
     identity = [
         *(teacher.facts(), seed, PROTOCOL, training_code_version(), list(prompts)),
@@ -107,11 +109,14 @@ def act(
     frames: list[tuple[pl.DataFrame, pl.DataFrame]] = []
     for first in range(0, len(tasks), together):
         part, shard = slice(first, first + together), f"{first // together:06d}"
-        if not work.finished("kept", shard):
+        if work.finished("kept", shard):
+            kept, dropped = work.read("kept", shard), work.read("dropped", shard)
+        else:
             kept, dropped = _attempt(rows[part], prompts[part], tasks[part], teacher, sandbox, golds, seed)
-            work.write("dropped", shard, dropped)
-            work.write("kept", shard, kept)  # a shard is finished when this one is there
-        frames.append((work.read("kept", shard), work.read("dropped", shard)))
+            if REFUSED not in dropped["reason"]:
+                work.write("dropped", shard, dropped)
+                work.write("kept", shard, kept)  # a shard is finished when this one is there
+        frames.append((kept, dropped))
         made = sum(kept.height for kept, _ in frames)
         tell({"phase": "teacher", "asked": min(first + together, len(tasks)), "questions": len(tasks), "kept": made})
     return (
@@ -178,7 +183,7 @@ def _fault(rollout: Rollout, shown: Finished) -> tuple[str, str]:
     if shown.right:
         return "", ""
     if rollout.refusal:
-        return "refused", rollout.refusal
+        return REFUSED, rollout.refusal
     env = rollout.env
     said = env.grade.reason if env.grade else ""
     if env.outcome != "answered":

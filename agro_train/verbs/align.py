@@ -50,7 +50,7 @@ def align_command(
       agro align --corpus corpus --solver promoted --solver http://localhost:8000/v1 --judge http://localhost:8000/v1
     """
     from agro_data.llm.accounting import FREE, spending_table  # noqa: PLC0415 (so that --help is quick)
-    from agro_train.aligning import AlignConfig, align  # noqa: PLC0415
+    from agro_train.aligning import AlignConfig, align, refusals  # noqa: PLC0415
 
     config = AlignConfig(
         corpus=corpus,
@@ -59,8 +59,12 @@ def align_command(
         models=str(models_root),
         **settings,
     )
-    with Bars(notes) as progress:
-        made, took = align(config, progress)
+    said: list[str] = []
+    try:
+        with Bars(notes) as progress:
+            made, took = align(config, progress, said.append)
+    finally:
+        tell(refusals(said), "yellow")
     found = made.manifest["alignment"]
     spent = spending_table(took, FREE).to_dicts()
     figures = {"version": made.name, "rows": made.manifest["counts"]["examples"], **found, "spent": spent}

@@ -21,17 +21,23 @@ def turn(action: str, sql: str, thought: str = "so") -> str:
 
 
 class Scripted:
-    """Writes `say(text so far, number of the continuation of that text, seed)`, and remembers what it was asked."""
+    """Writes `say(text so far, number of the continuation of that text, seed)`, and remembers what it was asked.
+
+    With a `refusal` it is a server that writes nothing.
+    """
 
     def __init__(self, say: Callable[[str, int, int], str]) -> None:
         self.say = say
         self.calls: list[list[str]] = []
+        self.refusal = ""
 
     def __call__(
         self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int]
     ) -> list[Sampled]:
         texts = [Characters().decode(prefix) for prefix in prefixes]
         self.calls.append(texts)
+        if self.refusal:
+            return [Sampled([], [], cut=True, refusal=self.refusal) for _ in texts]
         often: dict[str, int] = {}
         turns = []
         for text, seed in zip(texts, seeds, strict=True):

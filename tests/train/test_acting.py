@@ -126,6 +126,22 @@ def test_a_program_that_was_ended_goes_on(acted: Acted) -> None:
     assert acted(lambda text, *_: recovering(text), temperature=0.5)[2].calls  # other attempts
 
 
+def test_what_a_server_refused_is_asked_again(tmp_path: Path, corpus: Version, sandbox: Sandbox) -> None:
+    asked = questions_of_version(corpus, tmp_path / "databases", tmp_path / "cache", "train", columns=COLUMNS).first(1)
+    sampler = Scripted(lambda *_: turn("solution", asked.rows[0]["sql"]))
+    teacher = Teacher.of(agent(sampler), Attempts(samples=2), turns=3)
+    sampler.refusal = "the model is loading"
+    kept, dropped = play(asked, teacher, sandbox, tmp_path / "cache")
+    assert kept.is_empty()
+    assert dropped["reason"].to_list() == ["refused", "refused"]
+    sampler.refusal = ""
+    kept, dropped = play(asked, teacher, sandbox, tmp_path / "cache")
+    assert (kept.height, dropped["reason"].to_list()) == (1, ["alike"])
+    calls = len(sampler.calls)
+    play(asked, teacher, sandbox, tmp_path / "cache")
+    assert len(sampler.calls) == calls
+
+
 def test_what_is_said_of_a_question_is_part_of_what_was_attempted(
     tmp_path: Path, corpus: Version, sandbox: Sandbox
 ) -> None:

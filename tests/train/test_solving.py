@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from train import scripted
 from train.small import Scripted, make_corpus
 
 from agro_data.alignment.cycles import Rule, check
@@ -83,3 +84,19 @@ def test_what_was_answered_is_not_asked_again(rows: list[Example], tmp_path: Pat
     assert read == []
     attempts(2)
     assert len(read) == 2 * TOGETHER, "each cycle has attempts of its own"
+
+
+def test_what_a_server_refused_is_asked_again(rows: list[Example], tmp_path: Path) -> None:
+    sampler = scripted.Scripted(lambda *_: RIGHT)
+    agent = Agent("a", sampler, Characters(), Reading(), "0" * 64)
+    told: list[str] = []
+    solver = agent_solver(agent, SANDBOX, tmp_path / "kept", samples=2, refused=told.append)
+    sampler.refusal = "the model is loading"
+    assert solver.attempts(rows, 1) == [["", ""], ["", ""]]
+    assert told == ["a: the model is loading"] * 2
+    sampler.refusal = ""
+    found = solver.attempts(rows, 1)
+    assert found == [["SELECT name FROM school"] * 2] * 2
+    calls = len(sampler.calls)
+    assert solver.attempts(rows, 1) == found
+    assert (len(sampler.calls), len(told)) == (calls, 2)
