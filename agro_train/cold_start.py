@@ -24,8 +24,14 @@ from agro_data.publish.read import NoVersion, Version, open_version
 from agro_data.verify.grade import GoldResults
 from agro_train.finetuning.config import FineTuning
 from agro_train.finetuning.fine_tune import Check, fine_tune
-from agro_train.language_model.loading import LanguageModel, load_tokenizer, model_hash, refuse_recurrent
-from agro_train.programs.settings import read_settings, settings_to, training_code_version
+from agro_train.language_model.loading import (
+    LanguageModel,
+    load_tokenizer,
+    model_hash,
+    refuse_recurrent,
+    shares_prompts,
+)
+from agro_train.programs.settings import SettingsError, read_settings, settings_to, training_code_version
 from agro_train.questions import Questions, SeenInTraining, questions_of_version
 from agro_train.rewards import ENDED
 from agro_train.rollouts import Limits, roll
@@ -114,6 +120,11 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
     """
     parent, base = start_of(config.model, Path(config.models), Path(config.cache))
     refuse_recurrent(base)
+    if config.share_prompts and not shares_prompts(base):
+        raise SettingsError(
+            f"{base}: its attention is not PyTorch's own, or goes by distance, so that it cannot read rows that share "
+            "prompts; set share_prompts to false"
+        )
     corpus = open_version(Path(config.corpus)) if config.corpus else None
     draft = begin(Path(config.models), config.name, _fingerprint(config, corpus, base))
     if isinstance(draft, ModelRun):

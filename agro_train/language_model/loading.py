@@ -125,6 +125,23 @@ def sees(config: Any) -> float:
     return min((window for window in windows if window), default=math.inf)
 
 
+def by_distance(config: Any) -> bool:
+    """Whether layers see how far off a token stands (ALiBi, 2108.12409), whatever its position is said to be."""
+    return bool(getattr(config.get_text_config(), "alibi", False))
+
+
+def shares_prompts(path: Path) -> bool:
+    """Whether the model of a folder can read rows whose trajectories share a prompt: it takes a mask of its own, as
+    PyTorch's own attention does, and positions."""
+    from transformers import AutoConfig  # noqa: PLC0415
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING  # noqa: PLC0415
+
+    with _loadable(path, "as a causal language model"):
+        config = AutoConfig.from_pretrained(path)
+        kind = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)]
+    return bool(kind._supports_sdpa) and not by_distance(config)
+
+
 def load_tokenizer(path: Path) -> Any:
     """The tokenizer of a folder, with a token to pad with. Raises `ModelMissing`."""
     from transformers import AutoTokenizer  # noqa: PLC0415

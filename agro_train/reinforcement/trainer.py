@@ -28,7 +28,7 @@ from agro_train.advantages import informative
 from agro_train.agents.engine import EngineSampler
 from agro_train.language_model.attention import FOLDED
 from agro_train.language_model.fused_head import score_only_what_is_learnt
-from agro_train.language_model.loading import LanguageModel, adapters, load_tokenizer, sees
+from agro_train.language_model.loading import LanguageModel, adapters, by_distance, load_tokenizer, sees
 from agro_train.language_model.memory import give_back
 from agro_train.reinforcement.attempts import log_probs, useful, without_idle
 from agro_train.reinforcement.config import GrpoConfig
@@ -193,7 +193,8 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
     ) -> Any:
         """TRL's, with each prompt read once where attention is PyTorch's own and sees the whole attempt."""
         config = self.accelerator.unwrap_model(model).config
-        attends = config._attn_implementation in (FOLDED, "sdpa") and input_ids.size(1) <= sees(config)
+        own = config._attn_implementation in (FOLDED, "sdpa") and not by_distance(config)
+        attends = own and input_ids.size(1) <= sees(config)
         if not self.config.row_tokens or not attends or others.get("compute_aux_loss"):
             return super()._get_per_token_logps_and_entropies(
                 model, input_ids, attention_mask, logits_to_keep, batch_size, compute_entropy, **others

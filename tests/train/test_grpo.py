@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from train.small import Scripted, grpo_config, make_corpus, make_writer, prompts_of
-from train.tiny import make_tiny_model
+from train.tiny import make_tiny_other
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.protocol import wrap_observation
@@ -146,25 +146,16 @@ def test_the_distance_from_the_model_before_grows(config: GrpoConfig, precision:
     assert moved < 2
 
 
-def with_dropout(folder: Path, kind: str) -> Path:
-    """A random model of transformers whose settings drop a tenth; its tokenizer is the tiny model's."""
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
-
-    tokens = len(AutoTokenizer.from_pretrained(make_tiny_model(folder)))
-    sizes = {
-        "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 2_048},
-        "opt": {"hidden_size": 32, "word_embed_proj_dim": 32, "ffn_dim": 64, "num_hidden_layers": 2}
-        | {"num_attention_heads": 4, "max_position_embeddings": 2_048},
-    }
-    ends = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"), 0)
-    config = AutoConfig.for_model(kind, vocab_size=tokens, **sizes[kind], **ends)
-    AutoModelForCausalLM.from_config(config).save_pretrained(folder)
-    return folder
+GPT2 = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 2_048}
+OPT = {"hidden_size": 32, "word_embed_proj_dim": 32, "ffn_dim": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
 
 
-@pytest.mark.parametrize("kind", ["gpt2", "opt"])
-def test_nothing_is_dropped_from_what_was_drawn_whole(config: GrpoConfig, tmp_path: Path, kind: str) -> None:
-    model = with_dropout(tmp_path / kind, kind)
+@pytest.mark.parametrize(("kind", "facts"), [("gpt2", GPT2), ("opt", OPT)])
+def test_nothing_is_dropped_from_what_was_drawn_whole(
+    config: GrpoConfig, tmp_path: Path, kind: str, facts: dict[str, Any]
+) -> None:
+    """Their settings drop a tenth in training, as modules and as rates."""
+    model = make_tiny_other(tmp_path / kind, kind, **facts)
     small = replace(config, model=str(model), steps=1, kl_every=1, group=2, micro_batch=4)
     [line] = train(small).metrics()
     assert line["kl"] == pytest.approx(0, abs=1e-7)

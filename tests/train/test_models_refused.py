@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from train.small import cold_start_config, make_split_corpus
-from train.tiny import make_tiny_model
+from train.small import cold_start_config, grpo_config, make_corpus, make_split_corpus
+from train.tiny import make_tiny_model, make_tiny_other
 
 from agro_data.config import ConfigError
 from agro_data.models import ModelMissing
+from agro_train import grpo
 from agro_train.cold_start import train
-from agro_train.language_model.loading import load, refuse_recurrent, sees
+from agro_train.language_model.loading import load, refuse_recurrent, sees, shares_prompts
+from agro_train.programs.settings import SettingsError
 
 
 def hybrid(folder: Path) -> Path:
@@ -41,6 +43,40 @@ def test_a_recurrent_model_is_refused_in_words(tmp_path: Path) -> None:
     assert not list(Path(config.trajectories).glob("*-trajectories"))  # nothing was made for it
     with pytest.raises(ConfigError, match="linear_attention"):
         train(replace(config, name="again"))
+
+
+FALCON = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "multi_query": False}
+GPTJ = {"n_embd": 32, "n_layer": 2, "n_head": 4, "rotary_dim": 4, "n_positions": 4_096}
+
+
+@pytest.mark.parametrize(
+    ("kind", "facts", "shares"),
+    [
+        ("gptj", GPTJ, False),
+        ("bloom", {"hidden_size": 32, "n_layer": 2, "n_head": 4}, False),
+        ("falcon", FALCON | {"alibi": True}, False),
+        ("falcon", FALCON | {"alibi": False}, True),
+    ],
+)
+def test_which_models_can_share_prompts(tmp_path: Path, kind: str, facts: dict[str, Any], shares: bool) -> None:
+    assert shares_prompts(make_tiny_other(tmp_path / kind, kind, **facts)) == shares
+
+
+def test_a_model_that_cannot_share_prompts_is_told_of_before_anything_is_made(tmp_path: Path) -> None:
+    config = cold_start_config(
+        make_split_corpus(tmp_path / "corpus"), make_tiny_other(tmp_path / "gptj", "gptj", **GPTJ)
+    )
+    with pytest.raises(SettingsError, match="set share_prompts to false"):
+        train(config)
+    assert not list(Path(config.trajectories).glob("*-trajectories"))
+    assert train(replace(config, share_prompts=False)).manifest["steps"]
+
+
+def test_attempts_are_read_apart_where_attention_goes_by_distance(tmp_path: Path) -> None:
+    model = make_tiny_other(tmp_path / "falcon", "falcon", **FALCON, alibi=True)
+    config = grpo_config(make_corpus(tmp_path / "corpus"), model, tmp_path / "models")
+    [line] = grpo.train(replace(config, steps=1, kl_every=1, group=2, micro_batch=4)).metrics()
+    assert line["kl"] == pytest.approx(0, abs=1e-7)
 
 
 @pytest.mark.parametrize(

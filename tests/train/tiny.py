@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 TEXTS = (
     "<think>I look at the names.</think>\n<sql>SELECT name FROM city ORDER BY 1 LIMIT 5</sql>",
@@ -46,4 +47,15 @@ def make_tiny_model(folder: Path, seed: int = 0, vocabulary: int = 400, head: in
     )
     LlamaForCausalLM(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    return folder
+
+
+def make_tiny_other(folder: Path, kind: str, **facts: Any) -> Path:
+    """Save a random model of another class of transformers in `folder`, with the tokenizer of the first."""
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+    tokens = len(AutoTokenizer.from_pretrained(make_tiny_model(folder)))
+    ends = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"), 0)
+    config = AutoConfig.for_model(kind, vocab_size=tokens, **ends, **facts)
+    AutoModelForCausalLM.from_config(config).save_pretrained(folder)
     return folder
