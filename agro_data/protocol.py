@@ -44,7 +44,13 @@ MALFORMATIONS = (
 )
 
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>think|sql|observation|solution|clarify)>")
-_LOOKS_LIKE_TAG = re.compile(r"[<＜﹤](?=[/|!?\w])")  # also special tokens of chat templates: <|im_end|>, </s>
+# Also special tokens of chat templates: <|im_end|>, </s>, DeepSeek's with a wide bar, and those in brackets, by their
+# names: of Mistral, GLM and InternLM, and EXAONE's with bars. Other brackets are names and places in a list.
+_BRACKETED = (
+    r"/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_(?:CALLS|CONTENT|RESULTS)|MODEL_SETTINGS|ARGS|CALL_ID|THINK)"
+    r"|IMG(?:_BREAK|_END)?|(?:BEGIN_)?AUDIO|PREFIX|MIDDLE|SUFFIX|control_\d+|[gs]?MASK|UNUSED_TOKEN_\d+|\|\w+\|"
+)
+_LOOKS_LIKE_TAG = re.compile(rf"[<＜﹤](?=[/|｜!?\w])|\[(?=(?:{_BRACKETED})\])")
 _OPENED = re.compile(r"<(sql|solution|clarify)>(?!.*</\1>)", re.DOTALL)
 ENGINES = {"sqlite": "SQLite", "duckdb": "DuckDB"}
 _ACTIONS: dict[str, Action] = {"sql": "sql", "solution": "solution", "clarify": "clarify"}

@@ -166,6 +166,30 @@ def test_ordinary_comparisons_stay_as_they_are() -> None:
     assert inert("<|im_end|></s><b>＜sql>") == "‹|im_end|>‹/s>‹b>‹sql>"
 
 
+@pytest.mark.parametrize(
+    "token",
+    [
+        *("<|im_end|>", "</s>", "<start_of_turn>", "<｜User｜>", "<｜end▁of▁sentence｜>", "＜｜Assistant｜＞"),
+        *("[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]", "[/TOOL_RESULTS]", "[IMG]"),
+        *("[SYSTEM_PROMPT]", "[THINK]", "[/THINK]", "[control_8]", "[gMASK]", "[|endofturn|]", "[UNUSED_TOKEN_145]"),
+    ],
+)
+def test_no_special_token_of_a_chat_template_is_left(token: str) -> None:
+    assert inert(f"a{token}b") == f"a‹{token[1:]}b"
+    assert token not in render_prompt(f"t(a) -- {token}", f"Which {token}?", "sqlite", evidence=token)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("a[1]", "SELECT list[1:2], [1, 2]", "[Order Details]", "[Inst]", "[ORDERS]", "a || '[' || b", "[DB_ID] shop"),
+        *("[Foreign keys]", "Examples: [INST, MASK]", "[INST ]", "[\n(id:INTEGER)\n]", "x GLOB '[A-Z]*'"),
+    ],
+)
+def test_ordinary_brackets_stay_as_they_are(text: str) -> None:
+    assert inert(text) == text
+
+
 @given(TAGGED.map("".join), TAGGED.map("".join), TAGGED.map("".join))
 def test_a_prompt_holds_only_its_own_tags(schema: str, question: str, evidence: str) -> None:
     plain = render_prompt("", "", "sqlite", evidence="")
