@@ -29,6 +29,7 @@ BUDGET = 4_000  # tokens
 
 _EXAMPLES = 3
 _LONG_EXAMPLE = 40
+_LONGEST_TOKEN = 16  # characters: no schema's tokens are as long on the average, so that a longer text is not counted
 
 
 class SerialiserMismatch(ValueError):
@@ -118,7 +119,11 @@ def fit_schema(
         left = [table for table in chosen if table.name in shown]
         return _render(profile, left, names, style, detail, omitted=len(chosen) - len(left))
 
-    fitting = _most(len(steps), lambda count: count_tokens(first(count).text) <= budget)
+    def fits(count: int) -> bool:
+        text = first(count).text
+        return len(text) <= _LONGEST_TOKEN * budget and count_tokens(text) <= budget
+
+    fitting = _most(len(steps), fits)
     if not fitting:
         raise ValueError(f"{profile.db_id}: no table fits into {budget} tokens; give a larger budget")
     if fitting == len(steps):
@@ -143,12 +148,15 @@ def _steps(profile: DatabaseProfile, chosen: Sequence[TableProfile], links: Link
 
 
 def _most(count: int, fits: Callable[[int], bool]) -> int:
-    """The largest number up to `count` that fits, 0 if not even 1 does. Small ones are tried first: they are cheap."""
+    """`count` if all fits, else the largest number that does, 0 if not even 1 does; small ones first: they are cheap.
+
+    All is tried by itself, since a part says what it leaves out and may take more.
+    """
+    if count and fits(count):
+        return count
     low, high = 0, 1
     while high < count and fits(high):
         low, high = high, min(count, 4 * high)
-    if high == count and fits(count):
-        return count
     while high - low > 1:
         middle = (low + high) // 2
         if fits(middle):

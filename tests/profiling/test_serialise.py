@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
+from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Database
+from agro_data.profiling.linking import index_schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
 from agro_data.profiling.serialise import Style, fit_schema
@@ -47,6 +51,20 @@ def test_the_budget_is_kept_and_losses_are_said(profile: DatabaseProfile, style:
         assert len(text) <= len(full) - 10 * place
     assert texts[0] == full
     assert "more" in texts[-1]
+
+
+@pytest.mark.parametrize("style", ["ddl", "compact", "mschema"])
+@pytest.mark.parametrize("question", ["Which b of t3?", None])
+def test_what_fits_as_a_whole_is_shown_as_a_whole(tmp_path: Path, style: Style, question: str | None) -> None:
+    """A part says what it leaves out, and may so be longer than the whole."""
+    with closing(sqlite3.connect(tmp_path / "s.sqlite")) as connection:
+        connection.executescript("".join(f"CREATE TABLE t{number} (a, b);" for number in range(6)))
+        connection.executescript("INSERT INTO t0 VALUES (NULL, NULL);")  # no examples to leave out
+    small = profile_database(find_databases(tmp_path).databases[0])
+    links = index_schema(small).link(question, None) if question else None
+    full = fit_schema(small, style=style, links=links)
+    assert len(full.columns) == 12
+    assert fit_schema(small, style=style, links=links, budget=len(full.text), count_tokens=len) == full
 
 
 def test_nothing_fits_or_is_unknown(profile: DatabaseProfile) -> None:
