@@ -94,7 +94,7 @@ class Atlas:
         own = self.by_name[table]
         if own.primary_key and all(usable(own.by_name[c]) for c in own.primary_key if c in own.by_name):
             return own.primary_key
-        return next(((c.name,) for c in own.columns if c.unique and c.null_share == 0 and usable(c)), ())
+        return next(((c.name,) for c in own.columns if c.unique and own.never_null(c.name) and usable(c)), ())
 
     def measures(self, table: str) -> tuple[ColumnProfile, ...]:
         return tuple(

@@ -113,7 +113,7 @@ def settled(frame: Frame, keys: Sequence[OrderKey], shown: Sequence[Expression])
         return True
     root = frame.root
     return any(
-        isinstance(e, Column) and e.source == root and frame.profile(e).unique and frame.profile(e).null_share == 0
+        isinstance(e, Column) and e.source == root and frame.profile(e).unique and frame.never_null(e)
         for e in expressions
     )
 
@@ -122,9 +122,9 @@ def order_of(frame: Frame, shown: Sequence[Column]) -> tuple[OrderKey, ...]:
     """An order for a list that leaves nothing to chance, or () when there is none worth asking for."""
     scene, root = frame.scene, frame.root
     table = frame.table(root)
-    in_order = [c for c in shown if frame.profile(c).null_share == 0 and has_order(frame.profile(c))]
+    in_order = [c for c in shown if frame.never_null(c) and has_order(frame.profile(c))]
     keys = [c for c in in_order if c.source == root] * 2
-    keys += [Column(root, c.name) for c in frame.atlas.ordered(table.name) if c.null_share == 0]
+    keys += [Column(root, c.name) for c in frame.atlas.ordered(table.name) if table.never_null(c.name)]
     alone = [k for k in keys if settled(frame, [OrderKey(k)], shown)]
     if not keys or (not alone and scene.chance(0.7)):
         return ()
@@ -146,7 +146,7 @@ def rankable(frame: Frame, alias: str) -> list[ColumnProfile]:
     return [
         c
         for c in frame.atlas.ordered(table.name)
-        if c.null_share == 0 and (near_unique(table, c) or c.distinct >= 0.5 * table.rows)
+        if table.never_null(c.name) and (near_unique(table, c) or c.distinct >= 0.5 * table.rows)
     ]
 
 

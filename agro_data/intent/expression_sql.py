@@ -355,8 +355,7 @@ class ExpressionWriter(ABC):
         table = next(s.table for s in query.sources if s.alias == output.source)
         if table not in self.profile.by_name:
             return query
-        column = self.profile.table(table).column(output.name)
-        if column.null_share == 0 and not (self.profile.table(table).sampled and column.nullable):
+        if self.profile.table(table).never_null(output.name):
             return query
         known = IsNull(output, negated=True)
         where = known if query.where is None else And((*conjuncts(query.where), known))

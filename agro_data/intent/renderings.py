@@ -140,7 +140,7 @@ def _tells_apart(table: TableProfile, name: str) -> bool:
     """Whether the column is what rows are told apart by, their name or key, not what happens to differ in them all."""
     column = table.column(name)
     meant = (name,) in (table.label_columns, table.primary_key, *table.unique_keys) or column.role == "identifier"
-    return meant and column.unique and column.null_share == 0
+    return meant and column.unique and table.never_null(name)
 
 
 def _at_most_one(link: Exists, profile: DatabaseProfile) -> bool:
@@ -168,7 +168,7 @@ def _fixes(fixed: set[Column], alias: str, table: TableProfile) -> bool:
 
 
 def _keys(table: TableProfile) -> list[tuple[str, ...]]:
-    unique = [(c.name,) for c in table.columns if c.unique and c.null_share == 0]
+    unique = [(c.name,) for c in table.columns if c.unique and table.never_null(c.name)]
     return [table.primary_key, *table.unique_keys, *unique]
 
 

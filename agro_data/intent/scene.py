@@ -104,6 +104,9 @@ class Frame:
     def profile(self, column: Column) -> ColumnProfile:
         return self.table(column.source).column(column.name)
 
+    def never_null(self, column: Column) -> bool:
+        return self.table(column.source).never_null(column.name)
+
     def up(self, alias: str, edge: Edge) -> str:
         """Join the parent of `alias`; an edge already joined gives its alias again."""
         for join in self.joins:

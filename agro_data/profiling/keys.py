@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from agro_data.profiling.profile import ForeignKey
+from agro_data.profiling.statistics import rounded
 from agro_data.profiling.words import starts_with
 
 _GENERIC = frozenset(
@@ -137,7 +138,7 @@ def infer(
                 ref_columns=(proposal.ref_column,),
                 declared=False,
                 confidence=round(min(confidence, 0.99), 3),
-                orphan_share=round(values.orphan_share, 4),
+                orphan_share=rounded(values.orphan_share),
             )
     return _without_circles(sorted(found.values(), key=lambda key: (key.table, key.columns)))
 

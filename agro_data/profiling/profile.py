@@ -32,7 +32,7 @@ class ColumnProfile:
     role: Role
     phrase: str  # natural singular noun phrase, without the table's noun: "birth date", "budget"
     nullable: bool = True  # as declared
-    null_share: float = 0.0
+    null_share: float = 0.0  # 0 only where no NULL was met
     distinct: int = 0  # distinct non-NULL values
     unique: bool = False  # no non-NULL value twice
     minimum: Cell = None
@@ -92,6 +92,11 @@ class TableProfile:
 
     def column(self, name: str) -> ColumnProfile:
         return self.by_name[name]
+
+    def never_null(self, name: str) -> bool:
+        """Whether no row holds NULL in the column; a sample that met none tells only what is declared."""
+        column = self.by_name[name]
+        return column.null_share == 0 and not (self.sampled and column.nullable)
 
 
 @dataclass(frozen=True)

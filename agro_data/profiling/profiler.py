@@ -19,6 +19,7 @@ from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignK
 from agro_data.profiling.reading import Group, TableRead, Tuples, read_values, stable_seed
 from agro_data.profiling.roles import Place, role_of, unit_of
 from agro_data.profiling.sources import read_semantics
+from agro_data.profiling.statistics import rounded
 
 SAMPLE_ROWS = 300
 _ASKED = 200  # child values that are looked up in a parent too large to hold
@@ -234,7 +235,7 @@ def _all_keys(
         values = contain(key.table, key.columns, key.ref_table, key.ref_columns)
         # A schema file that values contradict is no evidence; what a person states in semantics.yml stands.
         if key.declared or key.confidence == 1.0 or (values.orphan_share <= 0.5 and _has_key(reads, key)):
-            kept.append(replace(key, orphan_share=round(values.orphan_share, 4)))
+            kept.append(replace(key, orphan_share=rounded(values.orphan_share)))
     possible = [
         proposal
         for proposal in proposals
@@ -381,7 +382,7 @@ def _column_profile(
         role=known.role or role_of(words, statistics, place),
         phrase=names.phrases[name],
         nullable=not info.not_null and name not in read.info.primary_key,
-        null_share=round(statistics.null_share, 4),
+        null_share=rounded(statistics.null_share),
         distinct=statistics.distinct,
         unique=place.sole_key or (statistics.unique and not read.sampled),
         minimum=statistics.minimum,

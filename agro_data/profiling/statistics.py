@@ -54,6 +54,11 @@ class Statistics:
         return self.distinct > 0 and self.distinct == self.filled
 
 
+def rounded(share: float) -> float:
+    """`share` to four digits, where none at all stays told from hardly any."""
+    return max(round(share, 4), 0.0001) if share > 0 else 0.0
+
+
 def describe(values: Iterable[Cell], declared_type: str = "") -> Statistics:
     """Statistics of `values`. Infinite and NaN floats count as distinct values but not towards the range."""
     counts: Counter[Cell] = Counter(values)

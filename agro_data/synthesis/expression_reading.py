@@ -34,7 +34,7 @@ from agro_data.intent.tree import (
     conjunction,
     conjuncts,
 )
-from agro_data.profiling.profile import ColumnProfile
+from agro_data.profiling.profile import ColumnProfile, TableProfile
 from agro_data.sql.scope import Resolution, Scope
 from agro_data.synthesis.literals import date_part
 
@@ -99,11 +99,14 @@ class ExpressionReader(ABC):
         return Column(source.alias, binding.source.columns[binding.name]) if source is not None else None
 
     def profile_of(self, column: Column) -> ColumnProfile:
-        table = next(source.table for source in self.known.values() if source.alias == column.source)
-        found = self.atlas.by_name[table].by_name.get(column.name)
+        table = self._table_of(column)
+        found = table.by_name.get(column.name)
         if found is None or not found.has_values or found.hidden:
-            raise Beyond("no_values", f"{table}.{column.name} holds no value")
+            raise Beyond("no_values", f"{table.name}.{column.name} holds no value")
         return found
+
+    def _table_of(self, column: Column) -> TableProfile:
+        return self.atlas.by_name[next(s.table for s in self.known.values() if s.alias == column.source)]
 
     def meant(self, node: exp.Expr, select: exp.Select) -> exp.Expr:
         """What an alias or a position of the select list stands for."""
@@ -150,9 +153,9 @@ class ExpressionReader(ABC):
         column = self.column(inner.expressions[0] if distinct else inner)
         if column is None:
             raise Beyond("expression", "an aggregate of an expression")
-        profile = self.profile_of(column)
+        self.profile_of(column)
         if function == "count" and not distinct:
-            if profile.null_share > 0:
+            if not self._table_of(column).never_null(column.name):
                 raise Beyond("count_of_known", "COUNT of a column with NULLs")
             return Aggregate("count")
         return Aggregate(function, column, distinct)
@@ -170,7 +173,7 @@ class ExpressionReader(ABC):
         body = body.this if negative else self._untyped(body, column)
         origin: tuple[str, str] | None = None
         if column is not None:
-            origin = (next(s.table for s in self.known.values() if s.alias == column.source), column.name)
+            origin = (self._table_of(column).name, column.name)
         if isinstance(body, exp.Literal) and not body.is_string:
             number = int(body.name) if body.is_int else float(body.name)
             return Value(-number if negative else number, origin) if sayable(number) else None

@@ -28,7 +28,7 @@ from agro_data.intent.tree import (
     conjuncts,
     walk,
 )
-from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
+from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
 
 MOST_SHOWN = 4  # columns and figures of an answer that a question still names well
 MOST_CONDITIONS = 4
@@ -215,13 +215,17 @@ def _ranks(key: Column, query: Query, profile: DatabaseProfile) -> bool:
 
 def _may_lack(column: Column, query: Query, profile: DatabaseProfile) -> bool:
     """Whether a row of the answer may hold NULL there, which SQLite puts before the smallest value."""
-    known = _profile_of(column, query, profile).null_share == 0
+    known = _table_of(column, query, profile).never_null(column.name)
     tested = (part for part in conjuncts(query.where) if part != IsNull(column))
     return not known and all(column not in (getattr(p, "left", None), getattr(p, "argument", None)) for p in tested)
 
 
 def _profile_of(column: Column, query: Query, profile: DatabaseProfile) -> ColumnProfile:
-    return profile.table(next(s.table for s in query.sources if s.alias == column.source)).column(column.name)
+    return _table_of(column, query, profile).column(column.name)
+
+
+def _table_of(column: Column, query: Query, profile: DatabaseProfile) -> TableProfile:
+    return profile.table(next(s.table for s in query.sources if s.alias == column.source))
 
 
 def _is_entity(query: Query, columns: Sequence[Column], profile: DatabaseProfile) -> bool:

@@ -182,7 +182,7 @@ def _complexity(intent: Intent, atlas: Atlas, rng: Random) -> Made:
         if figures[0].function == "count":
             yield replace(query, having=Comparison(">", figures[0], Value(rng.choice((1, 2, 3)))), order_by=()), None
     if _is_list(query) and query.limit is None:
-        ranks = [c for c in atlas.ordered(table) if c.null_share == 0 and is_number(c)]
+        ranks = [c for c in atlas.ordered(table) if atlas.by_name[table].never_null(c.name) and is_number(c)]
         if ranks:
             key = OrderKey(Column(root, rng.choice(ranks).name), True)
             yield replace(query, order_by=(key,), limit=rng.choice((1, 1, 3, 5)), distinct=False), None

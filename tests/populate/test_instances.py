@@ -137,6 +137,13 @@ def test_null_only_where_the_source_has_it(school: DatabaseProfile) -> None:
     assert nullable == [("student", "mentor")]
 
 
+def test_null_also_where_a_sample_of_the_source_met_none(school: DatabaseProfile) -> None:
+    sampled = replace(school, tables=tuple(replace(table, sampled=True) for table in school.tables))
+    nullable = {(t.name, c.name) for t in instance_schema(sampled).tables for c in t.columns if c.nullable}
+    declared = {(t.name, c.name) for t in school.tables for c in t.columns if c.nullable}
+    assert nullable == declared > {("student", "mentor")}
+
+
 def test_random_rows_obey_the_schema(school: DatabaseProfile) -> None:
     schema = instance_schema(school)
     rows = random_rows(schema, school, 1, 12, focus_of(read(school, QUERIES[0]), schema))

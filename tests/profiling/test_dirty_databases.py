@@ -125,6 +125,29 @@ def test_a_large_table_is_sampled_evenly(huge: Database, monkeypatch: pytest.Mon
     assert profile == profile_database(huge, seed=1)
 
 
+def test_one_null_among_many_rows_is_no_column_without(tmp_path: Path) -> None:
+    script = """
+    CREATE TABLE shop (shop_id INTEGER PRIMARY KEY);
+    INSERT INTO shop VALUES (1);
+    CREATE TABLE sale (sale_id INTEGER PRIMARY KEY, shop_id INTEGER REFERENCES shop (shop_id), amount REAL);
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 25000)
+    INSERT INTO sale SELECT i, iif(i = 9, 2, 1), iif(i = 7, NULL, i) FROM n;
+    """
+    profile = profile_database(made(tmp_path / "sales.sqlite", script))
+    sale = profile.table("sale")
+    assert [column.null_share for column in sale.columns] == [0, 0, 0.0001]
+    assert [sale.never_null(column.name) for column in sale.columns] == [True, True, False]
+    assert [key.orphan_share for key in profile.foreign_keys] == [0.0001]
+
+
+def test_a_sample_without_null_tells_only_what_is_declared(huge: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "ROWS", 5_000)
+    profile = profile_database(huge, seed=1)
+    event, users = profile.table("event"), profile.table("users")
+    assert [event.never_null(name) for name in ("event_id", "user_id", "amount")] == [True, False, False]
+    assert users.never_null("name")
+
+
 def test_one_id_far_away_does_not_stand_for_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "ROWS", 1_000)
     numbers = "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 5000) SELECT n, n % 7 FROM n"

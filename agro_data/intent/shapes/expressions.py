@@ -38,7 +38,7 @@ def buckets(scene: Scene) -> Draft | None:
     table = scene.subject(lambda t: t.rows > 5 and scene.atlas.measures(t.name))
     if table is None:
         return None
-    column = scene.column(table.name, [c for c in scene.atlas.measures(table.name) if c.null_share == 0])
+    column = scene.column(table.name, [c for c in scene.atlas.measures(table.name) if table.never_null(c.name)])
     if column is None or len(column.quantiles) < 11:
         return None
     frame = scene.frame(table)
@@ -191,7 +191,7 @@ def arithmetic(scene: Scene) -> Draft | None:
     if lot < 0.55 and operator == "-":
         test = Comparison(">", left, right)
         return Draft(frame.query(select=outputs(names), where=conjunction([p for p in (where, test) if p])))
-    if lot < 0.7 and a.null_share == 0 and b.null_share == 0:
+    if lot < 0.7 and table.never_null(a.name) and table.never_null(b.name):
         query = frame.query(select=outputs(names), where=where, order_by=(OrderKey(value, True),), limit=1)
         return Draft(query, "total_order")
     name = {"*": "total", "+": "total", "-": "difference", "/": "ratio"}[operator]
@@ -243,13 +243,13 @@ def text_function(scene: Scene) -> Draft | None:
     if kind == "length":
         return Draft(frame.query(select=(Output(key), Output(TextFunction("length", (key,)), "length")), where=where))
     if kind == "longest":
-        if column.null_share > 0 or not column.unique:
+        if not table.never_null(column.name) or not column.unique:
             return None
         order = (OrderKey(TextFunction("length", (key,)), scene.chance(0.7)),)
         return Draft(frame.query(select=outputs([key]), where=where, order_by=order, limit=1), "total_order")
     if kind == "initial":
         first = TextFunction("prefix", (key,), 1)
-        if column.null_share > 0:
+        if not table.never_null(column.name):
             return None
         select = (Output(first, "initial"), Output(Aggregate("count")))
         return Draft(frame.query(select=select, where=where, group_by=(first,)))

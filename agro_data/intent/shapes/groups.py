@@ -106,7 +106,7 @@ def _parent_keys(scene: Scene, frame: Frame, parent: str) -> tuple[tuple[Express
         if further:
             shown = (*shown, *further)
             return tuple(dict.fromkeys((*(Column(parent, c) for c in own), *shown))), shown
-    if any(frame.profile(c).unique and frame.profile(c).null_share == 0 for c in shown):
+    if any(frame.profile(c).unique and frame.never_null(c) for c in shown):
         return shown, shown
     return tuple(dict.fromkeys((*(Column(parent, c) for c in own), *shown))), shown
 
@@ -274,7 +274,7 @@ def date_group(scene: Scene) -> Draft | None:
     frame = scene.frame(table)
     part = DatePart(scene.pick([p for p, _ in parts], [w for _, w in parts]), Column(frame.root, column.name))
     known: list[Predicate] = []
-    if column.null_share > 0:
+    if not table.never_null(column.name):
         known.append(IsNull(part.argument, negated=True))
     if scene.chance(0.2):
         known += conditions(frame, 1, [frame.root], [Column(frame.root, column.name)], broad=True)

@@ -183,7 +183,7 @@ def _identity(scene: Scene, table: str) -> str | None:
     Two albums of one title, each with one of the two songs, are no album with both.
     """
     label, key = _unique_label(scene, table), scene.atlas.key(table)
-    if label is not None and label.unique and label.null_share == 0:
+    if label is not None and label.unique and scene.atlas.by_name[table].never_null(label.name):
         return label.name
     return key[0] if len(key) == 1 else None
 
@@ -245,7 +245,7 @@ def self_join(scene: Scene) -> Draft | None:
     labels = scene.atlas.labels(table.name)
     frame = scene.frame(table)
     less = labels[0].name
-    if not (has_order(labels[0]) and labels[0].unique and labels[0].null_share == 0 and len(labels) == 1):
+    if not (has_order(labels[0]) and labels[0].unique and table.never_null(less) and len(labels) == 1):
         return None
     peer = frame._add(table.name, None)
     frame.joins.append(Join(frame.root, peer, ((column_.name, column_.name),), "inner", "peer", less))

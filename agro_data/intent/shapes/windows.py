@@ -11,7 +11,9 @@ from agro_data.profiling.profile import ColumnProfile, TableProfile
 
 
 def _groups(scene: Scene, table: TableProfile) -> list[str]:
-    return [c.name for c in scene.atlas.categories(table.name) if c.null_share == 0 and table.rows / c.distinct >= 2]
+    return [
+        c.name for c in scene.atlas.categories(table.name) if table.never_null(c.name) and table.rows / c.distinct >= 2
+    ]
 
 
 def _graded(table: TableProfile, column: ColumnProfile) -> bool:
@@ -26,7 +28,7 @@ def top_per_group(scene: Scene) -> Draft | None:
     )
     if table is None:
         return None
-    measures = [c for c in scene.atlas.ordered(table.name) if c.null_share == 0 and _graded(table, c)]
+    measures = [c for c in scene.atlas.ordered(table.name) if table.never_null(c.name) and _graded(table, c)]
     column = scene.column(table.name, measures)
     if column is None:
         return None
@@ -61,7 +63,7 @@ def window(scene: Scene) -> Draft | None:
     if table is None:
         return None
     column = scene.column(
-        table.name, [c for c in scene.atlas.measures(table.name) if c.null_share == 0 and _graded(table, c)]
+        table.name, [c for c in scene.atlas.measures(table.name) if table.never_null(c.name) and _graded(table, c)]
     )
     if column is None:
         return None

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from agro_data.populate.schema import Schema
 from agro_data.populate.surrogate import surrogate_schema
-from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
+from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
 
 
 def instance_schema(profile: DatabaseProfile) -> Schema:
@@ -17,11 +17,11 @@ def instance_schema(profile: DatabaseProfile) -> Schema:
     profile has no table.
     """
     tables = tuple(
-        replace(table, columns=tuple(replace(c, nullable=_has_null(c)) for c in table.columns))
+        replace(table, columns=tuple(replace(c, nullable=_may_be_null(table, c)) for c in table.columns))
         for table in profile.tables
     )
     return surrogate_schema(replace(profile, tables=tables))
 
 
-def _has_null(column: ColumnProfile) -> bool:
-    return column.nullable and column.null_share > 0
+def _may_be_null(table: TableProfile, column: ColumnProfile) -> bool:
+    return column.nullable and not table.never_null(column.name)
