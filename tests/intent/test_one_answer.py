@@ -54,6 +54,17 @@ def with_gaps() -> DatabaseProfile:
     return replace(profile, tables=tuple(tables))
 
 
+def with_nulls(profile: DatabaseProfile, names: set[str]) -> DatabaseProfile:
+    """The profile, where columns of these names hold some NULL."""
+    return replace(
+        profile,
+        tables=tuple(
+            replace(t, columns=tuple(replace(c, null_share=0.1) if c.name in names else c for c in t.columns))
+            for t in profile.tables
+        ),
+    )
+
+
 def grouped_by_parent(intents: list[Intent]) -> Iterator[Query]:
     for intent in intents:
         query = intent.query
@@ -116,6 +127,23 @@ def test_text_that_opens_with_numbers_has_no_order(values: tuple[str, ...], sort
     common = tuple((v, 1) for v in values)
     column = ColumnProfile("size", "TEXT", "text", "text", "size", distinct=len(values), common=common)
     assert has_order(column) == sorts
+
+
+@pytest.mark.parametrize("shape", ["metric", "top_per_group"])
+def test_parents_of_whom_several_lack_a_name_are_told_apart_by_their_key(shape: str) -> None:
+    """That no two names are the same says nothing of those without."""
+    profile = with_nulls(shop.profile(), {"name", "title"})
+    key = {t.name: t.primary_key[0] for t in profile.tables}
+    seen = 0
+    for intent in only(shape, profile, 60):
+        query = intent.query
+        assert isinstance(query, Query)
+        groups = query.keep.partition if query.keep is not None else query.group_by
+        of = {s.alias: s.table for s in query.sources[1:]}
+        parents = {c.source for c in groups if isinstance(c, Column)} & set(of)
+        assert all(Column(alias, key[of[alias]]) in groups for alias in parents)
+        seen += len(parents)
+    assert seen > 3
 
 
 @pytest.mark.parametrize("shape", ["superlative", "top_per_group", "window"])

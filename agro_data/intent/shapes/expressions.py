@@ -9,7 +9,7 @@ from agro_data.intent.atlas import is_number, sayable
 from agro_data.intent.choose import fixed, outputs
 from agro_data.intent.filters import condition, conditions
 from agro_data.intent.scene import Draft, Frame, Scene
-from agro_data.intent.shapes.groups import grouping
+from agro_data.intent.shapes.groups import grouping, told_apart
 from agro_data.intent.tree import (
     Aggregate,
     Arithmetic,
@@ -288,6 +288,8 @@ def metric(scene: Scene) -> Draft | None:
         return Draft(frame.query(select=(Output(key), Output(call, name)), where=where, group_by=(key,)))
     parents = scene.atlas.groups_by(chosen.table)
     if parents and scene.chance(0.6):
-        labels = frame.labels(frame.up(frame.root, scene.pick(parents)))
-        return Draft(frame.query(select=(*outputs(labels), Output(call, name)), where=where, group_by=tuple(labels)))
+        parent = frame.up(frame.root, scene.pick(parents))
+        labels = tuple(frame.labels(parent))
+        keys = told_apart(frame, parent, labels)
+        return Draft(frame.query(select=(*outputs(labels), Output(call, name)), where=where, group_by=keys))
     return Draft(frame.query(select=(Output(call, name),), where=where))

@@ -106,9 +106,15 @@ def _parent_keys(scene: Scene, frame: Frame, parent: str) -> tuple[tuple[Express
         if further:
             shown = (*shown, *further)
             return tuple(dict.fromkeys((*(Column(parent, c) for c in own), *shown))), shown
+    return told_apart(frame, parent, shown), shown
+
+
+def told_apart(frame: Frame, parent: str, shown: tuple[Column, ...]) -> tuple[Column, ...]:
+    """`shown` of a parent where no two have the same, else its key and `shown`."""
     if any(frame.profile(c).unique and frame.never_null(c) for c in shown):
-        return shown, shown
-    return tuple(dict.fromkeys((*(Column(parent, c) for c in own), *shown))), shown
+        return shown
+    own = frame.atlas.key(frame.table(parent).name)
+    return tuple(dict.fromkeys((*(Column(parent, c) for c in own), *shown)))
 
 
 def _sizes(scene: Scene, table: TableProfile, columns: tuple[str, ...]) -> tuple[int, ...]:

@@ -41,7 +41,7 @@ def top_per_group(scene: Scene) -> Draft | None:
         edge = scene.pick(parents)
         parent = frame.up(frame.root, edge)
         group = frame.labels(parent)[:1]
-        unique = frame.profile(group[0]).unique
+        unique = frame.profile(group[0]).unique and frame.never_null(group[0])
         partition = tuple(group) if unique else tuple(Column(parent, c) for c in edge.parent_columns)
     elif own:
         group = [Column(frame.root, scene.pick(own))]
