@@ -23,6 +23,7 @@ class Edge:
     child_columns: tuple[str, ...]
     parent: str
     parent_columns: tuple[str, ...]
+    whole: bool = True  # each row of `child` has one: joining the parent leaves no row out
 
     @property
     def pairs_up(self) -> tuple[tuple[str, str], ...]:
@@ -62,7 +63,8 @@ class Atlas:
             return None
         if key.table == key.ref_table and self._elsewhere(key):
             return None
-        return Edge(child.name, key.columns, parent.name, key.ref_columns)
+        whole = key.orphan_share == 0 and all(map(child.never_null, key.columns))
+        return Edge(child.name, key.columns, parent.name, key.ref_columns, whole)
 
     def _elsewhere(self, key: ForeignKey) -> bool:
         """Whether a key into its own table is named as another table's: `actor.musical_id` of a table `musical`."""

@@ -153,16 +153,18 @@ class Frame:
         """The query of this frame. Keyword arguments are those of `Query` after `joins`."""
         return Query(sources=tuple(self.sources), joins=tuple(self.joins), **parts)  # type: ignore[arg-type]
 
-    def labels(self, alias: str) -> list[Column]:
+    def labels(self, alias: str, whole: bool = False) -> list[Column]:
         """Columns that name a row of `alias`.
 
-        Rows without a name are called by a parent's name, which may join that parent, or by what tells most.
+        Rows without a name are called by a parent's name, which may join that parent, or by what tells most. With
+        `whole` no row is left out for want of a parent: what is ranked or summed up is all that the question speaks of.
         """
         table = self.table(alias)
         found = self.atlas.labels(table.name)
         if found:
             return [Column(alias, c.name) for c in found[:2]]
-        named = [e for e in self.atlas.up[table.name] if self.atlas.labels(e.parent) and e.parent != e.child]
+        ways = [e for e in self.atlas.up[table.name] if e.whole or not whole]
+        named = [e for e in ways if self.atlas.labels(e.parent) and e.parent != e.child]
         if named and self.scene.chance(0.5):
             edge = self.scene.pick(named)
             parent = self.up(alias, edge)

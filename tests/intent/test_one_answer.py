@@ -31,6 +31,7 @@ from agro_data.intent.tree import (
     Shape,
     Source,
     Value,
+    walk,
 )
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
 
@@ -144,6 +145,24 @@ def test_parents_of_whom_several_lack_a_name_are_told_apart_by_their_key(shape: 
         assert all(Column(alias, key[of[alias]]) in groups for alias in parents)
         seen += len(parents)
     assert seen > 3
+
+
+def without_some_parents() -> DatabaseProfile:
+    """The shop, where orders lack a customer or name one that there is not, and order items a product."""
+    profile = with_nulls(shop.profile(), {"employee_id", "product_id", "category_id"})
+    keys = (replace(k, orphan_share=0.1) if k.ref_table == "customers" else k for k in profile.foreign_keys)
+    return replace(profile, foreign_keys=tuple(keys))
+
+
+@pytest.mark.parametrize("shape", ["superlative", "window", "extreme", "arithmetic"])
+def test_no_row_is_out_of_the_running_for_want_of_a_parent(shape: str) -> None:
+    """The parent of what is ranked is joined where each row has one, or where the question speaks of it."""
+    assert any(isinstance(i.query, Query) and i.query.joins for i in only(shape, shop.profile(), 60))
+    for intent in only(shape, without_some_parents(), 60):
+        query = intent.query
+        assert isinstance(query, Query)
+        asked = {node.source for node in walk(query.where) if isinstance(node, Column)}
+        assert all(join.right in asked for join in query.joins if join.left == query.subject.alias)
 
 
 @pytest.mark.parametrize("shape", ["superlative", "top_per_group", "window"])

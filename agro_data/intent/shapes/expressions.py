@@ -185,7 +185,7 @@ def arithmetic(scene: Scene) -> Draft | None:
     if lot < 0.35 and a.role == "measure":
         function = "sum" if operator == "*" and scene.chance(0.7) else scene.pick(("avg", "max", "min"))
         return Draft(frame.query(select=outputs([Aggregate(function, value)]), where=where))  # type: ignore[arg-type]
-    names: list[Expression] = [c for c in frame.labels(frame.root) if c not in (left, right, *fixed(where))]
+    names: list[Expression] = [c for c in frame.labels(frame.root, whole=True) if c not in (left, right, *fixed(where))]
     if not names:
         return None
     if lot < 0.55 and operator == "-":

@@ -181,7 +181,7 @@ def superlative(scene: Scene) -> Draft | None:
         if not clear_extreme(column, descending):
             return None
     key = Column(frame.root, column.name)
-    named = scene.atlas.groups_by(table.name)
+    named = [e for e in scene.atlas.groups_by(table.name) if e.whole]
     if named and scene.chance(0.25):
         # Whose it is: the parent of the row that comes first.
         parent = frame.up(frame.root, scene.pick(named))
@@ -191,7 +191,7 @@ def superlative(scene: Scene) -> Draft | None:
     if unused(frame, spoken(where)):
         return None
     lot = scene.rng.random()
-    shown = [c for c in frame.labels(frame.root) if c != key] if lot >= 0.2 else []
+    shown = [c for c in frame.labels(frame.root, whole=True) if c != key] if lot >= 0.2 else []
     if not shown:
         shown = details(frame, frame.root, scene.number(scene.prior.projections, 1), [key]) or [key]
     elif lot < 0.32:

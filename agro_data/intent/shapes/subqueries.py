@@ -30,7 +30,7 @@ def _over_all(scene: Scene, table: TableProfile, aggregate: str, column: str) ->
 
 
 def _names(scene: Scene, frame: Frame, key: Column) -> list[Expression]:
-    shown: list[Expression] = [c for c in frame.labels(frame.root) if c != key]
+    shown: list[Expression] = [c for c in frame.labels(frame.root, whole=True) if c != key]
     if not shown:
         shown = [*details(frame, frame.root, 1, [key])]
     if scene.chance(0.25):

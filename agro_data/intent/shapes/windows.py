@@ -49,7 +49,10 @@ def top_per_group(scene: Scene) -> Draft | None:
     else:
         return None
     key = Column(frame.root, column.name)
-    shown: list[Expression] = [*group, *(c for c in frame.labels(frame.root) if c != key and c not in group)]
+    shown: list[Expression] = [
+        *group,
+        *(c for c in frame.labels(frame.root, whole=True) if c != key and c not in group),
+    ]
     if len(shown) == len(group) or scene.chance(0.5):
         shown.append(key)
     k = scene.pick((1, 2, 3), (0.55, 0.2, 0.25))
@@ -69,7 +72,7 @@ def window(scene: Scene) -> Draft | None:
         return None
     frame = scene.frame(table)
     key = Column(frame.root, column.name)
-    names: list[Expression] = [c for c in frame.labels(frame.root) if c != key]
+    names: list[Expression] = [c for c in frame.labels(frame.root, whole=True) if c != key]
     if not names:
         return None
     kind = scene.pick(("rank", "running", "share", "distance", "previous"), (3, 2, 2, 2, 1))
