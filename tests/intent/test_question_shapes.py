@@ -221,6 +221,17 @@ def test_a_metric_brings_its_definition() -> None:
     assert question.evidence == "ticket revenue: ticket price times seats sold"
 
 
+@pytest.mark.parametrize("style", STYLES)
+def test_a_metric_without_groups_is_one_figure_of_all_its_rows(style: str) -> None:
+    dear = Comparison(">", PRICE, Value(20.5))
+    for where, rows in ((None, "ticket revenue of all concerts"), (dear, "ticket revenue of concerts .*20.5")):
+        query = Query((C,), out(MetricCall("ticket_revenue", "t1")), where=where)
+        for seed in range(12):
+            question = render_question(Intent("music", "metric", query, 1), PROFILE, style, seed)
+            assert re.search(rows, question.text), question.text
+            assert not re.search(r"\b(each|every|per)\b", question.text), question.text
+
+
 def test_no_evidence_where_nothing_needs_it() -> None:
     assert render_question(Intent("music", "count", SHAPES["count"][0], 1), PROFILE, "concise", 0).evidence is None
 

@@ -26,6 +26,7 @@ from agro_data.intent.tree import (
     Aggregate,
     Column,
     Expression,
+    MetricCall,
     Output,
     Share,
     TextFunction,
@@ -40,7 +41,7 @@ def answer(
 ) -> Content:  # fmt: skip
     """The selected columns of the rows that `one` and `many` describe, in the order of the select."""
     expressions = [o.expression for o in select]
-    if all(isinstance(e, Aggregate | Share) for e in expressions):
+    if all(isinstance(e, Aggregate | Share | MetricCall) for e in expressions):
         return totals(scene, expressions, many)
     plain = [isinstance(e, Column) and scene.same(base, e.source) for e in expressions]
     voice = scene.voice

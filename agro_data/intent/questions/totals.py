@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agro_data.intent.questions import words
 from agro_data.intent.questions.content import Content
-from agro_data.intent.questions.functions import function_words
+from agro_data.intent.questions.functions import function_words, metric
 from agro_data.intent.questions.habits import COUNTED_VERB, TOTAL_NUMBER
 from agro_data.intent.questions.modifiers import Atom
 from agro_data.intent.questions.nouns import Scene
@@ -14,6 +14,7 @@ from agro_data.intent.questions.phrases import atom, atoms_on, figure, quantity,
 from agro_data.intent.tree import (
     Aggregate,
     Expression,
+    MetricCall,
     Share,
 )
 
@@ -29,6 +30,9 @@ def totals(scene: Scene, expressions: Sequence[Expression], many: str) -> Conten
             return said
         # A chain of "that have ... that have" is hard to follow: the rows come first.
         return Content(said.np.replace(f" of {many} ", " ", 1), lead=f"among {many}")
+    if len(expressions) == 1 and isinstance(expressions[0], MetricCall):
+        every = "all " if many == scene.many(scene.grain) else ""
+        return Content(f"the {metric(scene, expressions[0])} of {every}{many}")
     np = figures(scene, expressions, many)
     ask = ""
     first = expressions[0]
