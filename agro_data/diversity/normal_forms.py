@@ -18,7 +18,8 @@ _TOKEN = re.compile(
       | (?P<symbol><>|!=|<=|>=|==|\|\||::|[^\s\w])""",
     re.VERBOSE | re.DOTALL,
 )
-_WORD = re.compile(r"\w+")
+# With the sign of a number ("-5", and not "2020-01-05") and what ends a mark or a name ("A+", "A-", "C#").
+_WORD = re.compile(r"(?<![\w)-])-\.?\d\w*|\w+(?:[+#]+(?!\w)|-(?![\w\s-]))?")
 _BEFORE_SIGN = frozenset(
     [
         "(",
@@ -83,7 +84,7 @@ def literals(sql: str, *, limits: bool = True) -> tuple[str, ...]:
 
 
 def normal_question(question: str) -> str:
-    """The words of a question, lower case, without punctuation: what makes two questions the same."""
+    """The words of a question, lower case, with the signs of values: what makes two questions the same."""
     return " ".join(_WORD.findall(question.lower()))
 
 

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from agro_data.diversity.duplicates import cap_skeletons, drop_exact, drop_same_questions
+from agro_data.diversity.normal_forms import normal_question
 from agro_data.diversity.styles import assign_styles
 from agro_data.records import REJECTED
 
@@ -40,6 +41,33 @@ def test_one_question_with_two_readings_keeps_none_and_with_one_result_keeps_one
     kept, rejected = drop_same_questions(frame)
     assert kept["candidate_id"].to_list() == [frame["candidate_id"][3]]
     assert sorted(rejected["reason"]) == ["ambiguous_question", "ambiguous_question", "same_question"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ['Who has grade "A+"?', 'Who has grade "A-"?', 'Who has grade "A"?'],
+        ["Flights with a delay above -5.", "Flights with a delay above 5."],
+        ["Flights with a change of -0.5.", "Flights with a change of -.5.", "Flights with a change of 0.5."],
+        ["Books in C++, please", "Books in C#, please", "Books in C, please"],
+    ],
+)
+def test_signs_that_belong_to_a_value_tell_questions_apart(asked: list[str]) -> None:
+    assert len({normal_question(question) for question in asked}) == len(asked)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("full-time staff - by city", "Full time staff, by city!"),
+        ("mid- and long-term plans", "mid and long term plans"),
+        ("sales of 2020-01-05", "sales of 2020 01 05"),
+        ("phone (555)-1234 -- whose", "phone (555) 1234: whose"),
+        ("staff whose a+b is -x", "staff whose a b is x"),
+    ],
+)
+def test_other_signs_tell_no_questions_apart(one: str, other: str) -> None:
+    assert normal_question(one) == normal_question(other)
 
 
 def test_a_skeleton_is_capped_by_plausibility_whatever_the_order(questions: Make) -> None:
