@@ -16,9 +16,8 @@ _NOUNS = {
     "updated at": "update time",
     "made by": "maker",
     "reports to": "supervisor",
-    "from": "origin",
-    "to": "destination",
 }
+_ENDS = {"from": ("origin", "start", "lower end"), "to": ("destination", "end", "upper end")}
 _DATED = frozenset(["creation", "launch", "opening", "debut", "founding", "release"])
 _STRONG = frozenset(["built", "won", "lost", "sold", "born", "left"])
 
@@ -40,6 +39,10 @@ def _noun(column: ColumnProfile, singular: str) -> str:
     phrase = column.phrase
     if phrase in _NOUNS:
         return _NOUNS[phrase]
+    if phrase in _ENDS:
+        place, moment, bound = _ENDS[phrase]
+        sort = "time" if column.kind == "time" else column.role
+        return f"{moment} {sort}" if sort in ("date", "year", "time") else bound if sort == "measure" else place
     if phrase == singular and column.role == "text" and column.kind == "text":
         return "name"  # "the city of a city" is its name
     if column.role == "year" and phrase in _DATED:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from agro_data.profiling import words
 from agro_data.profiling.naming import Hints, name_database
+from agro_data.profiling.phrases import with_role
+from agro_data.profiling.profile import ColumnProfile, Kind, Role
 from agro_data.profiling.words import expand, number_forms, split_identifier
 
 identifiers = st.text(min_size=1, max_size=25).filter(lambda text: "\0" not in text)
@@ -70,6 +72,22 @@ def test_tables_have_a_noun_in_both_numbers(table: str, singular: str, plural: s
 )
 def test_columns_have_a_phrase_without_the_tables_noun(table: str, column: str, phrase: str) -> None:
     assert phrases(table, column) == [phrase]
+
+
+@pytest.mark.parametrize(
+    ("kind", "role", "said"),
+    [
+        ("date", "date", ("start date", "end date")),
+        ("integer", "year", ("start year", "end year")),
+        ("time", "text", ("start time", "end time")),
+        ("real", "measure", ("lower end", "upper end")),
+        ("text", "category", ("origin", "destination")),
+        ("integer", "identifier", ("origin", "destination")),
+    ],
+)
+def test_what_stands_from_and_to_is_told_by_its_role(kind: Kind, role: Role, said: tuple[str, str]) -> None:
+    columns = with_role([ColumnProfile(name, "", kind, role, name) for name in ("from", "to")], "trip")
+    assert tuple(column.phrase for column in columns) == said
 
 
 def test_a_foreign_noun_is_kept() -> None:
