@@ -16,7 +16,9 @@ from agro_data.profiling.dates import all_times, all_year_texts, all_years, date
 from agro_data.profiling.profile import Kind
 
 _COMMON = 50
-_NESTED = re.compile(r"\]$|^(STRUCT|MAP|UNION|JSON|VARIANT)\b", re.IGNORECASE)  # declared types of lists and the like
+_NESTED = re.compile(
+    r"\]$|^(STRUCT|MAP|UNION|JSON|VARIANT|INTERVAL)\b", re.IGNORECASE
+)  # declared types of lists and the like
 _LONG_TEXT = 300  # longer values are no literals anybody types
 _PURE = 0.9  # share of texts among texts and undecodable bytes above which the column is still text
 

@@ -45,6 +45,11 @@ def test_numbers_with_a_text_among_them_are_no_numbers() -> None:
     assert describe([1, 2, ""]).kind == "other"
 
 
+def test_intervals_of_duckdb_are_no_texts() -> None:
+    """They come as Python prints a timedelta, which no query would find."""
+    assert describe(["1 day, 2:00:00", "3 days, 0:00:00"], "INTERVAL").kind == "other"
+
+
 def test_a_few_undecodable_texts_leave_a_column_text() -> None:
     assert describe([*(f"name {i}" for i in range(20)), b"\xff\xfe"]).kind == "text"
 
