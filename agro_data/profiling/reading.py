@@ -6,9 +6,10 @@ import hashlib
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agro_data.databases.connections import Connection, TableInfo
+from agro_data.databases.opening import DatabaseError, quoted
 from agro_data.databases.types import Cell
 from agro_data.profiling.sampling import Reading, Row, read_table
 from agro_data.profiling.statistics import Statistics, describe
@@ -47,6 +48,8 @@ def read_values(
     statistics = {
         column.name: describe(cells, column.declared_type) for column, cells in zip(table.columns, columns, strict=True)
     }
+    if connection.dialect == "sqlite" and not reading.sampled:
+        statistics = _folded(connection, table.name, statistics)
     return TableRead(
         info=table,
         statistics=statistics,
@@ -55,6 +58,21 @@ def read_values(
         total=reading.total,
         sampled=reading.sampled,
     )
+
+
+def _folded(connection: Connection, table: str, statistics: dict[str, Statistics]) -> dict[str, Statistics]:
+    """Values counted as SQLite compares them: by a column's collation "Oslo" and "OSLO" may be one."""
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE sql LIKE '%collate%' LIMIT 1"):
+        return statistics
+    counts = ", ".join(f"count(DISTINCT {quoted(name)})" for name in statistics)
+    try:
+        [counted] = connection.execute(f"SELECT {counts} FROM {quoted(table)}")
+    except DatabaseError:  # a collation that only the program knows which wrote the file
+        return statistics
+    return {
+        name: replace(known, distinct=min(known.distinct, int(count or 0)))
+        for (name, known), count in zip(statistics.items(), counted, strict=True)
+    }
 
 
 def _tuples(columns: Sequence[Sequence[Cell]]) -> Tuples:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
@@ -91,6 +92,26 @@ def test_composite_keys_stay_whole(tmp_path: Path) -> None:
     """
     [key] = profile_database(made(tmp_path / "k.sqlite", script)).foreign_keys
     assert (key.columns, key.ref_columns, key.orphan_share) == (("x", "y"), ("x", "y"), 0.5)
+
+
+def test_values_that_a_collation_folds_are_not_unique(tmp_path: Path) -> None:
+    script = """
+    CREATE TABLE shop (shop_id INTEGER PRIMARY KEY, name TEXT COLLATE NOCASE, code TEXT COLLATE RTRIM, town TEXT);
+    INSERT INTO shop VALUES (1, 'Lido', 'a', 'Oslo'), (2, 'LIDO', 'a ', 'OSLO'), (3, 'Rex', 'b', 'Graz');
+    CREATE VIEW open_shop AS SELECT * FROM shop;
+    """
+    for table in profile_database(made(tmp_path / "shops.sqlite", script)).tables:
+        assert [(c.distinct, c.unique) for c in table.columns[1:]] == [(2, False), (2, False), (3, True)]
+
+
+def test_a_collation_that_is_not_known_here_costs_no_table(tmp_path: Path) -> None:
+    path = tmp_path / "own.sqlite"
+    with closing(sqlite3.connect(path)) as writer:
+        writer.create_collation("own", lambda one, other: (one > other) - (one < other))
+        writer.execute("CREATE TABLE shop (name TEXT COLLATE own)")
+        writer.execute("INSERT INTO shop VALUES ('Lido'), ('Rex')")
+        writer.commit()
+    assert profile_database(made(path, "")).table("shop").column("name").distinct == 2
 
 
 @pytest.fixture(scope="module")
