@@ -51,6 +51,7 @@ TYPED = {
     exp.DataType.Type.DATE: (re.compile(r"\d{4}-\d\d-\d\d"), ("DATE", "TIMESTAMP")),
     exp.DataType.Type.TIMESTAMPNTZ: (re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d)?"), ("TIMESTAMP",)),
 }
+_SECOND = len("2020-01-01 10:30:00")  # of a longer moment nobody asks for more
 
 
 class Beyond(Exception):
@@ -221,15 +222,20 @@ class ExpressionReader(ABC):
             column = self._tested(inner.this)
             low, high = (self.value(inner.args[name], column) for name in ("low", "high"))
             if low is not None and high is not None:
-                return Between(column, low, high)
+                return Between(column, low, self._exact("<=", high))
         if isinstance(inner, exp.Like | exp.ILike):
             return self._like(inner, negated)
         if isinstance(inner, exp.In) and inner.expressions:
             column = self._tested(inner.this)
             values = [self.value(value, column) for value in inner.expressions]
             if all(value is not None for value in values):
-                return InList(column, tuple(value for value in values if value is not None), negated)
+                return InList(column, tuple(self._exact("=", value) for value in values if value is not None), negated)
         raise Beyond("condition", f"the condition {type(inner).__name__} is not read")
+
+    def _exact(self, operator: Comparator, value: Value) -> Value:
+        if cuts_a_day(operator, value, self.atlas):
+            raise Beyond("condition", "a day or a year is compared with longer dates, as the moment at which it begins")
+        return value
 
     def _tested(self, node: exp.Expr) -> Column:
         column = self.column(node)
@@ -266,7 +272,7 @@ class ExpressionReader(ABC):
         column = self._tested(left)
         value = self.value(right, column)
         if value is not None:
-            return Comparison(operator, column, value)
+            return Comparison(operator, column, self._exact(operator, value))
         if isinstance(right, exp.Select):
             return Comparison(operator, column, Scalar(self.select(right)))
         other = self.column(right, scope)
@@ -329,6 +335,19 @@ class ExpressionReader(ABC):
             if mine is not None and theirs is not None and theirs.source != mine.source:
                 return theirs, mine
         return None
+
+
+def cuts_a_day(operator: Comparator, value: Value, atlas: Atlas) -> bool:
+    """Whether rows of the day or year `value` fall on the other side than a question with it would say.
+
+    Beside longer dates "2015" is where 2015 begins: what lies after that is not what comes after 2015.
+    """
+    if value.column is None or operator in (">=", "<"):
+        return False
+    table, name = value.column
+    profile = atlas.by_name[table].column(name)
+    held = [len(cell) for cell in (profile.minimum, profile.maximum) if isinstance(cell, str)]
+    return is_iso_date(profile) and len(str(value.value)) < min(_SECOND, max(held, default=0))
 
 
 def parts_of(condition: exp.Expr, kind: type[exp.Connector] = exp.And) -> Iterator[exp.Expr]:

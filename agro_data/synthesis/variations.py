@@ -57,6 +57,7 @@ from agro_data.intent.tree import (
 )
 from agro_data.llm.prompts.vary_query import Kind
 from agro_data.profiling.profile import ColumnProfile
+from agro_data.synthesis.expression_reading import cuts_a_day
 from agro_data.synthesis.frames import frame_of
 from agro_data.synthesis.reading import intent_of
 
@@ -142,7 +143,8 @@ def _logic(intent: Intent, atlas: Atlas, rng: Random) -> Made:
     for place, part in enumerate(conjuncts(query.where)):
         if isinstance(part, Comparison) and not isinstance(part.right, Column):
             turned = _OPPOSITE[part.operator]
-            if not (isinstance(part.right, Scalar) and part.operator == "="):
+            cut = isinstance(part.right, Value) and cuts_a_day(turned, part.right, atlas)
+            if not cut and not (isinstance(part.right, Scalar) and part.operator == "="):
                 yield _with_part(query, place, replace(part, operator=turned)), None
         elif isinstance(part, Exists):
             yield _with_part(query, place, replace(part, negated=not part.negated)), None

@@ -156,6 +156,36 @@ def test_what_the_tree_cannot_say_is_not_read(sql: str, kind: str, atlas: Atlas)
     assert found.detail
 
 
+@pytest.mark.parametrize(
+    ("condition", "held", "read"),
+    [
+        ("ordered > '2020'", "2020-05-01", False),
+        ("ordered <= '2020'", "2020-05-01", False),
+        ("ordered = '2020'", "2020-05-01", False),
+        ("ordered BETWEEN '2019' AND '2020'", "2020-05-01", False),
+        ("ordered IN ('2019-01-01', '2020')", "2020-05-01", False),
+        ("ordered > 2020", "2020-05-01", False),
+        ("'2020-05-01' >= ordered", "2020-05-01 10:30:00", False),
+        ("ordered > '2020-05-01 10:30:00'", "2020-05-01 10:30:00.25", True),
+        ("ordered > '2020-05-01'", "2020-05-01", True),
+        ("ordered >= '2020'", "2020-05-01", True),
+        ("ordered < '2020-05-01'", "2020-05-01 10:30:00", True),
+        ("ordered BETWEEN '2019' AND '2020-05-01'", "2020-05-01", True),
+    ],
+)
+def test_the_beginning_of_a_day_or_year_is_not_the_whole_of_it(condition: str, held: str, read: bool) -> None:
+    """As text "2020" comes before all dates of 2020: a question with "after 2020" would ask for others."""
+    profile = shop.profile()
+    tables = [
+        replace(t, columns=tuple(replace(c, maximum=held) if c.name == "ordered" else c for c in t.columns))
+        for t in profile.tables
+    ]
+    found = read_intent(
+        f'SELECT COUNT(*) FROM "order" WHERE {condition}', Atlas(replace(profile, tables=tuple(tables)))
+    )
+    assert isinstance(found, Intent) == read, found
+
+
 def moments(kind: str) -> Atlas:
     """The shop on DuckDB, whose orders come at moments of that type."""
     profile = shop.profile("duckdb")

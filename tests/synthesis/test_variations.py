@@ -60,6 +60,14 @@ def test_each_kind_gives_other_queries_that_run_and_are_asked(kind: Kind, atlas:
         assert render_question(one, atlas.profile, "formal", 1).text
 
 
+def test_the_beginning_of_a_year_is_not_turned_into_its_end(atlas: Atlas) -> None:
+    seed = read_intent("SELECT SUM(total) FROM \"order\" WHERE ordered >= '2020'", atlas)
+    assert isinstance(seed, Intent)
+    found = varied(seed, "logic", atlas)
+    assert found
+    assert all(">= '2020'" in render_sql(one, atlas.profile) for one in found)
+
+
 @pytest.mark.parametrize("condition", ["city IN ('Oslo', 'Lyon')", "(city = 'Oslo' OR city = 'Lyon')", "city = 'Oslo'"])
 def test_other_values_are_other_ones_each_once(condition: str, atlas: Atlas) -> None:
     seed = read_intent(f"SELECT name FROM customers WHERE {condition}", atlas)
