@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import assert_never
 
-from sqlglot import exp, parse_one
+from sqlglot import exp
 
 from agro_data.databases.types import Dialect
 from agro_data.intent.tree import (
@@ -40,6 +40,7 @@ from agro_data.intent.tree import (
 )
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.identifiers import identifier
+from agro_data.sql.parse import parse_expression
 
 _COMPARISONS: dict[str, type[exp.Binary]] = {
     "=": exp.EQ, "!=": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE,
@@ -276,7 +277,7 @@ class ExpressionWriter(ABC):
 
     def metric(self, node: MetricCall) -> exp.Expr:
         metric = next(m for m in self.profile.metrics if m.name == node.name)
-        body = parse_one(metric.sql, dialect=self.dialect)
+        body = parse_expression(metric.sql, self.dialect)
         if node.source in self.qualified:
             for column in body.find_all(exp.Column):
                 column.set("table", self.identifier(self.names[node.source]))

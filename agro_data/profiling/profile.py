@@ -33,6 +33,7 @@ class ColumnProfile:
     phrase: str  # natural singular noun phrase, without the table's noun: "birth date", "budget"
     nullable: bool = True  # as declared
     null_share: float = 0.0  # 0 only where no NULL was met
+    searched: bool = False  # every row was looked at for NULL, though the rest is told from a sample
     distinct: int = 0  # distinct non-NULL values
     unique: bool = False  # no non-NULL value twice
     minimum: Cell = None
@@ -94,9 +95,9 @@ class TableProfile:
         return self.by_name[name]
 
     def never_null(self, name: str) -> bool:
-        """Whether no row holds NULL in the column; a sample that met none tells only what is declared."""
+        """Whether no row holds NULL in the column; a sample that met none shows nothing."""
         column = self.by_name[name]
-        return column.null_share == 0 and not (self.sampled and column.nullable)
+        return column.null_share == 0 and (column.searched or not (self.sampled and column.nullable))
 
 
 @dataclass(frozen=True)

@@ -383,6 +383,7 @@ def _column_profile(
         phrase=names.phrases[name],
         nullable=not info.not_null and name not in read.info.primary_key,
         null_share=rounded(statistics.null_share),
+        searched=name in read.searched,
         distinct=statistics.distinct,
         unique=place.sole_key or (statistics.unique and not read.sampled),
         minimum=statistics.minimum,

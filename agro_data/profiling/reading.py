@@ -15,6 +15,7 @@ from agro_data.profiling.sampling import Reading, Row, read_table
 from agro_data.profiling.statistics import Statistics, describe
 
 _LONG = 4096  # characters or bytes of a cell that a sample row keeps
+SEARCHED = 20_000_000  # cells that are looked at for NULL beside those that are read: a second or two
 
 Group = tuple[str, ...]
 Tuples = Counter[tuple[Cell, ...]]
@@ -30,6 +31,7 @@ class TableRead:
     sample: tuple[Row, ...]
     total: int
     sampled: bool
+    searched: frozenset[str] = frozenset()  # columns of a sampled table of which every row was looked at for NULL
 
 
 def stable_seed(seed: int, *parts: str) -> int:
@@ -48,7 +50,10 @@ def read_values(
     statistics = {
         column.name: describe(cells, column.declared_type) for column, cells in zip(table.columns, columns, strict=True)
     }
-    if connection.dialect == "sqlite" and not reading.sampled:
+    searched: frozenset[str] = frozenset()
+    if reading.sampled:
+        statistics, searched = _searched(connection, table, reading.total, statistics)
+    elif connection.dialect == "sqlite":
         statistics = _folded(connection, table.name, statistics)
     return TableRead(
         info=table,
@@ -57,7 +62,25 @@ def read_values(
         sample=_sample(reading, seed, sample_rows),
         total=reading.total,
         sampled=reading.sampled,
+        searched=searched,
     )
+
+
+def _searched(
+    connection: Connection, table: TableInfo, total: int, statistics: dict[str, Statistics]
+) -> tuple[dict[str, Statistics], frozenset[str]]:
+    """Every row looked at for the NULL that a sample has not met, where that takes seconds; the columns looked at."""
+    asked = [c.name for c in table.columns if not c.not_null and not statistics[c.name].nulls]
+    if not asked or total * len(asked) > SEARCHED:
+        return statistics, frozenset()
+    nulls = ", ".join(f"count(*) - count({quoted(name)})" for name in asked)
+    try:
+        [counted] = connection.execute(f"SELECT {nulls} FROM {quoted(table.name)}")
+    except DatabaseError:  # a view may fail in a row that the sample has not met
+        return statistics, frozenset()
+    met = {name for name, count in zip(asked, counted, strict=True) if count}
+    found = {name: replace(known, nulls=1) if name in met else known for name, known in statistics.items()}
+    return found, frozenset(asked) - met
 
 
 def _folded(connection: Connection, table: str, statistics: dict[str, Statistics]) -> dict[str, Statistics]:

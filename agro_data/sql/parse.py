@@ -83,6 +83,15 @@ def parse_select(sql: str, dialect: Dialect) -> exp.Query:
     return tree
 
 
+def parse_expression(sql: str, dialect: Dialect) -> exp.Expr:
+    """The tree of one expression that a person has written, whatever it calls. Raises `SqlRefused`."""
+    tree = _trees(f"SELECT {sql}", dialect)[0]
+    if not isinstance(tree, exp.Select) or len(tree.expressions) != 1:
+        raise SqlRefused("syntax", "one expression was expected")
+    found: exp.Expr = tree.expressions[0].pop()
+    return found
+
+
 def _trees(sql: str, dialect: Dialect) -> list[exp.Expr | None]:
     """What sqlglot reads. Raises `SqlRefused` for what it cannot read, or not in bounded time."""
     grammar = Grammar.get_or_raise(dialect)

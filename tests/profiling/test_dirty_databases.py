@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import sqlite3
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +16,7 @@ import pytest
 
 from agro_data.databases.connections import open_database
 from agro_data.databases.types import Database
+from agro_data.profiling import reading as table_reading
 from agro_data.profiling import sampling
 from agro_data.profiling.cache import decode, encode
 from agro_data.profiling.profiler import profile_database
@@ -161,11 +164,21 @@ def test_one_null_among_many_rows_is_no_column_without(tmp_path: Path) -> None:
     assert [key.orphan_share for key in profile.foreign_keys] == [0.0001]
 
 
-def test_a_sample_without_null_tells_only_what_is_declared(huge: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_without_null_tells_nothing_until_every_row_is_looked_at(
+    huge: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sampling, "ROWS", 5_000)
-    profile = profile_database(huge, seed=1)
-    event, users = profile.table("event"), profile.table("users")
-    assert [event.never_null(name) for name in ("event_id", "user_id", "amount")] == [True, False, False]
+    names = ("event_id", "user_id", "amount")
+    copy = replace(huge, path=Path(shutil.copy(huge.path, tmp_path / "huge.sqlite")))
+    with closing(sqlite3.connect(copy.path)) as connection, connection:
+        connection.execute("UPDATE event SET amount = NULL WHERE event_id = 123456")
+    event = profile_database(copy, seed=1).table("event")
+    assert event.sampled
+    assert [event.never_null(name) for name in names] == [True, True, False]
+    assert decode(encode(profile_database(copy, seed=1))).table("event") == event
+    monkeypatch.setattr(table_reading, "SEARCHED", 100_000)
+    event, users = (profile_database(huge, seed=1).table(name) for name in ("event", "users"))
+    assert [event.never_null(name) for name in names] == [True, False, False]
     assert users.never_null("name")
 
 

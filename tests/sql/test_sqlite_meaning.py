@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agro_data.sql.canonical import sql_text
-from agro_data.sql.parse import parse_select
+from agro_data.sql.parse import SqlRefused, parse_expression, parse_select
 from agro_data.sql.sqlite_meaning import affinity
 
 VALUES = ("2020-05-01", "7", "7.9", "1e2", "abc", "", 7, 7.5, -3, None, b"12")
@@ -65,3 +65,11 @@ def test_what_is_written_is_read_as_itself(parts: list[str]) -> None:
 )
 def test_functions_and_nested_casts(sql: str) -> None:
     assert answer(written(sql)) == answer(sql)
+
+
+def test_an_expression_that_a_person_wrote_keeps_its_meaning() -> None:
+    """As a metric of `semantics.yml` has one."""
+    tree = parse_expression("SUM(CAST(day AS DATE)) / COUNT(*)", "sqlite")
+    assert sql_text(tree, "sqlite") == "SUM(CAST(day AS NUMERIC)) / COUNT(*)"
+    with pytest.raises(SqlRefused):
+        parse_expression("1, 2", "sqlite")
