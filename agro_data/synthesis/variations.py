@@ -185,10 +185,19 @@ def _complexity(intent: Intent, atlas: Atlas, rng: Random) -> Made:
             yield replace(query, having=Comparison(">", figures[0], Value(rng.choice((1, 2, 3)))), order_by=()), None
     if _is_list(query) and query.limit is None:
         ranks = [c for c in atlas.ordered(table) if atlas.by_name[table].never_null(c.name) and is_number(c)]
-        if ranks:
+        if ranks and _leaves_none_out(query, atlas):
             key = OrderKey(Column(root, rng.choice(ranks).name), True)
             yield replace(query, order_by=(key,), limit=rng.choice((1, 1, 3, 5)), distinct=False), None
         yield from _joined(query, atlas, rng)
+
+
+def _leaves_none_out(query: Query, atlas: Atlas) -> bool:
+    """Whether parents that are only shown leave out no row, so that what is ranked is all that is spoken of."""
+    tables = {source.alias: source.table for source in query.sources}
+    whole = {(edge.child, edge.parent, edge.pairs_up) for edge in atlas.edges if edge.whole}
+    asked = {node.source for node in walk(query.where) if isinstance(node, Column)}
+    shown = [join for join in query.joins if join.direction == "up" and join.right not in asked]
+    return all(join.kind == "left" or (tables[join.left], tables[join.right], join.columns) in whole for join in shown)
 
 
 def _joined(query: Query, atlas: Atlas, rng: Random) -> Made:

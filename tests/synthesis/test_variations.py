@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -66,6 +67,22 @@ def test_the_beginning_of_a_year_is_not_turned_into_its_end(atlas: Atlas) -> Non
     found = varied(seed, "logic", atlas)
     assert found
     assert all(">= '2020'" in render_sql(one, atlas.profile) for one in found)
+
+
+@pytest.mark.parametrize("condition", ["", " WHERE e.city = 'Oslo'"])
+@pytest.mark.parametrize("nulls", [0.0, 0.1])
+def test_what_is_ranked_is_all_that_is_spoken_of(nulls: float, condition: str, atlas: Atlas) -> None:
+    """Orders that have no employee are left out of a list, and may be those that a ranking begins with."""
+    order = atlas.profile.table("order")
+    columns = (replace(c, null_share=nulls) if c.name == "employee_id" else c for c in order.columns)
+    tables = tuple(t if t is not order else replace(t, columns=tuple(columns)) for t in atlas.profile.tables)
+    changed = Atlas(replace(atlas.profile, tables=tables))
+    sql = f'SELECT o.ordered FROM "order" o JOIN employees e ON o.employee_id = e.employee_id{condition}'
+    seed = read_intent(sql, changed)
+    assert isinstance(seed, Intent), seed
+    made = [one for n in range(6) for one in vary(seed, "complexity", changed, Random(n), default_prior())]
+    ranked = any(one.main.limit is not None and one.main.where == seed.main.where for one in made)
+    assert ranked is (not nulls or bool(condition))
 
 
 @pytest.mark.parametrize("condition", ["city IN ('Oslo', 'Lyon')", "(city = 'Oslo' OR city = 'Lyon')", "city = 'Oslo'"])
