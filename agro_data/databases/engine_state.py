@@ -65,9 +65,9 @@ def duckdb_state_named(sql: str) -> str:
         for (start, kind), end in zip(found, ends, strict=True)
         if kind != duckdb.token_type.comment
     ]
-    before = ["", "", ""]
     texts = [text.lower() for text, _ in tokens]
     for place, (text, kind) in enumerate(tokens):
+        before = ("", "", "", *texts[max(0, place - 3) : place])[-3:]
         if kind in (duckdb.token_type.identifier, duckdb.token_type.keyword) and before[-1] != "as":  # then it is given
             name = _plain(text)
             denied = _DUCKDB_STATE.fullmatch(name) or (_DUCKDB_FUNCTIONS.fullmatch(name) and _is_call(texts, place))
@@ -78,7 +78,6 @@ def duckdb_state_named(sql: str) -> str:
             name = text.strip("'")
             if _DUCKDB_STATE.fullmatch(name):
                 return name
-        before = [*before[1:], texts[place]]
     return ""
 
 

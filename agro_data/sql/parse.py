@@ -34,8 +34,8 @@ _WAITING = 12  # of both, at most
 _JOINS = frozenset((TokenType.JOIN, TokenType.STRAIGHT_JOIN))
 _NO_CONDITION = frozenset((TokenType.CROSS, TokenType.NATURAL))
 _TYPED = frozenset((*Parser.TYPE_TOKENS, TokenType.ARRAY))
-_OPEN = frozenset((TokenType.L_PAREN, TokenType.L_BRACKET))
-_CLOSED = frozenset((TokenType.R_PAREN, TokenType.R_BRACKET))
+OPENING = frozenset((TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE))
+CLOSING = frozenset((TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE))
 
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # its warnings about statements that are refused anyway
 
@@ -117,10 +117,10 @@ def _check_time(tokens: Sequence[Token]) -> None:
     for token in tokens:
         kind = token.token_type
         change = 0
-        if kind in _OPEN:
+        if kind in OPENING:
             waiting.append(0)
             change = int(before in _TYPED)
-        elif kind in _CLOSED and len(waiting) > 1:
+        elif kind in CLOSING and len(waiting) > 1:
             total -= waiting.pop()
         elif kind in _JOINS and before not in _NO_CONDITION:
             change = 1

@@ -11,11 +11,8 @@ from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from agro_data.databases.types import Dialect
-from agro_data.sql.parse import SqlRefused, parse_select
+from agro_data.sql.parse import CLOSING, OPENING, SqlRefused, parse_select
 from agro_data.sql.scope import leftmost
-
-_OPEN = frozenset((TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE))
-_CLOSED = frozenset((TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE))
 
 
 @cache
@@ -38,7 +35,7 @@ def orders(sql: str, dialect: Dialect) -> bool:
 
 def _depths(tokens: Sequence[TokenType]) -> list[int]:
     """How many brackets are open after each token."""
-    return list(accumulate((token in _OPEN) - (token in _CLOSED) for token in tokens))
+    return list(accumulate((token in OPENING) - (token in CLOSING) for token in tokens))
 
 
 def order_is_open(sql: str, dialect: Dialect) -> bool:

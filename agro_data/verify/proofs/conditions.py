@@ -51,10 +51,10 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
 
     where: list[Term] = []
     for number, term in enumerate(select.where):
-        others = Facts(known, replace(select, where=(*where, *select.where[number + 1 :])))  # no term proves itself
+        others = replace(select, where=(*where, *select.where[number + 1 :]))  # no term proves itself
         test = term[1] if term[0] == "not" else term
         guard = term[0] == "not" and test[0] == "isnull" and test[1][0] == "col"
-        if guard and others.never_null(test[1]):
+        if guard and Facts(known, others).never_null(test[1]):
             fired.add("not_null")
             continue
         counted = rebuilt(_of_a_rank(term, select, fired), partners)
@@ -66,9 +66,9 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
             fired.add("extreme")
             where.append(closer)
             continue
-        if _finds_its_parent(term, others):
+        if _finds_its_parent(term, facts):
             fired.add("foreign_key")
-            if not others.never_null(term[1]):
+            if not Facts(known, others).never_null(term[1]):
                 where.append(("not", ("isnull", term[1])))
             continue
         if term[0] == "or":
