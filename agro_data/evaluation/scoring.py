@@ -100,8 +100,8 @@ def _soft_grade(gold: Result, results: dict[tuple[Database, str], Result], case:
 def _timed(cases: Sequence[Case], grades: Sequence[Grade], sandbox: Sandbox) -> list[Grade]:
     """BIRD's R-VES: what is right gets the root of a reward for the ratio of the gold's time to the prediction's.
 
-    The mean ratio of `RUNS` alternating runs, those beyond three standard deviations left out. The gold itself takes
-    its own time; the official script times it against itself, and chance decides between 0.87 and 1.
+    The mean ratio of `RUNS` alternating runs, see `ves`. The gold itself takes its own time; the official
+    script times it against itself, and chance decides between 0.87 and 1.
     """
     timed: list[Grade] = []
     for case, grade in zip(cases, grades, strict=True):
@@ -115,12 +115,14 @@ def _timed(cases: Sequence[Case], grades: Sequence[Grade], sandbox: Sandbox) -> 
         ratios = [
             gold.seconds / max(ours.seconds, 1e-9) for gold, ours in zip(results[::2], results[1::2], strict=True)
         ]
-        ratio = _mean_without_outliers(ratios)
-        reward = next(reward for least, reward in REWARDS if ratio >= least)
-        timed.append(replace(grade, score=reward**0.5, reason=f"gold's time is {ratio:.2f} times the prediction's"))
+        ratio, value = ves(ratios)
+        timed.append(replace(grade, score=value, reason=f"gold's time is {ratio:.2f} times the prediction's"))
     return timed
 
 
-def _mean_without_outliers(values: Sequence[float]) -> float:
-    mean, spread = fmean(values), pstdev(values)
-    return fmean([value for value in values if abs(value - mean) <= 3 * spread])
+def ves(ratios: Sequence[float]) -> tuple[float, float]:
+    """The mean of the ratios within three standard deviations of their mean, and the score of it under R-VES."""
+    mean, spread = fmean(ratios), pstdev(ratios)
+    # A ratio is never left out for the last digits of the mean.
+    ratio = fmean([one for one in ratios if abs(one - mean) <= 3 * spread + 1e-9 * abs(mean)])
+    return ratio, next(reward for least, reward in REWARDS if ratio >= least) ** 0.5

@@ -20,6 +20,7 @@ from agro_data.config import ConfigError
 from agro_data.evaluation.evaluate import evaluate
 from agro_data.evaluation.load import Prediction
 from agro_data.evaluation.report import render_report
+from agro_data.evaluation.scoring import ves
 from agro_data.evaluation.verdict import read_lines
 
 NAMES = "SELECT name FROM customer WHERE city = 'Oslo'"
@@ -151,10 +152,20 @@ def test_gold_against_itself_is_right_and_what_cannot_be_is_listed(place: Path, 
 def test_soft_f1_and_time_are_between_right_and_wrong(place: Path) -> None:
     half = [asked("SELECT name, age FROM customer", "SELECT name, id FROM customer")]
     assert 0 < evaluate(half, place / "db", metric="soft-f1").verdicts[0].score < 1
-    slow = NAMES + " AND (SELECT count(*) FROM purchase a, purchase b, purchase c, purchase d, purchase e) > 1"
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000000) SELECT count(*) FROM n"
+    slow = f"{NAMES} AND ({numbers}) > 1"  # a gold of 20 microseconds would have to stall for a second in all
     (verdict,) = evaluate([asked(NAMES, slow)], place / "db", metric="r-ves").verdicts
     assert 0 < verdict.score < 1
     assert "times the prediction's" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("ratio", "reward"),
+    [(2.5, 1.25), (2.0, 1.25), (1.9, 1.0), (1.0, 1.0), (0.9, 0.75), (0.5, 0.75), (0.4, 0.5), (0.25, 0.5), (0.0, 0.25)],
+)
+def test_the_reward_for_a_ratio_of_times_is_birds(ratio: float, reward: float) -> None:
+    assert ves([ratio] * 10) == pytest.approx((ratio, reward**0.5))
+    assert ves([ratio] * 99 + [1e6]) == pytest.approx((ratio, reward**0.5))  # a stall is left out
 
 
 @pytest.mark.parametrize("broken", ["SELECT '\ud83d'", "SELECT 1\0", "SELECT '\u2028'", "(" * 5_000])
