@@ -35,7 +35,7 @@ SQLITE_LIMITS = {
 }
 
 Rows = list[tuple[Cell, ...]]
-Fields = tuple[Status, tuple[str, ...], tuple[tuple[Cell, ...], ...], int, int, str, str, bool, float, str]
+Fields = tuple[Status, tuple[str, ...], tuple[tuple[Cell, ...], ...], int, int, str, str, bool, bool, float, str]
 
 
 class Session(Protocol):
@@ -91,7 +91,7 @@ def _collect(session: Session, sql: str, limits: Limits, keep_rows: bool, starte
     columns = session.execute(sql)
     rows: Rows = []
     encoded: list[str] = []
-    size, count = sum(map(len, columns)), 0
+    size, count, floats = sum(map(len, columns)), 0, False
     if size > limits.bytes:
         return failed("too_large", f"names of columns of more than {limits.bytes} bytes", started)
     while True:
@@ -104,6 +104,7 @@ def _collect(session: Session, sql: str, limits: Limits, keep_rows: bool, starte
         if size > limits.bytes:
             return failed("too_large", f"a result of more than {limits.bytes} bytes", started)
         encoded += lines
+        floats = floats or any(float in map(type, row) for row in chunk)
         if keep_rows:
             rows += chunk
         if len(chunk) < CHUNK:
@@ -117,13 +118,13 @@ def _collect(session: Session, sql: str, limits: Limits, keep_rows: bool, starte
         digest = encoded_digest(width, encoded)
     nothing = ",".join("n" * width)
     all_null = count > 0 and encoded[0] == nothing and encoded[-1] == nothing  # sorted: all between are equal
-    return "ok", columns, tuple(rows), count, width, digest, ordered, all_null, seconds, ""
+    return "ok", columns, tuple(rows), count, width, digest, ordered, all_null, floats, seconds, ""
 
 
 def failed(status: Status, message: str, started: float | None = None) -> Fields:
     """Fields of a result without rows. `started`: when (`perf_counter`) the statement did, if it did."""
     seconds = 0.0 if started is None else perf_counter() - started
-    return status, (), (), 0, 0, "", "", False, seconds, message[:500]
+    return status, (), (), 0, 0, "", "", False, False, seconds, message[:500]
 
 
 class SqliteSession:
@@ -272,5 +273,5 @@ class DuckdbSession:
 def leaves_ruins(fields: Fields | tuple[Any, ...]) -> bool:
     """Whether the statement met the memory limit, or a fault after which the engine runs nothing more: the worker then
     starts afresh, with an empty heap."""
-    status, message = fields[0], fields[9].lower()
+    status, message = fields[0], fields[-1].lower()
     return (status == "too_large" and "memory" in message) or (status == "error" and message.startswith("fatal error"))

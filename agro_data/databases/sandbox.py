@@ -40,8 +40,9 @@ class SandboxError(Exception):
     """No worker can be started."""
 
 
-# Statement, places of its databases among the batch's targets, digests accepted on each, whether ordered are meant.
-_Task = tuple[str, list[int], list[tuple[str, ...]], bool]
+# Statement, places of its databases among the batch's targets, digests accepted on each, whether ordered are meant,
+# whether floats are never accepted.
+_Task = tuple[str, list[int], list[tuple[str, ...]], bool, bool]
 # Layout, path and stamp of a database; or, where it cannot be read, why.
 _Target = tuple[Layout, str, tuple[Any, ...]] | str
 
@@ -199,7 +200,7 @@ class Sandbox:
                 if key not in targets:
                     targets[key] = self._target(database)
                 numbers.append(used.setdefault(key, len(used)))
-            tasks.append((trial.sql, numbers, list(trial.expected), trial.ordered))
+            tasks.append((trial.sql, numbers, list(trial.expected), trial.ordered, trial.exact))
         return _Batch([targets[key] for key in used], places, tasks)
 
     def _target(self, database: Database) -> _Target:

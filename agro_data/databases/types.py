@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -85,7 +85,7 @@ class Result:
     set when `status` is "ok". `ordered_digest` keeps the order of rows, `digest` does not (DESIGN section 5).
     `bytes` cells are blobs or text that is not UTF-8. DuckDB values without an SQLite counterpart are
     converted to these cells: Decimal and HUGEINT to int or float, dates and times to ISO text, lists and
-    structs to JSON text.
+    structs to JSON text. With `floats`, some cell is one: digests, which round, do not show its last digits.
     """
 
     status: Status
@@ -96,9 +96,9 @@ class Result:
     digest: str = ""
     ordered_digest: str = ""
     all_null: bool = False
+    floats: bool = False
     seconds: float = 0.0
     error: str = ""
-    tags: tuple[str, ...] = field(default=())
 
     @property
     def ok(self) -> bool:
@@ -114,13 +114,15 @@ class Trial:
     """A statement, and for each of some databases the digests that its result may have there.
 
     `ordered` says which digest is meant: `Result.ordered_digest`, else `Result.digest`. A database for which no
-    digest is given is the last that is looked at: whatever the statement gives there is not among those expected.
+    digest is given is the last that is looked at: whatever the statement gives there is not among those expected; nor,
+    if the result is to be `exact`, are floats, which digests round.
     """
 
     sql: str
     databases: tuple[Database, ...]
     expected: tuple[tuple[str, ...], ...]
     ordered: bool = False
+    exact: bool = False
 
     def __post_init__(self) -> None:
         if len(self.databases) != len(self.expected):

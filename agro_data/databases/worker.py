@@ -7,8 +7,9 @@ the standard library only (duckdb when needed), so that it starts in some tens o
 The page is memory shared with the parent; it says what runs since when without a message for each statement.
 
 A message is (keep rows, targets, tasks). A target is (layout, path, stamp), or a text that says why the database
-cannot be read. A task is (SQL, places of its targets, the digests accepted on each, whether ordered ones are meant);
-it is answered by (number of targets that agreed, fields of the first result that did not, or None).
+cannot be read. A task is (SQL, places of its targets, the digests accepted on each, whether ordered ones are meant,
+whether a result with floats is never accepted); it is answered by (number of targets that agreed, fields of the first
+result that did not, or None).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ PAGE_SIZE = mmap.PAGESIZE
 STATE = struct.Struct("dqqq")  # since when (monotonic), phase, task in the message, place among the task's targets
 CHECK = 4  # bytes after it that tell a whole one from one that is being written
 RUNNING, OPENING, IDLE, STARTING, SENDING = range(5)
-DIGEST, ORDERED_DIGEST = 5, 6  # places in `Fields`
+DIGEST, ORDERED_DIGEST, FLOATS = 5, 6, 8  # places in `Fields`
 FLUSH_RESULTS, FLUSH_BYTES, FLUSH_SECONDS = 64, 2**20, 0.1
 
 
@@ -114,14 +115,14 @@ def _try(
     page: mmap.mmap,
     sessions: _Sessions,
     index: int,
-    task: tuple[str, list[int], list[tuple[str, ...]], bool],
+    task: tuple[str, list[int], list[tuple[str, ...]], bool, bool],
     targets: list[Any],
     *,
     limits: Limits,
     keep_rows: bool,
 ) -> tuple[int, Fields | None]:
     """Run one statement on its targets up to the first where its digest is not among those accepted."""
-    sql, places, accepted, ordered = task
+    sql, places, accepted, ordered, exact = task
     for place, (target, digests) in enumerate(zip(places, accepted, strict=True)):
         session = sessions.of(targets[target])
         if session is None:
@@ -131,7 +132,8 @@ def _try(
             return place, failed("error", session)
         show(page, monotonic(), RUNNING, index, place)
         fields = run_statement(session, sql, limits, keep_rows)
-        if fields[ORDERED_DIGEST if ordered else DIGEST] not in digests or fields[0] != "ok":
+        known = fields[ORDERED_DIGEST if ordered else DIGEST] in digests and not (exact and fields[FLOATS])
+        if fields[0] != "ok" or not known:
             return place, fields
     return len(places), None
 

@@ -20,12 +20,12 @@ from pathlib import Path
 
 from agro_data.databases.types import Database, Dialect, Limits, Result
 
-FILE = "gold-results.sqlite"
+FILE = "golds.sqlite"
 AT_ONCE = 500  # entries asked for in one statement
 WAIT = 30.0  # seconds for another process to finish writing
 _TABLE = """CREATE TABLE IF NOT EXISTS result (
     key BLOB PRIMARY KEY, row_count INTEGER, column_count INTEGER, digest BLOB, ordered_digest BLOB, all_null INTEGER,
-    seconds REAL
+    floats INTEGER, seconds REAL
 ) WITHOUT ROWID"""
 
 Pair = tuple[Database, str]
@@ -62,7 +62,7 @@ class GoldCache:
         with closing(self._open()) as connection:
             for start in range(0, len(asked), AT_ONCE):
                 some = asked[start : start + AT_ONCE]
-                for key, rows, columns, digest, ordered, all_null, seconds in connection.execute(
+                for key, rows, columns, digest, ordered, all_null, floats, seconds in connection.execute(
                     f"SELECT * FROM result WHERE key IN ({', '.join('?' * len(some))})", some
                 ):
                     found[keys[key]] = Result(
@@ -72,6 +72,7 @@ class GoldCache:
                         digest=digest.hex(),
                         ordered_digest=ordered.hex(),
                         all_null=bool(all_null),
+                        floats=bool(floats),
                         seconds=seconds,
                     )
         return found
@@ -86,6 +87,7 @@ class GoldCache:
                 bytes.fromhex(result.digest),
                 bytes.fromhex(result.ordered_digest),
                 result.all_null,
+                result.floats,
                 result.seconds,
             )
             for pair, result in found
@@ -93,7 +95,7 @@ class GoldCache:
         ]
         if entries:
             with closing(self._open()) as connection, connection:
-                connection.executemany("INSERT OR IGNORE INTO result VALUES (?, ?, ?, ?, ?, ?, ?)", entries)
+                connection.executemany("INSERT OR IGNORE INTO result VALUES (?, ?, ?, ?, ?, ?, ?, ?)", entries)
 
 
 def _key(pair: Pair, limits: Limits) -> bytes:

@@ -46,7 +46,7 @@ ERROR_CLASSES = (
     "wrong_form",  # exact set match: another query than the gold, whatever its rows
 )
 _COMPARED = {"column_count": "columns", "row_count": "wrong_rows", "values": "wrong_rows", "order": "order"}
-_EXACT = ("spider", "bird")  # modes that tell 0.1 + 0.2 from 0.3, which a digest does not
+_EXACT = ("spider", "bird")  # modes that tell 0.1 + 0.2 from 0.3, and 1 from 1.0, which a digest does not
 KEPT_CELLS = 1_000_000  # of golds' results, that a `GoldResults` keeps
 # Cases whose rows are fetched together: a few at first, more while they come to few cells.
 _FEW, _MANY, _CELLS = 8, 128, 1_000_000
@@ -101,11 +101,11 @@ class Standard:
     refusal: Grade | None = None
     always_empty: bool = False
     keys: tuple[int, ...] | None = None  # columns that it orders by: `intent` lets rows that tie in them change places
-    exact: bool = False  # equal digests show nothing
+    exact: bool = False  # equal digests show nothing where there are floats
 
     def accept(self, place: int, result: Result) -> None:
         """Remember that a result on the database at `place` was compared and found equal."""
-        if not self.exact:
+        if not (self.exact and result.floats):
             self.expected[place] = (*self.expected[place], result.digest_if(self.ordered))
 
 
@@ -145,11 +145,12 @@ class GoldResults:
         ordered = orders(case.gold, _dialect(case)) if case.ordered is None else case.ordered
         results = [self._results[_key(database, case.gold)] for database in case.databases]
         runs = tuple(d for d, result in zip(case.databases, results, strict=True) if result.ok)
+        exact = mode in _EXACT
         expected = []
         for database in runs:
             right = [result for sql in golds if (result := self._results[_key(database, sql)]).ok]
-            expected.append(tuple([r.digest_if(ordered) for r in right]) if mode not in _EXACT else ())
-        standard = Standard(golds, spelling(case.gold), ordered, runs, expected, exact=mode in _EXACT)
+            expected.append(tuple([r.digest_if(ordered) for r in right if not (exact and r.floats)]))
+        standard = Standard(golds, spelling(case.gold), ordered, runs, expected, exact=exact)
         if mode == "intent":
             standard.keys = order_keys(case.gold, _dialect(case))
         standard.always_empty = not any(result.row_count for result in results)
@@ -248,6 +249,7 @@ def _advance(some: Sequence[_Open], sandbox: Sandbox, golds: GoldResults, mode: 
             one.standard.databases[one.agreed :],
             tuple(one.standard.expected[one.agreed :]),
             one.standard.ordered,
+            one.standard.exact,
         )
         for one in some
     ]

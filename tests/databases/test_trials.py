@@ -74,6 +74,17 @@ def test_any_of_several_digests_is_accepted_and_none_is_not(sandbox: Sandbox, da
         Trial(NUMBERS, databases, RIGHT[:3])
 
 
+def test_a_float_is_never_accepted_where_the_result_is_to_be_exact(
+    sandbox: Sandbox, databases: tuple[Database, ...]
+) -> None:
+    """1.0 and 1 have one digest, and so have numbers apart in their last digits."""
+    queries = [NUMBERS, "SELECT CASE a WHEN 2 THEN 2.0 ELSE a END FROM t"]
+    whole, mixed = sandbox.run_until_different([Trial(sql, databases, RIGHT, exact=True) for sql in queries], "rows")
+    assert whole == TrialResult(4)
+    assert (mixed.agreed, mixed.different and mixed.different.rows) == (1, ((1,), (2.0,)))
+    assert sandbox.run_until_different([Trial(queries[1], databases, RIGHT)]) == [TrialResult(4)]
+
+
 def test_a_failure_is_no_empty_digest(sandbox: Sandbox, databases: tuple[Database, ...]) -> None:
     (failed,) = sandbox.run_until_different([Trial("SELECT nothing FROM t", databases, (("",),) * 4)])
     assert failed.agreed == 0

@@ -29,11 +29,16 @@ def database(tmp_path: Path) -> Database:
 
 
 def test_what_one_process_found_another_recalls(database: Database, tmp_path: Path) -> None:
+    mean = "SELECT avg(age) FROM pet"
     with Sandbox(1, LIMITS) as sandbox:
-        (result,) = sandbox.run(database, [GOLD])
-    GoldCache(tmp_path).keep([((database, GOLD), result)], LIMITS)
-    found = GoldCache(tmp_path).recall([(database, GOLD), (database, "SELECT 1")], LIMITS)
-    assert found == {(database, GOLD): replace(result, columns=())}
+        result, floats = sandbox.run(database, [GOLD, mean])
+    assert (result.floats, floats.floats) == (False, True)
+    GoldCache(tmp_path).keep([((database, GOLD), result), ((database, mean), floats)], LIMITS)
+    found = GoldCache(tmp_path).recall([(database, GOLD), (database, mean), (database, "SELECT 1")], LIMITS)
+    assert found == {
+        (database, GOLD): replace(result, columns=()),
+        (database, mean): replace(floats, columns=()),
+    }
     other = replace(database, content_hash="0" * 64)
     assert GoldCache(tmp_path).recall([(other, GOLD)], LIMITS) == {}
     assert GoldCache(tmp_path).recall([(database, GOLD)], replace(LIMITS, rows=1)) == {}
