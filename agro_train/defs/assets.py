@@ -160,6 +160,11 @@ def cold_start_model(
     own = _settings(config, idle=MAKING)
     settings = made.manifest["settings"]["config"] | own | _places(corpus, place, training)
     settings |= {"learn_from": str(made.path)}
+    if settings["model"] != training.model:
+        context.log.warning(
+            f"the trajectories are made for {settings['model']}, which is trained; for {training.model} materialize "
+            "cold_start_trajectories, too"
+        )
     return _train(context, pipes, "agro_train.cold_start", usable(ColdStartConfig, settings), place, training)
 
 
