@@ -80,9 +80,23 @@ def load(name: str = DEFAULT_WRITER, cache: Path = Path(".agro-cache"), *, dtype
         module, told = AutoModelForCausalLM.from_pretrained(path, dtype=kind, output_loading_info=True)
     if missing := sorted(told["missing_keys"]):
         raise ModelMissing(f"{path}: its files lack {len(missing)} tensors of the model, the first {missing[0]}")
+    make_savable(module)
     fold_heads(module)
     module.to("cuda" if torch.cuda.is_available() else "cpu")
     return LanguageModel(name, path, module.eval(), tokenizer)
+
+
+def make_savable(module: Any) -> None:
+    """Leave of what a model's files say of sampling only its tokens, where transformers would not save what it loaded:
+    some name a temperature, and not that they sample."""
+    from transformers import GenerationConfig  # noqa: PLC0415
+
+    said = module.generation_config
+    try:
+        said.validate(strict=True)
+    except ValueError:
+        tokens = {name: getattr(said, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
+        module.generation_config = GenerationConfig(**tokens)
 
 
 @contextmanager

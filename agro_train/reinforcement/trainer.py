@@ -28,7 +28,14 @@ from agro_train.advantages import informative
 from agro_train.agents.engine import EngineSampler
 from agro_train.language_model.attention import FOLDED
 from agro_train.language_model.fused_head import score_only_what_is_learnt
-from agro_train.language_model.loading import LanguageModel, adapters, by_distance, load_tokenizer, sees
+from agro_train.language_model.loading import (
+    LanguageModel,
+    adapters,
+    by_distance,
+    load_tokenizer,
+    make_savable,
+    sees,
+)
 from agro_train.language_model.memory import give_back
 from agro_train.reinforcement.attempts import log_probs, useful, without_idle
 from agro_train.reinforcement.config import GrpoConfig
@@ -431,6 +438,7 @@ def save(trainer: AgenticTrainer, base: Path, folder: Path) -> None:
     if trainer.accelerator.is_main_process:
         # In float32: beside a weight with 8 bits most of what GRPO has learnt would be rounded away.
         whole = AutoPeftModelForCausalLM.from_pretrained(adapter, dtype=torch.float32).merge_and_unload()
+        make_savable(whole)
         whole.save_pretrained(folder)
         load_tokenizer(base).save_pretrained(folder)
         shutil.rmtree(adapter)

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 from train.small import TUNING, cold_start_config, make_split_corpus
-from train.tiny import make_tiny_model
+from train.tiny import make_tiny_model, oddly_sampled
 
 from agro_train.cold_start import ColdStartConfig, train
 from agro_train.finetuning.fine_tune import fine_tune
@@ -127,6 +127,14 @@ def test_adapters_are_merged_into_what_is_saved(base: Path, tmp_path: Path) -> N
     fine_tune(base, EXAMPLES, replace(TUNING, lora=4), draft(tmp_path / "lora"))
     assert (tmp_path / "lora" / "model" / "model.safetensors").is_file()
     assert weights(tmp_path / "lora" / "model") != weights(base)
+
+
+def test_a_model_whose_files_name_a_temperature_for_what_is_likeliest_is_saved(tmp_path: Path) -> None:
+    base = oddly_sampled(make_tiny_model(tmp_path / "tiny"))
+    fine_tune(base, EXAMPLES, TUNING, draft(tmp_path / "draft"))
+    said = json.loads((tmp_path / "draft" / "model" / "generation_config.json").read_text())
+    assert "temperature" not in said
+    assert "eos_token_id" in said
 
 
 def test_settings_that_cannot_be() -> None:

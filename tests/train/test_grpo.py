@@ -6,6 +6,7 @@ import json
 import math
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from typing import Any
 
 import pytest
 from train.small import Scripted, grpo_config, make_corpus, make_writer, prompts_of
-from train.tiny import make_tiny_other
+from train.tiny import make_tiny_other, oddly_sampled
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.protocol import wrap_observation
@@ -169,6 +170,15 @@ def test_what_adapters_have_learnt_is_not_rounded_away(writer: Path, config: Grp
     one, other = (module.network.state_dict()[weights] for module in (before, after))
     assert 0 < float((one - other).abs().max()) < 2e-4
     assert float((one != other).float().mean()) > 0.9
+
+
+@pytest.mark.parametrize("lora", [0, 4])
+def test_a_model_whose_files_name_a_temperature_for_what_is_likeliest_is_saved(
+    writer: Path, config: GrpoConfig, tmp_path: Path, lora: int
+) -> None:
+    base = oddly_sampled(shutil.copytree(writer, tmp_path / "odd"))
+    run = train(replace(config, model=str(base), steps=1, lora=lora))
+    assert "temperature" not in json.loads((run.model / "generation_config.json").read_text())
 
 
 def test_prompts_are_chosen_once_and_counted(config: GrpoConfig) -> None:

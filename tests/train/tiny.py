@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -58,4 +59,11 @@ def make_tiny_other(folder: Path, kind: str, **facts: Any) -> Path:
     ends = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"), 0)
     config = AutoConfig.for_model(kind, vocab_size=tokens, **ends, **facts)
     AutoModelForCausalLM.from_config(config).save_pretrained(folder)
+    return folder
+
+
+def oddly_sampled(folder: Path) -> Path:
+    """The model of `folder`, whose files now name a temperature and take what is likeliest, as Vicuna's do."""
+    path = folder / "generation_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"do_sample": False, "temperature": 0.9}))
     return folder
