@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from jinja2 import TemplateError
 
 from agro_data.llm.types import Message
+
+DAY = datetime(2024, 7, 26)  # which Llama 3.1's template names; 3.2's and others name today
+
+
+def that_day(form: str) -> str:
+    """`DAY` for templates that ask which day it is (`strftime_now`): with today the same prompt would be another one
+    tomorrow, and with it all that is sampled."""
+    return DAY.strftime(form)
 
 
 def as_text(messages: Sequence[Message]) -> str:
@@ -43,4 +52,5 @@ def without_system(messages: Sequence[Message]) -> list[Message]:
 
 def _chat(messages: Sequence[Message], tokenizer: Any, template: Mapping[str, Any]) -> str:
     said = [{"role": message.role, "content": message.content} for message in messages]
-    return str(tokenizer.apply_chat_template(said, add_generation_prompt=True, tokenize=False, **template))
+    given = {"strftime_now": that_day, **template}
+    return str(tokenizer.apply_chat_template(said, add_generation_prompt=True, tokenize=False, **given))

@@ -42,9 +42,7 @@ class Characters:
     pad_token_id = eos_token_id
     end_of_prompt = 0x110001
 
-    def apply_chat_template(
-        self, messages: Sequence[Mapping[str, str]], add_generation_prompt: bool = True, tokenize: bool = False
-    ) -> str:
+    def apply_chat_template(self, messages: Sequence[Mapping[str, str]], **_: Any) -> str:
         return "".join(one["content"] for one in messages) + _END
 
     def __call__(self, text: str, add_special_tokens: bool = False) -> dict[str, list[int]]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from agro_data.llm.rendering import that_day
 from agro_data.protocol import Step, render_turn, wrap_observation
 
 OUTSIDE = -1  # the turn of a token that the agent did not write
@@ -78,12 +79,13 @@ def encode(text: str, tokenizer: Any) -> list[int]:
 
 
 def encode_prompt(prompt: str, tokenizer: Any) -> list[int]:
-    """The prompt as a user's message where the tokenizer has a template, else as plain text."""
+    """The prompt as a user's message where the tokenizer has a template, on the same day always, else as plain text."""
     if not tokenizer.chat_template:
         start = [tokenizer.bos_token_id] if tokenizer.bos_token_id is not None else []
         return start + encode(prompt, tokenizer)
     message = [{"role": "user", "content": prompt}]
-    text: str = tokenizer.apply_chat_template(message, add_generation_prompt=True, tokenize=False)
+    settings = {"add_generation_prompt": True, "tokenize": False, "strftime_now": that_day}
+    text: str = tokenizer.apply_chat_template(message, **settings)
     return encode(text, tokenizer)
 
 

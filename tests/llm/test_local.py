@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -101,6 +102,12 @@ def test_a_template_without_a_systems_role_is_given_its_words(model: LocalModel)
         model.tokenizer.chat_template = before
     assert text == "<|user|>Be brief.\n\nWho?<|end|><|assistant|>"
     assert without_system([Message("system", "a")]) == [Message("user", "a")]
+
+
+def test_a_prompt_is_the_same_on_every_day(model: LocalModel) -> None:
+    dated = deepcopy(model.tokenizer)
+    dated.chat_template = "Today is {{ strftime_now('%d %b %Y, %f') }}. {{ messages[0]['content'] }}"
+    assert dated.decode(prompt_ids([Message("user", "Which?")], dated)) == "Today is 26 Jul 2024, 000000. Which?"
 
 
 def test_a_model_that_is_not_there(tmp_path: Path) -> None:

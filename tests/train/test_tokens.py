@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -55,3 +56,10 @@ def test_turns_are_numbered_and_nothing_is_lost(tokenizer: Any, steps: tuple[Ste
     assert len(tokens.ids) == len(tokens.turns) == len(tokens.logprobs)
     assert sorted(set(tokens.turns) - {OUTSIDE}) == list(range(len(steps)))
     assert (OUTSIDE in tokens.turns) == (len(steps) > 1)
+
+
+def test_a_prompt_is_the_same_on_every_day(tokenizer: Any) -> None:
+    """Llama 3.2's template, and others, say which day it is."""
+    dated = deepcopy(tokenizer)
+    dated.chat_template = "Today is {{ strftime_now('%d %b %Y, %f') }}. {{ messages[0]['content'] }}"
+    assert dated.decode(encode_prompt("Which?", dated)) == "Today is 26 Jul 2024, 000000. Which?"
