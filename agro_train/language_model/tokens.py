@@ -6,6 +6,7 @@ generation see the same tokens, and nothing is tokenised twice.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from agro_data.llm.rendering import that_day
 from agro_data.protocol import Step, render_turn, wrap_observation
 
+_BEGUN = re.compile(r"<think>\s*\Z")
 OUTSIDE = -1  # the turn of a token that the agent did not write
 IGNORED = -100  # the label of a token that no loss is taken of
 
@@ -79,14 +81,17 @@ def encode(text: str, tokenizer: Any) -> list[int]:
 
 
 def encode_prompt(prompt: str, tokenizer: Any) -> list[int]:
-    """The prompt as a user's message where the tokenizer has a template, on the same day always, else as plain text."""
+    """The prompt as a user's message where the tokenizer has a template, on the same day always, else as plain text.
+
+    A template that begins the thought (R1's, Qwen3.5's) leaves that to the agent, whose turn it belongs to.
+    """
     if not tokenizer.chat_template:
         start = [tokenizer.bos_token_id] if tokenizer.bos_token_id is not None else []
         return start + encode(prompt, tokenizer)
     message = [{"role": "user", "content": prompt}]
     settings = {"add_generation_prompt": True, "tokenize": False, "strftime_now": that_day}
     text: str = tokenizer.apply_chat_template(message, **settings)
-    return encode(text, tokenizer)
+    return encode(_BEGUN.sub("", text), tokenizer)
 
 
 def encode_steps(prompt: str, steps: Sequence[Step], tokenizer: Any) -> Tokens:

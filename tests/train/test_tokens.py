@@ -63,3 +63,11 @@ def test_a_prompt_is_the_same_on_every_day(tokenizer: Any) -> None:
     dated = deepcopy(tokenizer)
     dated.chat_template = "Today is {{ strftime_now('%d %b %Y, %f') }}. {{ messages[0]['content'] }}"
     assert dated.decode(encode_prompt("Which?", dated)) == "Today is 26 Jul 2024, 000000. Which?"
+
+
+@pytest.mark.parametrize("begun", ["<think>\n", "<think>"])
+def test_a_thought_that_a_template_begins_is_the_agents(tokenizer: Any, begun: str) -> None:
+    """It is no part of what the agent writes, and a turn without it cannot be read."""
+    thinking = deepcopy(tokenizer)
+    thinking.chat_template = f"{tokenizer.chat_template}{begun}"
+    assert encode_prompt("Which?", thinking) == encode_prompt("Which?", tokenizer)
