@@ -182,6 +182,11 @@ def _acting(text: str, tags: Sequence[re.Match[str]]) -> Malformed | None:
     return None
 
 
+def is_tag(text: str) -> bool:
+    """Whether a text is a tag of the transcript, and nothing else."""
+    return _TAG.fullmatch(text) is not None
+
+
 def with_end(text: str) -> str:
     """What a model wrote up to a stop, with the closing tag that the stop took away."""
     opened = _OPENED.search(text)

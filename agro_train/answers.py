@@ -9,6 +9,7 @@ from typing import Any
 from agro_data.databases.sandbox import Sandbox
 from agro_data.fingerprint import stable_hash
 from agro_train.decoding import GREEDY, LIMITS, Decoded, Decoding, decode
+from agro_train.language_model.tokens import text_of
 from agro_train.rollouts import Limits
 from agro_train.sampling.types import Sampler
 from agro_train.tasks import Task
@@ -72,9 +73,7 @@ def _answer(found: Decoded, tokenizer: Any) -> Answer:
         gold=task.gold,
         predictions=tuple(leaf.rollout.env.solution for leaf in leaves),
         outcomes=tuple(str(leaf.rollout.env.outcome) for leaf in leaves),
-        transcripts=tuple(
-            tokenizer.decode(leaf.rollout.tokens.ids, skip_special_tokens=True).strip() for leaf in leaves
-        ),
+        transcripts=tuple(text_of(leaf.rollout.tokens.ids, tokenizer).strip() for leaf in leaves),
         votes=tuple(leaf.votes for leaf in leaves),
         turns=tuple(leaf.rollout.env.turns for leaf in leaves),
         read=found.read,

@@ -9,7 +9,7 @@ from typing import Any
 from agro_data.databases.sandbox import Sandbox
 from agro_data.fingerprint import seed_of
 from agro_data.protocol import BOUNDS, MAX_TURNS, Bounds
-from agro_train.language_model.tokens import Tokens, encode, encode_prompt
+from agro_train.language_model.tokens import Tokens, encode, encode_prompt, text_of
 from agro_train.naming.scopes import Names
 from agro_train.naming.writing import NamesOnly
 from agro_train.sampling.types import RestrictedSampler, Sampler, Usage
@@ -140,7 +140,7 @@ def advance(
         kept = turn.ids[: max(0, left)]
         one.tokens.wrote(kept, one.env.turns, turn.logprobs[: len(kept)])
         one.usage, one.refusal = turn.usage, turn.refusal
-        texts.append(tokenizer.decode(kept, skip_special_tokens=True))
+        texts.append(text_of(kept, tokenizer))
         cut.append(turn.cut or len(kept) < len(turn.ids))
     for one, seen in zip(rollouts, step([one.env for one in rollouts], texts, sandbox, cut=cut), strict=True):
         if seen is not None:

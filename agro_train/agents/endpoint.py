@@ -41,6 +41,7 @@ class Characters:
     eos_token_id = 0x110000  # one more than any character
     pad_token_id = eos_token_id
     end_of_prompt = 0x110001
+    added_tokens_decoder: Mapping[int, Any] = {}
 
     def apply_chat_template(self, messages: Sequence[Mapping[str, str]], **_: Any) -> str:
         return "".join(one["content"] for one in messages) + _END
@@ -48,7 +49,7 @@ class Characters:
     def __call__(self, text: str, add_special_tokens: bool = False) -> dict[str, list[int]]:
         return {"input_ids": [self.end_of_prompt if letter == _END else ord(letter) for letter in text]}
 
-    def decode(self, ids: Sequence[int], skip_special_tokens: bool = False) -> str:
+    def decode(self, ids: Sequence[int]) -> str:
         return "".join(chr(number) for number in ids if number < self.eos_token_id)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agro_data.llm.rendering import that_day
-from agro_data.protocol import Step, render_turn, wrap_observation
+from agro_data.protocol import Step, is_tag, render_turn, wrap_observation
 
 _BEGUN = re.compile(r"<think>\s*\Z")
 OUTSIDE = -1  # the turn of a token that the agent did not write
@@ -78,6 +78,14 @@ def encode(text: str, tokenizer: Any) -> list[int]:
     """Tokens of a piece of text, without any that the tokenizer would add."""
     ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
     return ids
+
+
+def text_of(ids: Sequence[int], tokenizer: Any) -> str:
+    """The text of tokens without what is special to the tokenizer, but with tags: to some, <think> is special."""
+    added = tokenizer.added_tokens_decoder.items()
+    unsaid = {number for number, one in added if one.special and not is_tag(one.content)}
+    text: str = tokenizer.decode([number for number in ids if number not in unsaid])
+    return text
 
 
 def encode_prompt(prompt: str, tokenizer: Any) -> list[int]:

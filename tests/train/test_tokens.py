@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from train.tiny import make_tiny_model
 
 from agro_data.protocol import Step, Turn, render_transcript
 from agro_train.language_model.loading import load_tokenizer
-from agro_train.language_model.tokens import OUTSIDE, encode_prompt, encode_steps
+from agro_train.language_model.tokens import OUTSIDE, encode, encode_prompt, encode_steps, text_of
 
 WORDS = st.text("abcdefghij 0123456789'=*,<", min_size=1, max_size=40).map(str.strip).filter(bool)
 
@@ -71,3 +72,12 @@ def test_a_thought_that_a_template_begins_is_the_agents(tokenizer: Any, begun: s
     thinking = deepcopy(tokenizer)
     thinking.chat_template = f"{tokenizer.chat_template}{begun}"
     assert encode_prompt("Which?", thinking) == encode_prompt("Which?", tokenizer)
+
+
+def test_a_tag_is_said_where_it_is_special_to_the_tokenizer(tmp_path: Path) -> None:
+    folder = make_tiny_model(tmp_path)
+    special = load_tokenizer(folder)
+    special.add_special_tokens({"additional_special_tokens": ["<think>", "</think>", "<|tool|>"]})
+    special.save_pretrained(folder)
+    tokenizer, turn = load_tokenizer(folder), "<think>so</think>\n<sql>SELECT 1</sql>"
+    assert text_of(encode(f"<|tool|>{turn}<|end|>", tokenizer), tokenizer) == turn
