@@ -165,7 +165,8 @@ def _learn(
         "seconds": round(before + time.monotonic() - started, 1),
         "resumed_from": checkpoint and checkpoint.name,
         "selection": {**selection.facts(), "unread": len(kept.without(seen_by(parent)).rows) if parent else None},
-        "summary": next(reversed(list(read_metrics(draft.metrics))), {}),
+        # The last of each figure: a step on attempts that were made before it says nothing new of them.
+        "summary": {name: value for line in read_metrics(draft.metrics) for name, value in line.items()},
     }, kept
 
 

@@ -133,6 +133,7 @@ def test_every_way_of_learning_runs(config: GrpoConfig, changes: dict[str, Any],
     run = train(replace(config, **{"learning_rate": 1e-2, "steps": 2, **changes}))
     first, second = run.metrics()
     assert all(figure in first for figure in figures)
+    assert run.manifest["summary"] == {**first, **second}
     assert all(math.isfinite(value) for line in (first, second) for value in line.values() if value != "grpo")
     assert run.manifest["parameters_moved"]["moved"] == any(line["grad_norm"] > 0 for line in (first, second))
     assert load(str(run.model), Path("unused")).framing == "chat"
