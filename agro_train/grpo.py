@@ -179,19 +179,26 @@ def _select(
     report: Report,
     share: Share,
 ) -> Selection:
-    """The prompts that this draft trains on; chosen once, and then the same whenever it is continued."""
+    """The prompts that this draft trains on; chosen once, and then the same whenever it is continued.
+
+    What is known of candidates is kept as they are tried, which may take as long as the training.
+    """
     stored = draft.path / SELECTION
-    if stored.is_file():
-        return Selection.from_json(json.loads(stored.read_text(encoding="utf-8")))
-    found = select(candidates, make, player, config.wanted, report if not share.rank else lambda _: None, share)
+    before = Selection.from_json(json.loads(stored.read_text(encoding="utf-8"))) if stored.is_file() else Selection()
+    first = not share.rank
+
+    def store(some: Selection) -> None:
+        if first:
+            write_json(stored, some.to_json())
+
+    told = report if first else lambda _: None
+    found = select(candidates, make, player, config.wanted, told, share, before, store)
     if len(found.kept) < config.prompts_per_step:
         raise SettingsError(
             f"{len(found.kept)} of {len(candidates)} candidates can be trained on ({found.facts()}), and a step takes "
             f"prompts_per_step={config.prompts_per_step}: raise candidates, widen solve_rate_low and solve_rate_high, "
             "or train a cold start first"
         )
-    if not share.rank:
-        write_json(stored, found.to_json())
     return found
 
 

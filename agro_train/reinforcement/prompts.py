@@ -66,6 +66,10 @@ class Selection:
         numbers = {name: value for name, value in asdict(self).items() if name not in {"kept", "rates"}}
         return {"kept": len(self.kept), "tried": len(self.rates), **numbers}
 
+    def decided(self, wanted: Wanted) -> int:
+        """How many candidates it is known of whether they are kept."""
+        return self.bad_golds + len(self.rates if wanted.tries else self.kept)
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -108,15 +112,18 @@ def select(
     wanted: Wanted,
     report: Callable[[dict[str, Any]], object] = lambda _: None,
     share: Share = Share(),
+    found: Selection = Selection(),
+    store: Callable[[Selection], object] = lambda _: None,
 ) -> Selection:
     """Try candidates in their order until enough are kept or none is left. `make` gives the tasks of ids.
+
+    `found` is what was last given to `store`, which is given all that is known whenever more is: it goes on there.
 
     Every gold that is kept has been checked to earn the highest reward. Processes share the work, and all have the
     result. Raises `BadGolds` unless `wanted.drop`.
     """
-    found = Selection()
     size = CHUNK * share.processes
-    for start in range(0, len(candidates), size):
+    for start in range(found.decided(wanted), len(candidates), size):
         if len(found.kept) >= wanted.prompts:
             break
         some = candidates[start : start + size]
@@ -126,6 +133,7 @@ def select(
         if faults and not wanted.drop:
             raise BadGolds(faults)
         found = _counted(found, tried, wanted)
+        store(found)
         report({"phase": "select", **found.facts()})
     return replace(found, kept=found.kept[: wanted.prompts])
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -216,6 +217,33 @@ def test_prompts_that_are_solved_now_and_then_are_kept(player: Play, questions: 
     assert Selection.from_json(found.to_json()) == found
     with pytest.raises(BadGolds, match="ghost"):
         select(list(rows), lambda keys: [by_id[key] for key in keys], player(script), Wanted(5))
+
+
+@pytest.mark.parametrize("tries", [0, 2])
+def test_a_choice_that_was_interrupted_goes_on(
+    player: Play, questions: Questions, tasks: list[Task], tries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agro_train.reinforcement.prompts.CHUNK", 4)
+    by_id = {task.example_id: task for task in tasks}
+    keys = [row["example_id"] for row in questions.rows]
+    wanted = Wanted(7, tries, low=0.0, high=1.0, drop=True)
+    stored: list[Selection] = []
+    asked: list[str] = []
+
+    def make(some: Sequence[str]) -> list[Task]:
+        asked.extend(some)
+        return [by_id[key] for key in some]
+
+    def choose(found: Selection) -> Selection:
+        one = player(lambda text, seed: "<think>so</think><solution>SELECT name FROM school</solution>")
+        return select(keys, make, one, wanted, found=found, store=stored.append)
+
+    whole = choose(Selection())
+    assert asked == keys[:8]
+    for number, some in enumerate(stored[:2], start=1):
+        asked.clear()
+        assert choose(Selection.from_json(json.loads(json.dumps(some.to_json())))) == whole
+        assert asked == keys[4 * number : 8]
 
 
 def test_a_schedule_shows_all_before_it_repeats() -> None:
