@@ -37,6 +37,7 @@ from agro_train.runs.lineage import facts_of, manifest_of, start_of
 from agro_train.runs.ranks import finished, is_first, processes, writing
 from agro_train.runs.store import Draft, ModelRun, begin, forget_metrics, read_metrics, step_of
 from agro_train.sampling.module import ModuleSampler
+from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Task
 
 Report = Callable[[dict[str, Any]], object]
@@ -72,7 +73,7 @@ def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
         _check_parent(config, parent, version)
     questions = questions_of_version(version, Path(config.databases), Path(config.cache), config.split)
     with writing(draft):
-        with Sandbox(workers=config.workers) as sandbox:
+        with Sandbox(config.workers, SQL_LIMITS) as sandbox:
             learnt, kept = _learn(config, parent, base, questions, sandbox, draft, report)
         return finished(draft, lambda: _manifest(config, version, (parent, base), draft, learnt, kept))
 

@@ -10,17 +10,16 @@ from typing import Any
 
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Limits as SqlLimits
 from agro_data.progress import Reporter, silent
 from agro_data.work import write_json, write_text
 from agro_train.agents.agent import Agent
 from agro_train.answers import Answer, answer, asked
 from agro_train.decoding import GREEDY, Decoding
 from agro_train.questions import Questions
+from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Task
 
 TOGETHER = 64  # rollouts that are worked on at a time
-SQL_LIMITS = SqlLimits(seconds=5.0, steps=30_000_000)  # of a model's statement: seconds of SQLite
 
 
 def predict(

@@ -15,7 +15,7 @@ from agro_train.defs.training import Training
 from agro_train.questions import Reading, questions_of_version
 from agro_train.runs.corpora import contents_of, seen_by
 from agro_train.runs.store import ModelRun, NoRun, find_run
-from agro_train.sql_env import check_golds
+from agro_train.sql_env import SQL_LIMITS, check_golds
 
 GOLDS = 200
 WINDOW = 3  # losses are compared by the mean of a third of the run, at its begin and at its end
@@ -26,7 +26,7 @@ def golds_earn_the_reward(cold_start_trajectories: str, place: Place, training: 
     """A sample of the golds, played through the environment, earns the highest reward on all instances."""
     corpus = training.corpus_of(open_version(Path(cold_start_trajectories)).manifest[DERIVED], place)
     questions = questions_of_version(corpus, training.databases_of(corpus), place.cache, "train").first(GOLDS)
-    with Sandbox(workers=place.workers) as sandbox:
+    with Sandbox(place.workers, SQL_LIMITS) as sandbox:
         faults = check_golds(questions.tasks(Reading()), sandbox, GoldResults())
     return result(
         not faults,

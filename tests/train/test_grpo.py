@@ -114,6 +114,17 @@ def test_what_is_learnt_from_is_what_the_agent_wrote(config: GrpoConfig, monkeyp
     assert observed >= 2 * 2 * 8  # in two steps of two groups of eight
 
 
+def test_a_slow_answer_is_stopped_by_its_steps(config: GrpoConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Far below the five seconds of the clock, which go by faster where the machine does other things."""
+    from agro_train.reinforcement.trainer import AgenticTrainer
+
+    slow = "SELECT DISTINCT s.name FROM school AS s, lesson AS a, lesson AS b, lesson AS c, lesson AS d"
+    answer = f"<think>so</think><solution>{slow} WHERE d.lesson_id <= 15</solution>"
+    monkeypatch.setattr(AgenticTrainer, "_sampler", lambda _, tokenizer: Scripted(tokenizer, lambda text, seed: answer))
+    (line,) = train(replace(config, steps=1, turn_tokens=200, rollout_tokens=900)).metrics()
+    assert (line["format_rate"], line["execution_rate"]) == (1, 0)
+
+
 @pytest.mark.parametrize(
     ("changes", "figures"),
     [
