@@ -224,10 +224,15 @@ def read_completion(found: Any, asked: int, *, chat: bool = True, tries: int = 1
 
 
 def written(message: Mapping[str, Any]) -> str:
-    """The text of a chat reply. Some servers take a thought out of it, tags and all: it is put back."""
+    """The text of a chat reply. Some servers take a thought out of it, tags and all; others leave out the tag that the
+    model's template has written. Either is put back."""
     content = str(message["content"] or "")
+    if "<think>" in content:
+        return content
+    if "</think>" in content:
+        return f"<think>{content}"
     thought = message.get("reasoning_content") or message.get("reasoning")
-    return f"<think>{thought}</think>\n{content}" if thought and "<think>" not in content else content
+    return f"<think>{thought}</think>\n{content}" if thought else content
 
 
 def usage_of(found: Mapping[str, Any], asked: int, text: str) -> Usage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -10,6 +11,7 @@ from jinja2 import TemplateError
 
 from agro_data.llm.types import Message
 
+_BEGUN = re.compile(r"<think>\s*\Z")
 DAY = datetime(2024, 7, 26)  # which Llama 3.1's template names; 3.2's and others name today
 
 
@@ -17,6 +19,11 @@ def that_day(form: str) -> str:
     """`DAY` for templates that ask which day it is (`strftime_now`): with today the same prompt would be another one
     tomorrow, and with it all that is sampled."""
     return DAY.strftime(form)
+
+
+def without_thought(prompt: str) -> str:
+    """A prompt without the thought that some templates begin (R1's, Qwen3.5's): the model does, tag and all."""
+    return _BEGUN.sub("", prompt)
 
 
 def as_text(messages: Sequence[Message]) -> str:
@@ -53,4 +60,4 @@ def without_system(messages: Sequence[Message]) -> list[Message]:
 def _chat(messages: Sequence[Message], tokenizer: Any, template: Mapping[str, Any]) -> str:
     said = [{"role": message.role, "content": message.content} for message in messages]
     given = {"strftime_now": that_day, **template}
-    return str(tokenizer.apply_chat_template(said, add_generation_prompt=True, tokenize=False, **given))
+    return without_thought(tokenizer.apply_chat_template(said, add_generation_prompt=True, tokenize=False, **given))

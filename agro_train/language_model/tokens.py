@@ -6,15 +6,13 @@ generation see the same tokens, and nothing is tokenised twice.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agro_data.llm.rendering import that_day
+from agro_data.llm.rendering import that_day, without_thought
 from agro_data.protocol import Step, is_tag, render_turn, wrap_observation
 
-_BEGUN = re.compile(r"<think>\s*\Z")
 OUTSIDE = -1  # the turn of a token that the agent did not write
 IGNORED = -100  # the label of a token that no loss is taken of
 
@@ -99,7 +97,7 @@ def encode_prompt(prompt: str, tokenizer: Any) -> list[int]:
     message = [{"role": "user", "content": prompt}]
     settings = {"add_generation_prompt": True, "tokenize": False, "strftime_now": that_day}
     text: str = tokenizer.apply_chat_template(message, **settings)
-    return encode(_BEGUN.sub("", text), tokenizer)
+    return encode(without_thought(text), tokenizer)
 
 
 def encode_steps(prompt: str, steps: Sequence[Step], tokenizer: Any) -> Tokens:

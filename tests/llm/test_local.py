@@ -110,6 +110,14 @@ def test_a_prompt_is_the_same_on_every_day(model: LocalModel) -> None:
     assert dated.decode(prompt_ids([Message("user", "Which?")], dated)) == "Today is 26 Jul 2024, 000000. Which?"
 
 
+def test_a_thought_that_a_template_begins_is_the_models(model: LocalModel) -> None:
+    """A reply without its beginning would be taken for an answer from its first word on."""
+    thinking = deepcopy(model.tokenizer)
+    thinking.chat_template = f"{model.tokenizer.chat_template}<think>\n"
+    asked = [Message("user", "Which?")]
+    assert prompt_ids(asked, thinking) == prompt_ids(asked, model.tokenizer)
+
+
 def test_a_model_that_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ModelMissing, match="cannot be loaded"):

@@ -200,6 +200,11 @@ def test_a_thought_is_put_back_and_tokens_are_estimated_where_none_are_counted()
     assert (found.text, found.cut, found.usage.estimated) == ("<think>so</think>\nx", True, True)
 
 
+def test_a_thought_that_the_servers_template_began_has_its_tag() -> None:
+    found = read_completion({"choices": [{"message": {"content": "so</think>\nx"}}]}, 40)
+    assert found.text == "<think>so</think>\nx"
+
+
 @pytest.mark.parametrize("chat", [True, False])
 def test_half_a_surrogate_pair_which_no_file_can_hold_is_replaced(chat: bool) -> None:
     said = json.loads('"SELECT \\ud800"')
