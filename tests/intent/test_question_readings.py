@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
+import duckdb
 import pytest
 from profiles_by_hand import column, table
 
+from agro_data.databases.types import Database
 from agro_data.intent.atlas import Atlas
 from agro_data.intent.questions import STYLES, render_question, words
 from agro_data.intent.questions.values import quoted, say_values
@@ -37,6 +40,7 @@ from agro_data.intent.tree import (
     Window,
 )
 from agro_data.profiling.profile import DatabaseProfile, ForeignKey, TableProfile
+from agro_data.profiling.profiler import profile_database
 
 COUNTRY = table("country", column("name", "text", "text", "name", unique=True))
 ARTIST = table(
@@ -240,3 +244,16 @@ def test_a_key_into_its_own_table_that_is_named_as_another_tables_is_not_followe
 def test_an_order_after_each_group_stands_apart() -> None:
     query = Query((ARTISTS,), out(ROOM, COUNT), group_by=(ROOM,), order_by=(OrderKey(COUNT, True), OrderKey(ROOM)))
     assert not any(re.search(r"(each|every)( room)? (sorted|ordered|in)", text) for text in said(query))
+
+
+def test_an_enum_sorts_as_its_type_lists_it_and_not_by_the_alphabet(tmp_path: Path) -> None:
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TYPE size AS ENUM ('small', 'medium', 'large'); CREATE TABLE shirt (size size)")
+        connection.execute("INSERT INTO shirt VALUES ('large'), ('small'), ('medium')")
+        rows = connection.execute("SELECT size FROM shirt ORDER BY size").fetchall()
+    assert rows != sorted(rows)
+    profile = profile_database(Database("shop", "duckdb", "duckdb", path, "", path.name))
+    size = Column("t", "size")
+    query = Query((Source("t", "shirt"),), out(size, COUNT), group_by=(size,), order_by=(OrderKey(size),))
+    assert not any("alphabetical" in text for text in said(query, profile))

@@ -42,7 +42,10 @@ def key_phrase(scene: Scene, expression: Expression, base: str) -> str:
 def sort_key(scene: Scene, expression: Expression) -> str:
     """number, year, date, text or boolean: how its order is said."""
     if isinstance(expression, Column):
-        return sort_of(scene.column(expression))
+        column = scene.column(expression)
+        sort = sort_of(column)
+        # An ENUM sorts as its type lists the values: small, medium, large.
+        return "number" if sort == "text" and column and column.declared_type.upper().startswith("ENUM") else sort
     if isinstance(expression, DatePart):
         return "year"
     if isinstance(expression, TextFunction) and expression.function != "length":
