@@ -79,11 +79,22 @@ def profile_database(
         tables=profiles,
         foreign_keys=tuple(keys),
         metrics=tuple(metric for metric in semantics.metrics if metric.table in reads),
-        problems=tuple(problems),
+        problems=(*problems, *(_endless(profiles) if database.dialect == "duckdb" else ())),
         domain=semantics.domain,
         construct_prior=semantics.prior,
     )
     return profile if values else without_values(profile)
+
+
+def _endless(tables: Sequence[TableProfile]) -> list[str]:
+    """Columns of numbers that NaN or infinity makes unfit for sums: nobody would miss them unsaid."""
+    return [
+        f"table {table.name!r}: column {column.name!r} holds NaN or infinity: shown, but never compared or summed; "
+        "store NULL for what is missing"
+        for table in tables
+        for column in table.columns
+        if column.kind == "other" and column.declared_type in ("DOUBLE", "FLOAT")
+    ]
 
 
 def without_values(profile: DatabaseProfile) -> DatabaseProfile:

@@ -62,7 +62,7 @@ def rounded(share: float) -> float:
 
 
 def describe(values: Iterable[Cell], declared_type: str = "") -> Statistics:
-    """Statistics of `values`. Infinite and NaN floats count as distinct values but not towards the range."""
+    """Statistics of `values`. Where some are NaN or infinite, the column is no column of numbers (`_kind`)."""
     counts: Counter[Cell] = Counter(values)
     nulls = counts.pop(None, 0)
     rows = counts.total() + nulls
@@ -133,7 +133,8 @@ def _kind(counts: Counter[Cell], declared_type: str) -> Kind:
     if set(types) <= {int, bool}:
         return "boolean" if declared_type.upper() in ("BOOLEAN", "BOOL") and set(counts) <= {0, 1} else "integer"
     if set(types) <= {int, float, bool}:
-        return "real"
+        # NaN stands for a missing value, but engines sort it above all numbers, and no sum survives it or infinity.
+        return "real" if all(map(_finite, counts)) else "other"
     if types[str] >= _PURE * len(counts) and set(types) <= {str, bytes}:
         return "text"
     return "blob" if set(types) == {bytes} else "other"

@@ -35,9 +35,10 @@ def test_quantiles_are_values_in_order(values: list[int]) -> None:
     assert known.unique == (len(set(values)) == len(values))
 
 
-def test_infinite_and_nan_floats_do_not_reach_the_range() -> None:
+def test_infinite_and_nan_floats_are_no_numbers_to_compare_or_sum() -> None:
     known = describe([1.0, math.inf, math.nan, math.nan, -math.inf, 2.0])
-    assert (known.minimum, known.maximum, known.distinct, known.kind) == (1.0, 2.0, 5, "real")
+    assert (known.minimum, known.maximum, known.distinct, known.kind) == (None, None, 5, "other")
+    assert describe([1.0, None, 2.5]).kind == "real"
 
 
 def test_numbers_with_a_text_among_them_are_no_numbers() -> None:
