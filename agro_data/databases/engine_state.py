@@ -38,6 +38,8 @@ _DUCKDB_COMMANDS = frozenset(("show", "describe", "desc", "summarize"))
 _SET_OPERATIONS = frozenset(("union", "except", "intersect"))
 # DuckDB takes a text for a table's name where one may stand.
 _BEFORE_TABLES = frozenset(("from", "join", ",", "(", "table", "positional"))
+# What WITH names by the name before it. `query('...') AS materialized(a)` is a call with an alias.
+_QUERY_FOLLOWS = re.compile(r"as ((not )?materialized )?\( (select|with|from|\() ")
 _PART = re.compile(r'"(?:[^"]|"")*"|\w+')
 # DuckDB parses spaces such as U+00A0 and U+200B as spaces, and its tokeniser takes them for letters of a name.
 _FOREIGN_SPACE = re.compile(r"[^\w\x00-\x7f]")
@@ -87,7 +89,7 @@ def _is_call(texts: Sequence[str], place: int) -> bool:
         return False
     depths = accumulate((text == "(") - (text == ")") for text in texts[place + 1 :])
     end = next((at for at, depth in enumerate(depths, place + 1) if not depth), len(texts))
-    return texts[end + 1 : end + 2] != ["as"] or texts[end + 2 : end + 3] not in (["("], ["not"], ["materialized"])
+    return not _QUERY_FOLLOWS.match(" ".join([*texts[end + 1 : end + 6], ""]))
 
 
 def _may_start(before: Sequence[str]) -> bool:

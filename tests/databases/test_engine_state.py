@@ -21,6 +21,9 @@ from agro_data.databases.engine_state import duckdb_state_named
         ("WITH a AS (SELECT 1), b(n) AS (SELECT 2) SELECT stats(n) AS x FROM b", "stats"),
         ("SELECT a, query('SELECT 1') FROM t", "query"),
         ("SELECT (SELECT 1 AS one), version()", "version"),
+        ("SELECT * FROM query('SELECT 1') AS materialized", "query"),
+        ("SELECT * FROM t, query('SELECT 1') AS materialized(a)", "query"),
+        ("SELECT version() AS materialized", "version"),
     ],
 )
 def test_the_state_of_the_engine_is_named(sql: str, named: str) -> None:
