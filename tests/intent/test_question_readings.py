@@ -257,3 +257,22 @@ def test_an_enum_sorts_as_its_type_lists_it_and_not_by_the_alphabet(tmp_path: Pa
     size = Column("t", "size")
     query = Query((Source("t", "shirt"),), out(size, COUNT), group_by=(size,), order_by=(OrderKey(size),))
     assert not any("alphabetical" in text for text in said(query, profile))
+
+
+def test_the_manager_of_a_department_is_not_any_of_its_employees() -> None:
+    name = column("name", "text", "text", "name", unique=True)
+    department = table("department", name, column("manager_id", "integer", "identifier", "manager id"))
+    employee = table("employee", name, column("department_id", "integer", "identifier", "department id"))
+    keys = (
+        ForeignKey("department", ("manager_id",), "employee", ("id",)),
+        ForeignKey("employee", ("department_id",), "department", ("id",)),
+    )
+    profile = DatabaseProfile("firm", "sqlite", "0" * 64, (department, employee), keys)
+    ann = Comparison("=", Column("e", "name"), Value("Ann", ("employee", "name")))
+    join = Join("d", "e", (("manager_id", "id"),), "inner", "up")
+    led = Query((Source("d", "department"), Source("e", "employee")), out(Column("d", "name")), (join,), ann)
+    assert all("manager" in text and "employee" not in text for text in said(led, profile))
+    join = Join("e", "d", (("department_id", "id"),), "inner", "up")
+    it = Comparison("=", Column("d", "name"), Value("IT", ("department", "name")))
+    staff = Query((Source("e", "employee"), Source("d", "department")), out(Column("e", "name")), (join,), it)
+    assert all("department" in text and "manager" not in text for text in said(staff, profile))

@@ -264,4 +264,15 @@ def key_role(
     keys = [k for k in profile.foreign_keys if k.table == child.name and k.ref_table == parent.name]
     if phrase.lower().endswith(" " + noun.lower()) or child.name == parent.name or len(keys) > 1:
         return phrase
-    return None
+    is_noun = words.plural(phrase) != f"{phrase} values"
+    return phrase if is_noun and _otherwise_tied(profile, child, parent) else None
+
+
+def _otherwise_tied(profile: DatabaseProfile, child: TableProfile, parent: TableProfile) -> bool:
+    """Whether the noun of `parent` could mean another row: the department of an employee is not the one they manage."""
+    above = {k.ref_table for k in profile.foreign_keys if k.table == child.name != k.ref_table}
+    return any(
+        (k.table == parent.name and k.ref_table == child.name) or (k.table in above and k.ref_table == parent.name)
+        for k in profile.foreign_keys
+        if k.table != k.ref_table
+    )
