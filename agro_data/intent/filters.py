@@ -176,7 +176,8 @@ class Maker:
             text = self.scene.pick(texts) if texts else None
         if not isinstance(text, str):
             return None
-        words = [w for w in re.findall(r"[A-Za-z]+", text) if len(w) >= 3]
+        # Whole words, of letters that LIKE compares without case: "ller" is no word of "Müller".
+        words = [w for w in re.findall(r"[^\W\d_]+", text) if len(w) >= 3 and w.isascii()]
         if not words:
             return None
         free = self.profile.role == "free_text"
@@ -187,7 +188,7 @@ class Maker:
             return Like(self.column, "starts", self.value(text[:size]))
         if text.endswith(words[-1]) and len(words) > 1 and self.scene.chance(0.5):
             return Like(self.column, "ends", self.value(words[-1]))
-        return Like(self.column, "contains", self.value(words[0][: self.scene.pick((3, 4))]))
+        return Like(self.column, "contains", self.value(words[0][:3]))  # four letters would be said to be a word
 
     def number(self) -> Predicate | None:
         """A bound at some decile, said as a round number where that keeps the meaning."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sqlite3
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,6 +13,7 @@ from typing import get_args
 
 import pytest
 
+from agro_data.databases.types import Database
 from agro_data.intent.atlas import has_order
 from agro_data.intent.choose import fixed
 from agro_data.intent.prior import default_prior
@@ -24,6 +27,7 @@ from agro_data.intent.tree import (
     InList,
     Intent,
     Join,
+    Like,
     Or,
     Output,
     Query,
@@ -34,6 +38,7 @@ from agro_data.intent.tree import (
     walk,
 )
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
+from agro_data.profiling.profiler import profile_database
 
 sys.path.insert(0, str(Path(__file__).parent))
 import shop
@@ -230,3 +235,22 @@ def test_groups_of_some_rows_start_from_those_rows(style: str) -> None:
             text = render_question(Intent("d", "group", query, 1), PROFILE, style, seed).text
             assert text.lower().startswith("among items"), text
             assert " 5" in text
+
+
+def test_what_is_said_to_be_a_word_is_one(tmp_path: Path) -> None:
+    """ "ller" stands in "Müller", and is no word of it."""
+    path = tmp_path / "people.sqlite"
+    names = [
+        f"{first} {last} {n}" for n in range(5) for first in ("Jürgen", "Zoë", "Émile") for last in ("Müller", "Núñez")
+    ]
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT, born INTEGER)")
+        connection.executemany("INSERT INTO person (name, born) VALUES (?, ?)", [(n, i) for i, n in enumerate(names)])
+        connection.execute("INSERT INTO person (name, born) VALUES ('Bond Berghain 7', 70)")
+    profile = profile_database(Database("people", "sqlite", "sqlite", path, "", path.name))
+    words = {word for name in [*names, "Bond Berghain"] for word in re.split(r"\W+", name)}
+    asked = [
+        n for i in only("list", profile, 400) for n in walk(i.query) if isinstance(n, Like) and n.kind == "contains"
+    ]
+    assert asked
+    assert {str(n.text.value) for n in asked if len(str(n.text.value)) > 3} <= words
