@@ -234,6 +234,8 @@ def _unit(words: list[str]) -> list[str]:
 def _in_context(word: str, following: str, table: list[str], others: list[list[str]], *, is_key: bool) -> list[str]:
     """A fragment such as "stu", "dname" or "p" (before "id") that abbreviates the noun of this or another table."""
     known = lexicon()
+    if word in known.expansions and following == "id" and len(word) >= 3:
+        return _noun_of(word, table, others) or [word]
     if word in known.expansions or word in known.acronyms or word.isdigit() or not word.isascii():
         return [word]
     if word in _PERSON and following == "name":
@@ -256,7 +258,9 @@ def _noun_of(fragment: str, table: list[str], others: list[list[str]]) -> list[s
     if _abbreviates(fragment, table):
         return table
     if fragment in lexicon().expansions:
-        return lexicon().expansions[fragment].split()
+        # "doc" is the doctor of a database that has doctors and no documents.
+        begun = [words for words in others if "".join(words).startswith(fragment)]
+        return begun[0] if len(begun) == 1 else lexicon().expansions[fragment].split()
     matches = [words for words in others if _abbreviates(fragment, words)]
     if len(matches) == 1 or (matches and len(fragment) >= 3):
         return matches[0]

@@ -101,6 +101,12 @@ def test_abbreviated_tables_are_found_in_context() -> None:
     assert phrases("has_pet", "stuid", "petid", others=("student", "pets")) == ["student ID", "pet ID"]
 
 
+def test_an_abbreviation_is_of_the_table_that_is_there() -> None:
+    assert phrases("visits", "DocID", others=("doctors",)) == ["doctor ID"]
+    assert phrases("visits", "DocID", others=("doctors", "documents")) == ["document ID"]
+    assert phrases("visits", "DocID", "emp_id") == ["document ID", "employee ID"]
+
+
 def test_equal_phrases_are_told_apart() -> None:
     assert phrases("pet", "name", "pet_name") == ["name", "pet name"]
     both = phrases("t", "City", "city")
