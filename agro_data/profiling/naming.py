@@ -35,6 +35,7 @@ _OTHER_UNITS = word_set("kg lbs mph knots degrees mib usd dollars euros")
 _NO_UNIT_AFTER = _TIGHT_PREPOSITIONS | word_set("total square number max min us")
 _FLAG_ENDINGS = (["yes", "or", "no"], ["y", "n"], ["yn"], ["t", "f"], ["tf"], ["flag"], ["ind"], ["bool"])
 _GENDER_ENDINGS = (["mf"], ["mfu"], ["m", "f"], ["m", "f", "u"])
+_UNNAMED = "unnamed"  # what a name without a character is said as: tables are written with such columns
 _CONTEXT_SUFFIX = re.compile(r"([a-z]{1,5})(id|name|no|num|nr|code|type|date|number|title|location)")
 
 
@@ -113,7 +114,8 @@ def _table_words(name: str, hint: Hints) -> tuple[list[str], list[str]]:
     while len(core) > 1 and core[-1] in known.suffixes:
         core = core[:-1]
     core, words = expand(core), expand(words)
-    return _participle_first(_verb_to_noun(core)) or [name.lower()], words or [name.lower()]
+    bare = [name.strip().lower() or _UNNAMED]
+    return _participle_first(_verb_to_noun(core)) or bare, words or bare
 
 
 def _participle_first(words: list[str]) -> list[str]:
@@ -162,7 +164,7 @@ def _column_words(column: str, hint: Hints, table: list[str], others: list[list[
     for place, word in enumerate(words):
         following = words[place + 1] if place + 1 < len(words) else ""
         resolved.extend(_in_context(word, following, table, others, is_key=column == hint.key))
-    expanded = expand(resolved) or [column.lower()]
+    expanded = expand(resolved) or [column.strip().lower() or _UNNAMED]
     if len(expanded) > 1 and expanded[-1] == "is":
         expanded = expanded[:-1]
     return _moment(_unit(_payment(_count_noun(_gender(expanded)))))

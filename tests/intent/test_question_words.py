@@ -32,6 +32,10 @@ PLURALS = {
     "speed in knots": "speeds in knots",
     "tourist attraction": "tourist attractions",
     "eliminated by": "eliminated by values",
+    "i": "i values",
+    "temperature c": "temperature c values",
+    "it": "it values",
+    "IT": "ITs",
 }
 
 

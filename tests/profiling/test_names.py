@@ -101,6 +101,10 @@ def test_abbreviated_tables_are_found_in_context() -> None:
     assert phrases("has_pet", "stuid", "petid", others=("student", "pets")) == ["student ID", "pet ID"]
 
 
+def test_a_blank_name_is_said() -> None:
+    assert phrases("sales", "", "  ", "#") == ["unnamed", "unnamed 2", "#"]
+
+
 def test_an_abbreviation_is_of_the_table_that_is_there() -> None:
     assert phrases("visits", "DocID", others=("doctors",)) == ["doctor ID"]
     assert phrases("visits", "DocID", others=("doctors", "documents")) == ["document ID"]

@@ -8,6 +8,11 @@ INVARIANT = frozenset((
     "metadata", "news", "personnel", "research", "sales", "series", "software", "species", "staff", "weather",
 ))
 
+# Prepositions at the end of a name, and names that read as pronouns.
+WITHOUT_PLURAL = frozenset((
+    "by", "in", "to", "from", "at", "on", "i", "me", "my", "mine", "it", "its", "he", "she", "him", "her", "his",
+))
+
 # Singular although they end in -s.
 SINGULAR_IN_S = frozenset((
     "access", "address", "aids", "analysis", "athletics", "atlas", "axis", "basis", "bias", "bonus", "boss",

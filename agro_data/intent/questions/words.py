@@ -6,7 +6,13 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from agro_data.intent.questions.vocabulary import INVARIANT, IRREGULAR_PARTICIPLES, PEOPLE, SINGULAR_IN_S
+from agro_data.intent.questions.vocabulary import (
+    INVARIANT,
+    IRREGULAR_PARTICIPLES,
+    PEOPLE,
+    SINGULAR_IN_S,
+    WITHOUT_PLURAL,
+)
 
 if TYPE_CHECKING:
     import inflect
@@ -69,7 +75,7 @@ def plural(phrase: str) -> str:
     before, _, word = start.rpartition(" ")
     if not before and _is_participle(word):
         return f"{phrase} values"
-    if word.lower() in ("by", "in", "to", "from", "at", "on"):
+    if word in WITHOUT_PLURAL or (len(word) == 1 and word.isalpha()):  # the plural of "i" is not "we"
         return f"{phrase} values"
     if word.lower() in INVARIANT:
         many = word
