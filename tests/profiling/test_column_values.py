@@ -116,6 +116,7 @@ def test_only_iso_dates_have_quantiles() -> None:
         ("hire date", [20200101, 20200315, 20210101], "identifier"),
         ("shipped date", [43831.5, 43832.25], "identifier"),
         ("created time", [1_577_836_800, 1_577_999_999], "identifier"),
+        ("timestamp", [1_600_022_039_106, 1_699_944_346_611], "identifier"),
         ("lap time", [61.5, 62.25], "measure"),
         ("birth date", [1990, 1991, 1995], "year"),
         ("stuff", [1, "a"], "other"),

@@ -105,6 +105,13 @@ def test_a_blank_name_is_said() -> None:
     assert phrases("sales", "", "  ", "#") == ["unnamed", "unnamed 2", "#"]
 
 
+def test_the_abbreviations_of_sensors_are_written_out() -> None:
+    """A timestamp is known for one by its words: no sum of `ts` makes sense."""
+    assert phrases("readings", "ts", "created_ts", "temp_c") == [
+        "timestamp", "created timestamp", "temperature in Celsius",
+    ]  # fmt: skip
+
+
 def test_an_abbreviation_is_of_the_table_that_is_there() -> None:
     assert phrases("visits", "DocID", others=("doctors",)) == ["doctor ID"]
     assert phrases("visits", "DocID", others=("doctors", "documents")) == ["document ID"]
