@@ -211,7 +211,7 @@ def _key_table(table: TableInfo, names: Names, semantics: Semantics) -> KeyTable
         single += [
             column
             for column, words in names.columns.items()
-            if words in (["id"], ["code"], [*names.words, "id"], [*names.words, "code"])
+            if words in (["id"], ["code"], ["key"], *([*names.words, kind] for kind in ("id", "code", "key")))
         ]
     unique = tuple(name for name in dict.fromkeys(single) if name in names.columns)
     return KeyTable(table.name, names.words, names.columns, primary or unique[:1], unique)
@@ -350,7 +350,7 @@ def _primary_key(read: TableRead, names: Names, semantics: Semantics) -> Group:
     by_name = [
         (column,)
         for column, words in names.columns.items()
-        if words in (["id"], [*names.words, "id"], [*names.words, "code"])
+        if words in (["id"], ["key"], *([*names.words, kind] for kind in ("id", "code", "key")))
     ]
     for group in (stated, *by_name):
         whole = [read.statistics.get(column) for column in group]

@@ -17,6 +17,7 @@ PLURALS = {
     "person": "people",
     "city": "cities",
     "date of birth": "dates of birth",
+    "date key": "date keys",
     "status": "statuses",
     "ID": "IDs",
     "id": "ids",

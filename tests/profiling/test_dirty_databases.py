@@ -225,6 +225,30 @@ def test_a_stated_join_whose_types_do_not_compare(tmp_path: Path, monkeypatch: p
     assert "customer.id" in profile.problems[0]
 
 
+def test_the_keys_of_a_star_schema_are_found(tmp_path: Path) -> None:
+    """Marts declare no keys, and call them so."""
+    path = tmp_path / "mart.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute(
+            "CREATE TABLE dim_customer AS SELECT 'c' || i AS name, i AS customer_key FROM range(1, 40) t(i)"
+        )
+        connection.execute('CREATE TABLE "Dim Date" AS SELECT 20240100 + i AS "Date Key" FROM range(1, 31) t(i)')
+        connection.execute(
+            """CREATE TABLE fact_sales AS
+               SELECT i AS sale_key, 1 + i % 30 AS customer_key, 20240101 + i % 29 AS "Order Date Key", i / 3 AS amount
+               FROM range(500) t(i)"""
+        )
+    profile = profile_database(Database("mart", "duckdb", "duckdb", path, "", path.name))
+    assert {(key.columns[0], key.ref_table) for key in profile.foreign_keys} == {
+        ("customer_key", "dim_customer"),
+        ("Order Date Key", "Dim Date"),
+    }
+    assert (profile.table("dim_customer").primary_key, profile.table("Dim Date").primary_key) == (
+        ("customer_key",),
+        ("Date Key",),
+    )
+
+
 def test_a_large_duckdb_table_is_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "ROWS", 5_000)
     path = tmp_path / "big.duckdb"
