@@ -22,6 +22,7 @@ from agro_data.profiling.sources import read_semantics
 from agro_data.profiling.statistics import rounded
 
 SAMPLE_ROWS = 300
+_SHOWN = 0.9  # confidence in a key that a view shows of a table
 _ASKED = 200  # child values that are looked up in a parent too large to hold
 
 
@@ -53,9 +54,10 @@ def profile_database(
         declared = _declared_keys(tables, semantics, avoided)
         stated = _stated_keys(tables, semantics, declared)
         taken = frozenset((key.table, column) for key in (*declared, *stated) for column in key.columns)
+        named = propose([_key_table(table, names[table.name], semantics) for table in tables], taken)
         proposals = [
             proposal
-            for proposal in propose([_key_table(table, names[table.name], semantics) for table in tables], taken)
+            for proposal in (*named, *_shown_by_views(tables, declared))
             if (proposal.table, (proposal.column,), proposal.ref_table, (proposal.ref_column,)) not in avoided
         ]
         needed = _needed_groups(declared + stated, proposals)
@@ -215,6 +217,20 @@ def _key_table(table: TableInfo, names: Names, semantics: Semantics) -> KeyTable
         ]
     unique = tuple(name for name in dict.fromkeys(single) if name in names.columns)
     return KeyTable(table.name, names.words, names.columns, primary or unique[:1], unique)
+
+
+def _shown_by_views(tables: Sequence[TableInfo], declared: Sequence[ForeignKey]) -> list[Proposal]:
+    """What a view's column refers to by the key of the table that the view shows: names such as "boss" do not say."""
+    columns = {table.name: {column.name for column in table.columns} for table in tables}
+    return [
+        Proposal(view.name, key.columns[0], key.ref_table, key.ref_columns[0], _SHOWN)
+        for view in tables
+        if view.is_view
+        for key in declared
+        if len(key.columns) == 1
+        and key.columns[0] in columns[view.name]
+        and 2 * len(columns[view.name] & columns[key.table]) > len(columns[view.name])
+    ]
 
 
 def _needed_groups(keys: Sequence[ForeignKey], proposals: Sequence[Proposal]) -> dict[str, tuple[Group, ...]]:

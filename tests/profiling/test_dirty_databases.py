@@ -225,6 +225,24 @@ def test_a_stated_join_whose_types_do_not_compare(tmp_path: Path, monkeypatch: p
     assert "customer.id" in profile.problems[0]
 
 
+def test_a_view_refers_as_the_table_that_it_shows(tmp_path: Path) -> None:
+    path = tmp_path / "staff.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            """CREATE TABLE employee (id INTEGER PRIMARY KEY, name TEXT, boss INTEGER REFERENCES employee (id));
+               CREATE VIEW newcomer AS SELECT * FROM employee WHERE id > 20;
+               CREATE VIEW team AS SELECT boss, count(*) AS size, max(id) AS latest FROM employee GROUP BY boss;"""
+        )
+        connection.executemany(
+            "INSERT INTO employee VALUES (?, ?, ?)", [(i, f"e{i}", i // 3 or None) for i in range(1, 60)]
+        )
+        connection.commit()
+    profile = profile_database(Database("staff", "sqlite", "sqlite", path, "", path.name))
+    assert ("newcomer", "boss", "employee") in {(k.table, k.columns[0], k.ref_table) for k in profile.foreign_keys}
+    assert profile.table("newcomer").column("boss").role == "identifier"
+    assert profile.table("team").column("size").role == "measure"
+
+
 def test_the_keys_of_a_star_schema_are_found(tmp_path: Path) -> None:
     """Marts declare no keys, and call them so."""
     path = tmp_path / "mart.duckdb"
