@@ -170,7 +170,8 @@ def _suite(
 ) -> Instances | None:
     if not metric.suite:
         if instances is not None:
-            raise ConfigError(f"--instances is for the metrics on instances (strict-ts, spider-ts), not {metric.name}")
+            suites = ", ".join(name for name, known in METRICS.items() if known.suite)
+            raise ConfigError(f"--instances is for the metrics on instances ({suites}), not {metric.name}")
         return None
     if instances is not None:
         return given(Path(instances), sources, rows)
