@@ -25,7 +25,8 @@ SINGULAR_IN_S = frozenset((
 
 # Participles, and what stands like one, that do not end in -ed: "days held".
 IRREGULAR_PARTICIPLES = frozenset((
-    "available", "built", "held", "lost", "made", "paid", "sent", "sold", "taken", "won",
+    "available", "born", "bought", "built", "given", "held", "left", "lost", "made", "paid", "seen", "sent", "sold",
+    "taken", "won", "written",
 ))
 
 # Nouns of persons: "who" and "their".

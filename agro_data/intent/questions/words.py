@@ -40,7 +40,7 @@ def head(phrase: str) -> tuple[str, str]:
     found = re.search(r" (?:(?:of|in|per|for|at|on|to|from|by|with|that)(?= |$)|\()", phrase)
     whole = found is None or found.start() == 0 or re.search(r" (?:from|to) (?:date|year|time)$", phrase) is not None
     start = phrase if whole or found is None else phrase[: found.start()]
-    if re.match(r"dates? (?!.*\b(?:format|type|code|id|ID|key)$)", start):
+    if start.startswith(("date ", "dates ")) and any(map(_is_participle, start.split(" "))):
         start = start.split(" ", 1)[0]
     before, _, last = start.rpartition(" ")
     if before and _is_participle(last):
