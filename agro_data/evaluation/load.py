@@ -38,6 +38,7 @@ ALTERNATIVES = ("alternatives",)
 # Files of the known layouts; a folder with none of them is searched for any file that holds pairs.
 _NAMED = ("train.json", "train_spider.json", "train_others.json", "dev.json", "test.json", "validation.json")
 _BIRD_MINI = ("mini_dev_sqlite.json",)
+_GAPPED = re.compile(r"\A(\d+)\.0\Z")  # how a table with gaps in a column of whole numbers writes one of them
 _HALF = re.compile(r"[\ud800-\udfff]")  # of a surrogate pair: JSON can spell it, no file or engine can hold it
 _SPLITS = {"train": "train", "dev": "dev", "test": "test", "validation": "validation", "val": "validation"}
 
@@ -227,7 +228,7 @@ def _pair(row: Row, split: str) -> Pair:
         text_of(fields, SQL),
         text_of(fields, EVIDENCE),
         text_of(fields, SPLIT) or split,
-        text_of(fields, IDENTITY),
+        _id_of(fields),
         _texts(fields, ALTERNATIVES),
     )
 
@@ -250,7 +251,7 @@ def _prediction(row: Row, db_id: str) -> Prediction:
         text_of(fields, GOLD),
         _predicted(fields, PREDICTED),
         text_of(fields, EVIDENCE),
-        text_of(fields, IDENTITY),
+        _id_of(fields),
         _texts(fields, ALTERNATIVES),
     )
 
@@ -313,7 +314,7 @@ def _matches(path: Path, items: Sequence[Item], gold: Loaded, problems: list[Loa
 
 def _by_number(rows: Sequence[Row], gold: Loaded) -> _Keyed | None:
     """BIRD's numbers count the questions: they are of no use where a question is left out, or none has that number."""
-    keys = [row.number for row in rows if row.number is not None and not text_of(row.fields, IDENTITY)]
+    keys = [row.number for row in rows if row.number is not None and not _id_of(row.fields)]
     places = {number: [number] for number in range(len(gold.pairs))}
     usable = len(keys) == len(rows) and places.keys() >= set(keys) and not gold.problems
     return (keys, places) if usable else None
@@ -366,7 +367,7 @@ def _in_turn(
 
 
 def _identity(row: Row) -> str:
-    return text_of(row.fields, IDENTITY) or ("" if row.number is None else str(row.number))
+    return _id_of(row.fields) or ("" if row.number is None else str(row.number))
 
 
 def _plain(question: str) -> str:
@@ -375,7 +376,7 @@ def _plain(question: str) -> str:
 
 def _check_order(matches: Mapping[int, Row], pairs: Sequence[Pair]) -> None:
     """Rows that are matched by place must not have the ids of other places; ids that no pair has are their own."""
-    ids = {number: text_of(row.fields, IDENTITY) for number, row in matches.items()}
+    ids = {number: _id_of(row.fields) for number, row in matches.items()}
     if not {pair.identity for pair in pairs if pair.identity} & set(ids.values()):
         return
     for number, row in matches.items():
@@ -438,12 +439,18 @@ def text_of(fields: Mapping[str, Any], names: Sequence[str]) -> str:
     return _held(str(fields[field])).strip() if field else ""
 
 
+def _id_of(fields: Mapping[str, Any]) -> str:
+    """The id of a row, a whole number without the ".0" that it has in a table with gaps."""
+    return _GAPPED.sub(r"\1", text_of(fields, IDENTITY))
+
+
 def field_of(fields: Mapping[str, Any], names: Sequence[str]) -> str:
     """The field, as it is written there, from which `text_of` reads; "" if there is none."""
     spelt = _spelt(fields)
     for name in names:
         value = fields[spelt[name]] if name in spelt else None
         number = isinstance(value, int) and not isinstance(value, bool)
+        number = number or (isinstance(value, float) and value.is_integer())
         if number or (isinstance(value, str) and value.strip()):
             return spelt[name]
     return ""

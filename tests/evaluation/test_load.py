@@ -332,6 +332,16 @@ def test_ids_that_are_not_all_known_match_nothing(tmp_path: Path) -> None:
     assert [p.predictions for p in loaded.predictions] == [("SELECT 0",), ("SELECT 1",), ("SELECT 2",)]
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
+def test_ids_of_a_table_with_gaps_are_whole_numbers(tmp_path: Path, suffix: str) -> None:
+    gold = write(tmp_path / "dev.json", [{**row, "id": n} for n, row in enumerate(ROWS)])
+    given = [{"id": float(n), "pred": f"SELECT {n}"} for n in (2, 0, 1)]
+    loaded = load_predictions(write(tmp_path / f"p{suffix}", given), gold)
+    assert [p.predictions for p in loaded.predictions] == [("SELECT 0",), ("SELECT 1",), ("SELECT 2",)]
+    gapped = load_predictions(write(tmp_path / "q.json", [{"id": float("nan"), "pred": "SELECT 1"}] * 3), gold)
+    assert all(p.predictions == ("SELECT 1",) for p in gapped.predictions)
+
+
 def test_a_question_of_several_databases_needs_its_database(tmp_path: Path) -> None:
     gold = write(tmp_path / "dev.json", restarting(("a", 0), ("b", 0), ("b", 1), question="How many?"))
     given = [{"question": "how  many?", "pred": "SELECT 1"}]
