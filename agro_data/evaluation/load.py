@@ -6,6 +6,7 @@ its place, and the others go on.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -166,13 +167,16 @@ def load_predictions(path: Path | str, gold: Path | str | None = None) -> Loaded
     _check_fields(place, items, {"prediction": PREDICTED, "database": DATABASE})
     predictions: list[Prediction] = []
     problems = [item for item in items if isinstance(item, LoadProblem)]
-    for row in (item for item in items if isinstance(item, Row)):
+    rows = [item for item in items if isinstance(item, Row)]
+    for row in rows:
         db_id = text_of(row.fields, DATABASE)
         if not db_id:
             problems.append(LoadProblem(row.place, f"no database; expected {_spellings(DATABASE)}"))
             continue
         predictions.append(_prediction(row, db_id))
-    return LoadedPredictions(tuple(predictions), tuple(problems))
+    if not predictions:
+        raise UnreadableInput(f"{path}: no row with a prediction and a database (first: {problems[0]})")
+    return LoadedPredictions(tuple(predictions), (*problems, *_no_texts(rows, PREDICTED)))
 
 
 # --- pairs -------------------------------------------------------------------------------------------------------
@@ -263,6 +267,7 @@ def _matched(path: Path, items: Sequence[Item], gold: Loaded) -> LoadedPredictio
         rows = [item for item in rows if not _is_blank(item)]
     matches = _matches(path, rows, gold, problems)
     names = _names_of_predictions(rows)
+    problems += _no_texts(matches.values(), names)
     predictions = []
     for number, pair in enumerate(gold.pairs):
         row = matches.get(number)
@@ -481,13 +486,35 @@ def _folded(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _predicted(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
     """Statements predicted, in order: one text, or a list for several attempts. Empty texts and null are none."""
+    given = next((given for value in _values(fields, names) if (given := _attempts(value)) is not None), ())
+    return tuple(_held(one).split(BIRD_MARK)[0].strip() for one in given if one is not None and one.strip())
+
+
+def _values(fields: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
     folded = _folded(fields)
-    for name in (name for name in names if name in folded):
-        value = folded[name]
-        given = [value] if value is None or isinstance(value, str) else value
-        if isinstance(given, (list, tuple)) and all(one is None or isinstance(one, str) for one in given):
-            return tuple(_held(one).split(BIRD_MARK)[0].strip() for one in given if one is not None and one.strip())
-    return ()
+    return [folded[name] for name in names if name in folded]
+
+
+def _attempts(value: Any) -> Sequence[str | None] | None:
+    """What a field of predictions holds; None where it is neither text nor a list of texts, nor a gap."""
+    gap = value is None or (isinstance(value, float) and math.isnan(value))
+    given = [None] if gap else [value] if isinstance(value, str) else value
+    texts = isinstance(given, (list, tuple)) and all(one is None or isinstance(one, str) for one in given)
+    return given if texts else None
+
+
+def _no_texts(rows: Iterable[Row], names: Sequence[str]) -> list[LoadProblem]:
+    """What would be taken for a missing prediction and is one in another form, told once for all."""
+    held = [(row, _values(row.fields, names)) for row in rows]
+    others = [(row, values) for row, values in held if values and all(_attempts(one) is None for one in values)]
+    if not others:
+        return []
+    row, values = others[0]
+    listed = isinstance(values[0], list)
+    kind = next(type(one).__name__ for one in (values[0] if listed else values) if not isinstance(one, str | None))
+    more = f", and so for {len(others) - 1:,} more" if len(others) > 1 else ""
+    said = f"its prediction is neither text nor a list of texts, but {'a list of ' if listed else ''}{kind}"
+    return [LoadProblem(row.place, f"{said}: it scores 0{more}")]
 
 
 def _held(text: str) -> str:

@@ -401,6 +401,26 @@ def test_real_files(shared_data: Path) -> None:
     assert not any(one.problems for one in loaded)
 
 
+@pytest.mark.parametrize(("pred", "kind"), [({"sql": "SELECT 1"}, "dict"), ([None, {"a": 1}], "a list of dict")])
+def test_a_prediction_in_another_form_is_not_passed_over(tmp_path: Path, pred: object, kind: str) -> None:
+    rows = [{"db_id": "d", "gold": "SELECT 1", "pred": one} for one in ("SELECT 1", None, float("nan"), pred, pred)]
+    for gold in (None, write(tmp_path / "gold.json", [{"db_id": "d", "query": "SELECT 1"}] * len(rows))):
+        loaded = load_predictions(write(tmp_path / "p.json", rows), gold)
+        assert [p.predictions for p in loaded.predictions] == [("SELECT 1",), (), (), (), ()]
+        (problem,) = map(str, loaded.problems)
+        assert problem == (
+            f"p.json, row 4: its prediction is neither text nor a list of texts, but {kind}: it scores 0, "
+            "and so for 1 more"
+        )
+
+
+def test_predictions_of_which_none_can_be_used(tmp_path: Path) -> None:
+    file = tmp_path / "p.jsonl"
+    file.write_text('{"db_id" "d"}\n{"pred": "SELECT 1"\n', encoding="utf-8")
+    with pytest.raises(UnreadableInput, match=r"first: p\.jsonl, line 1: not JSON"):
+        load_predictions(file)
+
+
 def test_a_file_without_predictions_is_told_at_once(tmp_path: Path) -> None:
     gold = tmp_path / "dev.json"
     gold.write_text(json.dumps([{"db_id": "shop", "question": "Who?", "query": "SELECT 1"}]))
