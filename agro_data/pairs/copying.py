@@ -71,15 +71,16 @@ def _mend(file: Path, target: Path, changed: Mapping[str, str]) -> None:
 
 
 def with_sql(fields: Mapping[str, Any], sql: str) -> dict[str, Any]:
-    """A row with new SQL, and the old beside it; what was derived from the old SQL goes there too."""
+    """A row with new SQL, the old beside it unless an older one is; what was derived from the old goes there too."""
     field = field_of(fields, SQL)
+    original = f"{field}{ORIGINAL}"
     row: dict[str, Any] = {}
     for name, value in fields.items():
         if name == field:
-            row |= {name: sql, f"{name}{ORIGINAL}": value}
-        elif name.lower() in PARSED and not isinstance(value, str):
+            row |= {name: sql, original: fields.get(original) or value}
+        elif name.lower() in PARSED and value is not None and not isinstance(value, str):
             row[f"{name}{ORIGINAL}"] = value
-        else:
+        elif name != original:
             row[name] = value
     return row
 
@@ -117,32 +118,33 @@ def _json_lines(file: Path, text: str, changed: Mapping[str, str]) -> str:
 
 
 def _separated(file: Path, text: str, changed: Mapping[str, str]) -> str:
-    """Rows get one cell more, empty where nothing changed. Rows that cannot be read are left out, and listed."""
-    rows = list(read_rows(file))
-    names = next(list(row.fields) for row in rows if isinstance(row, Row))
-    field = next(field_of(row.fields, SQL) for row in rows if isinstance(row, Row) and row.place in changed)
+    """Rows get a cell more, empty where nothing changed. Rows that cannot be read are left out, and listed."""
+    names, rows = _table(file, changed)
     delimiter = "\t" if file.suffix.lower() == ".tsv" else max(",;\t", key=text.partition("\n")[0].count)
     held = io.StringIO()
-    writer = csv.writer(held, delimiter=delimiter, lineterminator="\n")
-    writer.writerow([*names, f"{field}{ORIGINAL}"])
-    for row in rows:
-        if isinstance(row, Row):
-            old = row.fields[field] if row.place in changed else ""
-            new = {**row.fields, field: changed.get(row.place, row.fields[field])}
-            writer.writerow([*new.values(), old])
+    writer = csv.DictWriter(held, names, restval="", delimiter=delimiter, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(new for _, new in rows)
     return held.getvalue()
 
 
 def _copy_parquet(file: Path, target: Path, changed: Mapping[str, str]) -> None:
-    rows = [row for row in read_rows(file) if isinstance(row, Row)]
-    field = next(field_of(row.fields, SQL) for row in rows if row.place in changed)
-    kept = [row.fields[field] if row.place in changed else None for row in rows]
-    frame = pl.read_parquet(file, glob=False).with_columns(
-        pl.Series(field, [changed.get(row.place, row.fields[field]) for row in rows], dtype=pl.String),
-        pl.Series(f"{field}{ORIGINAL}", kept, dtype=pl.String),
-    )
+    """Columns in which nothing changed stay as they are."""
+    frame = pl.read_parquet(file, glob=False)
+    names, rows = _table(file, changed)
+    touched = [name for name in names if any(new.get(name) is not old.get(name) for old, new in rows)]
+    kinds = {name: frame.schema.get(name, frame.schema[name.removesuffix(ORIGINAL)]) for name in touched}
+    plain = {name: pl.String if kind in (pl.Categorical, pl.Enum, pl.Null) else kind for name, kind in kinds.items()}
+    columns = [pl.Series(name, [new.get(name) for _, new in rows], dtype=plain[name]) for name in touched]
     with atomic_path(target) as temporary:
-        frame.write_parquet(temporary)
+        frame.with_columns(columns).write_parquet(temporary)
+
+
+def _table(file: Path, changed: Mapping[str, str]) -> tuple[list[str], list[tuple[dict[str, Any], dict[str, Any]]]]:
+    """The names of all columns, new ones last, and each row as it was and as it is then."""
+    read = [row for row in read_rows(file) if isinstance(row, Row)]
+    rows = [(r.fields, with_sql(r.fields, changed[r.place]) if r.place in changed else r.fields) for r in read]
+    return list(dict.fromkeys(name for fields in (rows[0][0], *(new for _, new in rows)) for name in fields)), rows
 
 
 def _lines(file: Path, text: str, changed: Mapping[str, str]) -> str:

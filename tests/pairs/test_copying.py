@@ -63,6 +63,24 @@ def test_a_copy_has_the_new_sql_and_the_old_beside_it(tmp_path: Path, suffix: st
         assert written[0].read_text(encoding="utf-8").split("\n")[0] == json.dumps(ROWS[0])
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+def test_of_two_sets_in_one_table_each_row_is_mended_where_its_sql_stands(tmp_path: Path, suffix: str) -> None:
+    rows = [
+        {"db_id": "market", "question": "Names?", "query": None, "SQL": OLD, "query_original": None},
+        {"db_id": "market", "question": "Count?", "query": OTHER, "SQL": None, "query_original": "SELECT 1"},
+        {"db_id": "market", "question": "All?", "query": OLD, "SQL": None, "query_original": None},
+    ]
+    source = tmp_path / f"pairs.{suffix}"
+    frame = pl.DataFrame(rows)
+    {"csv": frame.write_csv, "parquet": frame.write_parquet, "jsonl": frame.write_ndjson}[suffix](source)
+    pairs = load_pairs(source).pairs
+    (copy,) = corrected_copy(source, tmp_path / "out", {pair.place: NEW for pair in pairs})
+    assert [pair.sql for pair in load_pairs(copy).pairs] == [NEW, NEW, NEW]
+    read = {"csv": pl.read_csv, "parquet": pl.read_parquet, "jsonl": pl.read_ndjson}[suffix](copy)
+    kept = [one or None for one in read["query_original"]], [one or None for one in read["SQL_original"]]
+    assert kept == ([None, "SELECT 1", OLD], [OLD, None, None])
+
+
 def test_what_spider_derives_from_the_old_sql_does_not_stand_beside_the_new(tmp_path: Path) -> None:
     row = ROWS[1] | {"query_toks": ["SELECT"], "sql": {"select": []}}
     (tmp_path / "train.json").write_text(json.dumps([row]), encoding="utf-8")
