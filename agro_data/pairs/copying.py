@@ -104,7 +104,13 @@ def _json(file: Path, text: str, changed: Mapping[str, str]) -> str:
             mended = with_sql(item.fields, changed[item.place])
             item.fields.clear()
             item.fields.update(mended)
-    return json.dumps(content, indent=2 if "\n" in text.strip() else None, ensure_ascii=False) + "\n"
+    return _dumped(content, indent=2 if "\n" in text.strip() else None) + "\n"
+
+
+def _dumped(value: Any, indent: int | None = None) -> str:
+    """JSON that UTF-8 can hold: half a character is escaped, as it was."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _json_lines(file: Path, text: str, changed: Mapping[str, str]) -> str:
@@ -113,7 +119,7 @@ def _json_lines(file: Path, text: str, changed: Mapping[str, str]) -> str:
     for number, line in enumerate(lines, 1):
         sql = changed.get(f"{file.name}, line {number}")
         if sql is not None:
-            lines[number - 1] = json.dumps(with_sql(json.loads(line), sql), ensure_ascii=False)
+            lines[number - 1] = _dumped(with_sql(json.loads(line), sql))
     return "\n".join(lines)
 
 

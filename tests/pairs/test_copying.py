@@ -81,6 +81,16 @@ def test_of_two_sets_in_one_table_each_row_is_mended_where_its_sql_stands(tmp_pa
     assert kept == ([None, "SELECT 1", OLD], [OLD, None, None])
 
 
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+def test_half_a_character_is_copied_as_it_was_spelt(tmp_path: Path, suffix: str) -> None:
+    row = {**ROWS[1], "question": "Names? \ud83d"}
+    source = tmp_path / f"pairs.{suffix}"
+    source.write_text(json.dumps([row] if suffix == "json" else row), encoding="utf-8")
+    (copy,) = corrected_copy(source, tmp_path / "out", {load_pairs(source).pairs[0].place: NEW})
+    copied = json.loads(copy.read_text(encoding="utf-8"))
+    assert ([copied] if suffix == "jsonl" else copied) == [{**row, "query": NEW, "query_original": OLD}]
+
+
 def test_what_spider_derives_from_the_old_sql_does_not_stand_beside_the_new(tmp_path: Path) -> None:
     row = ROWS[1] | {"query_toks": ["SELECT"], "sql": {"select": []}}
     (tmp_path / "train.json").write_text(json.dumps([row]), encoding="utf-8")
