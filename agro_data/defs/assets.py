@@ -10,9 +10,10 @@ from pathlib import Path
 import dagster as dg
 from pydantic import Field
 
-from agro_data.config import DEFAULT_MODEL, BuildConfig, RunConfig
+from agro_data.config import DEFAULT_MODEL, BuildConfig, ConfigError, RunConfig
 from agro_data.defs import metadata
 from agro_data.defs.failures import said
+from agro_data.defs.handing_on import IF_MADE
 from agro_data.defs.place import Place
 from agro_data.defs.pools import DATABASE, NETWORK, holding, pools_of
 from agro_data.pipeline import open_work, prepare, run_stage, write_corpus
@@ -175,10 +176,18 @@ class PublicationConfig(dg.Config):
         )
 
 
-@dg.asset(group_name="publishing", owners=[OWNER], kinds={"huggingface"}, pool=NETWORK)
+@dg.asset(
+    group_name="publishing",
+    owners=[OWNER],
+    kinds={"huggingface"},
+    pool=NETWORK,
+    ins={"corpus": dg.AssetIn(metadata=IF_MADE)},
+)
 def published_corpus(context: dg.AssetExecutionContext, config: PublicationConfig, corpus: str) -> dg.MaterializeResult:  # type: ignore[type-arg]
     """The version on the Hugging Face Hub: one commit and a tag. The token is read from HF_TOKEN."""
     with said():
+        if not (config.version or corpus):
+            raise ConfigError("Dagster has not built a corpus yet: say which `version` to publish, or run build_corpus")
         made = publish_version(
             open_corpus(Path(config.version or corpus)),
             config.repo_id,

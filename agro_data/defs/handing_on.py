@@ -14,6 +14,8 @@ import dagster as dg
 
 from agro_data.work import atomic_path
 
+IF_MADE = {"agro/if_made": True}  # metadata of an input that is "" where nothing was made
+
 
 class HandingOn(dg.IOManager):
     """Pickles below `folder`: `<asset>` as Dagster's own would, and `<run>/<asset>` beside it."""
@@ -32,14 +34,25 @@ class HandingOn(dg.IOManager):
         context.add_output_metadata({"path": dg.MetadataValue.path(str(place))})
 
     def load_input(self, context: dg.InputContext) -> Any:
-        """What the run that is going on made, or the one it continues; else what was made last."""
+        """What the run that is going on made, or the one it continues; else what was made last.
+
+        Raises `dg.Failure` where nothing was, unless the input is one of `IF_MADE`.
+        """
         made = context.upstream_output
         if made is not None and not made.has_asset_key:
             return pickle.loads(self.folder.joinpath(*made.get_identifier()).read_bytes())
         runs = [made.run_id] if made is not None else []
         own = [self._of_run(run, context.asset_key) for run in (*runs, context.step_context.run_id)]
         last = self.folder.joinpath(*context.asset_key.path)
-        return pickle.loads(next((place for place in own if place.is_file()), last).read_bytes())
+        place = next((place for place in (*own, last) if place.is_file()), None)
+        if place is not None:
+            return pickle.loads(place.read_bytes())
+        if context.definition_metadata.keys() >= IF_MADE.keys():
+            return ""
+        name = context.asset_key.to_user_string()
+        raise dg.Failure(
+            description=f"Dagster has not made the asset {name} yet: materialize it first", allow_retries=False
+        )
 
     def _of_run(self, run_id: str, key: dg.AssetKey) -> Path:
         return self.folder.joinpath(run_id, *key.path)

@@ -63,6 +63,15 @@ def test_a_run_that_makes_nothing_gets_what_was_made_last(seen: dict[str, str]) 
     assert seen["later"] == "quick"
 
 
+def test_what_nobody_made_yet_is_named(seen: dict[str, str]) -> None:
+    with dg.instance_for_test() as instance:
+        (failure,) = run("early", instance, "last").get_step_failure_events()
+    assert failure.event_specific_data.user_failure_data.description == (  # type: ignore[union-attr]
+        "Dagster has not made the asset first yet: materialize it first"
+    )
+    assert not seen
+
+
 def test_the_house_hands_on_by_run() -> None:
     assert defs.resources is not None
     assert defs.resources["io_manager"] is handing_on

@@ -8,12 +8,30 @@ import dagster as dg
 import pytest
 
 from agro_data.defs.assets import PublicationConfig, published_corpus
+from agro_train.definitions import defs
 
 
 def test_licences_may_be_written_as_people_write_them() -> None:
     declared = PublicationConfig(license="CC-BY-4.0 ", source_licenses={"*": "MIT", "shop": "Other"}).declared()
     assert declared.license == "cc-by-4.0"
     assert declared.licenses_of(["bank", "shop"]) == {"bank": "mit", "shop": "other"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "Dagster has not built a corpus yet: say which `version` to publish, or run build_corpus"),
+        ({"version": "{folder}/gone"}, "gone: not a corpus version"),
+    ],
+)
+def test_a_version_is_published_that_dagster_did_not_build(settings: dict[str, str], said: str, tmp_path: Path) -> None:
+    config = {"repo_id": "org/name", **{key: value.format(folder=tmp_path) for key, value in settings.items()}}
+    with dg.instance_for_test() as instance:
+        done = defs.resolve_job_def("publish_corpus").execute_in_process(
+            instance=instance, run_config={"ops": {"published_corpus": {"config": config}}}, raise_on_error=False
+        )
+    (failure,) = done.get_step_failure_events()
+    assert said in failure.event_specific_data.user_failure_data.description  # type: ignore[union-attr,operator]
 
 
 @pytest.mark.parametrize(
