@@ -125,8 +125,10 @@ def _folder(place: Path, name: str) -> Work:
 
 
 def open_work(root: Path, cache: Path, seconds: float = 10.0) -> Context:
-    """The context of a work folder that `prepare` made."""
+    """The context of a work folder that `prepare` made. Raises `ConfigError` when it is not there any more."""
     work = Work(root)
+    if not root.is_dir():
+        raise ConfigError(f"{root}: this work folder is gone; build from the databases on")
     return Context(work, BuildConfig.from_dict(work.read_json("build.json")["config"]), cache, seconds)
 
 

@@ -135,8 +135,8 @@ def selection(context: dg.AssetExecutionContext, embeddings: str, place: Place) 
 )
 def corpus(context: dg.AssetExecutionContext, selection: str, place: Place) -> Result:
     """The corpus version: Parquet, manifest, dataset card, and everything that was rejected with its reason."""
-    build = open_work(Path(selection), place.cache)
     with said():
+        build = open_work(Path(selection), place.cache)
         version = write_corpus(build, place.out)
     context.log.info(f"corpus version: {version.path}")
     return dg.MaterializeResult(value=str(version.path), metadata=metadata.of_version(version, build, place.prices))
@@ -215,7 +215,8 @@ ASSETS = [
 
 
 def _stage(context: dg.AssetExecutionContext, name: str, root: str, place: Place) -> Result:
-    work = open_work(Path(root), place.cache)
+    with said():
+        work = open_work(Path(root), place.cache)
     with holding(context, pools_of(work.config, name)), said():
         report = run_stage(name, work, place.workers, Lines(context.log.info))
     context.log.info(f"{name}: {report.rows_in:,} in, {report.rows_out:,} out in {report.seconds:.1f} s")

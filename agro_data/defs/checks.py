@@ -110,8 +110,9 @@ def stored_digests_replay(corpus: str, selection: str, place: Place) -> dg.Asset
     """A sample of stored SQL gives its stored digest when run again."""
     version = open_version(Path(corpus))
     examples = version.examples().collect()
-    build = open_work(Path(selection), place.cache)
-    if not _made(build, version):  # a later build chose rows, and did not get as far as a version
+    # The cache may have been emptied; or a later build chose rows, and did not get as far as a version.
+    build = open_work(Path(selection), place.cache) if Path(selection).is_dir() else None
+    if build is None or not _made(build, version):
         source = project_root() / Path(version.manifest["config"]["databases"]).expanduser()
         return _told(stored.digests_replay(version, examples, stored.sources_of(version, source)))
     return _told(stored.replayed(examples, build.databases()))

@@ -14,7 +14,7 @@ import pytest
 from making import make_school
 
 from agro_data.config import BuildConfig, RunConfig
-from agro_data.defs import checks
+from agro_data.defs import assets, checks
 from agro_data.defs.place import Place
 from agro_data.pipeline import STAGES, open_work, prepare, run_stage, write_corpus
 from agro_data.publish.read import Version
@@ -140,6 +140,17 @@ def test_a_version_is_replayed_on_its_own_databases_whatever_was_chosen_since(fo
     replayed = checks.stored_digests_replay(str(version.path), str(later), place(folder))
     assert replayed.passed, replayed.description
     assert replayed.metadata["replayed"].value == 30
+
+
+def test_a_version_is_replayed_without_the_cache_that_it_was_made_in(folder: Path) -> None:
+    version = corpus(folder)
+    root = work(folder).root
+    shutil.rmtree(root.parent)
+    replayed = checks.stored_digests_replay(str(version.path), str(root), place(folder))
+    assert replayed.passed, replayed.description
+    assert replayed.metadata["replayed"].value == 30
+    with dg.build_asset_context() as context, pytest.raises(dg.Failure, match="this work folder is gone"):
+        assets.selection(context, str(root), place(folder))
 
 
 def test_files_that_changed_are_said_and_not_stumbled_over(folder: Path) -> None:
