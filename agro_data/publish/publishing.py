@@ -44,7 +44,7 @@ def publish_version(
     check_repo_id(repo_id)
     declared.licenses_of([str(entry["db_id"]) for entry in version.manifest["databases"]])
     token = "" if dry_run else token_of(environment)
-    folder = databases or Path(str(version.manifest["config"].get("databases", ""))).expanduser()
+    folder = (databases or Path(str(version.manifest["config"].get("databases", "")))).expanduser()
     sources = sources_of(version, folder)
     with tempfile.TemporaryDirectory(prefix="agro-publish-") as place:
         manifest = make_release(version, Path(place), declared, check_version(version, sources), sources)

@@ -168,7 +168,7 @@ def open_version(path: Path | str) -> Version:
 
     Raises `NoVersion` when it is neither.
     """
-    path = Path(path)  # in a script it is often text
+    path = Path(path).expanduser()  # in a script it is often text, and a launchpad knows no shell
     if (path / "manifest.json").is_file():
         return Version(path)
     if list_versions(path.parent, path.name):

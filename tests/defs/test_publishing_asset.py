@@ -38,6 +38,7 @@ def test_a_version_is_published_that_dagster_did_not_build(settings: dict[str, s
     ("settings", "said"),
     [
         ({"version": "{folder}/gone"}, "gone: not a corpus version"),
+        ({"version": "~/no corpus"}, f"{Path.home() / 'no corpus'}: not a corpus version"),
         ({"version": "{folder}", "personal_data": "Drop"}, "personal_data is 'Drop': use refuse, drop, keep"),
     ],
 )
