@@ -18,6 +18,7 @@ from agro_data.evaluation.verdict import Verdict
 
 DRAWS = 2_000
 LEVEL = 0.95
+UNTRIED = ("missing", "no_database", "no_gold")  # classes of a verdict behind which may be no attempt
 HARDNESS = ("easy", "medium", "hard", "extra", "unknown")
 
 
@@ -130,12 +131,13 @@ def _without_groups(figures: dict[str, Any]) -> dict[str, Any]:
 def _attempts(metric: str, verdicts: Sequence[Verdict], seed: int) -> dict[str, Any]:
     """pass@k for k = 1, 2, 4, ... up to the least number of attempts, and the vote by results.
 
+    A question that was not tried is not solved by any number of attempts, and bounds `k` for no other.
     Attempts with votes of their own are leaves of a tree: no equal draws, of which a chance for `k` could be told.
     """
     most = max((len(verdict.scores) for verdict in verdicts), default=0)
     if most < 2:
         return {}
-    least = min(len(verdict.scores) for verdict in verdicts if verdict.scores)
+    least = min(len(v.scores) for v in verdicts if len(v.scores) > 1 or (v.scores and v.error_class not in UNTRIED))
     sizes = [k for k in (2**power for power in range(12)) if k < least] + [least]
     sizes = [] if any(verdict.votes for verdict in verdicts) else sizes
     tries = [[_is_right(metric, score) for score in verdict.scores] for verdict in verdicts]

@@ -68,6 +68,15 @@ def test_attempts_are_counted_only_where_there_are_several() -> None:
     assert found["pass_at"]["2"]["mean"] == 1.0
 
 
+@pytest.mark.parametrize("kind", ["missing", "no_database", "no_gold"])
+def test_a_question_without_any_attempt_bounds_k_for_no_other(kind: str) -> None:
+    untried = replace(verdict(0.0, scores=(0.0,)), error_class=kind)
+    found = summary("strict", [verdict(0.0, scores=(0.0, 1.0)), untried])["attempts"]
+    assert {k: one["mean"] for k, one in found["pass_at"].items()} == {"1": 0.25, "2": 0.5}
+    one = summary("strict", [verdict(0.0, scores=(0.0, 1.0)), verdict(0.0, scores=(0.0,))])["attempts"]
+    assert list(one["pass_at"]) == ["1"]
+
+
 def test_a_trees_leaves_are_no_equal_draws() -> None:
     leaves = replace(verdict(0.0, scores=(0.0, 1.0)), voted=1, votes=(2, 6))
     found = summary("strict", [leaves, verdict(1.0, scores=(1.0, 1.0))])["attempts"]
