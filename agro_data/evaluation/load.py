@@ -62,7 +62,8 @@ class Pair:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The SQL predicted for a question, in the order given; none when it is missing. `gold` may be unknown ("").
+    """The SQL predicted for a question, in the order given; none when it is missing, "" for an attempt that gave none.
+    `gold` may be unknown ("").
 
     `votes` are what each prediction weighs in a vote, as the leaves of a tree do; () where each weighs one.
     """
@@ -485,9 +486,12 @@ def _folded(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _predicted(fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
-    """Statements predicted, in order: one text, or a list for several attempts. Empty texts and null are none."""
+    """Statements predicted, in order: one text, or a list for several attempts; "" for one without an answer, which
+    counts where others have one.
+    """
     given = next((given for value in _values(fields, names) if (given := _attempts(value)) is not None), ())
-    return tuple(_held(one).split(BIRD_MARK)[0].strip() for one in given if one is not None and one.strip())
+    texts = tuple(_held(one or "").split(BIRD_MARK)[0].strip() for one in given)
+    return texts if any(texts) else ()
 
 
 def _values(fields: Mapping[str, Any], names: Sequence[str]) -> list[Any]:

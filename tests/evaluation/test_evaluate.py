@@ -168,6 +168,15 @@ def test_the_reward_for_a_ratio_of_times_is_birds(ratio: float, reward: float) -
     assert ves([ratio] * 99 + [1e6]) == pytest.approx((ratio, reward**0.5))  # a stall is left out
 
 
+def test_attempts_without_an_answer_are_attempts(place: Path, tmp_path: Path) -> None:
+    attempts = ["", NAMES, None, "SELECT nam FROM customer"]
+    (tmp_path / "p.json").write_text(json.dumps([{"db_id": "shop", "question": "?", "gold": NAMES, "pred": attempts}]))
+    found = evaluate(tmp_path / "p.json", place / "db")
+    (verdict,) = found.verdicts
+    assert (verdict.score, verdict.error_class, verdict.scores, verdict.voted) == (0, "missing", (0, 1, 0, 0), 1)
+    assert found.summary["attempts"]["pass_at"]["1"]["mean"] == 0.25
+
+
 @pytest.mark.parametrize("broken", ["SELECT '\ud83d'", "SELECT 1\0", "SELECT '\u2028'", "(" * 5_000])
 def test_no_text_of_a_model_costs_the_other_verdicts(broken: str, place: Path, tmp_path: Path) -> None:
     rows = [

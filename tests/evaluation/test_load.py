@@ -209,7 +209,7 @@ def test_predictions_with_their_gold(tmp_path: Path) -> None:
     several = {"db_id": "d", "question": "q", "gold": "SELECT 1", "pred": ["SELECT 2", "", "SELECT 3"]}
     missing = {"db_id": "d", "question": "q", "gold": "SELECT 1", "pred": None}
     loaded = load_predictions(write(tmp_path / "a.jsonl", [row, several, missing]))
-    assert [p.predictions for p in loaded.predictions] == [("SELECT 2",), ("SELECT 2", "SELECT 3"), ()]
+    assert [p.predictions for p in loaded.predictions] == [("SELECT 2",), ("SELECT 2", "", "SELECT 3"), ()]
     assert {p.gold for p in loaded.predictions} == {"SELECT 1"}
 
 
