@@ -47,7 +47,7 @@ def render_hub_card(manifest: Mapping[str, Any], examples: pl.DataFrame, plots: 
         ),
         coverage=schema_coverage(examples, manifest["databases"]).to_dicts(),
         licenses=Counter(source["license"] for source in manifest["databases"]).most_common(),
-        shared=sum(bool(source["shareable"]) for source in manifest["databases"]),
+        shared=sum(bool(source["instances"]) for source in manifest["databases"]),
         kinds=KINDS,
         personal=_personal(manifest["personal_data"]),
         asked=_asked(manifest),

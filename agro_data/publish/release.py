@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
@@ -116,7 +117,8 @@ def make_release(
             raise ConfigError(f"{version.name}: every example holds personal data; nothing is left to publish")
     _write_rows(folder, examples, rejected, schema_texts(version, databases))
     dropped["instances"] = _copy_instances(version, folder, declared, examples, ids)
-    manifest = _manifest(version, declared, licenses, checks, examples, rejected)
+    there = pl.read_parquet(folder / "instances" / "index.parquet").unique("file")["db_id"].to_list()
+    manifest = _manifest(version, declared, licenses, checks, examples, rejected, Counter(there))
     shown = _Shown(version.path, manifest, examples, pl.read_parquet(folder / "instances" / "mutants.parquet"))
     (folder / "report.html").write_text(render_report(shown), encoding="utf-8")
     found = scan_files(folder, sorted(_names(folder)), ids)
@@ -201,11 +203,11 @@ def _copy_instances(
         kept_back = set(scan_files(target, shared, ids))
         for name in kept_back:
             (target / name).unlink()
-    kept = index.filter(pl.col("file").is_in(sorted(set(shared) - kept_back)))
+    there = sorted(set(shared) - kept_back)
+    kept = index.filter(pl.col("file").is_in(there))
     write_parquet(kept.sort(kept.columns), target / "index.parquet")
-    open_ids = [one for db_id, one in certified.select("db_id", "example_id").iter_rows() if declared.shares(db_id)]
     mutants = version.all_mutants().join(certified, on="example_id", how="semi", maintain_order="left")
-    mutants = mutants.with_columns(pl.when(pl.col("example_id").is_in(open_ids)).then("difference").alias("difference"))
+    mutants = mutants.with_columns(pl.when(pl.col("by").is_in(there)).then("difference").alias("difference"))
     if declared.personal_data == "drop":
         mutants, _ = _without(mutants, ids)
     write_parquet(mutants, target / "mutants.parquet")
@@ -219,8 +221,11 @@ def _manifest(
     checks: Sequence[Check],
     examples: pl.DataFrame,
     rejected: pl.DataFrame,
+    instances: Mapping[str, int],
 ) -> dict[str, Any]:
-    """The version's manifest as it is published: with what was declared, without places on the machine of the build."""
+    """The version's manifest as it is published: with what was declared, how many `instances` of each database come
+    along, and without places on the machine of the build.
+    """
     given = dict(version.manifest)
     config = dict(given["config"])
     config["databases"] = PurePath(str(config.get("databases", ""))).name
@@ -228,7 +233,9 @@ def _manifest(
     config |= {key: PurePath(config.get(key, "")).name for key in ("query_log", "focus")}
     config |= {key: _called(config[key]) for key in ("writer", "embedding_model") if key in config}
     sources = [
-        entry | {"license": licenses[entry["db_id"]], "shareable": declared.shares(entry["db_id"])}
+        entry
+        | {"license": licenses[entry["db_id"]], "shareable": declared.shares(entry["db_id"])}
+        | {"instances": instances.get(entry["db_id"], 0)}
         for entry in given["databases"]
     ]
     if "alignment" in given:

@@ -30,6 +30,7 @@ from agro_data.publish.read import Version, open_version
 from agro_data.publish.release import EVERY, Declaration, make_release
 from agro_data.publish.retention import published
 from agro_data.publish.version import MUTANTS, Instances, write_version
+from agro_data.records import INSTANCE_INDEX
 
 LICENSED = Declaration(license="cc-by-4.0", source_licenses={EVERY: "cc0-1.0"}, share=frozenset({EVERY}))
 PASSED = [Check("all", True, "made for a test")]
@@ -251,23 +252,47 @@ def test_an_id_of_digits_alone_is_no_payment_card(tmp_path: Path) -> None:
         assert make_release(version_of(tmp_path / "v", rows), place, declared, PASSED)["counts"]["examples"] == 9
 
 
+def instances_of(place: Path, rows: pl.DataFrame) -> Instances:
+    """Of each example two instances of its database, with a mutant that each told apart; `mail` holds an address."""
+    asked = rows.select("db_id", "example_id").rows()
+    files: dict[str, Path] = {}
+    for db_id, name in {(db_id, name) for db_id, _ in asked for name in ("mail", "plain")}:
+        files[f"{db_id}/{name}.sqlite"] = place / f"{db_id}-{name}.sqlite"
+        with closing(sqlite3.connect(place / f"{db_id}-{name}.sqlite")) as connection, connection:
+            connection.execute(f"CREATE TABLE t AS SELECT '{'ann.lee@gmail.com' if name == 'mail' else 'Ann'}' AS a")
+    held = [(db_id, one, f"{db_id}/{name}.sqlite") for db_id, one in asked for name in ("mail", "plain")]
+    index = pl.DataFrame([(*one, "0" * 64) for one in held], schema=INSTANCE_INDEX, orient="row")
+    fates = [(one, "literal", "1 -> 2", "killed", file, "SELECT 2", "got ('Ann')") for _, one, file in held]
+    return Instances(files, index, pl.DataFrame(fates, schema=MUTANTS, orient="row"))
+
+
 def test_the_rows_of_an_instance_stay_where_the_instance_stays(tmp_path: Path) -> None:
     rows = samples.examples(9)
-    mutants = pl.DataFrame(
-        [
-            (one, "literal", "1 -> 2", "killed", "x.sqlite", "SELECT 2", f"got ('Ann {one}')")
-            for one in rows["example_id"]
-        ],
-        schema=MUTANTS,
-        orient="row",
-    )
-    version = version_of(tmp_path / "v", rows, instances=Instances(mutants=mutants))
-    declared = Declaration("mit", {EVERY: "mit"}, share=frozenset({"db_1"}))
-    make_release(version, released(tmp_path), declared, PASSED)
+    version = version_of(tmp_path / "v", rows, instances=instances_of(tmp_path, rows))
+    declared = Declaration("mit", {EVERY: "mit"}, share=frozenset({"db_1"}), personal_data="drop")
+    made = make_release(version, released(tmp_path), declared, PASSED)
     published = pl.read_parquet(tmp_path / "released" / "instances" / "mutants.parquet")
-    told = published.filter(pl.col("difference").is_not_null())["example_id"]
-    assert set(told) == set(rows.filter(pl.col("db_id") == "db_1")["example_id"])
-    assert published.height == 9
+    told = published.filter(pl.col("difference").is_not_null())
+    assert set(told["example_id"]) == set(rows.filter(pl.col("db_id") == "db_1")["example_id"])
+    assert set(told["by"]) == {"db_1/plain.sqlite"}
+    assert published.height == 18
+    assert {one["db_id"]: one["instances"] for one in made["databases"]}["db_1"] == 1
+
+
+def test_the_card_counts_the_instances_that_are_there(tmp_path: Path) -> None:
+    rows = samples.examples(9)
+    given = instances_of(tmp_path, rows)
+    mails = {name: path for name, path in given.files.items() if "mail" in name}
+    kept = [
+        frame.filter(pl.col(name).is_in(list(mails))) for frame, name in ((given.index, "file"), (given.mutants, "by"))
+    ]
+    version = version_of(tmp_path / "v", rows, instances=Instances(mails, *kept))
+    declared = Declaration("mit", {EVERY: "mit"}, share=frozenset({EVERY}), personal_data="drop")
+    make_release(version, released(tmp_path), declared, PASSED)
+    assert not list((tmp_path / "released").rglob("*.sqlite"))
+    card = (tmp_path / "released" / "README.md").read_text()
+    assert f"are included for 0 of {len(version.manifest['databases'])} databases" in card
+    assert f"Left out, and named all the same: {len(mails)} files that hold personal data." in card
 
 
 def test_all_of_a_file_is_looked_at(tmp_path: Path) -> None:
