@@ -25,7 +25,9 @@ def render_page(compared: Sequence[Compared], title: str) -> str:
 
 
 def _groups(one: Compared) -> list[dict[str, Any]]:
-    """Scores by hardness and by database, under `strict`."""
+    """Scores by hardness and by database, under `strict`; none where no question has an answer."""
+    if not one.models[0].by_metric:
+        return []
     found = []
     for heading, key in (("hardness", "hardness"), ("database", "databases")):
         by_model = [{group["name"]: group for group in model.by_metric["strict"].summary[key]} for model in one.models]

@@ -178,7 +178,8 @@ def create_tables(connection: duckdb.DuckDBPyConnection, folder: Path) -> tuple[
             connection.execute(f"CREATE {kind} {quoted(name)} AS SELECT * FROM {_table_function(file)}")
         except duckdb.Error as error:
             remedy = "" if _is_parquet(file) else "; save it as CSV in UTF-8"
-            problems.append(f"{file.name}: cannot be read as a table: {discreet_line(error)}{remedy}")
+            why = "it does not end as a Parquet file does" if _is_cut(file) else discreet_line(error)
+            problems.append(f"{file.name}: cannot be read as a table: {why}{remedy}")
             continue
         if not _is_parquet(file) and (mark := _uncut(connection, name)):
             connection.execute(f"DROP {kind} {quoted(name)}")
@@ -228,6 +229,15 @@ def is_utf8(path: str) -> bool:
 
 def _is_parquet(file: Path) -> bool:
     return file.name.lower().endswith(".parquet")
+
+
+def _is_cut(file: Path) -> bool:
+    """Whether a Parquet file is none, or not a whole one."""
+    if not _is_parquet(file):
+        return False
+    with file.open("rb") as stream:
+        stream.seek(-min(4, file.stat().st_size), os.SEEK_END)
+        return stream.read() not in (b"PAR1", b"PARE")
 
 
 def _is_loaded(file: Path) -> bool:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
+from agro_data.publish.read import open_corpus
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, say, tell
+from agro_data.verbs.choosing import whole
 
 A_PATH = click.Path(path_type=Path)
 FORMS = ("sft", "grpo", "preference", "openai", "spider", "bird", "verl", "verifiers")
@@ -40,7 +42,8 @@ def export_command(
     """
     from agro_data.exports.export import export  # noqa: PLC0415 (profiling takes a second to load)
 
-    done = export(version, form, out, databases=databases, style=style, budget=budget)  # type: ignore[arg-type]
+    with whole(open_corpus(version)):
+        done = export(version, form, out, databases=databases, style=style, budget=budget)  # type: ignore[arg-type]
     if as_json:
         print_json(
             {"path": str(done.path), "format": done.form, "rows": done.rows}

@@ -13,6 +13,7 @@ from agro_data.evaluation.rows import decoded
 from agro_data.publish.read import open_corpus
 from agro_data.shown import print_json
 from agro_data.terminal import Verb, say, screen, show_pairs
+from agro_data.verbs.choosing import whole
 
 if TYPE_CHECKING:
     from agro_data.publish.publishing import Publication
@@ -77,7 +78,8 @@ def publish_command(
         personal_data=personal_data,
     )
     version = open_corpus(version_path)
-    made = publish_version(version, repo_id, declared, databases=databases, private=not public, dry_run=dry_run)
+    with whole(version):
+        made = publish_version(version, repo_id, declared, databases=databases, private=not public, dry_run=dry_run)
     print_json(_figures(made)) if as_json else _show(made, repo_id)
 
 

@@ -199,6 +199,15 @@ def test_a_damaged_version_is_named_and_the_others_are_listed(place: Path, tmp_p
     assert done.stderr.count("\n") == 1
     assert data_file.name in done.stderr
     (broken / "manifest.json").chmod(0o644)
+    manifest = json.loads((broken / "manifest.json").read_text())
+    publishing = ("publish", broken, "--repo-id", "a/b", "--license", "mit", "--source-license", "mit", "--dry-run")
+    exporting = ("export", broken, "--format", "sft", "--out", tmp_path / "sft")
+    without = {name: value for name, value in manifest.items() if name != "files"}
+    for verb, content in ((exporting, manifest), (exporting, without), (publishing, without)):
+        (broken / "manifest.json").write_text(json.dumps(content))
+        done = agro(*verb, cwd=place)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert f"{broken}: damaged: " in done.stderr
     (broken / "manifest.json").write_text("{}")
     done = agro("versions", corpora, "--json", cwd=tmp_path)
     assert done.returncode == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import polars as pl
@@ -232,3 +233,14 @@ def test_an_evaluation_scores_what_has_an_answer_and_tells_the_rest_apart(questi
     page = render_page([Compared(asked, (one,), figures)], "Models side by side")
     assert "Asked back" in page
     assert "missing column" in page
+
+
+def test_a_few_questions_of_which_none_has_an_answer_have_a_page(questions: Questions) -> None:
+    few = replace(questions, rows=tuple(row for row in questions.rows if not row["answerable"])[:3])
+    asker = Agent("asker", cast(Any, None), None, READING, "")
+    texts = [ending("clarify", row["clarification"]) for row in few.rows]
+    one = scored_by(few, asker, answers_of(few, texts), few.instances, few.databases.parent / "cache")
+    asked = answerable(few)
+    page = render_page([Compared(asked, (one,), compare(asked, [one]))], "Models side by side")
+    assert "0 questions on 0 databases" in page
+    assert "Asked back" in page
