@@ -3,9 +3,10 @@
 Layouts, recognised by content rather than by extension: SQLite and DuckDB files anywhere in the tree, whose
 id is the file's stem; that covers Spider (`database/<id>/<id>.sqlite` with `tables.json`) and BIRD
 (`<id>/<id>.sqlite` with `database_description/`). A folder that holds Parquet and CSV files, and no database
-beside or below them, is one database whose tables are the files and whose id is the folder's name; beside a
-database such files may be its exports or what it was made of, so they are left out. Two files with one id get
-longer ones (see `identity`), and a note names them.
+beside or below them, is one database whose tables are the files and whose id is the folder's name; a folder in
+it whose folders are called `year=2024`, or its files as Spark calls parts, is one table. Beside a database such
+files may be its exports or what it was made of, so they are left out. Two files with one id get longer ones (see
+`identity`), and a note names them.
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agro_data.databases.content import content_hash
+from agro_data.databases.data_files import (
+    DATA_SUFFIXES,
+    fault_of_name,
+    is_data_file,
+    is_parts,
+    is_utf8,
+    lake_of,
+)
 from agro_data.databases.health import examine, some
 from agro_data.databases.identity import database_id, distinct_ids, one_line
-from agro_data.databases.opening import (
-    DATA_SUFFIXES,
-    DatabaseError,
-    fault_of_name,
-    first_line,
-    is_data_file,
-    is_utf8,
-)
+from agro_data.databases.opening import DatabaseError, first_line
 from agro_data.databases.types import Catalog, Database, Layout, Problem
 
 SQLITE_HEADER = b"SQLite format 3\0"
@@ -48,7 +50,7 @@ def find_databases(path: Path | str) -> Catalog:
         raise FileNotFoundError(f"{path}: no such file or folder")
     search = _Search(given if given.is_dir() else given.parent)
     if given.is_dir():
-        search.folder(given)
+        search.given(given)
         search.linked_folders()
     else:
         search.file(given, asked_for=True)
@@ -89,6 +91,22 @@ class _Search:
             elif not any(map(_is_corpus, target.parents)):
                 self.folder(link)
 
+    def given(self, folder: Path) -> None:
+        """Add what is in a folder that was asked for."""
+        if self._is_lake(folder):
+            return
+        if is_parts(folder):
+            self.problem(folder, "is one table in parts, not a database", "give the folder that holds it")
+        else:
+            self.folder(folder)
+
+    def _is_lake(self, folder: Path) -> bool:
+        """Whether a folder is a table of which it cannot be told here what it holds; then a problem."""
+        if lake := lake_of(folder):
+            reason = f"is a table of {lake}: its files also hold rows that were deleted since"
+            self.problem(folder, reason, "write what it holds now as Parquet, or into a DuckDB file")
+        return bool(lake)
+
     def folder(self, folder: Path) -> None:
         """Add what is in a folder and below, once. Data files without a database among them are one database."""
         if (real := os.path.realpath(folder)) in self.entered:
@@ -101,16 +119,19 @@ class _Search:
             self.problem(folder, f"folder cannot be listed: {error.strerror}", "check its permissions")
             return
         before = len(self.found)
+        parts: list[str] = []
         for entry in visible:
             if entry not in folders:
                 self.file(entry)
-            elif entry.name == DESCRIPTIONS or _is_corpus(entry):
+            elif entry.name == DESCRIPTIONS or _is_corpus(entry) or self._is_lake(entry):
                 continue
+            elif is_parts(entry):
+                parts.append(one_line(entry.name))
             elif entry.is_symlink():
                 self.links.append(entry)
             else:
                 self.folder(entry)
-        data = [one_line(entry.name) for entry in visible if is_data_file(entry) and entry.is_file()]
+        data = [*parts, *(one_line(entry.name) for entry in visible if is_data_file(entry) and entry.is_file())]
         if data and len(self.found) == before:
             self._add(folder, "files")
         elif data:

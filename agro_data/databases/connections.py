@@ -23,9 +23,9 @@ from typing import Protocol
 
 import duckdb
 
+from agro_data.databases.data_files import data_tables
 from agro_data.databases.opening import (
     DatabaseError,
-    data_files,
     decode_text,
     discreet_line,
     folded,
@@ -36,7 +36,6 @@ from agro_data.databases.opening import (
     plain_rows,
     quoted,
     settled,
-    table_name,
 )
 from agro_data.databases.types import Cell, Database, Dialect
 
@@ -230,7 +229,7 @@ class DuckdbConnection:
 
     def __init__(self, database: Database) -> None:
         self._db_id = database.db_id
-        self._files = {table_name(file) for file in data_files(database.path)} if database.layout == "files" else set()
+        self._files = {table.name for table in data_tables(database.path)} if database.layout == "files" else set()
         settings = {"memory_limit": "1GiB", "max_execution_time": str(int(SECONDS * 1000))}
         self.problems: list[str] = []
         self._connection, self.unread = open_duckdb(database.path, database.layout, settings)

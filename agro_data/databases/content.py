@@ -17,9 +17,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agro_data.databases.data_files import data_files
 from agro_data.databases.opening import (
     DatabaseError,
-    data_files,
     first_line,
     literal,
     open_duckdb,
@@ -47,16 +47,17 @@ def content_hash(path: Path, layout: Layout) -> str:
     """SHA-256 (hex) of the content of a database.
 
     SQLite: of the file's bytes, followed by those of its log or journal where it has one. A folder: of each data
-    file's name, a zero byte and the SHA-256 of its bytes, in the order of names. DuckDB: see `duckdb_hash`.
+    file's path in it, a zero byte and the SHA-256 of its bytes, in the order of paths. DuckDB: see `duckdb_hash`.
     Raises `OSError` or `DatabaseError` when something cannot be read.
     """
     if layout == "duckdb":
         return duckdb_hash(path)
     digest = hashlib.sha256()
     if layout == "files":
-        for file in sorted(data_files(path), key=lambda file: file.name):
+        files = {file.relative_to(path).as_posix(): file for file in data_files(path)}
+        for name, file in sorted(files.items()):
             with file.open("rb") as stream:
-                digest.update(os.fsencode(file.name) + b"\0" + hashlib.file_digest(stream, "sha256").digest())
+                digest.update(os.fsencode(name) + b"\0" + hashlib.file_digest(stream, "sha256").digest())
         return digest.hexdigest()
     for file in with_sides(path, layout):
         with file.open("rb") as stream:

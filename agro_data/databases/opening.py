@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from uuid import UUID
 
+from agro_data.databases.data_files import DataTable, data_files, data_tables, is_cut
 from agro_data.databases.types import Cell, Layout
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 SQLITE_SIDES = ("-wal", "-journal")
 DUCKDB_SIDES = (".wal",)
-DATA_SUFFIXES = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
 DELIMITERS = ",;\t|"
 CSV_LOADED = 256 * 2**20  # a CSV up to this size is read once into memory; a larger one is a view over the file
 
@@ -112,8 +112,9 @@ def _whole_duckdb(copy: Path) -> None:
 
 def stamp(path: Path, layout: Layout) -> tuple[tuple[str, int, int, int], ...]:
     """What changes when the content does, without reading it: name, size, time and inode of each file."""
-    files = data_files(path) if layout == "files" else with_sides(path, layout)
-    return tuple((file.name, *_stamp(file)) for file in files)
+    if layout == "files":
+        return tuple((file.relative_to(path).as_posix(), *_stamp(file)) for file in data_files(path))
+    return tuple((file.name, *_stamp(file)) for file in with_sides(path, layout))
 
 
 def _stamp(file: Path) -> tuple[int, int, int]:
@@ -147,7 +148,7 @@ def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tupl
         return connection, []
     connection = duckdb.connect(":memory:", config=DUCKDB_SETTINGS)
     tables, problems = create_tables(connection, path)
-    read_later = [file for file in tables.values() if not _is_loaded(file)]
+    read_later = [file for table in tables.values() if not _is_loaded(table) for file in table.files]
     allowed = [literal(name) for file in read_later for name in (file, glob.escape(str(file)))]
     connection.execute(f"SET allowed_paths = [{', '.join(allowed)}]")
     for setting, value in settings.items():
@@ -158,38 +159,39 @@ def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tupl
     return connection, problems
 
 
-def create_tables(connection: duckdb.DuckDBPyConnection, folder: Path) -> tuple[dict[str, Path], list[str]]:
-    """Make each data file of a folder a table of the current schema: the files by table, and why others are none.
+def create_tables(connection: duckdb.DuckDBPyConnection, folder: Path) -> tuple[dict[str, DataTable], list[str]]:
+    """Make what data files of a folder are tables of the current schema: these by name, and why others are none.
 
     Every reader of a folder comes by here, so that all of them see the same tables.
     """
     import duckdb  # noqa: PLC0415
 
-    tables: dict[str, Path] = {}
+    tables: dict[str, DataTable] = {}
     taken: dict[str, str] = {}
     problems: list[str] = []
-    for file in data_files(folder):
-        name = table_name(file)
+    for table in data_tables(folder):
+        name, place = table.name, table.place
         if name.lower() in taken:
-            problems.append(f"{file.name}: is table {name!r} already, from {taken[name.lower()]}; rename one of them")
+            problems.append(f"{place}: is table {name!r} already, from {taken[name.lower()]}; rename one of them")
             continue
-        kind = "TABLE" if _is_loaded(file) else "VIEW"
+        kind = "TABLE" if _is_loaded(table) else "VIEW"
         try:
-            connection.execute(f"CREATE {kind} {quoted(name)} AS SELECT * FROM {_table_function(file)}")
+            connection.execute(f"CREATE {kind} {quoted(name)} AS {_query(table)}")
         except duckdb.Error as error:
-            remedy = "" if _is_parquet(file) else "; save it as CSV in UTF-8"
-            why = "it does not end as a Parquet file does" if _is_cut(file) else discreet_line(error)
-            problems.append(f"{file.name}: cannot be read as a table: {why}{remedy}")
+            remedy = "" if table.is_parquet else "; save it as CSV in UTF-8"
+            cut = next((file.relative_to(folder).as_posix() for file in table.files if is_cut(file)), "")
+            why = f"{cut} does not end as a Parquet file does" if cut else discreet_line(error)
+            problems.append(f"{place}: cannot be read as a table: {why}{remedy}")
             continue
-        if not _is_parquet(file) and (mark := _uncut(connection, name)):
+        if not table.is_parquet and (mark := _uncut(connection, name)):
             connection.execute(f"DROP {kind} {quoted(name)}")
             problems.append(
-                f"{file.name}: would be one column with {mark!r} in its name: its rows have not all the same number of "
+                f"{place}: would be one column with {mark!r} in its name: its rows have not all the same number of "
                 "cells; mend those that differ, or rename the column"
             )
             continue
-        tables[name] = file
-        taken[name.lower()] = file.name
+        tables[name] = table
+        taken[name.lower()] = place
     return tables, problems
 
 
@@ -199,67 +201,25 @@ def _uncut(connection: duckdb.DuckDBPyConnection, table: str) -> str:
     return next((mark for mark in DELIMITERS if mark in columns[0]), "") if len(columns) == 1 else ""
 
 
-def data_files(folder: Path) -> list[Path]:
-    """Parquet and CSV files of a folder; Parquet first, else by name."""
-    files = [file for file in folder.iterdir() if is_data_file(file) and file.is_file()]
-    return sorted(files, key=lambda file: (not _is_parquet(file), file.name))
+def _is_loaded(table: DataTable) -> bool:
+    """Whether a table of a folder is read into memory; else it stays a view over its files."""
+    return not table.is_parquet and table.size <= CSV_LOADED
 
 
-def is_data_file(file: Path) -> bool:
-    """Whether a file's name is that of a Parquet or CSV file, and can name a table."""
-    name = file.name.lower()
-    return name.endswith(DATA_SUFFIXES) and not name.startswith(".") and not fault_of_name(name)
+def _query(table: DataTable) -> str:
+    """What reads a table's files, wherever they lie.
 
-
-def fault_of_name(name: str) -> str:
-    """Why neither a table nor a row of a corpus can be called by the name of a file, or ""."""
-    if "\n" in name:
-        return "a newline in the file name"
-    return "" if is_utf8(name) else "a file name that is not UTF-8"
-
-
-def is_utf8(path: str) -> bool:
-    """False for a path in which Python has surrogates for bytes that it could not decode."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _is_parquet(file: Path) -> bool:
-    return file.name.lower().endswith(".parquet")
-
-
-def _is_cut(file: Path) -> bool:
-    """Whether a Parquet file is none, or not a whole one."""
-    if not _is_parquet(file):
-        return False
-    with file.open("rb") as stream:
-        stream.seek(-min(4, file.stat().st_size), os.SEEK_END)
-        return stream.read() not in (b"PAR1", b"PARE")
-
-
-def _is_loaded(file: Path) -> bool:
-    """Whether a file becomes a table; else it stays a view over itself."""
-    return not _is_parquet(file) and file.stat().st_size <= CSV_LOADED
-
-
-def _table_function(file: Path) -> str:
-    """What reads this one file, wherever it lies.
-
-    To DuckDB a name is a pattern, `report [1].csv` that of `report 1.csv`, and a folder `year=2024` a column.
+    To DuckDB a name is a pattern, `report [1].csv` that of `report 1.csv`, and any folder `year=2024` a column.
     """
-    pattern = literal(glob.escape(str(file)))
-    if _is_parquet(file):
-        return f"read_parquet({pattern}, hive_partitioning=false)"
-    return f"read_csv({pattern}, sample_size=-1, hive_partitioning=false)"
-
-
-def table_name(file: Path) -> str:
-    """`orders` for `orders.csv.gz`."""
-    suffix = max((s for s in DATA_SUFFIXES if file.name.lower().endswith(s)), key=len)
-    return file.name[: -len(suffix)]
+    patterns = ", ".join(literal(glob.escape(str(file))) for file in table.files)
+    settings = f"hive_partitioning={str(bool(table.partitions)).lower()}"
+    if table.folder is not None:
+        settings += ", union_by_name=true"  # parts that were written later may have further columns
+    if not table.is_parquet:
+        settings += ", sample_size=-1"
+    reader = "read_parquet" if table.is_parquet else "read_csv"
+    above = ", ".join(map(quoted, sorted(table.above))) if table.partitions else ""
+    return f"SELECT * {f'EXCLUDE ({above}) ' if above else ''}FROM {reader}([{patterns}], {settings})"
 
 
 def quoted(identifier: str) -> str:

@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 import polars as pl
 
 from agro_data.config import RunConfig, cache_folder
-from agro_data.databases.opening import DatabaseError, data_files, settled, with_sides
+from agro_data.databases.data_files import data_files
+from agro_data.databases.opening import DatabaseError, settled, with_sides
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Layout
 from agro_data.exports import benchmarks, chats, environment, reinforcement
@@ -128,7 +129,9 @@ def _write(path: Path, content: Content) -> None:
     elif content.is_dir():
         path.mkdir()
         for file in data_files(content):  # what else lies there is no part of the database
-            shutil.copyfile(file, path / file.name)
+            copy = path / file.relative_to(content)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, copy)
     else:
         _copy_whole(content, path)
 

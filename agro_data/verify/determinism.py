@@ -19,12 +19,12 @@ from urllib.parse import quote
 
 import duckdb
 
+from agro_data.databases.data_files import data_files
 from agro_data.databases.opening import (
     DUCKDB_SETTINGS,
     NO_SPACE,
     DatabaseError,
     create_tables,
-    data_files,
     first_line,
     literal,
     open_sqlite,

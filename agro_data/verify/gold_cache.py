@@ -115,6 +115,6 @@ def _prefix(dialect: Dialect, limits: Limits) -> hashlib._Hash:
 def _code() -> str:
     """SHA-256 (hex) of the sources that run a statement and make its digest."""
     digest = hashlib.sha256()
-    for name in ("digest.py", "guards.py", "opening.py", "engine_state.py"):
+    for name in ("digest.py", "guards.py", "opening.py", "data_files.py", "engine_state.py"):
         digest.update(files("agro_data.databases").joinpath(name).read_bytes() + b"\0")
     return digest.hexdigest()

@@ -1,0 +1,120 @@
+"""Tables of a folder that are written in parts: by Hive's convention, or as Spark, Dask and DuckDB write them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+from database_files import csv_file, found, parquet_file
+
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.connections import open_database
+from agro_data.databases.content import content_hash
+from agro_data.databases.opening import stamp
+from agro_data.databases.sandbox import Sandbox
+from agro_data.exports.export import write_files
+from agro_data.profiling.profiler import profile_database
+from agro_data.verify.determinism import shuffled_copy
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """`orders` by year and country, `customer` as Spark writes it, `city` in one file."""
+    folder = tmp_path / "env=prod" / "shop lake"
+    rows = "SELECT i AS id, i % 7 AS customer_id, i * 1.5 AS total, 2023 + i % 2 AS year, 'n' || i % 3 AS country"
+    folder.mkdir(parents=True)
+    duckdb.sql(f"{rows} FROM range(60) r(i)").write_parquet(str(folder / "orders"), partition_by=["year", "country"])
+    (folder / "orders" / "_SUCCESS").write_text("")
+    parquet_file(folder / "orders" / "_temporary" / "year=1999" / "country=x" / "torn.parquet")
+    for part in range(2):
+        rows = f"SELECT i AS id, 'c' || i AS name{', i > 5 AS vip' * part} FROM range({4 * part}, {4 * part + 4}) r(i)"
+        parquet_file(folder / "customer" / f"part-0000{part}-ab.snappy.parquet", rows)
+    csv_file(folder / "city.csv", "name,people\nOslo,7\nBonn,3\n")
+    return folder
+
+
+def test_a_table_in_parts_is_one(lake: Path) -> None:
+    database = found(lake.parent)
+    assert (database.db_id, database.layout) == ("shop_lake", "files")
+    with open_database(database) as connection:
+        tables = {table.name: [column.name for column in table.columns] for table in connection.objects()}
+        years = connection.execute("SELECT year, count(*) FROM orders GROUP BY year ORDER BY year")
+        assert not connection.problems + connection.unread
+    assert tables == {
+        "city": ["name", "people"],
+        "customer": ["id", "name", "vip"],  # a part that was written later has a further column
+        "orders": ["id", "customer_id", "total", "country", "year"],  # and none of what lies above the folder
+    }
+    assert years == [(2023, 30), (2024, 30)]
+    assert {(k.table, k.columns, k.ref_table) for k in profile_database(database).foreign_keys} == {
+        ("orders", ("customer_id",), "customer")
+    }
+
+
+def test_parts_run_in_the_sandbox_and_nothing_beside_them(lake: Path) -> None:
+    secret = parquet_file(lake.parent / "secret.parquet")
+    with Sandbox() as sandbox:
+        counted, refused = sandbox.run(
+            found(lake),
+            ["SELECT count(*), sum(year) FROM orders JOIN customer c ON c.id = customer_id", f"FROM '{secret}'"],
+            want="rows",
+        )
+    assert counted.rows == ((60, 121_410),)
+    assert refused.status == "error"
+
+
+def test_any_part_counts_for_the_identity(lake: Path, tmp_path: Path) -> None:
+    before = content_hash(lake, "files"), stamp(lake, "files")
+    copy = shutil.copytree(lake, tmp_path / "elsewhere" / "shop lake")
+    assert content_hash(copy, "files") == before[0]
+    (lake / "orders" / "_SUCCESS").write_text("again")
+    assert (content_hash(lake, "files"), stamp(lake, "files")) == before
+    os.rename(lake / "orders" / "year=2023", lake / "orders" / "year=2022")
+    assert content_hash(lake, "files") != before[0]
+    assert stamp(lake, "files") != before[1]
+
+
+def test_copies_have_all_parts(lake: Path, tmp_path: Path) -> None:
+    database = found(lake)
+    write_files(tmp_path / "export", {"db/shop lake": lake})
+    assert content_hash(tmp_path / "export" / "db" / "shop lake", "files") == database.content_hash
+    with open_database(shuffled_copy(database, tmp_path, 1)) as connection:
+        assert connection.execute("SELECT count(DISTINCT year), count(*) FROM orders") == [(2, 60)]
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("orders", "is one table in parts, not a database"),
+        ("delta", "is a table of Delta Lake: its files also hold rows that were deleted since"),
+    ],
+)
+def test_what_is_no_database_is_told(lake: Path, place: str, reason: str) -> None:
+    parquet_file(lake / "delta" / "part-00000-a.parquet")
+    (lake / "delta" / "_delta_log").mkdir()
+    (problem,) = find_databases(lake / place).problems
+    assert problem.reason == reason
+    catalog = find_databases(lake)
+    assert [(p.path, p.remedy) for p in catalog.problems] == [
+        ("delta", "write what it holds now as Parquet, or into a DuckDB file")
+    ]
+    with open_database(catalog.databases[0]) as connection:
+        assert [table.name for table in connection.objects()] == ["city", "customer", "orders"]
+
+
+def test_a_torn_part_is_named(lake: Path) -> None:
+    part = next((lake / "orders" / "year=2024").rglob("*.parquet"))
+    part.write_bytes(part.read_bytes()[:-10])
+    (problem,) = [p for p in find_databases(lake).problems if p.left_out]
+    assert problem.path == "orders"
+    assert f"{part.relative_to(lake).as_posix()} does not end as a Parquet file does" in problem.reason
+
+
+def test_files_that_are_not_called_parts_are_tables(tmp_path: Path) -> None:
+    for name in ("data_1.csv", "data_2.csv", "party.parquet", "part.csv"):
+        (csv_file if name.endswith("csv") else parquet_file)(tmp_path / "shop" / name)
+    with open_database(found(tmp_path)) as connection:
+        assert [table.name for table in connection.objects()] == ["data_1", "data_2", "part", "party"]
