@@ -106,6 +106,10 @@ def evaluate(
     unanswered = sum(not row.predictions for row in rows)
     if unanswered:
         notes = (*notes, f"{unanswered:,} of {len(rows):,} questions have no prediction; they score 0")
+    fenced = sum(any(one.startswith("```") for one in row.predictions) for row in rows)
+    if fenced:
+        told = "predictions inside code fences, which is no SQL to any engine or official script: take them off"
+        notes = (*notes, f"{fenced:,} of {len(rows):,} questions have {told}")
     return Evaluation(metric, tuple(verdicts), summary(metric, verdicts, seed), tuple(dict.fromkeys(problems)), notes)
 
 

@@ -177,6 +177,13 @@ def test_attempts_without_an_answer_are_attempts(place: Path, tmp_path: Path) ->
     assert found.summary["attempts"]["pass_at"]["1"]["mean"] == 0.25
 
 
+def test_predictions_in_code_fences_are_told(place: Path) -> None:
+    found = evaluate([asked(NAMES, f"```sql\n{NAMES}\n```"), asked(NAMES, NAMES)], place / "db")
+    assert [verdict.score for verdict in found.verdicts] == [0, 1]
+    (note,) = found.notes
+    assert note.startswith("1 of 2 questions have predictions inside code fences")
+
+
 @pytest.mark.parametrize("broken", ["SELECT '\ud83d'", "SELECT 1\0", "SELECT '\u2028'", "(" * 5_000])
 def test_no_text_of_a_model_costs_the_other_verdicts(broken: str, place: Path, tmp_path: Path) -> None:
     rows = [
