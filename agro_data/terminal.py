@@ -127,15 +127,20 @@ def show_table(listing: Sequence[Mapping[str, Any]]) -> None:
         screen.print("nothing")
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for key, value in listing[0].items():
-        table.add_column(
-            key.replace("_", " "), justify="right" if isinstance(value, int | float) else "left", overflow="fold"
-        )
+    for key in listing[0]:
+        numbers = any(isinstance(row.get(key), int | float) for row in listing)
+        table.add_column(key.replace("_", " "), justify="right" if numbers else "left", overflow="fold")
     for row in listing:
-        table.add_row(*(f"{v:,}" if isinstance(v, int | float) else str(v) for v in row.values()))
+        table.add_row(*map(_cell, row.values()))
     # A console never prints wider than it is, and one that is piped takes itself for 80 characters wide.
     wide = screen if screen.is_terminal else Screen(file=screen.file, width=WIDEST, **AS_IT_IS)
     wide.print(table)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
 
 
 def show_pairs(pairs: Mapping[str, str]) -> None:

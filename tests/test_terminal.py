@@ -21,3 +21,8 @@ def test_sql_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     show_table([{"sql": sql}])
     put(sql)
     assert [line for line in capsys.readouterr().out.splitlines() if line.strip() != "sql"] == [sql] * 3
+
+
+def test_what_is_not_known_is_a_dash_in_a_column_of_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    show_table([{"stage": "profiles", "rate": None}, {"stage": "verified", "rate": 1_234.5}])
+    assert capsys.readouterr().out.splitlines() == ["stage        rate", "profiles        –", "verified  1,234.5"]
