@@ -21,11 +21,11 @@ _LAKES = {"_delta_log": "Delta Lake", ".hoodie": "Hudi", "metadata/version-hint.
 
 @dataclass(frozen=True)
 class DataTable:
-    """A table of a folder: one file, or `parts` of one table, where folders `year=2024` are columns."""
+    """A table of a folder: one file, or the parts in a folder of its own, where folders `year=2024` are columns."""
 
     name: str
     files: tuple[Path, ...]
-    folder: Path | None = None  # of the parts
+    folder: Path | None = None  # in which the parts lie
 
     @property
     def place(self) -> str:
@@ -73,17 +73,16 @@ def data_files(folder: Path) -> list[Path]:
 
 
 def is_parts(folder: Path) -> bool:
-    """Whether a folder is one table in parts: its folders are called `year=2024`, or its files as parts are."""
-    if folder.name.startswith((".", "_")) or fault_of_name(folder.name) or not os.path.isdir(folder):
-        return False
-    if lake_of(folder):
+    """Whether a folder is one table in parts: its folders are all called `year=2024`, or its files as parts are."""
+    if folder.name.startswith((".", "_")) or fault_of_name(folder.name) or not os.path.isdir(folder) or lake_of(folder):
         return False
     try:
         visible = [entry for entry in folder.iterdir() if not entry.name.startswith((".", "_"))]
     except OSError:
         return False
-    if any(_PARTITION.match(entry.name) and entry.is_dir() for entry in visible):
-        return next(_walk(folder), None) is not None
+    if folders := [entry.name for entry in visible if os.path.isdir(entry)]:
+        first = next(_walk(folder), None) if all(map(_PARTITION.match, folders)) else None
+        return first is not None and all(map(_PARTITION.match, first.relative_to(folder).parts[:-1]))
     files = [entry for entry in visible if is_data_file(entry)]
     return bool(files) and all(_PART.match(file.name) for file in files)
 

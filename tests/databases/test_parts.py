@@ -113,6 +113,13 @@ def test_a_torn_part_is_named(lake: Path) -> None:
     assert f"{part.relative_to(lake).as_posix()} does not end as a Parquet file does" in problem.reason
 
 
+def test_folders_of_databases_are_no_partitions(tmp_path: Path) -> None:
+    csv_file(tmp_path / "env=prod" / "shop" / "t.csv")
+    assert [database.db_id for database in find_databases(tmp_path).databases] == ["shop"]
+    csv_file(tmp_path / "notes" / "u.csv")
+    assert [database.db_id for database in find_databases(tmp_path).databases] == ["notes", "shop"]
+
+
 def test_files_that_are_not_called_parts_are_tables(tmp_path: Path) -> None:
     for name in ("data_1.csv", "data_2.csv", "party.parquet", "part.csv"):
         (csv_file if name.endswith("csv") else parquet_file)(tmp_path / "shop" / name)
