@@ -84,6 +84,8 @@ def audit_command(
 
 def _check_out(out: Path, pairs: Path) -> None:
     """The copy has the name of the file that it corrects: it may not lie in the same folder, nor be the report."""
+    if out.exists() and not out.is_dir():
+        raise ConfigError(f"{out}: is a file; give a folder with --out")
     for file in files_of(pairs)[0]:
         if file.name in REPORTS:
             raise ConfigError(f"{file}: its corrected copy would lie where the report does; rename it")

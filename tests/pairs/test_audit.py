@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from pairs.market import sqlite_market, write_pairs
 
 from agro_data.evaluation.load import Pair
 from agro_data.pairs.audit import Audit, audit_pairs, objection
 from agro_data.pairs.finding import Checked, Finding
+from agro_data.verbs.audit import audit_command
 
 MENDED = [
     ("unknown_name", "SELECT nane FROM stall", "SELECT name FROM stall"),
@@ -99,3 +101,11 @@ def test_classes_can_be_left(tmp_path: Path) -> None:
     assert not found.mended
     assert [f.kind for f in found.verified.checked[0].findings] == ["tie_at_limit"]
     assert json.loads(pairs.read_text())[0]["query"] == MENDED[4][1]
+
+
+def test_a_file_is_no_place_for_a_report(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+    pairs = write_pairs(tmp_path / "pairs.json", [("All?", "SELECT 1")])
+    given = [str(pairs), "--databases", str(tmp_path / "not looked at"), "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(audit_command, given, standalone_mode=False)
+    assert "is a file; give a folder with --out" in str(done.exception)
