@@ -17,6 +17,7 @@ TITLES = {
     "completion_length": "completion length",
     "turns": "turns",
     "informative_groups": "informative groups",
+    "contested_groups": "groups with right and wrong attempts",
     "tokens_per_second": "tokens per second",
 }
 TERM = "reward/"

@@ -40,7 +40,7 @@ def of_rollouts(episodes: Sequence[Episode], groups: Sequence[str], scale: Scale
     rewards = [episode.reward.total for episode in episodes]
     own = group_advantages(rewards, groups, scale)
     turns = [np.full(episode.turns, advantage) for episode, advantage in zip(episodes, own, strict=True)]
-    return Credit(turns, group_facts(rewards, groups))
+    return Credit(turns, group_facts(episodes, groups))
 
 
 def of_states(
@@ -65,7 +65,7 @@ def of_states(
     step = float(np.abs(found.step).mean()) if len(found.step) else 0.0
     return Credit(
         _by_episode(found.values, episodes),
-        {**group_facts(rewards, groups), "anchor_share": found.shared, "step_advantage": step},
+        {**group_facts(episodes, groups), "anchor_share": found.shared, "step_advantage": step},
     )
 
 
@@ -96,13 +96,24 @@ def of_progress(
     own = np.asarray(owners, dtype=np.intp)
     # A group whose rollouts all ended alike has nothing to attribute: the head's noise must not move the policy.
     values = (group_advantages(rewards, groups, scale)[own] + step) * informative(rewards, groups)[own]
-    return Credit(_by_episode(values, episodes), group_facts(rewards, groups))
+    return Credit(_by_episode(values, episodes), group_facts(episodes, groups))
 
 
-def group_facts(rewards: Sequence[float], groups: Sequence[str]) -> dict[str, float]:
-    """How many groups there are, and how many have more than one reward: the others teach nothing."""
-    useful = {group for group, telling in zip(groups, informative(rewards, groups), strict=True) if telling}
-    return {"groups": float(len(set(groups))), "informative_groups": float(len(useful))}
+def group_facts(episodes: Sequence[Episode], groups: Sequence[str]) -> dict[str, float]:
+    """How many groups there are, how many have more than one reward, since the others teach nothing, and in how many
+    some attempts are right and others are not, so that they teach what the answer is."""
+    rewards = [episode.reward.total for episode in episodes]
+    right = [float(episode.finished.right) for episode in episodes]
+    return {
+        "groups": float(len(set(groups))),
+        "informative_groups": _apart(rewards, groups),
+        "contested_groups": _apart(right, groups),
+    }
+
+
+def _apart(values: Sequence[float], groups: Sequence[str]) -> float:
+    """Groups in which the values differ."""
+    return float(len({group for group, telling in zip(groups, informative(values, groups), strict=True) if telling}))
 
 
 def anchors(episode: Episode) -> list[str]:

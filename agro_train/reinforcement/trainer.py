@@ -226,7 +226,7 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
         facts = {
             **credit.facts,
             **measures(self.played),
-            **group_facts([episode.reward.total for episode in self.played], self.groups),
+            **group_facts(self.played, self.groups),
             "resampled_groups": self.resampled,
             **self._distance(output),
         }

@@ -73,7 +73,7 @@ def test_each_token_has_its_turns_advantage(player: Play, tasks: list[Task]) -> 
     assert [one.turns for one in episodes] == [2, 1]
     credit = of_rollouts(episodes, ["a", "a"], "none")
     assert [turns.tolist() for turns in credit.turns] == [[0.5, 0.5], [-0.5]]
-    assert credit.facts == {"groups": 1, "informative_groups": 1}
+    assert credit.facts == {"groups": 1, "informative_groups": 1, "contested_groups": 1}
     width = max(len(one.rollout.tokens.ids) for one in episodes) + 3
     found = token_advantages(episodes, credit, width)
     assert found.shape == (2, width)
