@@ -66,9 +66,13 @@ def finished(ui: Ui, browser: Browser) -> Browser:
 
 
 TRAINING: dict[str, dict[str, Any]] = {
-    "cold_start_trajectories": {"examples": 8, "budget": 400, "settings": {"check_questions": 2}},
+    "cold_start_trajectories": {"examples": 8, "budget": 400},
     # Hardly any: more would undo what `taught` taught, and a model that writes one thing only learns from no reward.
-    "cold_start_model": {"epochs": 6, "learning_rate": 5e-5, "settings": {"max_length": 3_500}},
+    "cold_start_model": {
+        "epochs": 6,
+        "learning_rate": 5e-5,
+        "settings": {"max_length": 3_500, "check_questions": 2},
+    },
     "grpo_model": {
         **{"steps": 2, "prompts": 4, "candidates": 8, "prompts_per_step": 2, "group": 8},
         **{"learning_rate": 1e-3, "reward": "reex"},
