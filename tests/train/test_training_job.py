@@ -20,12 +20,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def run_config(folder: Path, **changes: dict[str, Any]) -> Path:
     ops: dict[str, dict[str, Any]] = {
-        "cold_start_trajectories": {"examples": 8, "settings": {"check_questions": 2}},
+        "cold_start_trajectories": {"examples": 8},
         "cold_start_model": {
             "batch": 2,
             "micro_batch": 2,
             "learning_rate": 1e-4,
-            "settings": {"max_length": 2_000, "epochs": 5},
+            "epochs": 5,
+            "settings": {"max_length": 2_000, "check_questions": 2},
         },
         "grpo_model": {
             "steps": 2,
