@@ -21,7 +21,7 @@ from agro_data.config import ConfigError
 from agro_data.databases.types import Limits as SqlLimits
 from agro_data.evaluation.evaluate import Evaluation
 from agro_data.evaluation.evaluate import evaluate as grade
-from agro_data.evaluation.load import Prediction
+from agro_data.evaluation.loaded import Prediction
 from agro_data.evaluation.metrics import METRICS
 from agro_data.evaluation.statistics import paired
 from agro_data.evaluation.verdict import Verdict, lines

@@ -12,7 +12,8 @@ from agro_data.config import ConfigError
 from agro_data.databases.types import Database
 from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.evaluation.evaluate import named_databases
-from agro_data.evaluation.load import Pair, load_questions
+from agro_data.evaluation.load import load_questions
+from agro_data.evaluation.loaded import Pair
 from agro_data.fingerprint import stable_hash
 from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.linking import index_schema

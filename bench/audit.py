@@ -26,7 +26,7 @@ import sqlglot
 from sqlglot import exp
 
 from agro_data.databases.catalog import find_databases
-from agro_data.evaluation.load import Pair
+from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.audit import Audit, audit_pairs
 from agro_data.pairs.finding import KINDS, Finding
 from agro_data.pairs.verify import Verified, verify_pairs

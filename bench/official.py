@@ -17,7 +17,7 @@ from time import perf_counter
 from typing import Any
 
 from agro_data.evaluation.evaluate import evaluate
-from agro_data.evaluation.load import Prediction
+from agro_data.evaluation.loaded import Prediction
 from bench.tables import show
 
 # Field of the file -> metric. BIRD's soft F1 is a float: equal within what rounding leaves.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agro_data.evaluation.load import QUESTION, SQL, text_of
+from agro_data.evaluation.fields import QUESTION, SQL, text_of
 from agro_data.evaluation.rows import LINES, SUFFIXES, LoadProblem, UnreadableInput, read_rows
 
 _STATEMENT = re.compile(r"[\s(]*(select|with)\b", re.IGNORECASE)

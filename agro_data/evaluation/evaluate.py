@@ -18,7 +18,8 @@ from agro_data.databases.opening import DatabaseError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Limits
 from agro_data.evaluation.instances import Instances, given
-from agro_data.evaluation.load import Prediction, load_predictions
+from agro_data.evaluation.load import load_predictions
+from agro_data.evaluation.loaded import Prediction
 from agro_data.evaluation.metrics import DEFAULT, METRICS, Metric
 from agro_data.evaluation.missing import why_missing
 from agro_data.evaluation.scoring import score

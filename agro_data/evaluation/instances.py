@@ -12,7 +12,7 @@ import polars as pl
 from agro_data.config import ConfigError
 from agro_data.databases.content import instance_at
 from agro_data.databases.types import Database
-from agro_data.evaluation.load import Prediction
+from agro_data.evaluation.loaded import Prediction
 from agro_data.fingerprint import stable_hash
 
 INDEX = "index.parquet"

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Database, Dialect
-from agro_data.evaluation.load import Loaded, Pair, load_pairs
+from agro_data.evaluation.load import load_pairs
+from agro_data.evaluation.loaded import Loaded, Pair
 from agro_data.pairs.finding import Checked, Finding, counts_against
 from agro_data.pairs.verify import INSTANCE, Verified, verify_pairs
 from agro_data.progress import Reporter, silent

@@ -18,7 +18,8 @@ from typing import Any
 import polars as pl
 
 from agro_data.config import ConfigError
-from agro_data.evaluation.load import SQL, field_of, files_of
+from agro_data.evaluation.fields import SQL, field_of
+from agro_data.evaluation.load import files_of
 from agro_data.evaluation.rows import LINES, Row, decoded, json_rows, read_rows
 from agro_data.work import atomic_path, write_text
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 
 from agro_data.diversity.normal_forms import normal_question, normal_sql
-from agro_data.evaluation.load import Pair
+from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.finding import Finding
 
 

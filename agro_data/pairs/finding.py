@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from agro_data.evaluation.load import Pair
+from agro_data.evaluation.loaded import Pair
 
 Severity = Literal["error", "warning", "note"]
 

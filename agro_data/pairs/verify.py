@@ -12,7 +12,8 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.identity import meant
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Database, Limits
-from agro_data.evaluation.load import Loaded, Pair, load_pairs
+from agro_data.evaluation.load import load_pairs
+from agro_data.evaluation.loaded import Loaded, Pair
 from agro_data.evaluation.missing import said_of, why_missing
 from agro_data.pairs.certifying import certificates, instance_index, summarised, with_certificate
 from agro_data.pairs.duplicates import check_duplicates

@@ -13,7 +13,7 @@ import pytest
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.identity import meant
 from agro_data.evaluation.evaluate import evaluate, named_databases
-from agro_data.evaluation.load import Prediction
+from agro_data.evaluation.loaded import Prediction
 from agro_data.pairs.verify import verify_pairs
 
 

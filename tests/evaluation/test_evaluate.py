@@ -18,7 +18,7 @@ import agro_data
 from agro_data.cli import data
 from agro_data.config import ConfigError
 from agro_data.evaluation.evaluate import evaluate
-from agro_data.evaluation.load import Prediction
+from agro_data.evaluation.loaded import Prediction
 from agro_data.evaluation.report import render_report
 from agro_data.evaluation.scoring import ves
 from agro_data.evaluation.verdict import read_lines

@@ -20,7 +20,7 @@ from agro_data.databases.catalog import find_databases
 from agro_data.evaluation.building import built
 from agro_data.evaluation.evaluate import evaluate
 from agro_data.evaluation.instances import Instances, given
-from agro_data.evaluation.load import Prediction
+from agro_data.evaluation.loaded import Prediction
 from agro_data.fingerprint import stable_hash
 from agro_data.records import INSTANCE_INDEX
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agro_data.evaluation.load import UnreadableInput, load_pairs, load_predictions, load_questions
+from agro_data.evaluation.load import load_pairs, load_predictions, load_questions
+from agro_data.evaluation.rows import UnreadableInput
 
 ROWS = [
     {"db_id": "shop", "question": "How many orders?", "query": "SELECT count(*) FROM orders"},

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from pairs.market import sqlite_market, write_pairs
 
-from agro_data.evaluation.load import Pair
+from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.audit import Audit, audit_pairs, objection
 from agro_data.pairs.finding import Checked, Finding
 from agro_data.verbs.audit import audit_command

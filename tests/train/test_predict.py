@@ -19,7 +19,8 @@ from train.small import make_corpus
 from train.tiny import make_tiny_model
 
 from agro_data.config import ConfigError
-from agro_data.evaluation.load import UnreadableInput, load_predictions
+from agro_data.evaluation.load import load_predictions
+from agro_data.evaluation.rows import UnreadableInput
 from agro_data.models import ModelMissing
 from agro_data.profiling.serialise import SerialiserMismatch, serialiser
 from agro_train import evaluate

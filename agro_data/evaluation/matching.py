@@ -1,0 +1,135 @@
+"""Which row of predictions answers which pair of the gold."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agro_data.evaluation.fields import DATABASE, IDENTITY, QUESTION, id_of, spellings, text_of
+from agro_data.evaluation.loaded import Loaded, Pair
+from agro_data.evaluation.rows import Item, LoadProblem, Row, UnreadableInput
+
+_Keyed = tuple[Sequence[Any], Mapping[Any, Sequence[int]]]  # keys of rows; numbers of pairs by key
+
+
+def matched_rows(path: Path, items: Sequence[Item], gold: Loaded, problems: list[LoadProblem]) -> Mapping[int, Row]:
+    """Number of the pair -> the row that answers it."""
+    pairs = gold.pairs
+    rows = [item for item in items if isinstance(item, Row)]
+    keyed = (_by_number(rows, gold) or _by_identity(rows, pairs) or _by_question(rows, pairs)) if rows else None
+    if keyed is not None:
+        matches = _in_turn(rows, *keyed, problems)
+    elif len(items) == len(pairs):
+        matches = {number: item for number, item in enumerate(items) if isinstance(item, Row)}
+        _check_order(matches, pairs)
+    else:
+        raise UnreadableInput(
+            f"{path}: {len(items)} predictions for {len(pairs)} questions, and nothing to match them by; give as many, "
+            f"or rows with {spellings(IDENTITY)} that all stand once in the gold, or with {spellings(DATABASE)} and "
+            f"{spellings(QUESTION)}"
+        )
+    _check_databases(matches, pairs)
+    problems += _other_questions(matches, pairs)
+    return matches
+
+
+def _by_number(rows: Sequence[Row], gold: Loaded) -> _Keyed | None:
+    """BIRD's numbers count the questions: they are of no use where a question is left out, or none has that number."""
+    keys = [row.number for row in rows if row.number is not None and not id_of(row.fields)]
+    places = {number: [number] for number in range(len(gold.pairs))}
+    usable = len(keys) == len(rows) and places.keys() >= set(keys) and not gold.problems
+    return (keys, places) if usable else None
+
+
+def _by_identity(rows: Sequence[Row], pairs: Sequence[Pair]) -> _Keyed | None:
+    """Only if each id is that of one pair: where some are unknown, the others may be known by chance."""
+    keyed = _keyed(rows, pairs, _identity, lambda pair: pair.identity)
+    return keyed if keyed and all(len(keyed[1].get(key, ())) == 1 for key in keyed[0]) else None
+
+
+def _by_question(rows: Sequence[Row], pairs: Sequence[Pair]) -> _Keyed | None:
+    """Only if no question is one of several databases: who names none then means any of them."""
+    keyed = _keyed(rows, pairs, lambda row: _plain(text_of(row.fields, QUESTION)), lambda pair: _plain(pair.question))
+    if keyed is None:
+        return None
+    found = [{pairs[number].db_id.lower() for number in keyed[1].get(key, ())} for key in keyed[0]]
+    return keyed if any(found) and all(len(databases) <= 1 for databases in found) else None
+
+
+def _keyed(
+    rows: Sequence[Row], pairs: Sequence[Pair], of_row: Callable[[Row], str], of_pair: Callable[[Pair], str]
+) -> _Keyed | None:
+    """Keys within databases where all rows name theirs, since ids may begin anew in each; None if a row has no key."""
+    given = [(text_of(row.fields, DATABASE).lower(), of_row(row)) for row in rows]
+    named = all(db_id for db_id, _ in given)
+    numbers: dict[Any, list[int]] = defaultdict(list)
+    for number, pair in enumerate(pairs):
+        numbers[pair.db_id.lower() if named else "", of_pair(pair)].append(number)
+    keys = [(db_id if named else "", one) for db_id, one in given]
+    return (keys, numbers) if all(one for _, one in given) else None
+
+
+def _in_turn(
+    rows: Sequence[Row],
+    keys: Sequence[Any],
+    numbers: Mapping[Any, Sequence[int]],
+    problems: list[LoadProblem],
+) -> Mapping[int, Row]:
+    """Questions that occur several times are answered in turn."""
+    waiting = {key: list(found) for key, found in numbers.items()}
+    matches: dict[int, Row] = {}
+    for row, key in zip(rows, keys, strict=True):
+        if waiting.get(key):
+            matches[waiting[key].pop(0)] = row
+        else:
+            why = "answered already" if key in waiting else "no such question in the gold file"
+            problems.append(LoadProblem(row.place, why))
+    return matches
+
+
+def _identity(row: Row) -> str:
+    return id_of(row.fields) or ("" if row.number is None else str(row.number))
+
+
+def _plain(question: str) -> str:
+    return " ".join(question.casefold().split())
+
+
+def _check_order(matches: Mapping[int, Row], pairs: Sequence[Pair]) -> None:
+    """Rows that are matched by place must not have the ids of other places; ids that no pair has are their own."""
+    ids = {number: id_of(row.fields) for number, row in matches.items()}
+    if not {pair.identity for pair in pairs if pair.identity} & set(ids.values()):
+        return
+    for number, row in matches.items():
+        pair = pairs[number]
+        if ids[number] and pair.identity and ids[number] != pair.identity:
+            raise UnreadableInput(
+                f"{row.place} has the id {ids[number]}, but the gold at its place ({pair.place}) has {pair.identity}: "
+                "the two files are not in the same order, and not all ids stand once in the gold"
+            )
+
+
+def _check_databases(matches: Mapping[int, Row], pairs: Sequence[Pair]) -> None:
+    """Whatever rows are matched by, they must not say that they belong elsewhere."""
+    for number, row in matches.items():
+        db_id, pair = text_of(row.fields, DATABASE), pairs[number]
+        if db_id and db_id.lower() != pair.db_id.lower():
+            raise UnreadableInput(
+                f"{row.place} is of database {db_id}, but its gold ({pair.place}) is of {pair.db_id}: "
+                "the two files are not in the same order, or number their questions otherwise"
+            )
+
+
+def _other_questions(matches: Mapping[int, Row], pairs: Sequence[Pair]) -> list[LoadProblem]:
+    """What rows ask that is not the question of their gold, told once for all: they may be numbered otherwise."""
+    asked = ((row, text_of(row.fields, QUESTION), pairs[number]) for number, row in matches.items())
+    others = [
+        (row, pair) for row, text, pair in asked if text and pair.question and _plain(text) != _plain(pair.question)
+    ]
+    if not others:
+        return []
+    row, pair = others[0]
+    more = f", and so for {len(others) - 1:,} more" if len(others) > 1 else ""
+    return [LoadProblem(row.place, f"its question is not that of its gold ({pair.place}){more}")]
