@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from agro_data.llm.rendering import that_day, without_thought
@@ -80,10 +81,16 @@ def encode(text: str, tokenizer: Any) -> list[int]:
 
 def text_of(ids: Sequence[int], tokenizer: Any) -> str:
     """The text of tokens without what is special to the tokenizer, but with tags: to some, <think> is special."""
-    added = tokenizer.added_tokens_decoder.items()
-    unsaid = {number for number, one in added if one.special and not is_tag(one.content)}
+    unsaid = _unsaid(tokenizer)
     text: str = tokenizer.decode([number for number in ids if number not in unsaid])
     return text
+
+
+@lru_cache(maxsize=4)
+def _unsaid(tokenizer: Any) -> frozenset[int]:
+    """What is no text: found once, since some tokenizers have thousands of added tokens and each turn asks."""
+    added = tokenizer.added_tokens_decoder.items()
+    return frozenset(number for number, one in added if one.special and not is_tag(one.content))
 
 
 def encode_prompt(prompt: str, tokenizer: Any) -> list[int]:
