@@ -168,8 +168,7 @@ def _grown(branches: Sequence[Branch], decoding: Decoding) -> list[Branch]:
 def _fork(rollout: Rollout) -> Rollout:
     env, tokens = copy(rollout.env), rollout.tokens
     env.steps, env.looks = list(env.steps), list(env.looks)
-    ids, turns, logprobs = list(tokens.ids), list(tokens.turns), list(tokens.logprobs)
-    return Rollout(env, replace(tokens, ids=ids, turns=turns, logprobs=logprobs))
+    return Rollout(env, tokens.first(len(tokens.ids)))
 
 
 def merge(branches: Sequence[Branch]) -> list[Branch]:

@@ -137,6 +137,7 @@ def _learn(
         PRESETS[config.reward],
         config.limits,
         config.temperature,
+        config.names,
     )
     torch.manual_seed(config.seed)  # adapters are drawn before transformers sets it
     trainer = make_trainer(config, model, player, draft, Log(player, draft.metrics, report))

@@ -74,8 +74,9 @@ def finish(
     seeds: Sequence[int],
     temperature: float,
     limits: Limits = Limits(),
+    beams: int = 0,
 ) -> None:
-    """Go on with rollouts, wherever they stand, until all have ended."""
+    """Go on with rollouts, wherever they stand, until all have ended; `beams` as in `advance`."""
     for turn in range(limits.turns):
         going = [(one, seed) for one, seed in zip(rollouts, seeds, strict=True) if one.env.outcome is None]
         if not going:
@@ -88,6 +89,7 @@ def finish(
             seeds=[seed_of(seed, turn) for _, seed in going],
             temperature=temperature,
             limits=limits,
+            beams=beams,
         )
 
 
@@ -106,7 +108,7 @@ def prefix(rollout: Rollout, turns: int) -> Rollout:
     env.steps, env.looks = rollout.env.steps[:turns], rollout.env.looks[:turns]
     whole = rollout.tokens
     end = whole.turns.index(turns) if turns in whole.turns else len(whole.ids)
-    return Rollout(env, Tokens(whole.prompt, whole.ids[:end], whole.turns[:end], whole.logprobs[:end]))
+    return Rollout(env, whole.first(end))
 
 
 def advance(
@@ -123,7 +125,7 @@ def advance(
     """One turn of each of `rollouts`, none of which has ended: written, taken and, where it asks, answered.
 
     `beams` above 0: their SQL may name only what the schema has, and at temperature 0 so many beginnings are under way.
-    The log-probabilities are then not the policy's. Raises `TypeError` when the sampler cannot be held to that.
+    Raises `TypeError` when the sampler cannot be held to that.
     """
     room = [limits.rollout - len(one.tokens.ids) for one in rollouts]
     prefixes = [one.tokens.so_far for one in rollouts]
@@ -138,7 +140,8 @@ def advance(
     texts, cut = [], []
     for one, turn, left in zip(rollouts, turns, room, strict=True):
         kept = turn.ids[: max(0, left)]
-        one.tokens.wrote(kept, one.env.turns, turn.logprobs[: len(kept)])
+        turned = (place for place in turn.turned if place < len(kept))
+        one.tokens.wrote(kept, one.env.turns, turn.logprobs[: len(kept)], turned)
         one.usage, one.refusal = turn.usage, turn.refusal
         texts.append(text_of(kept, tokenizer))
         cut.append(turn.cut or len(kept) < len(turn.ids))

@@ -6,7 +6,7 @@ generation see the same tokens, and nothing is tokenised twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -42,12 +42,16 @@ class Example:
 
 @dataclass
 class Tokens:
-    """`ids` and, for each, the number of the turn that wrote it from 0, or `OUTSIDE`; `logprobs` where sampled."""
+    """`ids` and, for each, the number of the turn that wrote it from 0, or `OUTSIDE`; `logprobs` where sampled.
+
+    `turned` are the places of those that the agent was turned to, as another one was refused.
+    """
 
     prompt: list[int]
     ids: list[int] = field(default_factory=list)  # after the prompt
     turns: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
+    turned: set[int] = field(default_factory=set)
 
     @property
     def mask(self) -> list[int]:
@@ -59,8 +63,20 @@ class Tokens:
         """What the agent reads before its next turn."""
         return self.prompt + self.ids
 
-    def wrote(self, ids: Sequence[int], turn: int, logprobs: Sequence[float] | None = None) -> None:
-        """Append the agent's turn."""
+    def first(self, count: int) -> Tokens:
+        """A copy with so many tokens after the prompt."""
+        turned = {place for place in self.turned if place < count}
+        return Tokens(self.prompt, self.ids[:count], self.turns[:count], self.logprobs[:count], turned)
+
+    def wrote(
+        self,
+        ids: Sequence[int],
+        turn: int,
+        logprobs: Sequence[float] | None = None,
+        turned: Iterable[int] = (),
+    ) -> None:
+        """Append the agent's turn; `turned` are places in it."""
+        self.turned |= {len(self.ids) + place for place in turned}
         self._add(ids, turn, logprobs)
 
     def saw(self, ids: Sequence[int]) -> None:

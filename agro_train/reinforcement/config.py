@@ -48,6 +48,7 @@ class GrpoConfig:
     prompts_per_step: int = 8  # questions of a step, on each GPU
     group: int = 8  # attempts at each
     temperature: float = 0.85  # how they are sampled; of a small model's attempts at 1.0 hardly any is right (E4)
+    names: bool = False  # SQL of an attempt may name only what its schema has
     turns: int = 4  # turns of an attempt at most
     turn_tokens: int = 160  # tokens of a turn at most
     rollout_tokens: int = 512  # tokens after the prompt at most
@@ -133,6 +134,8 @@ class GrpoConfig:
                 "precision='bfloat16' trains adapters: of a weight with 8 bits, the steps of GRPO are too small to "
                 "change anything; set lora, or precision to mixed"
             )
+        if self.names and self.use_vllm:
+            raise SettingsError("names=true: SQL is held to the names of a schema in transformers only; unset use_vllm")
         if self.advantage == "pav" and self.resample:
             raise SettingsError("advantage='pav' learns from groups that resample would replace; set resample to 0")
 

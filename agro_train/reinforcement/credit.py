@@ -131,11 +131,17 @@ def grounded(episode: Episode) -> Floats:
 
 
 def token_advantages(episodes: Sequence[Episode], credit: Credit, width: int) -> Floats:
-    """(episodes, width): each agent token has its turn's advantage; observations and padding have 0."""
+    """(episodes, width): each agent token has its turn's advantage; observations and padding have 0.
+
+    Where the model was turned to a token, since it had drawn one that names nothing, what comes of it is not its fault:
+    such a token is praised and never blamed (ours).
+    """
     found = np.zeros((len(episodes), width), dtype=np.float64)
     for row, (episode, turns) in enumerate(zip(episodes, credit.turns, strict=True)):
-        owners = episode.rollout.tokens.turns
-        found[row, : len(owners)] = spread(turns, owners)
+        tokens = episode.rollout.tokens
+        found[row, : len(tokens.turns)] = spread(turns, tokens.turns)
+        turned = sorted(tokens.turned)
+        found[row, turned] = found[row, turned].clip(min=0.0)
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.verify.grade import GoldResults
 from agro_train.rewards import AGRO, ENDED, Finished, Preset, Reward, reward
 from agro_train.rollouts import Limits, Rollout, finish, start
-from agro_train.sampling.types import Sampled, Sampler
+from agro_train.sampling.types import RestrictedSampler, Sampled, Sampler
 from agro_train.sql_env import score
 from agro_train.tasks import Task
 
@@ -34,8 +34,10 @@ class Episode:
 
 @dataclass
 class Player:
-    """Plays tasks with one sampler. `generation` and `environment` are seconds so far: what the model wrote, and all
-    else (parsing, queries, grading, reward).
+    """Plays tasks with one sampler, if `names` is set with SQL that can name only what a schema has.
+
+    `generation` and `environment` are seconds so far: what the model wrote, and all else (parsing, queries, grading,
+    reward).
     """
 
     sampler: Sampler
@@ -44,6 +46,7 @@ class Player:
     preset: Preset = AGRO
     limits: Limits = field(default_factory=Limits)
     temperature: float = 1.0
+    names: bool = False
     golds: GoldResults = field(default_factory=GoldResults)
     generation: float = field(default=0.0, init=False)
     environment: float = field(default=0.0, init=False)
@@ -54,28 +57,21 @@ class Player:
 
     def finish(self, rollouts: Sequence[Rollout], seeds: Sequence[int]) -> list[Episode]:
         """The episodes that rollouts, wherever they stand, become."""
-        started, wrote = time.perf_counter(), self.generation
+        started, sampler = time.perf_counter(), _Timed(self.sampler)
         finish(
             rollouts,
-            self.write,
+            sampler,
             self.tokenizer,
             self.sandbox,
             seeds=seeds,
             temperature=self.temperature,
             limits=self.limits,
+            beams=int(self.names),
         )
         episodes = self._scored(rollouts)
-        self.environment += time.perf_counter() - started - (self.generation - wrote)
+        self.generation += sampler.seconds
+        self.environment += time.perf_counter() - started - sampler.seconds
         return episodes
-
-    def write(
-        self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int]
-    ) -> list[Sampled]:
-        """The sampler, timed."""
-        started = time.perf_counter()
-        turns = self.sampler(prefixes, temperature=temperature, max_tokens=max_tokens, seeds=seeds)
-        self.generation += time.perf_counter() - started
-        return turns
 
     def _scored(self, rollouts: Sequence[Rollout]) -> list[Episode]:
         envs = [one.env for one in rollouts]
@@ -83,6 +79,28 @@ class Player:
         return [
             Episode(one, finished, reward(finished, self.preset)) for one, finished in zip(rollouts, found, strict=True)
         ]
+
+
+@dataclass
+class _Timed:
+    """A sampler, and the seconds that it wrote."""
+
+    sampler: Sampler
+    seconds: float = 0.0
+
+    def __call__(self, *given: Any, **settings: Any) -> list[Sampled]:
+        return self._timed(self.sampler, *given, **settings)
+
+    def within(self, *given: Any, **settings: Any) -> list[Sampled]:
+        if not isinstance(self.sampler, RestrictedSampler):
+            raise TypeError(f"{type(self.sampler).__name__} cannot be held to the names of a schema")
+        return self._timed(self.sampler.within, *given, **settings)
+
+    def _timed(self, write: Callable[..., list[Sampled]], *given: Any, **settings: Any) -> list[Sampled]:
+        started = time.perf_counter()
+        turns = write(*given, **settings)
+        self.seconds += time.perf_counter() - started
+        return turns
 
 
 def measures(episodes: Sequence[Episode]) -> dict[str, float]:
@@ -98,6 +116,7 @@ def measures(episodes: Sequence[Episode]) -> dict[str, float]:
         "right": [one.right for one in finished],
         "turns": [one.turns for one in episodes],
         "completion_length": [one.rollout.written for one in episodes],
+        "turned_tokens": [len(one.rollout.tokens.turned) for one in episodes],
     }
     for term in episodes[0].reward.terms if episodes else ():
         means[f"reward/{term}"] = [one.reward.terms[term] for one in episodes]

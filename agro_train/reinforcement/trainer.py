@@ -120,13 +120,8 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
             if not torch.cuda.is_available():  # where TRL's way fails: the parameters it writes into are repacked
                 own.sync_weights = lambda: engine.take(own._iter_named_params())
             return engine
-        sampler = ModuleSampler(self.accelerator.unwrap_model(self.model), tokenizer, self.config.sample_batch)
-
-        def sample(*given: Any, **settings: Any) -> Any:
-            with self.accelerator.autocast():
-                return sampler(*given, **settings)
-
-        return sample
+        module = self.accelerator.unwrap_model(self.model)
+        return ModuleSampler(module, tokenizer, self.config.sample_batch, self.accelerator.autocast)
 
     # --- rollouts ------------------------------------------------------------------------------------------------
 

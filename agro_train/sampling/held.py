@@ -34,7 +34,8 @@ class Held:
     def draw(
         self, restriction: Restriction, logprobs: torch.Tensor, chance: torch.Generator, begun: tuple[int, ...]
     ) -> Scored | None:
-        """One of the allowed among the likeliest, at most `TOP`, that have `_MASS` of the probability, with its share.
+        """For a token that was refused: one of the allowed among the likeliest, at most `TOP`, that have `_MASS` of the
+        probability, with its share of theirs.
 
         Where none of them is, the likeliest that is (log-probability 0); None where nothing is.
         """

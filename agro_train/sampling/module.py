@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from agro_data.protocol import STOPS
@@ -24,12 +25,13 @@ _GREEDY = 1e-6
 class ModuleSampler:
     """Samples from a torch module. Prefixes that are alike are read once: the rollouts of a group share a prompt.
 
-    `batch` is how many turns are written together.
+    `batch` is how many turns are written together. The module runs `under` what is given: a trainer's autocast.
     """
 
     module: Any
     tokenizer: Any
     batch: int = 64
+    under: Callable[[], AbstractContextManager[object]] = nullcontext
     held: Held = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -68,7 +70,8 @@ class ModuleSampler:
         training = self.module.training
         self.module.eval()  # dropout off
         try:
-            with torch.no_grad():  # not inference mode, in which autocast casts every weight anew for each token
+            # not inference mode, in which autocast casts every weight anew for each token
+            with torch.no_grad(), self.under():
                 for start in range(0, len(order), self.batch):
                     places = order[start : start + self.batch]
                     some = [prefixes[place] for place in places]
@@ -127,7 +130,7 @@ class ModuleSampler:
                 turns[turn].ids.append(drawn[place])
                 turns[turn].logprobs.append(scores[place])
                 if self._over(turns[turn].ids):
-                    turns[turn] = Sampled(turns[turn].ids, turns[turn].logprobs, cut=False)
+                    turns[turn] = replace(turns[turn], cut=False)
                 else:
                     going.append(place)
             if not going or written + 1 == max_tokens:
@@ -147,19 +150,24 @@ class ModuleSampler:
         drawn: list[int],
         scores: list[float],
     ) -> set[int]:
-        """Draw again, among what is allowed, where a restriction holds; gives the places where nothing is."""
+        """Draw again, among what is allowed, where a restriction refuses what was drawn; gives the places where nothing
+        is. So a token is drawn as from the allowed alone, and the restriction is mostly asked about one.
+        """
         import torch  # noqa: PLC0415
 
         stuck: set[int] = set()
         for place, turn in enumerate(active):
             restriction = restrictions[turn]
             if restriction.active:
-                logprobs = torch.log_softmax(logits[place].float() / temperature, dim=-1)
-                found = self.held.draw(restriction, logprobs, chances[turn], self.held.begun(turns[turn].ids))
-                if found is None:
-                    stuck.add(place)
-                    continue
-                drawn[place], scores[place] = found
+                begun = self.held.begun(turns[turn].ids)
+                if not self.held.allows(restriction, drawn[place], begun):
+                    logprobs = torch.log_softmax(logits[place].float() / temperature, dim=-1)
+                    found = self.held.draw(restriction, logprobs, chances[turn], begun)
+                    if found is None:
+                        stuck.add(place)
+                        continue
+                    turns[turn].turned.add(len(turns[turn].ids))
+                    drawn[place], scores[place] = found
             restriction.go_on(self.tokenizer.decode([*turns[turn].ids, drawn[place]]))
         return stuck
 

@@ -7,7 +7,7 @@ distribution it was drawn from.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from agro_train.naming.writing import Restriction
@@ -26,6 +26,7 @@ class Sampled:
     """One turn. `cut`: it ends because `max_tokens` were written, not because the turn was over.
 
     `usage` is given where `ids` are not the model's own tokens. `refusal` is what a server said that gave no turn.
+    `turned` are the places of tokens that a restriction chose, since it refused what the model drew.
     """
 
     ids: list[int]
@@ -33,6 +34,7 @@ class Sampled:
     cut: bool
     usage: Usage | None = None
     refusal: str = ""
+    turned: set[int] = field(default_factory=set)
 
 
 class Sampler(Protocol):
@@ -50,8 +52,9 @@ class Sampler(Protocol):
 class RestrictedSampler(Sampler, Protocol):
     """A sampler that can also keep each turn to what a restriction of its own allows.
 
-    `beams`: at temperature 0, how many beginnings of a turn are kept under way, by their probability. Log-probabilities
-    are not those of what was drawn from, so that nothing can be learnt from them.
+    `beams`: at temperature 0, how many beginnings of a turn are kept under way, by their probability. Above it a token
+    is drawn as without a restriction, and has that log-probability; where it is refused another one is drawn among the
+    allowed, with its share of them, and `turned` has its place.
     """
 
     def within(

@@ -89,6 +89,20 @@ def test_each_token_has_its_turns_advantage(player: Play, tasks: list[Task]) -> 
     assert outside == len(encode(wrap_observation(seen), right.tokenizer))
 
 
+def test_what_a_model_was_turned_to_is_praised_and_not_blamed(player: Play, tasks: list[Task]) -> None:
+    episodes = [
+        episode for text in (RIGHT, WRONG) for episode in player(lambda *_, text=text: text).play(tasks[:1], [0])
+    ]  # type: ignore[misc]
+    for episode in episodes:
+        episode.rollout.tokens.turned = {2, 5}
+    width = max(len(one.rollout.tokens.ids) for one in episodes)
+    right, wrong = token_advantages(episodes, of_rollouts(episodes, ["a", "a"], "none"), width)
+    assert set(right) == {0.5}
+    assert wrong[[2, 5]].tolist() == [0, 0]
+    assert set(np.delete(wrong, [2, 5])) == {-0.5}
+    assert measures(episodes)["turned_tokens"] == 2
+
+
 def test_measures_are_means(player: Play, tasks: list[Task]) -> None:
     texts = [RIGHT, WRONG, BROKEN, BROKEN]
     episodes = [episode for text in texts for episode in player(lambda *_, text=text: text).play(tasks[:1], [0])]  # type: ignore[misc]

@@ -125,6 +125,16 @@ def test_a_slow_answer_is_stopped_by_its_steps(config: GrpoConfig, monkeypatch: 
     assert (line["format_rate"], line["execution_rate"]) == (1, 0)
 
 
+def test_attempts_can_be_held_to_names(config: GrpoConfig) -> None:
+    """A model that writes nothing of use is turned from it where it writes SQL, and learns all the same."""
+    (free,) = train(replace(config, steps=1)).metrics()
+    run = train(replace(config, steps=1, names=True))
+    (held,) = run.metrics()
+    assert free["turned_tokens"] == 0
+    assert held["turned_tokens"] > 0
+    assert run.manifest["parameters_moved"]["moved"]
+
+
 @pytest.mark.parametrize(
     ("changes", "figures"),
     [
@@ -254,6 +264,7 @@ def test_it_learns(config: GrpoConfig) -> None:
         ({"prompts": 4}, "at least prompts_per_step=8"),
         ({"precision": "bfloat16"}, "trains adapters"),
         ({"advantage": "pav", "resample": 1}, "set resample to 0"),
+        ({"names": True, "use_vllm": True}, "unset use_vllm"),
         ({"log_steps": 3}, "save_steps=10: expected a multiple of log_steps=3"),
         ({"pav_rollouts": 0}, "pav_rollouts is 0: expected at least 1"),
         ({"step": 3}, "did you mean 'steps'"),

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from train.tiny import make_tiny_model
+from transformers import DynamicCache
 
-from agro_train.language_model.loading import load
+from agro_train.language_model.loading import load, load_tokenizer
 from agro_train.naming.reading import Reading
 from agro_train.naming.scopes import Names, Scopes
 from agro_train.naming.writing import NamesOnly, Written
@@ -205,6 +211,61 @@ def test_a_random_model_writes_only_names_of_the_schema(tmp_path: Path, temperat
         written = Written(Reading(Scopes(NAMES)), closing="sql").then(text)
         assert written is not None, text
         assert all(score <= 1e-6 for score in turn.logprobs)
+        assert bool(turn.turned) == (temperature > 0)
+    if temperature:
+        own = torch.log_softmax(model.network(torch.tensor([prefixes[2] + sampled[2].ids])).logits[0].float(), dim=-1)
+        for place, token in enumerate(sampled[2].ids):
+            policy = float(own[len(prefixes[2]) - 1 + place, token])
+            if place in sampled[2].turned:
+                assert sampled[2].logprobs[place] > policy  # a share of less than all
+            else:
+                assert sampled[2].logprobs[place] == pytest.approx(policy, abs=1e-4)
+
+
+def test_what_is_refused_is_drawn_again_among_the_allowed(tmp_path: Path) -> None:
+    """Two of four tokens are allowed: each is drawn as often as its share of the two says."""
+
+    class Even:
+        """Allows a and c alone."""
+
+        active = True
+
+        def allows(self, piece: str) -> bool:
+            return piece in ("a", "c")
+
+        def go_on(self, text: str) -> None:
+            assert text in ("a", "c")
+
+        def copy(self) -> Even:
+            return self
+
+    tokenizer = load_tokenizer(make_tiny_model(tmp_path / "tiny"))
+    letters = [tokenizer.convert_tokens_to_ids(letter) for letter in "abcd"]
+    chances = dict(zip(letters, (0.3, 0.4, 0.1, 0.2), strict=True))
+
+    class Same(torch.nn.Module):
+        """Always the same chances."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.full((len(tokenizer),), -1e9))
+            self.weight.data[list(chances)] = torch.tensor([*chances.values()]).log()
+
+        def forward(self, input_ids: torch.Tensor, **_: Any) -> Any:
+            logits = self.weight.expand(*input_ids.shape, -1)
+            return SimpleNamespace(logits=logits, past_key_values=DynamicCache())
+
+    sampler = ModuleSampler(Same(), tokenizer, 1_000)
+    many = 4_000
+    held = [Even() for _ in range(many)]
+    turns = sampler.within(held, [[5]] * many, temperature=1.0, max_tokens=1, seeds=list(range(many)))
+    drawn = Counter(turn.ids[0] for turn in turns)
+    assert set(drawn) == {letters[0], letters[2]}
+    assert drawn[letters[0]] / many == pytest.approx(0.75, abs=0.03)
+    turned = [turn for turn in turns if turn.turned]
+    assert len(turned) / many == pytest.approx(0.6, abs=0.03)  # b and d
+    assert {round(math.exp(turn.logprobs[0]), 4) for turn in turned} == {0.75, 0.25}
+    assert {round(math.exp(turn.logprobs[0]), 4) for turn in turns if not turn.turned} == {0.3, 0.1}
 
 
 def schema_of(file: Path) -> dict[str, dict[str, str]]:

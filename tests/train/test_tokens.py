@@ -13,7 +13,7 @@ from train.tiny import make_tiny_model
 
 from agro_data.protocol import Step, Turn, render_transcript
 from agro_train.language_model.loading import load_tokenizer
-from agro_train.language_model.tokens import OUTSIDE, encode, encode_prompt, encode_steps, text_of
+from agro_train.language_model.tokens import OUTSIDE, Tokens, encode, encode_prompt, encode_steps, text_of
 
 WORDS = st.text("abcdefghij 0123456789'=*,<", min_size=1, max_size=40).map(str.strip).filter(bool)
 
@@ -57,6 +57,21 @@ def test_turns_are_numbered_and_nothing_is_lost(tokenizer: Any, steps: tuple[Ste
     assert len(tokens.ids) == len(tokens.turns) == len(tokens.logprobs)
     assert sorted(set(tokens.turns) - {OUTSIDE}) == list(range(len(steps)))
     assert (OUTSIDE in tokens.turns) == (len(steps) > 1)
+
+
+@given(st.lists(st.lists(st.booleans(), max_size=4), max_size=4), st.integers(0, 16))
+def test_a_copy_of_what_was_written_first_has_its_places(turns: list[list[bool]], count: int) -> None:
+    """`turned` says of each place of a turn whether the agent was turned to it; the token says so, too."""
+    tokens = Tokens([7])
+    for number, turned in enumerate(turns):
+        tokens.wrote([*map(int, turned)], number, turned=[place for place, one in enumerate(turned) if one])
+        tokens.saw([0])
+    assert tokens.turned == {place for place, token in enumerate(tokens.ids) if token}
+    copy = tokens.first(count)
+    assert (copy.ids, copy.turns) == (tokens.ids[:count], tokens.turns[:count])
+    assert copy.turned == {place for place, token in enumerate(copy.ids) if token}
+    copy.wrote([1], 9, turned=[0])
+    assert len(tokens.ids) == sum(len(turned) + 1 for turned in turns)
 
 
 def test_a_prompt_is_the_same_on_every_day(tokenizer: Any) -> None:
