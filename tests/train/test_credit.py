@@ -90,9 +90,7 @@ def test_each_token_has_its_turns_advantage(player: Play, tasks: list[Task]) -> 
 
 
 def test_what_a_model_was_turned_to_is_praised_and_not_blamed(player: Play, tasks: list[Task]) -> None:
-    episodes = [
-        episode for text in (RIGHT, WRONG) for episode in player(lambda *_, text=text: text).play(tasks[:1], [0])
-    ]  # type: ignore[misc]
+    episodes = [*player(lambda *_: RIGHT).play(tasks[:1], [0]), *player(lambda *_: WRONG).play(tasks[:1], [0])]
     for episode in episodes:
         episode.rollout.tokens.turned = {2, 5}
     width = max(len(one.rollout.tokens.ids) for one in episodes)

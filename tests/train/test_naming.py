@@ -215,7 +215,7 @@ def test_a_random_model_writes_only_names_of_the_schema(tmp_path: Path, temperat
     if temperature:
         own = torch.log_softmax(model.network(torch.tensor([prefixes[2] + sampled[2].ids])).logits[0].float(), dim=-1)
         for place, token in enumerate(sampled[2].ids):
-            policy = float(own[len(prefixes[2]) - 1 + place, token])
+            policy = own[len(prefixes[2]) - 1 + place, token].item()
             if place in sampled[2].turned:
                 assert sampled[2].logprobs[place] > policy  # a share of less than all
             else:
