@@ -66,9 +66,8 @@ def align(
     `find_sources` and like `align_version`.
     """
     from agro_data.databases.sandbox import Sandbox  # noqa: PLC0415 (so that --help is quick)
-    from agro_data.databases.types import Limits  # noqa: PLC0415
+    from agro_data.databases.types import STEPS, Limits  # noqa: PLC0415
     from agro_data.stages.aligned import align_version  # noqa: PLC0415
-    from agro_data.stages.shards import STEPS  # noqa: PLC0415
     from agro_train.runs.corpora import find_corpus, find_databases_of  # noqa: PLC0415
     from agro_train.tasks import find_sources  # noqa: PLC0415
 

@@ -40,7 +40,7 @@ from agro_train.runs.lineage import facts_of, manifest_of, start_of
 from agro_train.runs.ranks import finished, is_first, processes, writing
 from agro_train.runs.store import Draft, ModelRun, begin
 from agro_train.sampling.module import ModuleSampler
-from agro_train.sql_env import score
+from agro_train.sql_env import SQL_LIMITS, score
 from agro_train.trajectories.config import PLACES as MADE_FROM
 from agro_train.trajectories.config import TrajectoriesConfig
 from agro_train.trajectories.material import (
@@ -160,7 +160,7 @@ def _learn(
 ) -> tuple[dict[str, Any], Material]:
     """Make trajectories, or read those that were made, and train on them; gives the figures of the manifest."""
     tokenizer = load_tokenizer(base)
-    with Sandbox(workers=2) as sandbox:
+    with Sandbox(2, SQL_LIMITS) as sandbox:
         material = (
             read_material(Path(config.learn_from), config, corpus)
             if config.learn_from

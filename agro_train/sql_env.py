@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import STEPS, Result
 from agro_data.databases.types import Limits as SqlLimits
-from agro_data.databases.types import Result
 from agro_data.protocol import (
     BOUNDS,
     MAX_TURNS,
@@ -33,9 +33,7 @@ from agro_train.clarifying import points_at
 from agro_train.rewards import AGRO, Finished, Outcome, Preset, reward
 from agro_train.tasks import Task
 
-# Of a model's statement. As in a build, steps stop the same statements of SQLite everywhere, after about a second: what
-# else a machine does must not decide a reward.
-SQL_LIMITS = SqlLimits(seconds=5.0, steps=30_000_000)
+SQL_LIMITS = SqlLimits(steps=STEPS)  # of a model's statement, as in a build
 NAMES_TOLD = 3  # that a query gets wrong, in the observation of its error
 WRONGLY_ANSWERED = Grade(0.0, "an answer, where what is shown has none: something is hidden", "unanswerable")
 RAN = frozenset({"", "empty", "columns", "wrong_rows", "order", "constant", "ungradable"})  # error classes

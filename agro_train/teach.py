@@ -15,6 +15,7 @@ from agro_train.cold_start import ColdStartConfig
 from agro_train.language_model.loading import load_tokenizer
 from agro_train.programs.settings import SettingsError, read_settings
 from agro_train.runs.lineage import start_of
+from agro_train.sql_env import SQL_LIMITS
 from agro_train.trajectories.material import Material, Report, sources_of, teach
 
 
@@ -43,7 +44,7 @@ def make(config: ColdStartConfig, report: Report = lambda line: None) -> Materia
         raise SettingsError("trajectories are stored beside the corpus that they are of: give `corpus` (a version)")
     corpus = open_version(Path(config.corpus))
     _, base = start_of(config.model, Path(config.models), Path(config.cache))
-    with Sandbox(workers=2) as sandbox:
+    with Sandbox(2, SQL_LIMITS) as sandbox:
         return teach(config, corpus, sources_of(config, corpus), load_tokenizer(base), sandbox, report)
 
 

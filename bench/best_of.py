@@ -30,6 +30,7 @@ from agro_train.decoding import Decoding
 from agro_train.evaluate import answerable
 from agro_train.predict import predict
 from agro_train.questions import questions_of_version
+from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Task
 from bench.tables import show
 
@@ -104,7 +105,7 @@ def main() -> None:
     answers = predict(asked, agent, given.out, decoding=decoding, seed=given.seed, progress=Lines(print))
     tried = [one.predictions for one in answers]
     tasks, golds = asked.tasks(agent.reading), GoldResults()
-    with Sandbox() as sandbox:
+    with Sandbox(1, SQL_LIMITS) as sandbox:
         right = verdicts(tasks, tried, OURS, sandbox, golds)
         taken = {one.name: verdicts(tasks, tried, one, sandbox, golds) for one in WEAKER}
     widths = [n for n in (2**power for power in range(11)) if n <= given.samples]

@@ -21,6 +21,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.fingerprint import seed_of
 from agro_data.publish.read import Version, open_version
 from agro_data.verify.grade import Case, GoldResults, grade_many
+from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Source, find_sources
 
 Pairs = list[dict[str, str]]
@@ -79,7 +80,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="a folder")
     given = parser.parse_args()
     version = open_version(given.corpus)
-    with Sandbox() as sandbox:
+    with Sandbox(1, SQL_LIMITS) as sandbox:
         lucky = lucky_mutants(version, find_sources(version, given.databases, given.cache / "profiles"), sandbox)
     given.out.mkdir(parents=True, exist_ok=True)
     for name, made in zip(

@@ -58,6 +58,11 @@ class Catalog:
     problems: tuple[Problem, ...] = ()
 
 
+# Of a statement whose outcome is kept or decides a reward: about a second of SQLite's virtual machine, the same bound
+# on every machine, whatever else it does.
+STEPS = 30_000_000
+
+
 @dataclass(frozen=True)
 class Limits:
     """Bounds on one statement. A statement that meets one is stopped, and says which.

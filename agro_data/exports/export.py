@@ -14,7 +14,7 @@ from agro_data.config import RunConfig, cache_folder
 from agro_data.databases.data_files import data_files
 from agro_data.databases.opening import DatabaseError, settled, with_sides
 from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Layout
+from agro_data.databases.types import STEPS, Layout, Limits
 from agro_data.exports import benchmarks, chats, environment, reinforcement
 from agro_data.exports.material import Content, ExportError, Form, Material, gather
 from agro_data.exports.preference import preference
@@ -28,7 +28,7 @@ LOGGED: tuple[Layout, ...] = ("sqlite", "duckdb")  # layouts with a log or journ
 
 
 def _preference(material: Material) -> Form:
-    with Sandbox(WORKERS) as sandbox:
+    with Sandbox(WORKERS, Limits(steps=STEPS)) as sandbox:
         return preference(material, sandbox)
 
 

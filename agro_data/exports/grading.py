@@ -13,7 +13,7 @@ from typing import Any
 
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Database, Limits
+from agro_data.databases.types import STEPS, Database, Limits
 from agro_data.protocol import Malformed, parse_turn
 from agro_data.verify.equivalence import Mode
 from agro_data.verify.grade import Case, GoldResults, Grade, grade_many
@@ -28,7 +28,7 @@ class Grader:
         if not place.is_file():
             raise ConfigError(f"{place}: not there; give the folder that `agro export` wrote (grpo, verl, verifiers)")
         self._facts: dict[str, dict[str, Any]] = json.loads(place.read_text(encoding="utf-8"))
-        self._sandbox = Sandbox(workers, limits or Limits())
+        self._sandbox = Sandbox(workers, limits or Limits(steps=STEPS))
         self._golds = GoldResults()
         self._lock = threading.Lock()  # `verifiers` grades from many threads, and `GoldResults` is for one
 

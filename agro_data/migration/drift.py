@@ -15,7 +15,7 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.connections import open_database
 from agro_data.databases.opening import folded
 from agro_data.databases.sandbox import own_sandbox
-from agro_data.databases.types import Catalog, Database, Limits
+from agro_data.databases.types import STEPS, Catalog, Database, Limits
 from agro_data.databases.watching import unusable
 from agro_data.fingerprint import code_version, database_identity, stable_hash
 from agro_data.migration.changes import Change
@@ -27,7 +27,6 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.progress import Reporter, counting, silent
 from agro_data.publish.checks import sources_of
 from agro_data.publish.read import DERIVED, Version
-from agro_data.stages.shards import STEPS
 from agro_data.stages.surrogates import surrogates
 from agro_data.verify.determinism import shuffled_or_none
 from agro_data.verify.pool import LIMITS

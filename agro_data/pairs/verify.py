@@ -11,7 +11,7 @@ from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.identity import meant
 from agro_data.databases.sandbox import own_sandbox
-from agro_data.databases.types import Database, Limits
+from agro_data.databases.types import STEPS, Database, Limits
 from agro_data.evaluation.load import load_pairs
 from agro_data.evaluation.loaded import Loaded, Pair
 from agro_data.evaluation.missing import said_of, why_missing
@@ -25,7 +25,6 @@ from agro_data.parallel import run_shards
 from agro_data.profiling.cache import cached_profile
 from agro_data.progress import Reporter, counting, silent
 from agro_data.sql.canonical import canonical_sql
-from agro_data.stages.shards import STEPS
 from agro_data.verify.determinism import shuffled_or_none
 from agro_data.verify.pool import LIMITS
 from agro_data.work import atomic_path

@@ -16,7 +16,7 @@ import polars as pl
 
 from agro_data import parallel
 from agro_data.databases.sandbox import own_sandbox
-from agro_data.databases.types import Database, Limits
+from agro_data.databases.types import STEPS, Database, Limits
 from agro_data.progress import Reporter, counting
 from agro_data.stages import reuse, tally, yields
 from agro_data.stages.asking import spending
@@ -29,7 +29,6 @@ from agro_data.work import Work
 SHARD = 1_000  # candidates; a worker holds one shard in memory
 ACCEPTANCE = 0.85  # expected before anything is known
 ROUNDS = 12
-STEPS = 30_000_000  # of SQLite's virtual machine, per statement: about a second, but the same bound on every machine
 LEAST = 10  # candidates of a round: of fewer, that none is new would not say that a database has come to its end
 STEADY = 4  # binary digits of a share that count
 WORTHWHILE = 0.05  # a round that adds less than this share of what it tried has found the end of a database

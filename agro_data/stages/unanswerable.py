@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from agro_data.databases.sandbox import own_sandbox
-from agro_data.databases.types import Limits
+from agro_data.databases.types import STEPS, Limits
 from agro_data.diversity.decontamination import decontaminate
 from agro_data.diversity.normal_forms import normal_question
 from agro_data.diversity.rejection import seeded_number
@@ -76,7 +76,7 @@ def _make(task: Task) -> int:
     rows = context.work.read(CHOSEN, task.shard).filter(pl.col("intent") != "").to_dicts()
     rows.sort(key=lambda row: seeded_number(context.config.seed, STAGE, *(row[name] for name in KEY)))
     database, profile = context.database(task.db_id), context.profile(task.db_id)
-    sandbox = own_sandbox(Limits(seconds=context.seconds, steps=shards.STEPS))
+    sandbox = own_sandbox(Limits(seconds=context.seconds, steps=STEPS))
     found = withheld(rows, database, profile, sandbox, task.count)
     found += ambiguous(
         rows,

@@ -113,6 +113,10 @@ def test_the_grader_of_an_export_tells_right_from_wrong(corpus: Version, tmp_pat
         columns: dict[str, Any] = {name: [row[name] for row in rows[:2]] for name in rows[0]}
         said = [[{"role": "assistant", "content": row["sql"]}] for row in rows[:2]]
         assert grader.reward(said, trainer_state=None, **columns) == [1.0, 1.0]
+        endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n"
+        (slow,) = grader.grades([endless], rows[:1])
+        assert slow.error_class == "time_limit"
+        assert "steps" in slow.reason  # and not by the clock, which would make a reward depend on what else runs
     finally:
         grader.close()
 
