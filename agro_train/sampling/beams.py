@@ -75,8 +75,7 @@ def search(
         going = [one for beams in live for one in beams]
         if not going or written + 1 == max_tokens:
             break
-        rows.go_on([one.row for one in going], [one.ids[-1] for one in going])
-        numbers = iter(range(len(going)))
+        numbers = iter(rows.go_on([one.row for one in going], [one.ids[-1] for one in going]))
         live = [[replace(one, row=next(numbers)) for one in beams] for beams in live]
     chosen = [(max(found, key=_score, default=cut), not found) for found, cut in zip(ended, last, strict=True)]
     return [(Sampled(list(one.ids), list(one.logprobs), cut), one.turned) for one, cut in chosen]
@@ -85,16 +84,14 @@ def search(
 def _grown(
     beams: Sequence[Beam], logprobs: torch.Tensor, near: Sequence[Sequence[Scored]], held: Held, width: int
 ) -> list[Beam]:
-    """The likeliest continuations of all of `beams`, at most `width`, in the order of rows, which then seldom change
-    places; none where nothing may follow."""
+    """The likeliest continuations of all of `beams`, at most `width`; none where nothing may follow."""
     ways = [_ways(beam, near[beam.row], held) for beam in beams]
     chosen = list(islice(merge(*ways, key=lambda way: -way[0]), width))
     if not chosen:
         likeliest = max(beams, key=_score)
         found = held.unlikely(likeliest.restriction, logprobs[likeliest.row], held.begun(likeliest.ids))
         chosen = [] if found is None else [(likeliest.score + found[1], likeliest, *found)]
-    by_row = sorted(chosen, key=lambda way: way[1].row)
-    return [beam.then(token, logprob, near[beam.row][0][0], held.tokenizer) for _, beam, token, logprob in by_row]
+    return [beam.then(token, logprob, near[beam.row][0][0], held.tokenizer) for _, beam, token, logprob in chosen]
 
 
 def _score(beam: Beam) -> float:

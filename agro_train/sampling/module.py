@@ -135,8 +135,8 @@ class ModuleSampler:
                     going.append(place)
             if not going or written + 1 == max_tokens:
                 break
-            active = [active[place] for place in going]
-            rows.go_on(going, [drawn[place] for place in going])  # rows that are done are not read on
+            seated = rows.go_on(going, [drawn[place] for place in going])  # rows that are done are not read on
+            active = [active[place] for _, place in sorted(zip(seated, going, strict=True))]
         return turns
 
     def _hold(

@@ -37,8 +37,15 @@ class RoomyLayer(DynamicLayer):  # type: ignore[misc]
         return self.keys, self.values
 
     def batch_select_indices(self, indices: torch.Tensor) -> None:
+        """The rows are now those at `indices`; one that stays where it stands is not copied."""
         used = self.keys.shape[-2]
-        self._held_keys, self._held_values = self._held_keys[indices], self._held_values[indices]
+        if len(indices) > len(self.keys):
+            self._held_keys, self._held_values = self._held_keys[indices], self._held_values[indices]
+        else:
+            moved = (indices != indices.new_tensor(range(len(indices)))).nonzero().squeeze(1)
+            for held in (self._held_keys, self._held_values):
+                held[moved, :, :used] = held[indices[moved], :, :used]
+            self._held_keys, self._held_values = self._held_keys[: len(indices)], self._held_values[: len(indices)]
         self.keys, self.values = self._held_keys[..., :used, :], self._held_values[..., :used, :]
 
 

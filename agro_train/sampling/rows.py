@@ -40,21 +40,37 @@ class Rows:
         make_room(out.past_key_values)
         return cls(module, out.logits[take, -1], out.past_key_values, mask[take])
 
-    def go_on(self, parents: Sequence[int], tokens: Sequence[int]) -> None:
-        """The rows are now those of `parents`, in that order and as often as they stand there, a token longer each."""
+    def go_on(self, parents: Sequence[int], tokens: Sequence[int]) -> list[int]:
+        """The rows are now those of `parents`, as often as they stand there, a token longer each.
+
+        Gives the row of each, by `seats`: keys and values of a row that does not change its place are not copied.
+        """
         import torch  # noqa: PLC0415
 
-        device = self.mask.device
-        if list(parents) != list(range(len(self.mask))):
-            keep = torch.tensor(parents, device=device)
+        device, places = self.mask.device, seats(parents)
+        seated = sorted(zip(places, parents, tokens, strict=True))
+        taken = [parent for _, parent, _ in seated]
+        if taken != list(range(len(self.mask))):
+            keep = torch.tensor(taken, device=device)
             self.cache.batch_select_indices(keep)
             self.mask = self.mask[keep]
         self.mask = torch.cat([self.mask, self.mask.new_ones(len(tokens), 1)], dim=1)
         out = self.module(
-            input_ids=torch.tensor(tokens, device=device).unsqueeze(1),
+            input_ids=torch.tensor([token for _, _, token in seated], device=device).unsqueeze(1),
             attention_mask=self.mask,
             position_ids=self.mask.sum(dim=1, keepdim=True) - 1,
             past_key_values=self.cache,
             use_cache=True,
         )
         self.logits, self.cache = out.logits[:, -1], out.past_key_values
+        return places
+
+
+def seats(parents: Sequence[int]) -> list[int]:
+    """A row, from 0, for each of `parents`: its own for the first of each, where there are so many; of the others, the
+    rows that are left.
+    """
+    first = {parent: place for place, parent in reversed([*enumerate(parents)])}
+    own = {place: parent for parent, place in first.items() if parent < len(parents)}
+    left = iter(sorted({*range(len(parents))} - {*own.values()}))
+    return [own[place] if place in own else next(left) for place in range(len(parents))]

@@ -5,11 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from train.tiny import make_tiny_model
 
 from agro_train.language_model.loading import LanguageModel, load
 from agro_train.sampling import roomy_cache
 from agro_train.sampling.module import ModuleSampler
+from agro_train.sampling.rows import Rows, seats
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +26,6 @@ PREFIXES = [[5, 6, 7, 8], [9, 10], [5, 6, 7, 8], [11] * 30]
 
 
 def test_greedy_is_the_argmax_of_a_plain_forward_pass(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-
     monkeypatch.setattr(roomy_cache, "ROOM", 3)  # so that room is made more than once
     turns = ModuleSampler(model.network, model.tokenizer, batch=3)(
         PREFIXES, temperature=0.0, max_tokens=12, seeds=[0] * 4
@@ -40,6 +42,31 @@ def test_greedy_is_the_argmax_of_a_plain_forward_pass(model: LanguageModel, monk
     assert turns[0].logprobs == pytest.approx(turns[2].logprobs, abs=1e-4)
 
 
+@given(st.lists(st.integers(0, 9), max_size=12))
+def test_who_can_keep_a_row_keeps_it(parents: list[int]) -> None:
+    found = seats(parents)
+    assert sorted(found) == list(range(len(parents)))
+    kept = {row for row, parent in zip(found, parents, strict=True) if row == parent}
+    assert kept == {parent for parent in parents if parent < len(parents)}
+
+
+@given(st.lists(st.lists(st.integers(0, 20), min_size=1, max_size=6), min_size=1, max_size=5))
+@settings(max_examples=25, deadline=None)
+def test_rows_end_fork_and_change_places(model: LanguageModel, forks: list[list[int]]) -> None:
+    """What stands behind each row is what the module says of its whole text, whatever became of the rows before."""
+    rows = Rows.begin(model.network, PREFIXES, model.tokenizer.pad_token_id)
+    texts = PREFIXES
+    for token, fork in enumerate(forks):
+        parents = [number % len(texts) for number in fork]
+        tokens = [20 + token + place for place in range(len(parents))]
+        seated = rows.go_on(parents, tokens)
+        grown = [[*texts[parent], token] for parent, token in zip(parents, tokens, strict=True)]
+        texts = [text for _, text in sorted(zip(seated, grown, strict=True))]
+    with torch.no_grad():
+        for text, logits in zip(texts, rows.logits, strict=True):
+            torch.testing.assert_close(logits, model.network(torch.tensor([text])).logits[0, -1], atol=1e-4, rtol=1e-4)
+
+
 def test_a_seed_is_a_turn_whatever_stands_beside_it(model: LanguageModel) -> None:
     sampler = ModuleSampler(model.network, model.tokenizer)
     together = sampler(PREFIXES, temperature=1.0, max_tokens=20, seeds=[1, 2, 3, 4])
@@ -52,8 +79,6 @@ def test_a_seed_is_a_turn_whatever_stands_beside_it(model: LanguageModel) -> Non
 
 
 def test_sampled_logprobs_are_of_the_tempered_distribution(model: LanguageModel) -> None:
-    import torch
-
     [turn] = ModuleSampler(model.network, model.tokenizer)([[5, 6, 7]], temperature=0.7, max_tokens=8, seeds=[3])
     ids = [5, 6, 7]
     for token, logprob in zip(turn.ids, turn.logprobs, strict=True):
