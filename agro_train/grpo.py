@@ -24,7 +24,7 @@ from agro_data.fingerprint import stable_hash
 from agro_data.publish.read import Version, open_version
 from agro_data.work import write_json
 from agro_train.agents.agent import trained_reading
-from agro_train.language_model.loading import load, model_hash, refuse_recurrent
+from agro_train.language_model.loading import load, model_hash, reads, refuse_recurrent
 from agro_train.language_model.tokens import encode
 from agro_train.programs.settings import SettingsError, read_settings, settings_to, training_code_version
 from agro_train.questions import Questions, Reading, SeenInTraining, questions_of_version
@@ -138,6 +138,7 @@ def _learn(
         config.limits,
         config.temperature,
         config.names,
+        reads(model.network.config),
     )
     torch.manual_seed(config.seed)  # adapters are drawn before transformers sets it
     trainer = make_trainer(config, model, player, draft, Log(player, draft.metrics, report))
@@ -199,7 +200,7 @@ def _select(
         raise SettingsError(
             f"{len(found.kept)} of {len(candidates)} candidates can be trained on ({found.facts()}), and a step takes "
             f"prompts_per_step={config.prompts_per_step}: raise candidates, widen solve_rate_low and solve_rate_high, "
-            "or train a cold start first"
+            "lower budget where prompts are too long for the model, or train a cold start first"
         )
     return found
 

@@ -141,6 +141,8 @@ def advance(
     for one, turn, left in zip(rollouts, turns, room, strict=True):
         kept = turn.ids[: max(0, left)]
         turned = (place for place in turn.turned if place < len(kept))
+        if turn.refusal:  # nothing follows what it saw last, which may be more than a model reads
+            one.tokens = one.tokens.first(one.tokens.said)
         one.tokens.wrote(kept, one.env.turns, turn.logprobs[: len(kept)], turned)
         one.usage, one.refusal = turn.usage, turn.refusal
         texts.append(text_of(kept, tokenizer))

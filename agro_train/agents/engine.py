@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from agro_data.config import ConfigError
 from agro_data.protocol import STOPS
 from agro_train.language_model.loading import LanguageModel, find_folder, load_tokenizer
-from agro_train.sampling.types import Sampled
+from agro_train.sampling.types import Sampled, too_long
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -43,11 +43,13 @@ class EngineSampler:
     ) -> list[Sampled]:
         from vllm import SamplingParams  # noqa: PLC0415
 
+        context = self.engine.model_config.max_model_len
+        fitting = [place for place, prefix in enumerate(prefixes) if len(prefix) < context]
         asked = [
             SamplingParams(
                 temperature=temperature,
-                max_tokens=max_tokens,
-                seed=seed % 2**31,
+                max_tokens=min(max_tokens, context - len(prefixes[place])),
+                seed=seeds[place] % 2**31,
                 stop=list(STOPS),
                 include_stop_str_in_output=True,
                 # Turns end where `ModuleSampler` ends them, not also at what generation_config.json names.
@@ -55,11 +57,12 @@ class EngineSampler:
                 stop_token_ids=[self.tokenizer.eos_token_id],
                 logprobs=0,
             )
-            for seed in seeds
+            for place in fitting
         ]
-        prompts = [{"prompt_token_ids": list(prefix)} for prefix in prefixes]
+        prompts = [{"prompt_token_ids": list(prefixes[place])} for place in fitting]
         answers = self.engine.generate(prompts, asked, use_tqdm=False)
-        turns = [_turn(answer.outputs[0]) for answer in answers]
+        wrote = {place: _turn(answer.outputs[0]) for place, answer in zip(fitting, answers, strict=True)}
+        turns = [wrote.get(place) or too_long(len(prefix), context) for place, prefix in enumerate(prefixes)]
         self.read += sum(len(answer.prompt_token_ids) - (answer.num_cached_tokens or 0) for answer in answers)
         self.written += sum(len(turn.ids) for turn in turns)
         return turns

@@ -139,6 +139,12 @@ def sees(config: Any) -> float:
     return min((window for window in windows if window), default=math.inf)
 
 
+def reads(config: Any) -> float:
+    """How many tokens a model with this configuration was made to read, prompt and turns together; infinite where
+    nothing says."""
+    return getattr(config.get_text_config(), "max_position_embeddings", None) or math.inf
+
+
 def by_distance(config: Any) -> bool:
     """Whether layers see how far off a token stands (ALiBi, 2108.12409), whatever its position is said to be."""
     return bool(getattr(config.get_text_config(), "alibi", False))

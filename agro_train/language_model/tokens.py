@@ -59,6 +59,11 @@ class Tokens:
         return [int(turn != OUTSIDE) for turn in self.turns]
 
     @property
+    def said(self) -> int:
+        """Tokens after the prompt up to the agent's last."""
+        return max((place + 1 for place, turn in enumerate(self.turns) if turn != OUTSIDE), default=0)
+
+    @property
     def so_far(self) -> list[int]:
         """What the agent reads before its next turn."""
         return self.prompt + self.ids

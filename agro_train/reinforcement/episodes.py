@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,8 @@ class Episode:
 
 @dataclass
 class Player:
-    """Plays tasks with one sampler, if `names` is set with SQL that can name only what a schema has.
+    """Plays tasks with one sampler, if `names` is set with SQL that can name only what a schema has. Its model `reads`
+    so many tokens at most.
 
     `generation` and `environment` are seconds so far: what the model wrote, and all else (parsing, queries, grading,
     reward).
@@ -47,9 +49,14 @@ class Player:
     limits: Limits = field(default_factory=Limits)
     temperature: float = 1.0
     names: bool = False
+    reads: float = inf
     golds: GoldResults = field(default_factory=GoldResults)
     generation: float = field(default=0.0, init=False)
     environment: float = field(default=0.0, init=False)
+
+    def fits(self, task: Task) -> bool:
+        """Whether the model can read the prompt and a turn behind it."""
+        return len(start(task, self.tokenizer, self.limits).tokens.prompt) + self.limits.turn <= self.reads
 
     def play(self, tasks: Sequence[Task], seeds: Sequence[int]) -> list[Episode]:
         """One episode for each task, in order. `seeds`: one for each; the same give the same episode."""

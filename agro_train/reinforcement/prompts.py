@@ -60,6 +60,7 @@ class Selection:
     bad_golds: int = 0
     too_hard: int = 0
     too_easy: int = 0
+    too_long: int = 0
 
     def facts(self) -> dict[str, Any]:
         """Counts, for logs and manifests."""
@@ -68,7 +69,7 @@ class Selection:
 
     def decided(self, wanted: Wanted) -> int:
         """How many candidates it is known of whether they are kept."""
-        return self.bad_golds + len(self.rates if wanted.tries else self.kept)
+        return self.bad_golds + self.too_long + len(self.rates if wanted.tries else self.kept)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -89,11 +90,13 @@ def shuffled(items: Sequence[Item], *seed: object) -> list[Item]:
 
 @dataclass(frozen=True)
 class Tried:
-    """What was found of a candidate: its gold does not hold, or how often it was solved (None: not tried)."""
+    """What was found of a candidate: its prompt leaves the model no turn to read, its gold does not hold, or how often
+    it was solved (None: not tried)."""
 
     example_id: str
     fault: GoldFault | None = None
     rate: float | None = None
+    too_long: bool = False
 
 
 @dataclass(frozen=True)
@@ -139,9 +142,11 @@ def select(
 
 
 def _try(tasks: Sequence[Task], player: Player, wanted: Wanted) -> list[Tried]:
-    faults = {fault.example_id: fault for fault in check_golds(tasks, player.sandbox, player.golds, player.preset)}
-    sound = [task for task in tasks if task.example_id not in faults]
+    fitting = [task for task in tasks if player.fits(task)]
+    faults = {fault.example_id: fault for fault in check_golds(fitting, player.sandbox, player.golds, player.preset)}
+    sound = [task for task in fitting if task.example_id not in faults]
     tried = [Tried(key, fault) for key, fault in faults.items()]
+    tried += [Tried(task.example_id, too_long=True) for task in tasks if not player.fits(task)]
     if not wanted.tries:
         return [*tried, *(Tried(task.example_id) for task in sound)]
     many = [task for task in sound for _ in range(wanted.tries)]
@@ -156,7 +161,7 @@ def _counted(found: Selection, tried: Sequence[Tried], wanted: Wanted) -> Select
     kept = [
         one.example_id
         for one in tried
-        if one.fault is None and (one.rate is None or wanted.low <= one.rate <= wanted.high)
+        if not one.too_long and one.fault is None and (one.rate is None or wanted.low <= one.rate <= wanted.high)
     ]
     return Selection(
         kept=(*found.kept, *kept),
@@ -164,6 +169,7 @@ def _counted(found: Selection, tried: Sequence[Tried], wanted: Wanted) -> Select
         bad_golds=found.bad_golds + sum(one.fault is not None for one in tried),
         too_hard=found.too_hard + sum(rate < wanted.low for _, rate in rates),
         too_easy=found.too_easy + sum(rate > wanted.high for _, rate in rates),
+        too_long=found.too_long + sum(one.too_long for one in tried),
     )
 
 

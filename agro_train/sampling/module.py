@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from agro_data.protocol import STOPS
+from agro_train.language_model.loading import reads
 from agro_train.naming.writing import Restriction
 from agro_train.sampling.beams import search
 from agro_train.sampling.held import Held
 from agro_train.sampling.rows import Rows
-from agro_train.sampling.types import Sampled
+from agro_train.sampling.types import Sampled, too_long
 
 if TYPE_CHECKING:
     import torch
@@ -65,26 +68,36 @@ class ModuleSampler:
     ) -> list[Sampled]:
         import torch  # noqa: PLC0415
 
-        order = sorted(range(len(prefixes)), key=lambda place: (len(prefixes[place]), tuple(prefixes[place])))
-        found: dict[int, Sampled] = {}
+        config = getattr(self.module, "config", None)
+        context = reads(config) if config else inf
+        found = {place: too_long(len(one), context) for place, one in enumerate(prefixes) if len(one) >= context}
+        fitting = [place for place in range(len(prefixes)) if place not in found]
+        room = {place: int(min(max_tokens, context - len(prefixes[place]))) for place in fitting}
         training = self.module.training
         self.module.eval()  # dropout off
         try:
             # not inference mode, in which autocast casts every weight anew for each token
             with torch.no_grad(), self.under():
-                for start in range(0, len(order), self.batch):
-                    places = order[start : start + self.batch]
+                for most, places in self._batches(prefixes, room):
                     some = [prefixes[place] for place in places]
                     if restrictions is not None and temperature < _GREEDY:
-                        turns = self._search(some, [restrictions[place] for place in places], max_tokens, beams)
+                        turns = self._search(some, [restrictions[place] for place in places], most, beams)
                     else:
                         chances = [torch.Generator().manual_seed(seeds[place] % 2**63) for place in places]
                         held = None if restrictions is None else [restrictions[place] for place in places]
-                        turns = self._write(self._begin(some), temperature, max_tokens, chances, held)
+                        turns = self._write(self._begin(some), temperature, most, chances, held)
                     found |= dict(zip(places, turns, strict=True))
         finally:
             self.module.train(training)
         return [found[place] for place in range(len(prefixes))]
+
+    def _batches(self, prefixes: Sequence[Sequence[int]], room: Mapping[int, int]) -> Iterator[tuple[int, list[int]]]:
+        """Places of prefixes that are written on together, those of one length side by side, with the tokens that each
+        has `room` for: nearly always the same for all."""
+        order = sorted(room, key=lambda place: (-room[place], len(prefixes[place]), tuple(prefixes[place])))
+        for most, some in groupby(order, key=room.__getitem__):
+            places = [*some]
+            yield from ((most, places[start : start + self.batch]) for start in range(0, len(places), self.batch))
 
     def _begin(self, prefixes: Sequence[Sequence[int]]) -> Rows:
         return Rows.begin(self.module, prefixes, self.tokenizer.pad_token_id)

@@ -37,10 +37,16 @@ class Sampled:
     turned: set[int] = field(default_factory=set)
 
 
+def too_long(tokens: int, context: float) -> Sampled:
+    """The turn of a prefix of so many `tokens` by a model that reads no more than `context`."""
+    said = f"{tokens} tokens were to be read, and the model reads {context:.0f}: lower the budget of schemas"
+    return Sampled([], [], cut=True, refusal=said)
+
+
 class Sampler(Protocol):
     """Writes one turn for each prefix. `seeds`: one for each; the same give the same turn on the same machine.
 
-    `temperature` 0 takes the likeliest token. At most `max_tokens` are written.
+    `temperature` 0 takes the likeliest token. At most `max_tokens` are written, and no more than the model can read.
     """
 
     def __call__(

@@ -29,6 +29,7 @@ from agro_train.reinforcement.episodes import Player, measures
 from agro_train.reinforcement.prompts import BadGolds, Selection, Wanted, schedule, select, shuffled
 from agro_train.reinforcement.provers import Provers, of_provers, values_of
 from agro_train.rollouts import Limits, prefix
+from agro_train.sampling.types import too_long
 from agro_train.tasks import Task
 
 LOOK = "<think>so</think><sql>SELECT city FROM school</sql>"
@@ -99,6 +100,22 @@ def test_what_a_model_was_turned_to_is_praised_and_not_blamed(player: Play, task
     assert wrong[[2, 5]].tolist() == [0, 0]
     assert set(np.delete(wrong, [2, 5])) == {-0.5}
     assert measures(episodes)["turned_tokens"] == 2
+
+
+def test_a_rollout_ends_with_what_the_agent_said_where_a_model_reads_no_further(
+    player: Play, tasks: list[Task]
+) -> None:
+    """What it saw last may be more than the model has places for, and nothing was written behind it."""
+    scripted = player(lambda *_: LOOK)
+    write = scripted.sampler
+    scripted.sampler = lambda prefixes, **settings: (
+        [too_long(9, 8)] if turn_of(scripted.tokenizer.decode(prefixes[0])) else write(prefixes, **settings)
+    )
+    (episode,) = scripted.play(tasks[:1], [0])
+    assert episode.finished.outcome == "truncated"
+    assert episode.rollout.refusal
+    assert scripted.tokenizer.decode(episode.rollout.tokens.ids) == LOOK
+    assert set(episode.rollout.tokens.mask) == {1}
 
 
 def test_measures_are_means(player: Play, tasks: list[Task]) -> None:
@@ -223,7 +240,7 @@ def test_prompts_that_are_solved_now_and_then_are_kept(player: Play, questions: 
     found = select(
         list(rows), lambda keys: [by_id[key] for key in keys], player(script), Wanted(5, drop=True), lines.append
     )
-    assert found.facts() == {"kept": 1, "tried": 9, "bad_golds": 1, "too_hard": 7, "too_easy": 1}
+    assert found.facts() == {"kept": 1, "tried": 9, "bad_golds": 1, "too_hard": 7, "too_easy": 1, "too_long": 0}
     assert by_id[found.kept[0]].gold == "SELECT city FROM school"
     assert lines == [{"phase": "select", **found.facts()}]
     assert Selection.from_json(found.to_json()) == found

@@ -26,8 +26,8 @@ from agro_data.terminal import IN_WORDS
 from agro_train import cold_start, grpo
 from agro_train.cold_start import ColdStartConfig
 from agro_train.grpo import train
-from agro_train.language_model.loading import load
-from agro_train.language_model.tokens import encode
+from agro_train.language_model.loading import load, load_tokenizer
+from agro_train.language_model.tokens import encode, encode_prompt
 from agro_train.programs.settings import SettingsError, settings_from, settings_to
 from agro_train.questions import SeenInTraining
 from agro_train.reinforcement.config import GrpoConfig
@@ -182,6 +182,24 @@ def test_nothing_is_dropped_from_what_was_drawn_whole(
     small = replace(config, model=str(model), steps=1, kl_every=1, group=2, micro_batch=4)
     [line] = train(small).metrics()
     assert line["kl"] == pytest.approx(0, abs=1e-7)
+
+
+def test_attempts_end_where_the_model_reads_no_further(config: GrpoConfig, corpus: Version, tmp_path: Path) -> None:
+    """It has a place for each token of the shortest prompt and its turn: longer ones are not asked, and no second turn
+    is written."""
+    tokenizer = load_tokenizer(make_tiny_other(tmp_path / "first", "gpt2", **GPT2))
+    sizes = sorted(len(encode_prompt(prompt, tokenizer)) for prompt in prompts_of(corpus))
+    reads = sizes[3] + config.turn_tokens
+    model = make_tiny_other(tmp_path / "small", "gpt2", **{**GPT2, "n_positions": reads})
+    small = replace(config, model=str(model), steps=1, group=2, micro_batch=4)
+    run = train(small)
+    (line,) = run.metrics()
+    fitting = sum(size <= sizes[3] for size in sizes)
+    assert fitting < len(sizes)
+    assert (run.manifest["selection"]["kept"], run.manifest["selection"]["too_long"]) == (fitting, len(sizes) - fitting)
+    assert line["completion_length"] <= config.turn_tokens
+    with pytest.raises(SettingsError, match=f"'too_long': {len(sizes)}"):
+        train(replace(small, turn_tokens=reads))
 
 
 def test_what_adapters_have_learnt_is_not_rounded_away(writer: Path, config: GrpoConfig) -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from train.tiny import make_tiny_model
+from train.tiny import make_tiny_model, make_tiny_other
 
 from agro_train.language_model.loading import LanguageModel, load
 from agro_train.sampling import roomy_cache
@@ -86,6 +86,19 @@ def test_sampled_logprobs_are_of_the_tempered_distribution(model: LanguageModel)
             logits = model.network(torch.tensor([ids])).logits[0, -1]
         assert torch.log_softmax(logits / 0.7, dim=-1)[token].item() == pytest.approx(logprob, abs=1e-4)
         ids.append(token)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_no_more_is_read_than_the_model_has_places_for(tmp_path: Path, temperature: float) -> None:
+    small = make_tiny_other(tmp_path / "gpt2", "gpt2", n_embd=32, n_layer=1, n_head=2, n_positions=32)
+    model = load(str(small), Path("unused"))
+    sampler = ModuleSampler(model.network, model.tokenizer)
+    prefixes = [[5] * 27, [5] * 3, [5] * 40, [6] * 32]
+    turns = sampler(prefixes, temperature=temperature, max_tokens=10, seeds=[0, 1, 2, 3])
+    assert [len(turn.ids) for turn in turns] == [5, 10, 0, 0]
+    assert all(turn.cut for turn in turns)
+    assert [turn.refusal[:24] for turn in turns] == ["", "", "40 tokens were to be rea", "32 tokens were to be rea"]
+    assert turns[1] == sampler([prefixes[1]], temperature=temperature, max_tokens=10, seeds=[1])[0]
 
 
 def test_a_turn_ends_at_its_tag_or_is_cut(model: LanguageModel) -> None:
