@@ -253,7 +253,8 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
         return of_rollouts(episodes, groups, config.scale)
 
     def _distance(self, output: Mapping[str, Any]) -> dict[str, float]:
-        """KL of the policy from the model it was before, on the agent's tokens, by the estimator k3; every so often.
+        """KL of the policy from the model it was before, on the tokens that the agent drew (those that it was turned to
+        are no sample of it), by the estimator k3; every so often.
 
         Both read the tokens in one way: the sampler's own figures differ from it by rounding, which would count.
         """
@@ -276,6 +277,8 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
             with module.disable_adapter() if self.reference is None else nullcontext():
                 ratio = logps(self.reference or module) - now
         mask = output["completion_mask"] * output["tool_mask"]
+        for row, episode in zip(mask, self.episodes, strict=True):
+            row[sorted(episode.rollout.tokens.turned)] = 0
         return {"kl": float(((ratio.exp() - ratio - 1) * mask).sum() / mask.sum().clamp(min=1))}
 
     def _progress_head(self) -> ProgressHead:
