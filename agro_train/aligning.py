@@ -125,8 +125,8 @@ def _solver(
 
 
 def refusals(said: Sequence[str]) -> list[str]:
-    """A line on the questions that servers refused, if there are any."""
-    return [f"servers refused {len(said):,} questions, which count as not answered; first: {said[0]}"] if said else []
+    """A line on the questions that servers refused, or that models cannot read, if there are any."""
+    return [f"refused were {len(said):,} questions, which count as not answered; first: {said[0]}"] if said else []
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ class Answer:
 
     A prediction is "" where the rollout ended without an answer. A transcript is what stands after the prompt, as it
     was written. `read` and `written` count tokens; `seconds` is the equal part of what was answered together. `asked`
-    is a hash of the prompt, the gold and the database. `refusal` is what a server said that would not write a turn.
+    is a hash of the prompt, the gold and the database. `refusal` is why a turn was not written.
     """
 
     example_id: str

@@ -289,7 +289,7 @@ def _refused(one: Scored) -> list[str]:
     said = [answer.refusal for answer in one.answers if answer.refusal]
     if not said:
         return []
-    return [f"{one.model}: the server refused {len(said):,} of the questions (asked anew next time), first: {said[0]}"]
+    return [f"{one.model}: refused {len(said):,} of the questions (asked anew next time), first: {said[0]}"]
 
 
 def behaviour(one: Scored) -> dict[str, Any]:

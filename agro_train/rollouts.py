@@ -31,8 +31,8 @@ class Limits:
 class Rollout:
     """One agent's work on a task. When `roll` has returned it, its environment has ended.
 
-    `usage` is what the last turn cost, where a server has counted it; `refusal` is why one would not write the turn
-    that was to come, which ends the rollout as cut.
+    `usage` is what the last turn cost, where a server has counted it; `refusal` is why the turn that was to come is not
+    written, which ends the rollout as cut.
     """
 
     env: SqlEnv

@@ -25,7 +25,8 @@ class Usage:
 class Sampled:
     """One turn. `cut`: it ends because `max_tokens` were written, not because the turn was over.
 
-    `usage` is given where `ids` are not the model's own tokens. `refusal` is what a server said that gave no turn.
+    `usage` is given where `ids` are not the model's own tokens. `refusal` is why there is no turn: what a
+    server said, or that there is more to be read than the model can.
     `turned` are the places of tokens that a restriction chose, since it refused what the model drew.
     """
 

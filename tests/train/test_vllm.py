@@ -73,6 +73,16 @@ def plain_logprobs(
     return torch.log_softmax(logits, dim=-1).gather(1, torch.tensor([ids]).T).squeeze(1).tolist()  # type: ignore[no-any-return]
 
 
+def test_what_the_engine_cannot_read_costs_only_itself(engine: EngineSampler, prefixes: list[list[int]]) -> None:
+    long = (prefixes[0] * 100)[:5_000]
+    asked = [prefixes[0], long, long[:4_090]]
+    short, refused, nearly = engine(asked, temperature=0.0, max_tokens=40, seeds=[0, 1, 2])
+    assert short == engine([prefixes[0]], temperature=0.0, max_tokens=40, seeds=[0])[0]
+    assert (refused.ids, refused.cut) == ([], True)
+    assert "5000 tokens were to be read, and the model reads 4096" in refused.refusal
+    assert 0 < len(nearly.ids) <= 6
+
+
 def test_greedy_turns_are_those_of_the_module(
     engine: EngineSampler, model: LanguageModel, prefixes: list[list[int]]
 ) -> None:
