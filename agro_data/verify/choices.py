@@ -1,4 +1,4 @@
-"""Where a query shows the first row of a group, or all in an order: DISTINCT ON, arg_max, string_agg with ORDER BY.
+"""Where a query shows the first rows of a group, or all in an order: DISTINCT ON, arg_max, string_agg with ORDER BY.
 
 Rows that tie in that order leave open what is shown. And windows, whole: with what they take from a named one.
 """
@@ -25,7 +25,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Choice:
-    """`values` of rows that agree in `within` are shown in the order of `keys`; with `first`, those of the first row.
+    """`values` of rows that agree in `within` are shown in the order of `keys`: of the first `most`, or of all.
 
     `where` are conditions that a row must fulfil to be looked at; with `known`, its values and keys must not be NULL.
     All are nodes of the tree that was read, so that their names can be looked up.
@@ -35,7 +35,7 @@ class Choice:
     values: tuple[exp.Expr, ...]
     within: tuple[exp.Expr, ...]
     keys: tuple[Key, ...]
-    first: bool
+    most: int | None
     known: bool = False
     where: tuple[exp.Expr, ...] = ()
 
@@ -44,7 +44,7 @@ def choices(select: exp.Select) -> Iterator[Choice]:
     """The choices that one SELECT makes, in its own clauses."""
     on, order, group = distinct_on(select), select.args.get("order"), select.args.get("group")
     if on and order is not None and group is None:
-        yield Choice("DISTINCT ON", tuple(select.expressions), on, _keys(order), first=True)
+        yield Choice("DISTINCT ON", tuple(select.expressions), on, _keys(order), most=1)
     if group is not None and not group.expressions:
         return  # GROUP BY ALL, GROUPING SETS: left to the run on reordered rows
     within = tuple(group.expressions) if group is not None else ()
@@ -63,12 +63,15 @@ def _aggregate(node: exp.Expr, within: tuple[exp.Expr, ...]) -> Choice | None:
         return None
     where = (filtered.expression.this,) if filtered is not None else ()
     what = node.sql_name().lower()
-    if isinstance(node, (exp.ArgMax, exp.ArgMin)) and node.args.get("count") is None:
+    if isinstance(node, (exp.ArgMax, exp.ArgMin)):
         key = Key(node.expression, isinstance(node, exp.ArgMax), nulls_first=False)
-        return Choice(what, _shown(node.this), within, (key,), first=True, known=True, where=where)
+        count = node.args.get("count")
+        written = isinstance(count, exp.Literal) and count.is_int
+        most = 1 if count is None else int(count.this) if written else None
+        return Choice(what, _shown(node.this), within, (key,), most, known=True, where=where)
     if isinstance(node.this, exp.Order):
         keys = _keys(node.this)
-        return Choice(f"{what} with ORDER BY", _shown(node.this.this), within, keys, first=False, where=where)
+        return Choice(f"{what} with ORDER BY", _shown(node.this.this), within, keys, None, where=where)
     return None
 
 

@@ -207,7 +207,7 @@ class _Context:
         groups = [f"agro_key_{number}" for number in range(len(alike))]
         outputs = [exp.alias_(node, name) for node, name in zip((*shown, *alike), (*values, *groups), strict=True)]
         within, keys = alike[: len(choice.within)], alike[len(choice.within) :]
-        if choice.first:
+        if choice.most is not None:
             order = [
                 exp.Ordered(this=term.copy(), desc=key.descending, nulls_first=key.nulls_first)
                 for term, key in zip(keys, choice.keys, strict=True)
@@ -221,7 +221,7 @@ class _Context:
         for node in (*shown, *keys) if choice.known else ():
             inner.where(exp.Not(this=exp.Is(this=exp.paren(node), expression=exp.Null())), copy=False)
         differ = " OR ".join(f"MIN({v}) <> MAX({v}) OR COUNT({v}) BETWEEN 1 AND COUNT(*) - 1" for v in values)
-        first = "WHERE agro_rank = 1 " if choice.first else ""
+        first = f"WHERE agro_rank <= {choice.most} " if choice.most is not None else ""
         sql = self.wrapped("1", inner, f"{first}GROUP BY {', '.join(groups)} HAVING {differ} LIMIT 1")
         return Probe("tie", sql, Harmful(f"rows that {choice.what} puts in order tie, and show different values"))
 
