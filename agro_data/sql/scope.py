@@ -293,7 +293,8 @@ class _Resolver:
                 binding = Binding("alias", name, expression=level.aliases[name])
                 break
             matches = [s for s in level.sources if name in s.columns and qualifier in ("", s.alias)]
-            seen_qualifier = seen_qualifier or any(s.alias == qualifier for s in level.sources)
+            # a derived table may have no name, which no column is qualified by
+            seen_qualifier = seen_qualifier or any(qualifier and s.alias == qualifier for s in level.sources)
             if len(matches) > 1 and name not in level.merged and not qualifier:
                 owners = ", ".join(source.alias for source in matches)
                 self._problem("ambiguous_column", f"{node.name} stands in several tables: {owners}")

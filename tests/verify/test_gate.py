@@ -23,6 +23,7 @@ BOTH = ["sqlite", "duckdb"]
         "SELECT id AS z FROM orders WHERE z > 1 GROUP BY z ORDER BY z",
         "SELECT name FROM customer c WHERE EXISTS (SELECT 1 FROM orders WHERE customer_id = c.id)",
         "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 3) SELECT x FROM n",
+        "SELECT name FROM customer WHERE 1 < (SELECT COUNT(*) FROM (SELECT customer_id AS c FROM orders) WHERE c = id)",
         "SELECT id FROM customer JOIN orders USING (id)",
         "SELECT name FROM customer NATURAL JOIN orders",
         "SELECT name FROM customer WHERE name = 'now'",
@@ -90,6 +91,15 @@ def test_a_double_quoted_token_that_names_nothing_is_a_string_in_sqlite_only() -
     sql = 'SELECT id FROM customer WHERE city = "Oslo"'
     assert check_statement(sql, "sqlite", SHOP).ok
     assert check_statement(sql, "duckdb", SHOP).reason == "unknown_column"
+
+
+def test_a_double_quoted_column_of_the_select_around_is_no_string() -> None:
+    orders = "(SELECT customer_id AS c FROM orders)"  # a derived table without a name
+    gate = check_statement(
+        f'SELECT name FROM customer WHERE 1 < (SELECT COUNT(*) FROM {orders} WHERE c = "id")', "sqlite", SHOP
+    )
+    assert gate.names is not None
+    assert "string" not in {binding.kind for binding in gate.names.bindings.values()}
 
 
 def test_a_near_miss_is_named() -> None:
