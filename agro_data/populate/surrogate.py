@@ -21,6 +21,8 @@ from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignK
 # A declared type may quote values (ENUM ('a', 'b')); only plain names with sizes are carried over.
 _PLAIN_TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_ ]*(\(\s*\d+\s*(,\s*\d+\s*)?\))?")
 _NESTED = re.compile(r"ENUM|STRUCT|MAP|UNION|INTERVAL|BIT\b|JSON|VARIANT|GEOMETRY", re.IGNORECASE)
+# What has parts or a unit, and functions of its own.
+_NO_TEXT = re.compile(r"STRUCT|MAP|UNION|INTERVAL|BIT\b|VARIANT|GEOMETRY|.*\]$", re.IGNORECASE | re.DOTALL)
 _TYPE_OF_KIND: dict[Kind, str] = {
     "integer": "BIGINT",
     "real": "DOUBLE",
@@ -114,6 +116,11 @@ def _column(column: ColumnProfile, in_key: bool, dialect: Dialect) -> ColumnSpec
     if dialect == "duckdb" and kind_of(declared) != "text":
         kind = kind_of(declared)  # DuckDB holds its columns to their types, SQLite does not
     return ColumnSpec(column.name, declared, kind, nullable=column.nullable and not in_key)
+
+
+def is_text_instead(declared: str, dialect: Dialect) -> bool:
+    """Whether a column of this type has text here, of which functions tell something else, as `len` of a list."""
+    return dialect == "duckdb" and _NO_TEXT.match(declared.strip()) is not None
 
 
 def _ddl(schema: Schema, dialect: Dialect) -> str:

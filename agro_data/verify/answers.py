@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Dialect, Result
+from agro_data.populate.surrogate import is_text_instead
 from agro_data.sql.scope import Resolution, Schema
 from agro_data.verify.equivalence import strict
 from agro_data.verify.execution import COUNTS_NOTHING, execute, failure
@@ -48,7 +49,7 @@ Pair = tuple[Gold, Instance]
 
 
 class Unreadable(ValueError):
-    """A gold that the gate refuses, or whose answer is left open whatever the data."""
+    """A gold that the gate refuses, that leaves its answer open whatever the data, or that no instance can serve."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -64,6 +65,9 @@ def read_gold(sql: str, dialect: Dialect, schema: Schema) -> Gold:
     chance = chance_in(gate.names)
     if chance is not None:
         raise Unreadable(chance.reason, chance.detail)
+    other = _held_otherwise(gate.names, dialect, schema)
+    if other:
+        raise Unreadable("held_otherwise", f"it computes with {other}, in whose place instances have text")
     tree = gate.names.tree
     return Gold(
         sql=sql,
@@ -72,6 +76,19 @@ def read_gold(sql: str, dialect: Dialect, schema: Schema) -> Gold:
         adds=any(_adds(node) for node in tree.walk()),
         probes=tuple(probes_of(gate.names, dialect)),
     )
+
+
+def _held_otherwise(names: Resolution, dialect: Dialect, schema: Schema) -> str:
+    """The first column that is more than shown and that instances hold as text, or ""."""
+    for node in names.tree.find_all(exp.Column):
+        binding = names.binding(node)
+        if binding is None or binding.source is None or not binding.source.table:
+            continue
+        table, column = binding.source.table, binding.source.columns[binding.name]
+        shown = isinstance(node.parent, (exp.Select, exp.Alias))
+        if not shown and is_text_instead(schema[table][column], dialect):
+            return f"{table}.{column} ({schema[table][column]})"
+    return ""
 
 
 def _adds(node: exp.Expr) -> bool:

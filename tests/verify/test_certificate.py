@@ -11,7 +11,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from verify_shop import shop
+from verify_shop import as_database, shop
 
 from agro_data.databases.digest import result_digest
 from agro_data.databases.sandbox import Sandbox
@@ -188,6 +188,24 @@ def test_golds_that_cannot_be_certified_say_why(sandbox: Sandbox, tmp_path: Path
     assert "empty on" in said[3]
     assert not pool.instances
     assert list((tmp_path / "pool").iterdir()) == []
+
+
+def test_a_gold_that_computes_with_a_list_is_not_graded_where_a_text_stands(sandbox: Sandbox, tmp_path: Path) -> None:
+    """`len` of a text is another number than that of a list, and of two right queries one would not run."""
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute(
+            "CREATE TABLE customer (id INTEGER PRIMARY KEY, name VARCHAR, tags VARCHAR[], mood ENUM ('low', 'high'))"
+        )
+        connection.execute("INSERT INTO customer SELECT i, 'c' || i, ['a', 'b'][1:i % 3], 'low' FROM range(20) AS r(i)")
+    golds = [
+        "SELECT name FROM customer WHERE len(tags) = 2",
+        "SELECT name, tags FROM customer WHERE id > 4",
+        "SELECT name FROM customer WHERE mood = 'low'",
+    ]
+    pool = certified(as_database(path, "duckdb"), sandbox, tmp_path / "pool", golds)
+    assert [bool(certificate.instances) for certificate in pool.certificates] == [False, True, True]
+    assert "customer.tags (VARCHAR[])" in pool.certificates[0].detail
 
 
 def test_a_bar_that_is_not_reached_makes_a_gold_weak(sandbox: Sandbox, tmp_path: Path) -> None:
