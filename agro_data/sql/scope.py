@@ -293,8 +293,7 @@ class _Resolver:
                 binding = Binding("alias", name, expression=level.aliases[name])
                 break
             matches = [s for s in level.sources if name in s.columns and qualifier in ("", s.alias)]
-            # a derived table may have no name, which no column is qualified by
-            seen_qualifier = seen_qualifier or any(qualifier and s.alias == qualifier for s in level.sources)
+            seen_qualifier = seen_qualifier or any(s.alias == qualifier for s in level.sources)
             if len(matches) > 1 and name not in level.merged and not qualifier:
                 owners = ", ".join(source.alias for source in matches)
                 self._problem("ambiguous_column", f"{node.name} stands in several tables: {owners}")
@@ -304,8 +303,6 @@ class _Resolver:
                 self._mark_correlated(scope, level)
             elif aliases and not qualifier and name in level.aliases:
                 binding = Binding("alias", name, expression=level.aliases[name])
-            if seen_qualifier:
-                break
             level, aliases, alias_first = level.outer, True, False
         if binding is None and not qualifier and node.this.args.get("quoted") and self.dialect == "sqlite":
             binding = Binding("string", node.name)

@@ -24,6 +24,7 @@ BOTH = ["sqlite", "duckdb"]
         "SELECT name FROM customer c WHERE EXISTS (SELECT 1 FROM orders WHERE customer_id = c.id)",
         "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 3) SELECT x FROM n",
         "SELECT name FROM customer WHERE 1 < (SELECT COUNT(*) FROM (SELECT customer_id AS c FROM orders) WHERE c = id)",
+        "SELECT name FROM customer p WHERE EXISTS (SELECT 1 FROM orders p WHERE p.name = 'Ann')",
         "SELECT id FROM customer JOIN orders USING (id)",
         "SELECT name FROM customer NATURAL JOIN orders",
         "SELECT name FROM customer WHERE name = 'now'",
