@@ -33,7 +33,8 @@ _CHANCE = frozenset({
 })  # fmt: skip
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 _CLOCKS = frozenset({"date", "time", "datetime", "julianday", "unixepoch", "strftime"})  # of SQLite; now by default
-_MOMENTS = frozenset({"now", "today", "yesterday", "tomorrow"})
+# 'subsec' alone is the time now to SQLite 3.42 and later.
+_MOMENTS = frozenset({"now", "today", "yesterday", "tomorrow", "subsec", "subsecond"})
 _ZONES = frozenset({"localtime", "utc"})  # modifiers of SQLite's date functions
 
 

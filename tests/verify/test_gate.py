@@ -61,6 +61,7 @@ def test_reading_known_names_passes(sql: str, dialect: Dialect) -> None:
         ("SELECT CURRENT_DATE", "not_deterministic_function"),
         ("SELECT CURRENT_TIMESTAMP", "not_deterministic_function"),
         ("SELECT date('now') FROM customer", "not_deterministic_function"),
+        ("SELECT date('Subsec') FROM customer", "not_deterministic_function"),
     ],
 )
 def test_a_refusal_has_its_class_and_says_why(sql: str, reason: str, dialect: Dialect) -> None:
