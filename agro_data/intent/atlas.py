@@ -92,11 +92,16 @@ class Atlas:
         return tuple(c for c in found if c.role in ("text", "category", "identifier", "free_text") or len(found) > 1)
 
     def key(self, table: str) -> tuple[str, ...]:
-        """Columns that tell rows apart: the primary key, else a unique column without NULLs, else ()."""
+        """Columns that tell rows apart: the primary key, else another key or a unique column without NULLs, else ()."""
         own = self.by_name[table]
         if own.primary_key and all(usable(own.by_name[c]) for c in own.primary_key if c in own.by_name):
             return own.primary_key
-        return next(((c.name,) for c in own.columns if c.unique and own.never_null(c.name) and usable(c)), ())
+        alone = [c.name for c in own.columns if c.unique and own.never_null(c.name) and usable(c)]
+        return tuple(sorted(alone, key=lambda name: not self.tells_apart(table, name))[:1])
+
+    def tells_apart(self, table: str, column: str) -> bool:
+        """Whether each row has the column, and no two rows the same in it on any instance."""
+        return (column,) in self.profile.keys(table) and self.by_name[table].never_null(column)
 
     def measures(self, table: str) -> tuple[ColumnProfile, ...]:
         return tuple(

@@ -45,7 +45,8 @@ def plausibility(query: Query | SetOperation, profile: DatabaseProfile) -> float
     """Product of these factors, rounded to 4 digits.
 
     Columns shown: codes, long texts, flags and untyped columns are asked for less, and less again when alone; a column
-    that a condition holds to one value 0.4; each beyond the second 0.75. Columns tested: the same kinds, less still.
+    that a condition holds to one value 0.4; each beyond the second 0.75; those of two lists once. Columns tested: the
+    same kinds, less still.
     Conditions of one SELECT: each beyond the first 0.85, beyond the second 0.6 more. Joins: each beyond the first
     0.9, beyond the second 0.8 more. Each query inside another beyond the first 0.8. Windows, bands, shares and the
     like by `_KINDS`, once each. A limit other than 1 0.85; more than one order key 0.7; a list in order of a column
@@ -56,29 +57,35 @@ def plausibility(query: Query | SetOperation, profile: DatabaseProfile) -> float
     queries = [n for n in nodes if isinstance(n, Query)]
     tables = {s.alias: profile.by_name.get(s.table) for q in queries for s in q.sources}
     score = 1.0
+    again = query.right if isinstance(query, SetOperation) else None
     for body in queries:
-        score *= _of_columns(body, tables) * _of_form(body)
+        shown = _of_shown(body, tables) if body is not again else 1.0
+        score *= shown * _of_tested(body, tables) * _of_form(body)
     for kind, factor in _KINDS:
         score *= factor if any(isinstance(n, kind) for n in nodes) else 1.0
-    both = 1 if isinstance(query, SetOperation) else 0
-    score *= 0.8 ** max(0, len(queries) - 2 - both)
+    score *= 0.8 ** max(0, len(queries) - 2 - (again is not None))
     subject = tables[queries[0].subject.alias]
     if subject is not None:
         score *= _SUBJECT[subject.kind] * (1.0 if subject.label_columns else 0.85)
     return round(score, 4)
 
 
-def _of_columns(query: Query, tables: dict[str, TableProfile | None]) -> float:
-    """What is shown and what is tested, by the roles of the columns."""
+def _of_shown(query: Query, tables: dict[str, TableProfile | None]) -> float:
+    """What is shown, by the roles of the columns."""
     score = 0.75 ** max(0, len(query.select) - 2)
-    tests = list(_tests(query.where))
     held = {t.left for t in conjuncts(query.where) if isinstance(t, Comparison) and t.operator == "="}
     for output in query.select:
         column = _profile(output.expression, tables)
         if column is not None:
             score *= _SHOWN.get(column.role, 1.0) * (_ALONE.get(column.role, 1.0) if len(query.select) == 1 else 1.0)
             score *= 0.4 if output.expression in held else 1.0
-    for test in tests:
+    return score
+
+
+def _of_tested(query: Query, tables: dict[str, TableProfile | None]) -> float:
+    """What is tested, by the roles of the columns."""
+    score = 1.0
+    for test in _tests(query.where):
         if isinstance(test, Exists):
             continue
         column = _profile(test.left if isinstance(test, Comparison) else test.argument, tables)

@@ -2,8 +2,8 @@
 
 "exists", "in"     a related row is asked for by EXISTS or by IN
 "left_join"        absence of related rows as LEFT JOIN ... IS NULL
-"join"             presence of related rows as JOIN, with DISTINCT where a row may have several
-"set_difference"   absence of related rows as EXCEPT, where the answer is one name that no two rows share
+"join"             presence of related rows as JOIN; where a row may have several, with DISTINCT or grouped by its key
+"set_difference"   absence of related rows as EXCEPT, where the answer is a key
 "group_by_key"     rows of one parent grouped by its key alone, its name shown beside (SQLite; DuckDB refuses it)
 "cte", "subquery"  a derived table by name before the query, or in its place (read by `to_sql`)
 "bounds"           BETWEEN as two comparisons
@@ -31,7 +31,7 @@ from agro_data.intent.tree import (
     conjuncts,
     walk,
 )
-from agro_data.profiling.profile import DatabaseProfile, TableProfile
+from agro_data.profiling.profile import DatabaseProfile
 
 
 def renderings(query: Query | SetOperation, profile: DatabaseProfile) -> tuple[str, ...]:
@@ -87,8 +87,8 @@ def rewrite(
             IsNull(link.link[0][1]),
         )
     if rendering == "join":
-        merged = _merged(query, link)
-        return replace(_swap(merged, link, link.query.where), distinct=not _at_most_one(link, profile))
+        merged = _swap(_merged(query, link), link, link.query.where)
+        return merged if _at_most_one(link, profile) else _each_once(merged, profile, dialect)
     if rendering == "set_difference":
         return _difference(query, link)
     return query
@@ -100,6 +100,15 @@ def _merged(query: Query, link: Exists) -> Query:
     join = Join(link.link[0][0].source, link.query.subject.alias, pairs, "inner", "down")
     sources, joins = (*query.sources, *link.query.sources), (*query.joins, join, *link.query.joins)
     return replace(query, sources=sources, joins=joins)
+
+
+def _each_once(query: Query, profile: DatabaseProfile, dialect: Dialect | None) -> Query:
+    """Each row of the subject once, which joined rows repeat; two rows that show the same are two."""
+    if _shows_key(query, profile):
+        return replace(query, distinct=True)
+    key = tuple(Column(query.subject.alias, name) for name in profile.table(query.subject.table).primary_key)
+    shown = tuple(o.expression for o in query.select) if (dialect or profile.dialect) == "duckdb" else ()
+    return replace(query, group_by=tuple(dict.fromkeys((*key, *shown))))
 
 
 def _difference(query: Query, link: Exists) -> SetOperation:
@@ -126,21 +135,21 @@ def _key_of_group(query: Query, profile: DatabaseProfile) -> tuple[Column, ...]:
 
 
 def _can_subtract(query: Query, link: Exists, profile: DatabaseProfile) -> bool:
-    """EXCEPT compares names, so the one column shown must be unique and known; and nothing else may be asked."""
+    """EXCEPT compares what is shown, so that must tell rows apart; and nothing else may be asked."""
     if query.where is not link or query.order_by or query.limit is not None or len(query.sources) > 1:
         return False
     shown = [o.expression for o in query.select]
     table = profile.by_name.get(query.subject.table)
     if table is None or table.sampled or len(shown) != 1 or not isinstance(shown[0], Column):
         return False
-    return _tells_apart(table, shown[0].name)
+    return _shows_key(query, profile)
 
 
-def _tells_apart(table: TableProfile, name: str) -> bool:
-    """Whether the column is what rows are told apart by, their name or key, not what happens to differ in them all."""
-    column = table.column(name)
-    meant = (name,) in (table.label_columns, table.primary_key, *table.unique_keys) or column.role == "identifier"
-    return meant and column.unique and table.never_null(name)
+def _shows_key(query: Query, profile: DatabaseProfile) -> bool:
+    """Whether what is shown holds a key of the subject, so that no two of its rows show the same."""
+    table = profile.table(query.subject.table)
+    shown = {o.expression.name for o in query.select if isinstance(o.expression, Column)}
+    return any(shown.issuperset(key) and all(map(table.never_null, key)) for key in profile.keys(table.name))
 
 
 def _at_most_one(link: Exists, profile: DatabaseProfile) -> bool:
@@ -157,19 +166,11 @@ def _at_most_one(link: Exists, profile: DatabaseProfile) -> bool:
     known = {c.name for c in fixed if c.source == own}
     for join in link.query.joins:
         parent = profile.by_name.get(next(s.table for s in link.query.sources if s.alias == join.right))
-        if join.left == own and parent is not None and not parent.sampled and _fixes(fixed, join.right, parent):
-            known |= {left for left, _ in join.columns}
-    return any(key and set(key) <= known for key in _keys(child))
-
-
-def _fixes(fixed: set[Column], alias: str, table: TableProfile) -> bool:
-    names = {c.name for c in fixed if c.source == alias}
-    return any(key and set(key) <= names for key in _keys(table))
-
-
-def _keys(table: TableProfile) -> list[tuple[str, ...]]:
-    unique = [(c.name,) for c in table.columns if c.unique and table.never_null(c.name)]
-    return [table.primary_key, *table.unique_keys, *unique]
+        if join.left == own and parent is not None and not parent.sampled:
+            given = {c.name for c in fixed if c.source == join.right}
+            if any(given.issuperset(key) for key in profile.keys(parent.name)):
+                known |= {left for left, _ in join.columns}
+    return any(known.issuperset(key) for key in profile.keys(child.name))
 
 
 def _related(query: Query) -> Exists | None:
@@ -192,7 +193,7 @@ def _can_left_join(query: Query, link: Exists) -> bool:
 
 
 def _can_join(query: Query, profile: DatabaseProfile) -> bool:
-    """DISTINCT changes nothing else only where the answer already holds something unique of the subject."""
+    """Only a plain list of columns of one table, whose rows a key tells apart, may be repeated by joined rows."""
     if query.distinct or query.limit is not None or _aggregated(query) or len(query.sources) > 1:
         return False
     if not all(isinstance(o.expression, Column) for o in query.select):
@@ -201,11 +202,7 @@ def _can_join(query: Query, profile: DatabaseProfile) -> bool:
     if any(key.expression not in shown for key in query.order_by):
         return False
     table = profile.by_name.get(query.subject.table)
-    if table is None or table.sampled:
-        return False
-    names = {o.expression.name for o in query.select if isinstance(o.expression, Column)}
-    unique = any(_tells_apart(table, n) for n in names)
-    return unique or (bool(table.primary_key) and set(table.primary_key) <= names)
+    return table is not None and not table.sampled and bool(table.primary_key)
 
 
 def _aggregated(query: Query) -> bool:

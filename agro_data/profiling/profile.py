@@ -132,6 +132,19 @@ class DatabaseProfile:
     def table(self, name: str) -> TableProfile:
         return self.by_name[name]
 
+    def keys(self, table: str) -> tuple[tuple[str, ...], ...]:
+        """What no two rows of a table share, here and on any instance: its keys, and what foreign keys refer to.
+
+        A name that no two rows happen to share is none: two rows may be called the same.
+        """
+        own = self.by_name[table]
+        referred = (
+            k.ref_columns
+            for k in self.foreign_keys
+            if k.ref_table == table and len(k.ref_columns) == 1 and own.column(k.ref_columns[0]).unique
+        )
+        return tuple(dict.fromkeys(key for key in (own.primary_key, *own.unique_keys, *referred) if key))
+
     @cached_property
     def schema(self) -> dict[str, dict[str, str]]:
         """`{table: {column: declared type}}`, what sqlglot's `qualify` takes."""

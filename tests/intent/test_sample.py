@@ -73,7 +73,7 @@ def test_both_engines_give_the_same_rows(intents: list[Intent], tmp_path: Path) 
         def cell(value: Any) -> str:
             if isinstance(value, bool):
                 return str(int(value))
-            return f"{float(value):.6g}" if isinstance(value, int | float) else str(value)
+            return f"{float(value):.9g}" if isinstance(value, int | float) else str(value)
 
         return Counter(tuple(cell(v) for v in row) for row in found)
 

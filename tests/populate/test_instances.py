@@ -124,6 +124,13 @@ def test_every_instance_obeys_the_schema_and_the_first_ones_answer(
     assert answered >= 6
 
 
+def test_what_a_profile_calls_a_key_no_instance_repeats(school: DatabaseProfile) -> None:
+    schema = instance_schema(school)
+    keys = [(table.name, key) for table in school.tables for key in school.keys(table.name)]
+    assert keys
+    assert all(schema.by_name[table].is_unique(key) for table, key in keys)
+
+
 def test_same_seed_same_rows(school: DatabaseProfile) -> None:
     schema = instance_schema(school)
     made = [list(islice(instances(read(school, QUERIES[1]), schema, school, seed=seed), 3)) for seed in (5, 5, 6)]

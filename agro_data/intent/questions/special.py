@@ -12,7 +12,7 @@ from agro_data.intent.questions.nouns import Scene
 from agro_data.intent.questions.order import extreme, extreme_word, sort_key, superlative_adjective
 from agro_data.intent.questions.phrases import quantity, subject, term
 from agro_data.intent.questions.voice import Voice
-from agro_data.intent.tree import Arithmetic, Case, Column, Expression, SetOperation, Window
+from agro_data.intent.tree import Arithmetic, Case, Column, Expression, Query, SetOperation, Window
 from agro_data.profiling.profile import DatabaseProfile
 
 
@@ -24,14 +24,14 @@ def set_operation(operation: SetOperation, profile: DatabaseProfile, voice: Voic
     shown = operation.left.select[0].expression
     rows = (subject(left, base, True), subject(right, right.grain, True))
     same = [s.table for s in operation.left.sources] == [s.table for s in operation.right.sources]
-    if same and len(operation.left.select) == 1 and isinstance(shown, Column):
+    if same and isinstance(shown, Column) and (len(operation.left.select) == 1 or _identify(left, operation.left)):
         if shown.source == base:
             kind = words.plural(term(left, shown, base))
             if operation.operator == "except" and rows[0] == left.many(base):
                 # Every value is one of some row: it is enough to say what it lacks.
                 return Content(f"the {_different(operation, voice)}{kind} that {voice.weigh(NONE_OF)} {rows[1]}")
             return Content(f"the {_different(operation, voice)}{kind} {_held(operation, rows, voice)}")
-        names = words.plural(left.phrase(shown))
+        names = voice.listed([words.plural(term(left, o.expression, shown.source)) for o in operation.left.select])
         owners = left.many(shown.source)
         who = left.who(shown.source)
         held = _held(operation, rows, voice, who, entity=True)
@@ -52,9 +52,20 @@ def set_operation(operation: SetOperation, profile: DatabaseProfile, voice: Voic
     return Content(f"{a} followed by the {others} of {rows[1]}", tail="keeping repeats")
 
 
+def _identify(scene: Scene, query: Query) -> bool:
+    """Whether what is shown are columns of one parent, its key among them: each row of the answer is one parent."""
+    shown = [o.expression for o in query.select if isinstance(o.expression, Column)]
+    owners = {c.source for c in shown}
+    table = scene.table(shown[0].source) if len(shown) == len(query.select) and len(owners) == 1 else None
+    if table is None or scene.grain in owners:
+        return False
+    return any({c.name for c in shown}.issuperset(key) for key in scene.profile.keys(table.name))
+
+
 def _different(operation: SetOperation, voice: Voice) -> str:
-    """No set operation gives a row twice; people say so seldom."""
-    return voice.weigh({"different ": 10, "distinct ": 8, "": 82 if operation.operator != "union" else 10})
+    """No set operation gives a row twice; people say so seldom, but of a union they must: rows may share a name."""
+    said = {"different ": 10, "distinct ": 8}
+    return voice.weigh(said if operation.operator == "union" else {**said, "": 82})
 
 
 def _held(operation: SetOperation, rows: tuple[str, str], voice: Voice, who: str = "that", entity: bool = False) -> str:

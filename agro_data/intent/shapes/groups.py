@@ -96,7 +96,7 @@ def least_is_known(found: Grouping, value: Aggregate, where: Predicate | None) -
 
 
 def _parent_keys(scene: Scene, frame: Frame, parent: str) -> tuple[tuple[Expression, ...], tuple[Column, ...]]:
-    """Grouping by a parent: its label when that is unique, else its key and label."""
+    """Grouping by a parent: its label when that is a key, else its key and label."""
     shown = tuple(frame.labels(parent))
     own = scene.atlas.key(frame.table(parent).name)
     if len(own) == 1 and Column(parent, own[0]) not in shown and scene.chance(0.25):
@@ -110,8 +110,8 @@ def _parent_keys(scene: Scene, frame: Frame, parent: str) -> tuple[tuple[Express
 
 
 def told_apart(frame: Frame, parent: str, shown: tuple[Column, ...]) -> tuple[Column, ...]:
-    """`shown` of a parent where no two have the same, else its key and `shown`."""
-    if any(frame.profile(c).unique and frame.never_null(c) for c in shown):
+    """`shown` of a parent where that holds a key, else its key and `shown`."""
+    if any(frame.atlas.tells_apart(frame.table(c.source).name, c.name) for c in shown):
         return shown
     own = frame.atlas.key(frame.table(parent).name)
     return tuple(dict.fromkeys((*(Column(parent, c) for c in own), *shown)))

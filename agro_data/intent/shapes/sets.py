@@ -32,28 +32,25 @@ def _two_conditions(scene: Scene, operator: Operator) -> Draft | None:
     table = scene.subject(lambda t: t.rows > 3 and (_kinds(scene, t) or scene.atlas.up[t.name]))
     if table is None:
         return None
-    parents = [e for e in scene.atlas.groups_by(table.name) if _identity(scene, e.parent)]
+    parents = [e for e in scene.atlas.groups_by(table.name) if _identity(scene, e.parent, operator)]
     own = _kinds(scene, table)
     frame = scene.frame(table)
     if parents and (not own or scene.chance(0.5)):
         edge = scene.pick(parents)
-        name = _identity(scene, edge.parent)
-        if name is None:
-            return None
-        shown = Column(frame.up(frame.root, edge), name)
+        parent = frame.up(frame.root, edge)
+        shown = [Column(parent, name) for name in _identity(scene, edge.parent, operator)]
         skip = [Column(frame.root, c) for c in edge.child_columns]
     elif own:
         column = scene.column(table.name, own)
         if column is None:
             return None
-        shown = Column(frame.root, column.name)
-        skip = [shown]
+        shown = skip = [Column(frame.root, column.name)]
     else:
         return None
     tests = _contrast(scene, frame, operator, skip)
     if tests is None:
         return None
-    left = frame.query(select=outputs([shown]), where=tests[0])
+    left = frame.query(select=outputs(shown), where=tests[0])
     right = _again(scene, replace(left, where=tests[1]))
     if operator == "except" and scene.chance(0.6) and len(frame.sources) < 3:
         left = replace(left, where=None)  # all groups but those that have such a row
@@ -177,15 +174,18 @@ def _kinds(scene: Scene, table: TableProfile) -> tuple[ColumnProfile, ...]:
     return tuple(c for c in scene.atlas.categories(table.name) if c.distinct >= 3 and c.role in ("category", "text"))
 
 
-def _identity(scene: Scene, table: str) -> str | None:
-    """The column by which rows of `table` are set against each other: its name where no two share one, else its key.
+def _identity(scene: Scene, table: str, operator: Operator) -> tuple[str, ...]:
+    """The columns by which rows of `table` are set against each other: its key, and beside it its name, if it has one.
 
-    Two albums of one title, each with one of the two songs, are no album with both.
+    Two albums of one title, each with one of the two songs, are no album with both. A name that is a key stands alone,
+    and so do names of which each is asked for once, whosever it is.
     """
     label, key = _unique_label(scene, table), scene.atlas.key(table)
-    if label is not None and label.unique and scene.atlas.by_name[table].never_null(label.name):
-        return label.name
-    return key[0] if len(key) == 1 else None
+    named = label is not None and scene.atlas.by_name[table].never_null(label.name)
+    if label is not None and named and (operator == "union" or scene.atlas.tells_apart(table, label.name)):
+        return (label.name,)
+    names = (c.name for c in scene.atlas.labels(table)[:2])
+    return tuple(dict.fromkeys((*key, *names))) if len(key) == 1 else ()
 
 
 def _unique_label(scene: Scene, table: str) -> ColumnProfile | None:

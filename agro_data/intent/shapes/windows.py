@@ -41,8 +41,8 @@ def top_per_group(scene: Scene) -> Draft | None:
         edge = scene.pick(parents)
         parent = frame.up(frame.root, edge)
         group = frame.labels(parent)[:1]
-        unique = frame.profile(group[0]).unique and frame.never_null(group[0])
-        partition = tuple(group) if unique else tuple(Column(parent, c) for c in edge.parent_columns)
+        alone = scene.atlas.tells_apart(edge.parent, group[0].name)
+        partition = tuple(group) if alone else tuple(Column(parent, c) for c in edge.parent_columns)
     elif own:
         group = [Column(frame.root, scene.pick(own))]
         partition = tuple(group)
