@@ -277,6 +277,34 @@ def test_the_manager_of_a_department_is_not_any_of_its_employees() -> None:
     assert all("department" in text and "manager" not in text for text in said(staff, profile))
 
 
+def test_the_k_best_need_not_be_equal() -> None:
+    depth = Column("l", "depth")
+    lakes = replace(PROFILE, tables=(table("lake", column("depth", "real", "measure", "depth")),))
+    for k, alike in ((1, True), (3, False)):
+        query = Query((Source("l", "lake"),), out(Column("l", "name")), order_by=(OrderKey(depth, True),), limit=k)
+        texts = [re.sub(r", starting with .*", "", text) for text in said(query, lakes)]
+        assert any("maximum depth" in text for text in texts) == alike
+
+
+@pytest.mark.parametrize(("part", "as_said"), [("weekday", "weekday name"), ("year_month", "(YYYY-MM)")])
+def test_a_part_of_a_date_is_said_in_the_form_that_it_has(part: str, as_said: str) -> None:
+    when = DatePart(part, RELEASED)  # type: ignore[arg-type]
+    assert all(as_said in text for text in said(Query((SONGS,), out(when, COUNT), group_by=(when,))))
+
+
+def test_what_a_customer_files_a_staff_member_does_not() -> None:
+    nouns = {"staff": "staff member", "client": "client"}
+    complaint = table("complaint", *(column(f"{n}_id", "integer", "identifier", f"{n} id") for n in nouns))
+    people = [replace(table(n, column("name", "text", "text", "name")), singular=m) for n, m in nouns.items()]
+    keys = tuple(ForeignKey("complaint", (f"{n}_id",), n, ("id",)) for n in nouns)
+    profile = replace(PROFILE, tables=(complaint, *people), foreign_keys=keys)
+    for name in nouns:
+        body = Query((Source("c", "complaint"),), out(Value(1)))
+        none = Exists(body, ((Column("p", "id"), Column("c", f"{name}_id")),), True)
+        texts = said(Query((Source("p", name),), out(Column("p", "name")), where=none), profile)
+        assert all(("filed" in text) == (name == "client") for text in texts)
+
+
 def test_a_name_that_several_share_is_asked_for_once() -> None:
     join = Join("s", "a", (("artist_id", "id"),))
     left = Query((SONGS, ARTISTS), out(NAME), (join,), where=Comparison("=", TITLE, Value("Ode")))

@@ -99,7 +99,7 @@ def _which_one(scene: Scene, query: Query, base: str, noun: str) -> tuple[str, s
 
 def _among(scene: Scene, key: OrderKey, base: str, k: int, drop: tuple[Predicate, ...]) -> str:
     """ "of the singers from France, the oldest one" said so that the condition cannot attach elsewhere."""
-    best = f"the {extreme(scene, key, base)}"
+    best = f"the {extreme(scene, key, base, k)}"
     many = subject(scene, base, True, drop=drop)
     noun = scene.many(base) if k > 1 else scene.one(base)
     count = f"{k} " if k > 1 else ""

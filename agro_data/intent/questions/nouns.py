@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from agro_data.intent.questions import words
-from agro_data.intent.questions.vocabulary import CLIENTS, DEEDS
+from agro_data.intent.questions.vocabulary import CLIENTS, DEEDS, HOSTS
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Column, Cte, Join, Query
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
@@ -222,9 +222,10 @@ class Scene:
 
 
 def _deed(done: str, doer: str) -> str:
-    """ "placed by" for the orders of a customer; "" where the nouns do not tell."""
+    """ "placed by" for the orders of a customer; "" where the nouns do not tell, or for a member of the staff."""
     participle = DEEDS.get(words.last_word(done).lower(), "")
-    return f"{participle} by" if participle and words.last_word(doer).lower() in CLIENTS else ""
+    served = words.last_word(doer).lower() in CLIENTS and not doer.lower().startswith(HOSTS)
+    return f"{participle} by" if participle and served else ""
 
 
 def _flag(phrase: str) -> str:

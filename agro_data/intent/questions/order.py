@@ -105,8 +105,11 @@ def _way(scene: Scene, key: OrderKey) -> str:
     return "descending" if key.descending else "ascending"
 
 
-def extreme_word(scene: Scene, expression: Expression, descending: bool) -> str:
-    """ "highest", "earliest", "longest": the superlative that fits the key."""
+def extreme_word(scene: Scene, expression: Expression, descending: bool, k: int = 1) -> str:
+    """ "highest", "earliest", "longest": the superlative that fits the key.
+
+    Of several rows only one need have the maximum, while the k highest need not be equal.
+    """
     sort = sort_key(scene, expression)
     if sort in ("date", "year"):
         return scene.voice.weigh(LATEST) if descending else "earliest"
@@ -114,7 +117,8 @@ def extreme_word(scene: Scene, expression: Expression, descending: bool) -> str:
         return "alphabetically last" if descending else "alphabetically first"
     if isinstance(expression, TextFunction):
         return "greatest" if descending else "smallest"
-    return scene.voice.weigh(LARGEST if descending else SMALLEST)
+    ways = LARGEST if descending else SMALLEST
+    return scene.voice.weigh({w: share for w, share in ways.items() if k == 1 or w not in ("maximum", "minimum")})
 
 
 def superlative(scene: Scene, key: OrderKey, base: str, noun: str, k: int) -> str:
@@ -125,11 +129,11 @@ def superlative(scene: Scene, key: OrderKey, base: str, noun: str, k: int) -> st
     adjective = superlative_adjective(scene, key, base, phrase)
     if adjective and scene.voice.chance(0.6):
         return f"{count}{adjective} {noun}"
-    return _with(scene, f"{count}{noun}", plain, f"the {extreme(scene, key, base)}")
+    return _with(scene, f"{count}{noun}", plain, f"the {extreme(scene, key, base, k)}")
 
 
-def extreme(scene: Scene, key: OrderKey, base: str) -> str:
-    """ "highest age", "longest name", "most followers"."""
+def extreme(scene: Scene, key: OrderKey, base: str, k: int = 1) -> str:
+    """ "highest age", "longest name", "most followers", of the best k rows."""
     if isinstance(key.expression, TextFunction):
         inner = term(scene, key.expression.arguments[0], base)
         return f"{'longest' if key.descending else 'shortest'} {inner}"
@@ -139,7 +143,7 @@ def extreme(scene: Scene, key: OrderKey, base: str) -> str:
         return f"{most} {phrase[10:]}"
     if counted(phrase) == phrase and _countable(scene, key):
         return f"{most} {phrase}"
-    return f"{extreme_word(scene, key.expression, key.descending)} {phrase}"
+    return f"{extreme_word(scene, key.expression, key.descending, k)} {phrase}"
 
 
 def _with(scene: Scene, noun: str, plain: str, best: str) -> str:

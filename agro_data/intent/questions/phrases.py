@@ -55,8 +55,8 @@ from agro_data.profiling.profile import ColumnProfile, TableProfile
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
            "November", "December")  # fmt: skip
 
-_DATE_PARTS = {"year": "year", "month": "calendar month", "day": "day of the month", "weekday": "day of the week",
-               "year_month": "year and month"}  # fmt: skip
+_DATE_PARTS = {"year": "year", "month": "calendar month", "day": "day of the month", "weekday": "weekday name",
+               "year_month": "month (YYYY-MM)"}  # fmt: skip
 
 
 _LINKS = ("of", "of", "of", "of", "for")

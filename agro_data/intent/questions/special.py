@@ -114,7 +114,7 @@ def best_of_each(scene: Scene) -> Content:
         if parent
         else scene.voice.listed([words.singular(term(scene, e, base)) for e in keep.partition])
     )
-    best = f"the {extreme(scene, key, base)}"
+    best = f"the {extreme(scene, key, base, keep.k)}"
     rows = subject(scene, base, keep.k > 1)
     count = f"{keep.k} " if keep.k > 1 else ""
     adjective = superlative_adjective(scene, key, base, term(scene, key.expression, base))

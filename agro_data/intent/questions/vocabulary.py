@@ -67,6 +67,7 @@ CLIENTS = frozenset((
     "author", "buyer", "client", "customer", "donor", "enquirer", "guest", "investor", "member", "passenger",
     "rater", "reviewer", "shopper", "student", "subscriber", "tourist", "user", "visitor", "writer",
 ))
+HOSTS = ("staff ", "crew ", "faculty ", "personnel ", "support ", "team ")  # their members serve the clients
 DEEDS = {
     "application": "submitted", "bid": "placed", "booking": "made", "call": "made", "claim": "filed",
     "complaint": "filed", "deposit": "made", "donation": "made", "loan": "taken out", "order": "placed",
