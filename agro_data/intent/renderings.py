@@ -44,7 +44,7 @@ def renderings(query: Query | SetOperation, profile: DatabaseProfile) -> tuple[s
         return ("group_by_key", "group_by_key", "")
     link = _related(query)
     if link is not None:
-        # Repeated as often as people write them: NOT IN for "without", JOIN for "with".
+        # Repeated as often as people write them: NOT IN for "without", JOIN for "with", seldom grouped by a key.
         names = ["exists"]
         if len(link.link) == 1:
             names = ["in"] * 5 + ["exists"] if link.negated else ["in", "in", "exists"]
@@ -53,7 +53,7 @@ def renderings(query: Query | SetOperation, profile: DatabaseProfile) -> tuple[s
         if link.negated and _can_subtract(query, link, profile):
             names += ["set_difference"] * 2
         if not link.negated and _can_join(query, profile):
-            names += ["join"] * 5
+            names += ["join"] * (5 if _shows_key(query, profile) or _at_most_one(link, profile) else 1)
         return tuple(names)
     if any(isinstance(part, Between) for part in conjuncts(query.where)):
         return ("", "", "bounds")
