@@ -28,7 +28,7 @@ from agro_data.databases.data_files import (
 )
 from agro_data.databases.health import examine, some
 from agro_data.databases.identity import database_id, distinct_ids, one_line
-from agro_data.databases.opening import DatabaseError, first_line
+from agro_data.databases.opening import DatabaseError, first_line, stamp
 from agro_data.databases.types import Catalog, Database, Layout, Problem
 
 SQLITE_HEADER = b"SQLite format 3\0"
@@ -218,7 +218,8 @@ def _databases(search: _Search) -> list[Database]:
         if any(problem.left_out and problem.path == place for problem in problems):
             continue
         try:
-            databases.append(replace(database, content_hash=content_hash(path, layout)))
+            seen = stamp(path, layout)
+            databases.append(replace(database, content_hash=content_hash(path, layout), seen=seen))
         except OSError as error:
             search.problem(path, f"cannot be read: {error.strerror}", "check its permissions")
         except DatabaseError as error:

@@ -23,7 +23,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from agro_data.databases.data_files import DataTable, data_files, data_tables, is_cut
-from agro_data.databases.types import Cell, Layout
+from agro_data.databases.types import Cell, Layout, Stamp
 
 if TYPE_CHECKING:
     import duckdb
@@ -110,7 +110,7 @@ def _whole_duckdb(copy: Path) -> None:
         raise DatabaseError(f"{copy.name}, with the log beside it: {discreet_line(error)}") from error
 
 
-def stamp(path: Path, layout: Layout) -> tuple[tuple[str, int, int, int], ...]:
+def stamp(path: Path, layout: Layout) -> Stamp:
     """What changes when the content does, without reading it: name, size, time and inode of each file."""
     if layout == "files":
         return tuple((file.relative_to(path).as_posix(), *_stamp(file)) for file in data_files(path))

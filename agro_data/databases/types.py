@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 Dialect = Literal["sqlite", "duckdb"]
 Layout = Literal["sqlite", "duckdb", "files"]
+Stamp = tuple[tuple[str, int, int, int], ...]  # see `databases.opening.stamp`
 Status = Literal["ok", "error", "timeout", "too_large", "crashed"]
 
 
@@ -31,6 +32,7 @@ class Database:
     descriptions: Path | None = None  # a BIRD `database_description/` folder
     semantics: Path | None = None  # a `semantics.yml` beside the database
     dbt_manifest: Path | None = None  # a dbt `manifest.json` beside the database
+    seen: Stamp = field(default=(), compare=False)  # of its files, just before their content was hashed
 
 
 @dataclass(frozen=True)

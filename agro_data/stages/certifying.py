@@ -99,17 +99,18 @@ def _certify(task: Task) -> int:
         context.work.write("certified", task.shard, uncertified(frame))
         return frame.height
     part = (1 - 1 / SHARE) / SHARE**number / batches
-    kept, refused, unmade = certified(
-        frame,
-        context.database(task.db_id),
-        context.profile(task.db_id),
-        own_sandbox(LIMITS),
-        context.work.root / FOLDER / task.db_id,
-        seed=seed_of(context.config.seed, "certified", task.shard),
-        budget=Budget(files=max(int(FILES * part), 1), bytes=int(BYTES * part)),
-        prefix=f"{number}{place}-",
-        min_kill_rate=context.config.min_kill_rate,
-    )
+    with context.reading(task.db_id) as database:
+        kept, refused, unmade = certified(
+            frame,
+            database,
+            context.profile(task.db_id),
+            own_sandbox(LIMITS),
+            context.work.root / FOLDER / task.db_id,
+            seed=seed_of(context.config.seed, "certified", task.shard),
+            budget=Budget(files=max(int(FILES * part), 1), bytes=int(BYTES * part)),
+            prefix=f"{number}{place}-",
+            min_kill_rate=context.config.min_kill_rate,
+        )
     if unmade:
         context.work.write_json(f"{UNMADE}/{task.shard}.json", unmade)
     context.work.write("certified", task.shard, kept, refused)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from agro_data.config import BuildConfig
-from agro_data.databases.types import Database
+from agro_data.databases.content import content_hash
+from agro_data.databases.opening import NO_SPACE, DatabaseError, stamp
+from agro_data.databases.types import Database, Stamp
 from agro_data.focus import NO_FOCUS, Focus, read_focus
 from agro_data.intent.prior import Prior, default_prior
 from agro_data.intent.query_log import prior_from_log, read_log
+from agro_data.parallel import Lost
 from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.work import Work
@@ -34,6 +39,18 @@ class Context:
 
     def database(self, db_id: str) -> Database:
         return next(d for d in _databases(self.work.root) if d.db_id == db_id)
+
+    @contextmanager
+    def reading(self, db_id: str) -> Iterator[Database]:
+        """The database, for a block that reads it.
+
+        Raises `Lost` before the block, and after it, where the database is not what it was when the build was named:
+        what is kept, in this work folder and in caches, is kept under the content that it had then.
+        """
+        database = self.database(db_id)
+        _confirm(database)
+        yield database
+        _confirm(database)
 
     def profile(self, db_id: str) -> DatabaseProfile:
         return _profile(self.work.root, self.cache, db_id, self.config.values == "source")
@@ -62,6 +79,24 @@ def _databases(root: Path) -> tuple[Database, ...]:
     return tuple(_decode(row) for row in Work(root).read_json(CATALOG)["databases"])
 
 
+def _confirm(database: Database) -> None:
+    try:
+        now = stamp(database.path, database.layout)
+        same = now == database.seen or _holds(database, now)
+    except (OSError, DatabaseError) as error:
+        if isinstance(error, OSError) and error.errno in NO_SPACE:
+            raise
+        raise Lost(f"{database.path} cannot be read any more: {error}") from error
+    if not same:
+        raise Lost(f"{database.path} has changed since the build began; where it changes all the time, give a copy")
+
+
+@lru_cache(maxsize=256)
+def _holds(database: Database, now: Stamp) -> bool:
+    """Whether its files, which are as `now` says, still hold its content. Where they were only touched, they do."""
+    return content_hash(database.path, database.layout) == database.content_hash
+
+
 @lru_cache(maxsize=8)
 def _profile(root: Path, cache: Path, db_id: str, side_values: bool) -> DatabaseProfile:
     database = next(d for d in _databases(root) if d.db_id == db_id)
@@ -77,4 +112,5 @@ def _encode(database: Database) -> dict[str, Any]:
 
 
 def _decode(row: dict[str, Any]) -> Database:
-    return Database(**row | {key: Path(row[key]) if row[key] is not None else None for key in PATHS})
+    paths = {key: Path(row[key]) if row[key] is not None else None for key in PATHS}
+    return Database(**row | paths | {"seen": tuple(map(tuple, row["seen"]))})

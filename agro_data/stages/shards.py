@@ -95,7 +95,9 @@ def run_profiles(context: Context, workers: int, progress: Reporter) -> Outcome:
 
 def _profile(task: Task) -> int:
     """Number of tables with rows."""
-    return sum(table.rows > 0 for table in task.context.profile(task.db_id).tables)
+    with task.context.reading(task.db_id):
+        profile = task.context.profile(task.db_id)
+    return sum(table.rows > 0 for table in profile.tables)
 
 
 def usable(context: Context) -> list[str]:
@@ -147,7 +149,7 @@ def run_verified(context: Context, workers: int, progress: Reporter) -> Outcome:
 
 def _bulk(task: Task) -> int:
     """Bytes of the database: what a shard costs grows with it."""
-    return task.context.database(task.db_id).path.stat().st_size
+    return sum(size for _, size, *_ in task.context.database(task.db_id).seen)
 
 
 def _accepted(context: Context) -> dict[str, int]:
@@ -261,12 +263,12 @@ def _sample(task: Task) -> int:
 def verify(task: Task) -> int:
     """Verify the candidates of one shard that no earlier round has tried; how many hold."""
     context = task.context
-    database = context.database(task.db_id)
     earlier = _tried_before(context.work, task)
     new = context.work.read("candidates", task.shard).filter(~pl.col("candidate_id").is_in(sorted(earlier)))
-    again = shuffled(context, database)
     sandbox = own_sandbox(Limits(seconds=context.seconds, steps=STEPS))
-    frame, refused = verified(new, database, context.profile(task.db_id), sandbox, again)
+    with context.reading(task.db_id) as database:
+        again = shuffled(context, database)
+        frame, refused = verified(new, database, context.profile(task.db_id), sandbox, again)
     context.work.write("verified", task.shard, frame, refused)
     return frame.height
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agro_data.databases.content import content_hash
+from agro_data.databases.opening import stamp
 from agro_data.databases.types import Database
 from agro_data.fingerprint import seed_of
 from agro_data.populate.surrogate import build_surrogate
@@ -43,4 +44,5 @@ def surrogates(sources: Sequence[Database], folder: Path, seed: int) -> tuple[li
 
 
 def _stand_in(source: Database, target: Path) -> Database:
-    return replace(source, layout=source.dialect, path=target, content_hash=content_hash(target, source.dialect))
+    content, seen = content_hash(target, source.dialect), stamp(target, source.dialect)
+    return replace(source, layout=source.dialect, path=target, content_hash=content, seen=seen)

@@ -75,18 +75,18 @@ def _make(task: Task) -> int:
     context = task.context
     rows = context.work.read(CHOSEN, task.shard).filter(pl.col("intent") != "").to_dicts()
     rows.sort(key=lambda row: seeded_number(context.config.seed, STAGE, *(row[name] for name in KEY)))
-    database, profile = context.database(task.db_id), context.profile(task.db_id)
-    sandbox = own_sandbox(Limits(seconds=context.seconds, steps=STEPS))
-    found = withheld(rows, database, profile, sandbox, task.count)
-    found += ambiguous(
-        rows,
-        database,
-        profile,
-        sandbox,
-        shards.shuffled(context, database),
-        task.count,
-        certifier=_certifier(task, rows) if context.config.certify else None,
-    )
+    profile, sandbox = context.profile(task.db_id), own_sandbox(Limits(seconds=context.seconds, steps=STEPS))
+    with context.reading(task.db_id) as database:
+        found = withheld(rows, database, profile, sandbox, task.count)
+        found += ambiguous(
+            rows,
+            database,
+            profile,
+            sandbox,
+            shards.shuffled(context, database),
+            task.count,
+            certifier=_certifier(task, rows) if context.config.certify else None,
+        )
     context.work.write(STAGE, task.shard, pl.DataFrame(found, schema=UNANSWERED))
     return len(found)
 
