@@ -115,7 +115,7 @@ def stored_digests_replay(corpus: str, selection: str, place: Place) -> dg.Asset
     if build is None or not _made(build, version):
         source = project_root() / Path(version.manifest["config"]["databases"]).expanduser()
         return _told(stored.digests_replay(version, examples, stored.sources_of(version, source)))
-    return _told(stored.replayed(examples, build.databases()))
+    return _told(stored.replayed(examples, build.unchanged()))
 
 
 @dg.asset_check(asset="corpus", blocking=True)

@@ -40,6 +40,10 @@ class Context:
     def database(self, db_id: str) -> Database:
         return next(d for d in _databases(self.work.root) if d.db_id == db_id)
 
+    def unchanged(self) -> list[Database]:
+        """The databases that are what they were when the build was named, sorted by id."""
+        return [database for database in self.databases() if not _changed(database)]
+
     @contextmanager
     def reading(self, db_id: str) -> Iterator[Database]:
         """The database, for a block that reads it.
@@ -80,15 +84,20 @@ def _databases(root: Path) -> tuple[Database, ...]:
 
 
 def _confirm(database: Database) -> None:
+    if said := _changed(database):
+        raise Lost(f"{database.path} {said}")
+
+
+def _changed(database: Database) -> str:
+    """What has become of a database, or "" where it is what it was."""
     try:
         now = stamp(database.path, database.layout)
         same = now == database.seen or _holds(database, now)
     except (OSError, DatabaseError) as error:
         if isinstance(error, OSError) and error.errno in NO_SPACE:
             raise
-        raise Lost(f"{database.path} cannot be read any more: {error}") from error
-    if not same:
-        raise Lost(f"{database.path} has changed since the build began; where it changes all the time, give a copy")
+        return f"cannot be read any more: {error}"
+    return "" if same else "has changed since the build began; where it changes all the time, give a copy"
 
 
 @lru_cache(maxsize=256)
@@ -113,4 +122,5 @@ def _encode(database: Database) -> dict[str, Any]:
 
 def _decode(row: dict[str, Any]) -> Database:
     paths = {key: Path(row[key]) if row[key] is not None else None for key in PATHS}
-    return Database(**row | paths | {"seen": tuple(map(tuple, row["seen"]))})
+    seen = tuple(map(tuple, row.get("seen", ())))  # a release before did not note it
+    return Database(**row | paths | {"seen": seen})

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +153,24 @@ def test_a_version_is_replayed_without_the_cache_that_it_was_made_in(folder: Pat
     assert replayed.metadata["replayed"].value == 30
     with dg.build_asset_context() as context, pytest.raises(dg.Failure, match="this work folder is gone"):
         assets.selection(context, str(root), place(folder))
+
+
+def test_a_version_is_not_replayed_on_a_database_that_has_changed(folder: Path) -> None:
+    """Its answers are not wrong: there is nothing to hold them to."""
+    build = open_work(work(folder).root, folder / "cache")
+    catalog = build.work.read_json("catalog.json")
+    del catalog["databases"][0]["seen"]  # as a release before wrote it
+    build.work.write_json("catalog.json", catalog)
+    version, (school,) = corpus(folder), build.unchanged()
+    before = school.path.read_bytes()
+    try:
+        with closing(sqlite3.connect(school.path)) as connection, connection:
+            connection.execute("DELETE FROM lesson")
+        replayed = checks.stored_digests_replay(str(version.path), str(build.work.root), place(folder))
+    finally:
+        school.path.write_bytes(before)
+    assert not replayed.passed
+    assert "not at hand with the content of the build, such as school" in str(replayed.description)
 
 
 def test_files_that_changed_are_said_and_not_stumbled_over(folder: Path) -> None:
