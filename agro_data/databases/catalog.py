@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -37,6 +38,7 @@ EXTENSIONS = (".sqlite", ".sqlite3", ".sqlitedb", ".db", ".db3", ".s3db", ".duck
 DESCRIPTIONS = "database_description"
 TABLES_JSON = ("tables.json", "train_tables.json", "dev_tables.json", "test_tables.json")
 SEMANTICS = "semantics.yml"
+VERSION = re.compile(r"v[0-9]{4,}-[0-9a-f]{8}")  # as `publish.read` has it
 DBT_MANIFESTS = ("manifest.json", "target/manifest.json")
 
 
@@ -178,7 +180,11 @@ class _Search:
 
 
 def _is_corpus(folder: Path) -> bool:
-    """Whether a folder is a corpus of ours: output below the databases must not be the next build's input."""
+    """Whether a folder is a corpus of ours, or a version where a corpus has the name of the folder of its databases:
+    output below the databases must not be the next build's input.
+    """
+    if VERSION.fullmatch(folder.name):
+        return os.path.isfile(folder / "manifest.json")
     return os.path.isfile(folder / "latest") and any(folder.glob("v*-*/manifest.json"))
 
 

@@ -415,3 +415,14 @@ def test_a_corpus_among_the_databases_is_no_database(tmp_path: Path) -> None:
         (folder / "rows.csv").write_text("a,b\n1,2\n3,4\n")
     (tmp_path / "current").symlink_to(version / "data")
     assert [database.db_id for database in find_databases(tmp_path).databases] == ["plain"]
+
+
+def test_a_corpus_with_the_name_of_the_folder_of_its_databases_is_not_built_from(tmp_path: Path) -> None:
+    instances = tmp_path / "v0001-0123abcd" / "instances" / "shop"
+    instances.mkdir(parents=True)
+    (tmp_path / "v0001-0123abcd" / "manifest.json").write_text("{}")
+    (tmp_path / "latest").write_text("v0001-0123abcd")
+    for file in (tmp_path / "shop.sqlite", instances / "00-01.sqlite"):
+        sqlite_file(file)
+    assert [database.db_id for database in find_databases(tmp_path).databases] == ["shop"]
+    assert [database.db_id for database in find_databases(instances).databases] == ["00-01"]  # asked for by name
