@@ -219,20 +219,29 @@ def read_completion(found: Any, asked: int, *, chat: bool = True, tries: int = 1
         text = said.encode("utf-8", "replace").decode("utf-8")  # JSON can hold half a surrogate pair, no file can
         cut = choice.get("finish_reason") == "length"
         return Completion(text, cut, usage_of(found, asked, text), _logprobs(choice), tries=tries)
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise Malformed(f"expected a completion, got {_short(found)}") from error
 
 
 def written(message: Mapping[str, Any]) -> str:
     """The text of a chat reply. Some servers take a thought out of it, tags and all; others leave out the tag that the
     model's template has written. Either is put back."""
-    content = str(message["content"] or "")
+    content = _text(message["content"] or "")
     if "<think>" in content:
         return content
     if "</think>" in content:
         return f"<think>{content}"
     thought = message.get("reasoning_content") or message.get("reasoning")
     return f"<think>{thought}</think>\n{content}" if thought else content
+
+
+def _text(content: Any) -> str:
+    """What a message says, which some servers send in parts: text, and thoughts as messages of their own."""
+    if isinstance(content, str):
+        return content
+    return "".join(
+        f"<think>{_text(one['thinking'])}</think>\n" if "thinking" in one else one["text"] for one in content
+    )
 
 
 def usage_of(found: Mapping[str, Any], asked: int, text: str) -> Usage:

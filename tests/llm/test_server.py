@@ -16,7 +16,7 @@ import pytest
 
 from agro_data.llm.client import Client
 from agro_data.llm.connection import Connection, NoAnswer, Patience, _seconds
-from agro_data.llm.endpoint import GONE, Endpoint, EndpointError, open_endpoint, read_completion
+from agro_data.llm.endpoint import GONE, Endpoint, EndpointError, Malformed, open_endpoint, read_completion
 from agro_data.llm.pace import Pace
 from agro_data.llm.prompts.prompt import Unparsed, ask
 from agro_data.llm.prompts.write_question import WRITE_QUESTION, QuestionWanted
@@ -203,6 +203,26 @@ def test_a_thought_is_put_back_and_tokens_are_estimated_where_none_are_counted()
 def test_a_thought_that_the_servers_template_began_has_its_tag() -> None:
     found = read_completion({"choices": [{"message": {"content": "so</think>\nx"}}]}, 40)
     assert found.text == "<think>so</think>\nx"
+
+
+def test_a_message_in_parts_is_its_text() -> None:
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "so"}]}
+    content = [thought, {"type": "text", "text": "SELECT "}, {"type": "text", "text": "1"}]
+    found = read_completion({"choices": [{"message": {"content": content}}]}, 40)
+    assert found.text == "<think>so</think>\nSELECT 1"
+
+
+@pytest.mark.parametrize("odd", [{"message": {"content": 1.5}}, {"message": {"content": {"sql": "SELECT 1"}}}])
+def test_what_is_no_text_is_no_answer(odd: dict[str, Any]) -> None:
+    with pytest.raises(Malformed):
+        read_completion({"choices": [odd]}, 40)
+
+
+def test_a_count_that_is_no_number_is_no_answer_and_no_end() -> None:
+    found = json.loads('{"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": Infinity}}')
+    found["usage"]["completion_tokens"] = 1
+    with pytest.raises(Malformed):
+        read_completion(found, 40)
 
 
 @pytest.mark.parametrize("chat", [True, False])
