@@ -20,7 +20,7 @@ import polars as pl
 from agro_data.config import BuildConfig, ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Catalog
-from agro_data.fingerprint import fingerprint, settings_of
+from agro_data.fingerprint import code_version, fingerprint, settings_of
 from agro_data.progress import Reporter, silent
 from agro_data.publish.read import Version, open_version
 from agro_data.stages import finish, reuse, saying, shards, tally
@@ -105,7 +105,8 @@ def prepare(config: BuildConfig, run: RunConfig) -> Context:
     work = _folder(cache / "work", identity[:16])
     context = Context(work, config, cache, run.seconds)
     settings = settings_of(config, writer)
-    work.write_json("build.json", {"fingerprint": identity, "config": config.to_dict(), "settings": settings})
+    facts = {"fingerprint": identity, "config": config.to_dict(), "settings": settings, "code": code_version()}
+    work.write_json("build.json", facts)
     problems += [str(problem) for problem in found.problems if problem.left_out]
     notes += [str(problem) for problem in found.problems if not problem.left_out]
     if config.values == "synthetic":
@@ -133,7 +134,12 @@ def open_work(root: Path, cache: Path, seconds: float = 10.0) -> Context:
 
 
 def run_stage(name: str, context: Context, workers: int = 2, progress: Reporter = silent) -> StageReport:
-    """Do what is left of one stage, and say what the whole stage did."""
+    """Do what is left of one stage, and say what the whole stage did.
+
+    Raises `ConfigError` in a work folder of other code, whose fingerprint says what that would make of it.
+    """
+    if context.work.read_json("build.json").get("code") != code_version():
+        raise ConfigError(f"{context.work.root}: was begun by another release; build from the databases on")
     start, moment = time.monotonic(), time.time_ns()
     with followed(context.work, progress) if context.config.writer else nullcontext():
         outcome = STAGES[name](context, workers, progress)

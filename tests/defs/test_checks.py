@@ -155,6 +155,13 @@ def test_a_version_is_replayed_without_the_cache_that_it_was_made_in(folder: Pat
         assets.selection(context, str(root), place(folder))
 
 
+def test_a_stage_alone_does_not_go_on_with_what_another_release_began(folder: Path) -> None:
+    build = work(folder)
+    build.write_json("build.json", build.read_json("build.json") | {"code": "before"})
+    with dg.build_asset_context() as context, pytest.raises(dg.Failure, match="begun by another release"):
+        assets.selection(context, str(build.root), place(folder))
+
+
 def test_a_version_is_not_replayed_on_a_database_that_has_changed(folder: Path) -> None:
     """Its answers are not wrong: there is nothing to hold them to."""
     build = open_work(work(folder).root, folder / "cache")
