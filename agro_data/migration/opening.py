@@ -15,6 +15,7 @@ from agro_data.migration.migrate import Fate
 from agro_data.profiling.cache import encode, without_rows
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.publish.read import Version, open_version
+from agro_data.publish.summary import SPLITS
 from agro_data.publish.version import MUTANTS, Instances, write_version
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, rows
 from agro_data.stages.certified import mutant_row
@@ -79,10 +80,12 @@ def _refused(fate: Fate) -> dict[str, Any]:
 def _manifest(drift: Drift, databases: str, profiles: dict[str, DatabaseProfile]) -> dict[str, Any]:
     old = drift.version.manifest
     counts = drift.counts
-    kept: dict[str, Any] = {key: old[key] for key in ("seeds", "split", "schema_serialiser", "selection") if key in old}
+    kept: dict[str, Any] = {key: old[key] for key in ("seeds", "schema_serialiser", "selection") if key in old}
     changes = {one.db_id: [change.says for change in one.changes] for one in drift.databases if one.changes}
     ids = {one.db_id: one.database.db_id for one in drift.databases if one.database is not None}
     only = [ids[db_id] for db_id in old["config"].get("only", ()) if db_id in ids]
+    if "split" in old:
+        kept["split"] = _split(old["split"], ids, [fate.new["split"] for fate in drift.fates if fate.new is not None])
     return {
         **kept,
         "parent": drift.version.name,
@@ -99,6 +102,17 @@ def _manifest(drift: Drift, databases: str, profiles: dict[str, DatabaseProfile]
             "changes": changes,
         },
         "problems": list(drift.problems),
+    }
+
+
+def _split(was: dict[str, Any], ids: dict[str, str], rows: list[str]) -> dict[str, Any]:
+    """How the splits were made, of the databases that are left and as they are called now: training is refused on those
+    that are held back."""
+    clusters = ([ids[db_id] for db_id in cluster if db_id in ids] for cluster in was.get("clusters", ()))
+    return was | {
+        "counts": {split: rows.count(split) for split in SPLITS},
+        "clusters": [cluster for cluster in clusters if cluster],
+        "databases": {ids[db_id]: split for db_id, split in was.get("databases", {}).items() if db_id in ids},
     }
 
 

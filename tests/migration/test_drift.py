@@ -333,6 +333,21 @@ def test_a_database_that_was_chosen_by_name_is_chosen_by_its_new_one(tmp_path: P
     assert opened.manifest["config"]["only"] == ["store"]
 
 
+def test_a_database_that_is_held_back_is_so_by_its_new_name(tmp_path: Path) -> None:
+    version = write_shop(tmp_path)
+    databases, clusters = {"shop": "test", "gone": "train"}, [["gone"], ["shop"]]
+    split = {"method": "database", "mark": "", "counts": {"train": 9}, "clusters": clusters, "databases": databases}
+    manifest = version.path / "manifest.json"
+    manifest.chmod(0o644)
+    manifest.write_text(json.dumps(version.manifest | {"split": split}))
+    (tmp_path / "databases" / "shop.sqlite").rename(tmp_path / "databases" / "store.sqlite")
+    drift = drift_of(open_version(version.path), tmp_path)
+    opened = open_migrated(drift, *(tmp_path / name for name in ("out", "databases", "made", "cache")))
+    counts = {"train": 0, "validation": 0, "test": 0} | dict(opened.examples().collect()["split"].value_counts().rows())
+    here = {"counts": counts, "clusters": [["store"]], "databases": {"store": "test"}}
+    assert opened.manifest["split"] == split | here
+
+
 def test_surrogates_are_those_of_the_version(tmp_path: Path) -> None:
     """Of another seed they hold other rows; and what is written beside a database tells its values."""
     make_shop(tmp_path / "databases", "sqlite")
