@@ -9,6 +9,8 @@ export AGRO_ROOT="$_agro_root"
 # With that variable `dg dev` starts a web server that refuses its arguments and hangs without a word; dg reads
 # pyproject.toml and needs no variable.
 dg() { env -u DAGSTER_MODULE_NAME dg "$@"; }
+# A sensor reads the databases that have changed, which may take longer than the minute that Dagster gives it.
+export DAGSTER_SENSOR_GRPC_TIMEOUT_SECONDS="${DAGSTER_SENSOR_GRPC_TIMEOUT_SECONDS:-3600}"
 # `dagster job execute` works and will: Dagster's advice to use another one is not news on each run.
 export PYTHONWARNINGS="${PYTHONWARNINGS:+$PYTHONWARNINGS,}ignore:Function \`job_execute_command\` is superseded"
 unset _agro_root
