@@ -12,7 +12,7 @@ from agro_data.protocol import BOUNDS, MAX_TURNS, Bounds
 from agro_train.language_model.tokens import Tokens, encode, encode_prompt, text_of
 from agro_train.naming.scopes import Names
 from agro_train.naming.writing import NamesOnly
-from agro_train.sampling.types import RestrictedSampler, Sampler, Usage
+from agro_train.sampling.types import Sampler, Usage, restricted
 from agro_train.sql_env import SqlEnv, step
 from agro_train.tasks import Task
 
@@ -131,10 +131,10 @@ def advance(
     prefixes = [one.tokens.so_far for one in rollouts]
     most = max(1, min(limits.turn, max(room, default=1)))
     if beams:
-        if not isinstance(sampler, RestrictedSampler):
-            raise TypeError(f"{type(sampler).__name__} cannot be held to the names of a schema")
         held = [NamesOnly(_names(one)) for one in rollouts]
-        turns = sampler.within(held, prefixes, temperature=temperature, max_tokens=most, seeds=seeds, beams=beams)
+        turns = restricted(sampler).within(
+            held, prefixes, temperature=temperature, max_tokens=most, seeds=seeds, beams=beams
+        )
     else:
         turns = sampler(prefixes, temperature=temperature, max_tokens=most, seeds=seeds)
     texts, cut = [], []

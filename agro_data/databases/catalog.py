@@ -38,7 +38,7 @@ EXTENSIONS = (".sqlite", ".sqlite3", ".sqlitedb", ".db", ".db3", ".s3db", ".duck
 DESCRIPTIONS = "database_description"
 TABLES_JSON = ("tables.json", "train_tables.json", "dev_tables.json", "test_tables.json")
 SEMANTICS = "semantics.yml"
-VERSION = re.compile(r"v[0-9]{4,}-[0-9a-f]{8}")  # as `publish.read` has it
+VERSION_NAME = re.compile(r"v(?P<number>\d{4,})-(?P<fingerprint>[0-9a-f]{8})")  # of a corpus; no database is below
 DBT_MANIFESTS = ("manifest.json", "target/manifest.json")
 
 
@@ -183,7 +183,7 @@ def _is_corpus(folder: Path) -> bool:
     """Whether a folder is a corpus of ours, or a version where a corpus has the name of the folder of its databases:
     output below the databases must not be the next build's input.
     """
-    if VERSION.fullmatch(folder.name):
+    if VERSION_NAME.fullmatch(folder.name):
         return os.path.isfile(folder / "manifest.json")
     return os.path.isfile(folder / "latest") and any(folder.glob("v*-*/manifest.json"))
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import polars as pl
 
+from agro_data.databases.catalog import VERSION_NAME
 from agro_data.fingerprint import file_hash
 from agro_data.records import ANSWERABLE, MUTANT
 
 DERIVED = "of_corpus"  # stands in the manifest of a version that was made from a corpus
-VERSION_NAME = re.compile(r"v(?P<number>\d{4,})-(?P<fingerprint>[0-9a-f]{8})")
 
 
 class NoVersion(LookupError):

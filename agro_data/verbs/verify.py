@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
+from agro_data.databases.catalog import VERSION_NAME
 from agro_data.evaluation.load import load_pairs
 from agro_data.pairs.finding import KINDS, Checked
 from agro_data.progress import Bars
-from agro_data.publish.read import VERSION_NAME, Version, list_versions, open_corpus
+from agro_data.publish.read import Version, list_versions, open_corpus
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, IN_WORDS, Verb, in_words, notes, say, screen, show_table, tell
 from agro_data.verbs.choosing import LATEST, chosen_version, whole

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from agro_data.config import ConfigError
 from agro_data.protocol import STOPS
 from agro_train.language_model.loading import LanguageModel, find_folder, load_tokenizer
-from agro_train.sampling.types import Sampled, too_long
+from agro_train.sampling.types import Sampled, rooms, too_long
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,11 +44,11 @@ class EngineSampler:
         from vllm import SamplingParams  # noqa: PLC0415
 
         context = self.engine.model_config.max_model_len
-        fitting = [place for place, prefix in enumerate(prefixes) if len(prefix) < context]
+        room = rooms(prefixes, max_tokens, context)
         asked = [
             SamplingParams(
                 temperature=temperature,
-                max_tokens=min(max_tokens, context - len(prefixes[place])),
+                max_tokens=most,
                 seed=seeds[place] % 2**31,
                 stop=list(STOPS),
                 include_stop_str_in_output=True,
@@ -57,11 +57,11 @@ class EngineSampler:
                 stop_token_ids=[self.tokenizer.eos_token_id],
                 logprobs=0,
             )
-            for place in fitting
+            for place, most in room.items()
         ]
-        prompts = [{"prompt_token_ids": list(prefixes[place])} for place in fitting]
+        prompts = [{"prompt_token_ids": list(prefixes[place])} for place in room]
         answers = self.engine.generate(prompts, asked, use_tqdm=False)
-        wrote = {place: _turn(answer.outputs[0]) for place, answer in zip(fitting, answers, strict=True)}
+        wrote = {place: _turn(answer.outputs[0]) for place, answer in zip(room, answers, strict=True)}
         turns = [wrote.get(place) or too_long(len(prefix), context) for place, prefix in enumerate(prefixes)]
         self.read += sum(len(answer.prompt_token_ids) - (answer.num_cached_tokens or 0) for answer in answers)
         self.written += sum(len(turn.ids) for turn in turns)

@@ -14,7 +14,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.verify.grade import GoldResults
 from agro_train.rewards import AGRO, ENDED, Finished, Preset, Reward, reward
 from agro_train.rollouts import Limits, Rollout, finish, start
-from agro_train.sampling.types import RestrictedSampler, Sampled, Sampler
+from agro_train.sampling.types import Sampled, Sampler, restricted
 from agro_train.sql_env import score
 from agro_train.tasks import Task
 
@@ -99,9 +99,7 @@ class _Timed:
         return self._timed(self.sampler, *given, **settings)
 
     def within(self, *given: Any, **settings: Any) -> list[Sampled]:
-        if not isinstance(self.sampler, RestrictedSampler):
-            raise TypeError(f"{type(self.sampler).__name__} cannot be held to the names of a schema")
-        return self._timed(self.sampler.within, *given, **settings)
+        return self._timed(restricted(self.sampler).within, *given, **settings)
 
     def _timed(self, write: Callable[..., list[Sampled]], *given: Any, **settings: Any) -> list[Sampled]:
         started = time.perf_counter()

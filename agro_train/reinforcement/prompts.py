@@ -142,11 +142,12 @@ def select(
 
 
 def _try(tasks: Sequence[Task], player: Player, wanted: Wanted) -> list[Tried]:
-    fitting = [task for task in tasks if player.fits(task)]
+    fits = {task.example_id: player.fits(task) for task in tasks}
+    fitting = [task for task in tasks if fits[task.example_id]]
     faults = {fault.example_id: fault for fault in check_golds(fitting, player.sandbox, player.golds, player.preset)}
     sound = [task for task in fitting if task.example_id not in faults]
     tried = [Tried(key, fault) for key, fault in faults.items()]
-    tried += [Tried(task.example_id, too_long=True) for task in tasks if not player.fits(task)]
+    tried += [Tried(key, too_long=True) for key, fitted in fits.items() if not fitted]
     if not wanted.tries:
         return [*tried, *(Tried(task.example_id) for task in sound)]
     many = [task for task in sound for _ in range(wanted.tries)]

@@ -15,7 +15,7 @@ from agro_train.naming.writing import Restriction
 from agro_train.sampling.beams import search
 from agro_train.sampling.held import Held
 from agro_train.sampling.rows import Rows
-from agro_train.sampling.types import Sampled, too_long
+from agro_train.sampling.types import Sampled, rooms, too_long
 
 if TYPE_CHECKING:
     import torch
@@ -70,9 +70,8 @@ class ModuleSampler:
 
         config = getattr(self.module, "config", None)
         context = reads(config) if config else inf
-        found = {place: too_long(len(one), context) for place, one in enumerate(prefixes) if len(one) >= context}
-        fitting = [place for place in range(len(prefixes)) if place not in found]
-        room = {place: int(min(max_tokens, context - len(prefixes[place]))) for place in fitting}
+        room = rooms(prefixes, max_tokens, context)
+        found = {place: too_long(len(one), context) for place, one in enumerate(prefixes) if place not in room}
         training = self.module.training
         self.module.eval()  # dropout off
         try:

@@ -44,6 +44,13 @@ def too_long(tokens: int, context: float) -> Sampled:
     return Sampled([], [], cut=True, refusal=said)
 
 
+def rooms(prefixes: Sequence[Sequence[int]], most: int, context: float) -> dict[int, int]:
+    """Tokens, at most `most`, that may be written behind each prefix that a model with this `context` can read at all,
+    by its place."""
+    fitting = [place for place, prefix in enumerate(prefixes) if len(prefix) < context]
+    return {place: int(min(most, context - len(prefixes[place]))) for place in fitting}
+
+
 class Sampler(Protocol):
     """Writes one turn for each prefix. `seeds`: one for each; the same give the same turn on the same machine.
 
@@ -53,6 +60,13 @@ class Sampler(Protocol):
     def __call__(
         self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int]
     ) -> list[Sampled]: ...
+
+
+def restricted(sampler: Sampler) -> RestrictedSampler:
+    """The sampler as one that can be held to a restriction. Raises `TypeError` when it cannot."""
+    if not isinstance(sampler, RestrictedSampler):
+        raise TypeError(f"{type(sampler).__name__} cannot be held to the names of a schema")
+    return sampler
 
 
 @runtime_checkable
