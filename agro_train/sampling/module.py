@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agro_data.protocol import STOPS
 from agro_train.language_model.loading import reads
 from agro_train.naming.writing import Restriction
 from agro_train.sampling.beams import search
+from agro_train.sampling.drawing import GREEDY, Turn, draw
 from agro_train.sampling.held import Held
 from agro_train.sampling.rows import Rows
 from agro_train.sampling.types import Sampled, rooms, too_long
 
-if TYPE_CHECKING:
-    import torch
-
 _TAIL = 12  # tokens in which the end of a closing tag lies
-_GREEDY = 1e-6
 
 
 @dataclass
 class ModuleSampler:
     """Samples from a torch module. Prefixes that are alike are read once: the rollouts of a group share a prompt.
+
+    Turns `share` what they have in common (`drawing`): a vote's samples and a group's rollouts begin alike. `written`
+    counts the tokens that were computed for turns that were drawn.
 
     `batch` is how many turns are written together. The module runs `under` what is given: a trainer's autocast.
     """
@@ -35,6 +36,8 @@ class ModuleSampler:
     tokenizer: Any
     batch: int = 64
     under: Callable[[], AbstractContextManager[object]] = nullcontext
+    share: bool = True
+    written: int = field(default=0, init=False)
     held: Held = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -79,12 +82,14 @@ class ModuleSampler:
             with torch.no_grad(), self.under():
                 for most, places in self._batches(prefixes, room):
                     some = [prefixes[place] for place in places]
-                    if restrictions is not None and temperature < _GREEDY:
+                    if restrictions is not None and temperature < GREEDY:
                         turns = self._search(some, [restrictions[place] for place in places], most, beams)
                     else:
                         chances = [torch.Generator().manual_seed(seeds[place] % 2**63) for place in places]
-                        held = None if restrictions is None else [restrictions[place] for place in places]
-                        turns = self._write(self._begin(some), temperature, most, chances, held)
+                        held = [restrictions[place] if restrictions else None for place in places]
+                        writing = [Turn(*each) for each in zip(chances, held, strict=True)]
+                        self._draw(some, writing, temperature, most)
+                        turns = [turn.sampled() for turn in writing]
                     found |= dict(zip(places, turns, strict=True))
         finally:
             self.module.train(training)
@@ -120,89 +125,17 @@ class ModuleSampler:
                     found[place] = one
         return [turn for turn, _ in found]
 
-    def _write(
-        self,
-        rows: Rows,
-        temperature: float,
-        max_tokens: int,
-        chances: Sequence[torch.Generator],
-        restrictions: Sequence[Restriction] | None,
-    ) -> list[Sampled]:
-        turns = [Sampled([], [], cut=True) for _ in chances]
-        active = list(range(len(turns)))
-        for written in range(max_tokens):
-            drawn, scores = _draw(rows.logits, temperature, [chances[turn] for turn in active])
-            stuck: set[int] = set()
-            if restrictions is not None:
-                stuck = self._hold(rows.logits, temperature, active, turns, chances, restrictions, drawn, scores)
-            going: list[int] = []
-            for place, turn in enumerate(active):
-                if place in stuck:
-                    continue  # and stays cut
-                turns[turn].ids.append(drawn[place])
-                turns[turn].logprobs.append(scores[place])
-                if self._over(turns[turn].ids):
-                    turns[turn] = replace(turns[turn], cut=False)
-                else:
-                    going.append(place)
-            if not going or written + 1 == max_tokens:
-                break
-            seated = rows.go_on(going, [drawn[place] for place in going])  # rows that are done are not read on
-            active = [active[place] for _, place in sorted(zip(seated, going, strict=True))]
-        return turns
-
-    def _hold(
-        self,
-        logits: torch.Tensor,
-        temperature: float,
-        active: Sequence[int],
-        turns: Sequence[Sampled],
-        chances: Sequence[torch.Generator],
-        restrictions: Sequence[Restriction],
-        drawn: list[int],
-        scores: list[float],
-    ) -> set[int]:
-        """Draw again, among what is allowed, where a restriction refuses what was drawn; gives the places where nothing
-        is. So a token is drawn as from the allowed alone, and the restriction is mostly asked about one.
-        """
-        import torch  # noqa: PLC0415
-
-        stuck: set[int] = set()
-        for place, turn in enumerate(active):
-            restriction = restrictions[turn]
-            if restriction.active:
-                begun = self.held.begun(turns[turn].ids)
-                if not self.held.allows(restriction, drawn[place], begun):
-                    logprobs = torch.log_softmax(logits[place].float() / temperature, dim=-1)
-                    found = self.held.draw(restriction, logprobs, chances[turn], begun)
-                    if found is None:
-                        stuck.add(place)
-                        continue
-                    turns[turn].turned.add(len(turns[turn].ids))
-                    drawn[place], scores[place] = found
-            restriction.go_on(self.tokenizer.decode([*turns[turn].ids, drawn[place]]))
-        return stuck
+    def _draw(self, prefixes: Sequence[Sequence[int]], turns: Sequence[Turn], temperature: float, most: int) -> None:
+        strands = [[turn] for turn in turns]
+        if self.share:
+            alike: dict[tuple[int, ...], list[Turn]] = defaultdict(list)
+            for prefix, turn in zip(prefixes, turns, strict=True):
+                alike[tuple(prefix)].append(turn)
+            prefixes, strands = [*alike], [*alike.values()]
+        self.written += draw(self._begin(prefixes), strands, self.held, temperature, most, self._over)
 
     def _over(self, ids: Sequence[int]) -> bool:
         if ids[-1] == self.tokenizer.eos_token_id:
             return True
         tail = self.tokenizer.decode(ids[-_TAIL:])
         return any(stop in tail for stop in STOPS)
-
-
-def _draw(
-    logits: torch.Tensor, temperature: float, chances: Sequence[torch.Generator]
-) -> tuple[list[int], list[float]]:
-    """A token for each row of `logits` (rows, vocabulary), each by its own generator, and its log-probability."""
-    import torch  # noqa: PLC0415
-
-    greedy = temperature < _GREEDY
-    logprobs = torch.log_softmax(logits.float() / (1.0 if greedy else temperature), dim=-1)
-    if greedy:
-        drawn = logprobs.argmax(dim=-1)
-    else:  # by inversion: one uniform number a token, drawn on the CPU, so that a seed means the same on any device
-        level = torch.stack([torch.rand(1, generator=chance, dtype=torch.float64) for chance in chances])
-        mass = logprobs.double().exp().cumsum(dim=-1)
-        drawn = torch.searchsorted(mass, level.to(mass.device) * mass[:, -1:]).squeeze(1).clamp(max=mass.shape[1] - 1)
-    scores = logprobs.gather(1, drawn.unsqueeze(1)).squeeze(1)
-    return drawn.tolist(), scores.tolist()

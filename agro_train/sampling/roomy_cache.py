@@ -1,7 +1,8 @@
 """Keys and values of a text that is being written, with room for what comes.
 
 A cache of transformers is a tensor that each token copies whole, to be one place longer: on a CPU that takes longer
-than all the rest of writing. Here a token is written into room that is there, and more is made when it is full.
+than all the rest of writing. Here a token is written into room that is there, and so is a row that parts from another;
+more room is made when it is full.
 """
 
 from __future__ import annotations
@@ -27,26 +28,30 @@ class RoomyLayer(DynamicLayer):  # type: ignore[misc]
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        used = self.keys.shape[-2]
+        rows, _heads, used, _size = self.keys.shape
         wanted = used + key_states.shape[-2]
         if wanted > self._held_keys.shape[-2]:
-            self._held_keys, self._held_values = _longer(self.keys, wanted), _longer(self.values, wanted)
-        self._held_keys[..., used:wanted, :] = key_states
-        self._held_values[..., used:wanted, :] = value_states
-        self.keys, self.values = self._held_keys[..., :wanted, :], self._held_values[..., :wanted, :]
+            self._hold(rows, wanted + ROOM)
+        self._held_keys[:rows, :, used:wanted] = key_states
+        self._held_values[:rows, :, used:wanted] = value_states
+        self._use(rows, wanted)
         return self.keys, self.values
 
     def batch_select_indices(self, indices: torch.Tensor) -> None:
         """The rows are now those at `indices`; one that stays where it stands is not copied."""
-        used = self.keys.shape[-2]
-        if len(indices) > len(self.keys):
-            self._held_keys, self._held_values = self._held_keys[indices], self._held_values[indices]
-        else:
-            moved = (indices != indices.new_tensor(range(len(indices)))).nonzero().squeeze(1)
-            for held in (self._held_keys, self._held_values):
-                held[moved, :, :used] = held[indices[moved], :, :used]
-            self._held_keys, self._held_values = self._held_keys[: len(indices)], self._held_values[: len(indices)]
-        self.keys, self.values = self._held_keys[..., :used, :], self._held_values[..., :used, :]
+        rows, used = len(indices), self.keys.shape[-2]
+        if rows > len(self._held_keys):
+            self._hold(rows + rows // 2, self._held_keys.shape[-2])  # rows that part are followed by others
+        moved = (indices != indices.new_tensor(range(rows))).nonzero().squeeze(1)
+        for held in (self._held_keys, self._held_values):
+            held[moved, :, :used] = held[indices[moved], :, :used]
+        self._use(rows, used)
+
+    def _hold(self, rows: int, places: int) -> None:
+        self._held_keys, self._held_values = (_held(states, rows, places) for states in (self.keys, self.values))
+
+    def _use(self, rows: int, places: int) -> None:
+        self.keys, self.values = self._held_keys[:rows, :, :places], self._held_values[:rows, :, :places]
 
 
 def make_room(cache: Any) -> None:
@@ -54,8 +59,9 @@ def make_room(cache: Any) -> None:
     cache.layers = [RoomyLayer(layer) if type(layer) is DynamicLayer else layer for layer in cache.layers]
 
 
-def _longer(states: torch.Tensor, wanted: int) -> torch.Tensor:
-    rows, heads, used, size = states.shape
-    longer = states.new_empty(rows, heads, wanted + ROOM, size)
-    longer[..., :used, :] = states
-    return longer
+def _held(states: torch.Tensor, rows: int, places: int) -> torch.Tensor:
+    """Room for so many, in which `states` stand."""
+    used, heads, written, size = states.shape
+    held = states.new_empty(rows, heads, places, size)
+    held[:used, :, :written] = states
+    return held

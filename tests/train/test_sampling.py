@@ -78,6 +78,26 @@ def test_a_seed_is_a_turn_whatever_stands_beside_it(model: LanguageModel) -> Non
     assert together[0].ids != together[2].ids  # the same prefix, another seed
 
 
+@pytest.mark.parametrize("temperature", [0.0, 0.01, 0.03, 1.0])
+def test_turns_that_begin_alike_are_computed_once(model: LanguageModel, temperature: float) -> None:
+    prefixes = [prefix for prefix in PREFIXES for _ in range(4)]
+    asked = {"temperature": temperature, "max_tokens": 12, "seeds": [*range(len(prefixes))]}
+    shared, single = ModuleSampler(model.network, model.tokenizer), ModuleSampler(model.network, model.tokenizer)
+    single.share = False
+    turns, alone = shared(prefixes, **asked), single(prefixes, **asked)
+    assert [turn.ids for turn in turns] == [turn.ids for turn in alone]
+    for one, other in zip(turns, alone, strict=True):
+        assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
+    beginnings = {
+        (tuple(prefix), tuple(turn.ids[:end]))
+        for prefix, turn in zip(prefixes, turns, strict=True)
+        for end in range(1, len(turn.ids) + 1)
+    }
+    assert shared.written == len(beginnings)
+    assert single.written == sum(len(turn.ids) for turn in turns)
+    assert temperature == 1.0 or shared.written < 0.9 * single.written
+
+
 def test_sampled_logprobs_are_of_the_tempered_distribution(model: LanguageModel) -> None:
     [turn] = ModuleSampler(model.network, model.tokenizer)([[5, 6, 7]], temperature=0.7, max_tokens=8, seeds=[3])
     ids = [5, 6, 7]

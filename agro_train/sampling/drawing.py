@@ -1,0 +1,119 @@
+"""Turns drawn by chance, each by its own seed, where those that are alike so far are computed once.
+
+Turns of one prefix that have drawn the same tokens are a strand: one row, from whose distribution each draws by itself,
+and which parts where they draw differently. So the turns are what they would be one by one; a model that is sure of
+what it writes parts late, and eight turns cost less than eight.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from agro_train.naming.writing import Restriction
+from agro_train.sampling.held import Held, Scored
+from agro_train.sampling.rows import Rows
+from agro_train.sampling.types import Sampled
+
+if TYPE_CHECKING:
+    import torch
+
+GREEDY = 1e-6  # a temperature below it takes the likeliest token
+
+
+@dataclass
+class Turn:
+    """A turn that is being written, and what decides it: its draws, and what holds it to something."""
+
+    chance: torch.Generator
+    restriction: Restriction | None = None
+    ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    turned: set[int] = field(default_factory=set)
+    cut: bool = True
+
+    def sampled(self) -> Sampled:
+        return Sampled(self.ids, self.logprobs, self.cut, turned=self.turned)
+
+
+def draw(
+    rows: Rows,
+    strands: Sequence[Sequence[Turn]],
+    held: Held,
+    temperature: float,
+    max_tokens: int,
+    over: Callable[[Sequence[int]], bool],
+) -> int:
+    """Write turns to their ends, a strand of them at each row. Gives how many tokens were computed.
+
+    A turn that its restriction lets nothing follow stays as it is, cut.
+    """
+    computed = 0
+    for written in range(max_tokens):
+        drawn = _tokens(rows.logits, temperature, [[turn.chance for turn in strand] for strand in strands])
+        going: dict[tuple[int, int], list[Turn]] = defaultdict(list)  # by row, and the token that follows it
+        for row, (strand, tokens) in enumerate(zip(strands, drawn, strict=True)):
+            for turn, found in zip(strand, tokens, strict=True):
+                kept = _hold(turn, found, rows.logits[row], temperature, held)
+                if kept is not None:
+                    turn.ids.append(kept[0])
+                    turn.logprobs.append(kept[1])
+                    going[row, kept[0]].append(turn)
+        computed += len(going)
+        for way in [way for way, strand in going.items() if over(strand[0].ids)]:
+            for turn in going.pop(way):
+                turn.cut = False
+        if not going or written + 1 == max_tokens:
+            break
+        seated = rows.go_on([row for row, _ in going], [token for _, token in going])  # who is done is not read on
+        strands = [strand for _, strand in sorted(zip(seated, going.values(), strict=True), key=itemgetter(0))]
+    return computed
+
+
+def _hold(turn: Turn, drawn: Scored, logits: torch.Tensor, temperature: float, held: Held) -> Scored | None:
+    """What was drawn, where the turn's restriction allows it; else another draw among what it allows, None where that
+    is nothing. So a token is drawn as from the allowed alone, and the restriction is mostly asked about one.
+    """
+    import torch  # noqa: PLC0415
+
+    restriction = turn.restriction
+    if restriction is None:
+        return drawn
+    if restriction.active:
+        begun = held.begun(turn.ids)
+        if not held.allows(restriction, drawn[0], begun):
+            logprobs = torch.log_softmax(logits.float() / temperature, dim=-1)
+            found = held.draw(restriction, logprobs, turn.chance, begun)
+            if found is None:
+                return None
+            turn.turned.add(len(turn.ids))
+            drawn = found
+    restriction.go_on(held.tokenizer.decode([*turn.ids, drawn[0]]))
+    return drawn
+
+
+def _tokens(
+    logits: torch.Tensor, temperature: float, chances: Sequence[Sequence[torch.Generator]]
+) -> list[list[Scored]]:
+    """A token for each generator of each row of `logits` (rows, vocabulary), with its log-probability."""
+    import torch  # noqa: PLC0415
+
+    greedy, most = temperature < GREEDY, max(map(len, chances))
+    logprobs = torch.log_softmax(logits.float() / (1.0 if greedy else temperature), dim=-1)
+    if greedy:
+        drawn = logprobs.argmax(dim=-1, keepdim=True).expand(-1, most)
+    else:  # by inversion: one uniform number a token, drawn on the CPU, so that a seed means the same on any device
+        levels = torch.zeros(len(chances), most, dtype=torch.float64)
+        for row, some in enumerate(chances):
+            for place, chance in enumerate(some):
+                levels[row, place] = torch.rand((), generator=chance, dtype=torch.float64)
+        mass = logprobs.double().exp().cumsum(dim=-1)
+        drawn = torch.searchsorted(mass, levels.to(mass.device) * mass[:, -1:]).clamp(max=mass.shape[1] - 1)
+    scores = logprobs.gather(1, drawn).tolist()
+    return [
+        [*zip(some, scored, strict=True)][: len(here)]
+        for some, scored, here in zip(drawn.tolist(), scores, chances, strict=True)
+    ]
