@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from agro_data.databases.sandbox import Sandbox
+from agro_data.evaluation.statistics import paired
+from agro_data.evaluation.verdict import Verdict
 from agro_data.publish.read import open_version
 from agro_train.agents.agent import Agent, open_agent
 from agro_train.answers import Answer, answer
@@ -59,27 +61,42 @@ def main() -> None:
     vote = Decoding("vote", given.leaves, given.temperature, names=given.names)
     trees = [replace(vote, kind="tree", width=width) for width in given.widths]
     greedy = replace(GREEDY, names=given.names)
-    linear = measure(asked, _one_by_one(agent), [vote], given.cache, given.seed, given.together)
-    found = [{**row, "decoding": f"{row['decoding']}, one by one"} for row in linear]
-    found += measure(asked, agent, [greedy, vote, *trees], given.cache, given.seed, given.together)
-    as_many = sorted({round(row["leaves"]) for row in found[3:]} - {1, given.leaves})
-    votes = [replace(vote, samples=samples) for samples in as_many]
-    found += measure(asked, agent, votes, given.cache, given.seed, given.together)
+
+    def measured(agent: Agent, decodings: Sequence[Decoding]) -> list[Measured]:
+        return measure(asked, agent, decodings, given.cache, given.seed, given.together)
+
+    [linear] = measured(_one_by_one(agent), [vote])
+    found = [replace(linear, name=f"{linear.name}, one by one"), *measured(agent, [greedy, vote, *trees])]
+    as_many = sorted({round(tree.leaves) for tree in found[3:]} - {1, given.leaves})
+    found += measured(agent, [replace(vote, samples=samples) for samples in as_many])
     show(
         f"Decodings of {agent.name} on {len(asked.rows)} of {asked.name}, at most {given.leaves} leaves, "
         f"temperature {given.temperature}, {given.together} questions at a time "
         f"(goal: {GOAL:.0%} less time than one by one, EX not lower)",
-        ["decoding", "EX strict", "leaves", "read", "written", "computed", "seconds", "less computed", "less time"],
-        [list(row.values()) for row in saving(found, beside=found[0])],
-    )
+        ["decoding", "EX strict", "gain, paired", "won", "lost", "leaves", "read", "written", "computed", "seconds",
+         "less computed", "less time"],
+        [_row(one, beside=found[0]) for one in found],
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a decoding gave, by means of a question."""
+
+    name: str
+    verdicts: Sequence[Verdict]
+    leaves: float
+    read: float
+    written: float
+    computed: float
+    seconds: float
 
 
 def measure(
     asked: Questions, agent: Agent, decodings: Sequence[Decoding], cache: Path, seed: int = 0, together: int = 16
-) -> list[dict[str, Any]]:
-    """A row for each decoding: means of a question."""
-    tasks = asked.tasks(agent.reading)
-    rows: list[dict[str, Any]] = []
+) -> list[Measured]:
+    tasks, count = asked.tasks(agent.reading), len(asked.rows)
+    found: list[Measured] = []
     with Sandbox(1, SQL_LIMITS) as sandbox:
         for decoding in decodings:
             answers: list[Answer] = []
@@ -87,18 +104,21 @@ def measure(
             for first in range(0, len(tasks), together):
                 some = tasks[first : first + together]
                 answers += answer(some, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
-            seconds = time.perf_counter() - began
-            rows.append(_row(decoding, answers, _computed(agent) - before, seconds, asked, cache))
-    return rows
-
-
-def saving(rows: Sequence[Mapping[str, Any]], beside: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows, with what each saves of another's tokens and time."""
-
-    def less(row: Mapping[str, Any], key: str) -> str:
-        return f"{1 - row[key] / beside[key]:.0%}"
-
-    return [{**row, "less computed": less(row, "computed"), "less time": less(row, "seconds")} for row in rows]
+            seconds, computed = time.perf_counter() - began, _computed(agent) - before
+            found.append(
+                Measured(
+                    {"tree": f"tree, width {decoding.width}", "vote": f"vote of {decoding.samples}"}.get(
+                        decoding.kind, decoding.kind
+                    ),
+                    score(asked, answers, asked.instances, cache)["strict"].verdicts,
+                    leaves=sum(len(one.predictions) for one in answers) / count,
+                    read=sum(one.read for one in answers) / count,
+                    written=sum(one.written for one in answers) / count,
+                    computed=computed / count,
+                    seconds=seconds / count,
+                )
+            )
+    return found
 
 
 def _one_by_one(agent: Agent) -> Agent:
@@ -112,22 +132,24 @@ def _computed(agent: Agent) -> int:
     return cast(ModuleSampler, agent.sampler).written
 
 
-def _row(
-    decoding: Decoding, answers: Sequence[Answer], computed: int, seconds: float, asked: Questions, cache: Path
-) -> dict[str, Any]:
-    count = len(answers)
-    right = score(asked, answers, asked.instances, cache)["strict"].summary["score"]["mean"]
-    return {
-        "decoding": {"tree": f"tree, width {decoding.width}", "vote": f"vote of {decoding.samples}"}.get(
-            decoding.kind, decoding.kind
-        ),
-        "EX": f"{right:.1%}",
-        "leaves": round(sum(len(one.predictions) for one in answers) / count, 1),
-        "read": round(sum(one.read for one in answers) / count),
-        "written": round(sum(one.written for one in answers) / count),
-        "computed": round(computed / count),
-        "seconds": round(seconds / count, 2),
-    }
+def _row(one: Measured, beside: Measured) -> list[object]:
+    """A row of the table, with what it gains and saves beside another decoding."""
+    against = paired(one.verdicts, beside.verdicts)
+    gain = against["gain"]
+    return [
+        one.name,
+        f"{sum(verdict.score for verdict in one.verdicts) / len(one.verdicts):.1%}",
+        f"{gain['mean']:+.1%} [{gain['low']:+.1%}, {gain['high']:+.1%}]",
+        against["won"],
+        against["lost"],
+        round(one.leaves, 1),
+        round(one.read),
+        round(one.written),
+        round(one.computed),
+        round(one.seconds, 2),
+        f"{1 - one.computed / beside.computed:.0%}",
+        f"{1 - one.seconds / beside.seconds:.0%}",
+    ]
 
 
 if __name__ == "__main__":
