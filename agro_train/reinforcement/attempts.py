@@ -1,8 +1,9 @@
-"""Attempts at questions as a step of GRPO learns from them: each prompt is read once, and what teaches nothing, not at
-all.
+"""Attempts at questions as a step of GRPO learns from them: each prompt is read once, and so are attempts that are the
+same; what teaches nothing is not read at all.
 
-A group's attempts have one prompt, which is the greater part of each, and TRL reads it with every one. A group whose
-rewards are all the same has advantages of zero, and TRL takes its gradient, which is zero.
+A group's attempts have one prompt, which is the greater part of each, and TRL reads it with every one; a model that is
+sure of an answer gives it several times. A group whose rewards are all the same has advantages of zero, and TRL takes
+its gradient, which is zero.
 """
 
 from __future__ import annotations
@@ -25,29 +26,32 @@ def log_probs(
     no entropies where the head gives none.
 
     `prompts` and `completions` are ids and masks (attempts, places); attempts at one prompt share a row of at most so
-    many `tokens`. The model must attend by PyTorch's own attention.
+    many `tokens`, and those that are the same a place in it. The model must attend by PyTorch's own attention.
     """
     import torch  # noqa: PLC0415
 
     ids, mask = completions
-    asked = [_kept(*both) for both in zip(*prompts, strict=True)]
-    wrote = [_kept(*both) for both in zip(*completions, strict=True)]
+    attempts = [*zip(map(_kept, *prompts), map(_kept, ids, mask), strict=True)]
+    places = {attempt: place for place, attempt in reversed([*enumerate(attempts)])}  # of the first that are the same
+    numbers = {attempt: number for number, attempt in enumerate(places)}
+    own = mask[[*places.values()]].bool()
     examples = [
         Example([*prompt, *answer], [0] * len(prompt) + [1] * len(answer), ",".join(map(str, prompt)))
-        for prompt, answer in zip(asked, wrote, strict=True)
+        for prompt, answer in places
     ]
     rows = group(examples, Limits(len(examples), tokens), seed=0)
     inputs = {
         name: tensor.to(ids.device)
-        for name, tensor in collate([lay_row([examples[place] for place in places]) for places in rows], 0).items()
+        for name, tensor in collate([lay_row([examples[place] for place in row]) for row in rows], 0).items()
     }
     scored = inputs["labels"][:, 1:] >= 0
     out = model(**inputs, fused_lm_head=True)
     order = torch.tensor([*chain.from_iterable(rows)], device=ids.device)
+    which = torch.tensor([numbers[attempt] for attempt in attempts], device=ids.device)
 
     def by_attempt(values: torch.Tensor) -> torch.Tensor:
-        laid = values.new_zeros(ids.shape).masked_scatter(mask[order].bool(), values[scored])
-        return torch.zeros_like(laid).index_copy(0, order, laid)
+        laid = values.new_zeros(own.shape).masked_scatter(own[order], values[scored])
+        return torch.zeros_like(laid).index_copy(0, order, laid)[which]
 
     return by_attempt(out.log_probs), None if out.entropy is None else by_attempt(out.entropy)
 
@@ -71,6 +75,5 @@ def without_idle(inputs: Mapping[str, Any], least: int = 1) -> dict[str, Any]:
     }
 
 
-def _kept(ids: torch.Tensor, mask: torch.Tensor) -> list[int]:
-    kept: list[int] = ids[mask.bool()].tolist()
-    return kept
+def _kept(ids: torch.Tensor, mask: torch.Tensor) -> tuple[int, ...]:
+    return tuple(ids[mask.bool()].tolist())

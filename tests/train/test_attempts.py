@@ -15,8 +15,8 @@ from agro_train.grpo import train
 from agro_train.reinforcement.attempts import log_probs, without_idle
 from agro_train.reinforcement.config import GrpoConfig
 
-PROMPTS = [[5, 6, 7, 8, 9], [5, 6, 7, 8, 9], [11, 12], [5, 6, 7, 8, 9], [3]]
-ANSWERS = [[20, 21, 22], [20, 21, 22, 23, 24], [30], [40, 41], [20, 21]]
+PROMPTS = [[5, 6, 7, 8, 9], [5, 6, 7, 8, 9], [11, 12], [5, 6, 7, 8, 9], [3], [5, 6, 7, 8, 9], [5, 6, 7, 8, 9], [5, 6]]
+ANSWERS = [[20, 21, 22], [20, 21, 22, 23, 24], [30], [40, 41], [20, 21], [40, 41], [20, 21, 22], [20, 21]]
 
 
 def padded(lists: list[list[int]], *, left: bool) -> tuple[Any, Any]:
@@ -51,6 +51,28 @@ def test_attempts_are_scored_as_each_would_be_alone(tmp_path: Path, tokens: int)
         assert bool((found[row, len(answer) :] == 0).all())
 
 
+def test_attempts_that_are_the_same_are_read_once(tmp_path: Path) -> None:
+    from transformers import AutoModelForCausalLM
+    from trl.trainer.utils import add_fused_lm_head
+
+    from agro_train.language_model.fused_head import score_only_what_is_learnt
+
+    score_only_what_is_learnt()
+    network = AutoModelForCausalLM.from_pretrained(make_tiny_model(tmp_path), attn_implementation="sdpa")
+    add_fused_lm_head(network, temperature=1.0, outputs=("log_probs", "entropy"))
+    read: list[int] = []
+    network.model.embed_tokens.register_forward_hook(lambda _module, given, _out: read.append(given[0].numel()))
+    gradients = []
+    for times in (1, 3):
+        network.zero_grad()
+        prompts, completions = padded([[5, 6, 7]] * times, left=True), padded([[20, 21]] * times, left=False)
+        found, _ = log_probs(network, prompts, completions, 100)
+        found[:, 0].sum().backward()
+        gradients.append(network.model.embed_tokens.weight.grad.clone())
+    assert read == [5, 5]
+    torch.testing.assert_close(gradients[1], 3 * gradients[0])
+
+
 def test_what_teaches_nothing_is_left_out() -> None:
     inputs = {
         "advantages": torch.tensor([[0.0, 1.0], [0.0, 0.0], [-1.0, 0.0]]),
@@ -82,7 +104,7 @@ def test_a_step_is_the_one_that_trl_takes(
 
     from agro_train.reinforcement.trainer import AgenticTrainer
 
-    settings = replace(config, loss_type=loss_type, prompts_per_step=4, steps=3, scale="none")
+    settings = replace(config, loss_type=loss_type, prompts_per_step=4, steps=2, scale="none")
     ours = train(replace(settings, models=str(tmp_path / "ours")))
     parted = train(replace(settings, models=str(tmp_path / "parted"), micro_batch=2, row_tokens=200))
     for name in ("_prepare_inputs", "_compute_loss", "_get_per_token_logps_and_entropies"):
