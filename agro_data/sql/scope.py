@@ -262,6 +262,9 @@ class _Resolver:
             scope.outputs.append(folded(item.alias_or_name))
             return
         qualifier = folded(item.table) if isinstance(item, exp.Column) else ""
+        known = any(s.alias == qualifier or (s.table and qualifier in s.columns) for s in scope.sources)  # or a struct
+        if qualifier and not known:
+            self._problem("unknown_table", f"{item.sql(dialect=self.dialect)}: no table or alias {qualifier} here")
         for source in scope.sources:
             if not qualifier or source.alias == qualifier:
                 if len(scope.outputs) + len(source.columns) > WIDEST:

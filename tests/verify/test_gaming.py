@@ -295,3 +295,15 @@ def test_what_is_right_on_all_but_one_is_wrong(databases: tuple[Database, ...], 
     (grade,) = grades(databases, plain, sandbox, "strict")
     assert (grade.score, grade.agreed) == (0, 2)
     assert Path(grade.place).stem == "instance_2"
+
+
+def test_a_struct_made_in_a_query_spreads_no_answers_side_by_side(tmp_path: Path, sandbox: Sandbox) -> None:
+    path = tmp_path / "people.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TABLE person(id INTEGER, name TEXT, age INTEGER, city TEXT)")
+        connection.execute("INSERT INTO person VALUES (1, 'Ada', 31, 'Rome'), (2, 'Bo', 45, 'Oslo')")
+    (database,) = find_databases(tmp_path).databases
+    choice = "SELECT s.* FROM (SELECT {'a': count(*), 'b': max(age), 'c': min(age), 'd': sum(age)} AS s FROM person)"
+    case = Case("SELECT count(*) FROM person", choice, (database,), schema=SCHEMA)
+    assert grade_many([case], sandbox, GoldResults(), "intent")[0].right
+    assert not grade_many([case], sandbox, GoldResults(), "intent", guarded=True)[0].right

@@ -46,6 +46,7 @@ def test_reading_known_names_passes(sql: str, dialect: Dialect) -> None:
         ("SELECT 1; SELECT 2", "multiple_statements"),
         ("SELECT id FROM shop", "unknown_table"),
         ("SELECT x.id FROM customer", "unknown_table"),
+        ("SELECT x.* FROM customer", "unknown_table"),
         ("SELECT id FROM sqlite_master", "unknown_table"),
         ("SELECT id FROM customer UNION SELECT id FROM orders LIMIT (SELECT 1 FROM sqlite_master)", "unknown_table"),
         ("SELECT id FROM customer EXCEPT SELECT id FROM orders LIMIT 1 OFFSET (SELECT age)", "unknown_column"),
