@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from sqlglot import Dialect as Grammar
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.parser import Parser
 
 from agro_data.databases.types import Dialect
+from agro_data.sql.json_access import ARROWS, JSON_ACCESS, arrows_put_right, grammar_of, is_misread
 from agro_data.sql.sqlite_meaning import MISREAD, as_meant, put_right
 
 # Node types a read-only query may be made of. Everything that writes, attaches, configures, samples or calls the
@@ -22,7 +22,7 @@ _ALLOWED: tuple[type, ...] = (
     exp.Column, exp.Identifier, exp.Star, exp.Alias, exp.Dot, exp.Literal, exp.Null, exp.Boolean, exp.Var,
     exp.DataType, exp.DataTypeParam, exp.Interval, exp.Paren, exp.Tuple, exp.Case, exp.If, exp.Cast, exp.Func,
     exp.In, exp.Between, exp.Is, exp.Not, exp.Neg, exp.BitwiseNot, exp.Binary, exp.Escape, exp.Collate,
-    exp.Bracket, exp.Slice, exp.Aliases,
+    exp.Bracket, exp.Slice, exp.Aliases, exp.JSONKeyValue,
 )  # fmt: skip
 _REFUSED: tuple[type, ...] = (exp.UDTF, exp.Parameter, exp.Placeholder)
 DEEPEST = 500  # nodes one below the other: what reads a tree calls itself for each, and SQLite stops at 1,000, too
@@ -80,6 +80,8 @@ def parse_select(sql: str, dialect: Dialect) -> exp.Query:
         held = (one.unnest() for one in tree.find_all(exp.Subquery))
         if any(not isinstance(one, (exp.Query, exp.Table)) for one in held):
             raise SqlRefused("syntax", "brackets hold neither a query nor a table where one was expected")
+    if dialect == "duckdb" and any(map(is_misread, tree.find_all(*ARROWS))):
+        raise SqlRefused("syntax", "DuckDB takes what stands beside this -> or ->> into it: it needs brackets")
     return tree
 
 
@@ -94,13 +96,13 @@ def parse_expression(sql: str, dialect: Dialect) -> exp.Expr:
 
 def _trees(sql: str, dialect: Dialect) -> list[exp.Expr | None]:
     """What sqlglot reads. Raises `SqlRefused` for what it cannot read, or not in bounded time."""
-    grammar = Grammar.get_or_raise(dialect)
+    grammar = grammar_of(dialect)
     try:
         tokens = grammar.tokenize(sql)
         _check_time(tokens)
-        if dialect != "sqlite" or not MISREAD.search(sql):
-            return list(grammar.parser().parse(tokens, sql))
-        return [tree and put_right(tree) for tree in grammar.parser().parse(as_meant(tokens), sql)]
+        meant = as_meant(tokens) if dialect == "sqlite" and MISREAD.search(sql) else tokens
+        trees = grammar.parser().parse(meant, sql)
+        return [tree and _put_right(tree, tokens, sql, dialect) for tree in trees]
     except SqlRefused:
         raise
     except SqlglotError as error:
@@ -109,6 +111,15 @@ def _trees(sql: str, dialect: Dialect) -> list[exp.Expr | None]:
         raise SqlRefused("syntax", "the statement is nested too deeply to be parsed") from error
     except (TypeError, AttributeError, LookupError, ValueError) as error:  # of sqlglot's own, at odd statements
         raise SqlRefused("syntax", "the statement does not parse") from error
+
+
+def _put_right(tree: exp.Expr, tokens: Sequence[Token], sql: str, dialect: Dialect) -> exp.Expr:
+    """The tree as the engine reads the statement."""
+    if dialect == "sqlite" and MISREAD.search(sql):
+        tree = put_right(tree)
+    if JSON_ACCESS.search(sql):
+        tree = arrows_put_right(tree, tokens, dialect)
+    return tree
 
 
 def _check_time(tokens: Sequence[Token]) -> None:
