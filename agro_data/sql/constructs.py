@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from agro_data.sql.scope import Resolution
+from agro_data.sql.scope import Resolution, local_nodes
 
 CONSTRUCTS = (
     "join_2",  # some SELECT reads two sources (tables, derived tables, CTEs)
@@ -70,6 +70,21 @@ def is_aggregate(node: exp.Expr) -> bool:
     return not isinstance(parent, exp.Window)
 
 
+def is_grouping(key: exp.Expr) -> bool:
+    """Whether a key of GROUP BY groups rows in several ways side by side."""
+    return isinstance(key, (exp.Rollup, exp.Cube, exp.GroupingSets))
+
+
+def is_many_groupings(group: exp.Expr) -> bool:
+    """Whether a GROUP BY has such a key."""
+    return any(map(is_grouping, group.expressions))
+
+
+def makes_rows(select: exp.Expr) -> bool:
+    """Whether a SELECT shows each of its rows as often as a list in it has values."""
+    return any(isinstance(node, exp.Explode) for item in select.expressions for node in local_nodes(item))
+
+
 def constructs_of(found: Resolution) -> tuple[str, ...]:
     """Names of `CONSTRUCTS` that the query uses, in that order."""
     present = set(_of_sources(found))
@@ -99,6 +114,9 @@ def _of_node(node: exp.Expr) -> Iterator[str]:
         yield {exp.Union: "union", exp.Intersect: "intersect", exp.Except: "except"}[type(node)]
     elif isinstance(node, exp.Subquery):
         yield from _of_subquery(node)
+    elif isinstance(node, exp.All):
+        if isinstance(node.this, exp.Query):
+            yield "scalar_subquery"
     elif isinstance(node, exp.In):
         if node.args.get("query") is None:
             yield "in_list"

@@ -96,6 +96,7 @@ _POINTS: dict[type, int] = {
     exp.Window: 2,
     exp.Case: 2,
     exp.Exists: 2,
+    exp.All: 2,
 }
 
 

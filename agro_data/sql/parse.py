@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
@@ -11,6 +11,7 @@ from sqlglot.parser import Parser
 
 from agro_data.databases.types import Dialect
 from agro_data.sql.json_access import ARROWS, JSON_ACCESS, arrows_put_right, grammar_of, is_misread
+from agro_data.sql.one_form import COMPARED, SEVERAL_FORMS, in_one_form
 from agro_data.sql.sqlite_meaning import MISREAD, as_meant, put_right
 
 # Node types a read-only query may be made of. Everything that writes, attaches, configures, samples or calls the
@@ -25,6 +26,14 @@ _ALLOWED: tuple[type, ...] = (
     exp.Bracket, exp.Slice, exp.Aliases, exp.JSONKeyValue,
 )  # fmt: skip
 _REFUSED: tuple[type, ...] = (exp.UDTF, exp.Parameter, exp.Placeholder)
+# What only one engine has, or what makes rows of nothing but what is written in the statement and in its columns.
+_ALSO: Mapping[Dialect, frozenset[type]] = {
+    "sqlite": frozenset({exp.Values}),
+    "duckdb": frozenset({
+        exp.Values, exp.Unnest, exp.Explode, exp.Rollup, exp.Cube, exp.GroupingSets, exp.Any, exp.All,
+    }),
+}  # fmt: skip
+_PLACED = (exp.Values, exp.Unnest, exp.Explode, exp.Any, exp.All, *ARROWS)  # not wherever they can be written
 DEEPEST = 500  # nodes one below the other: what reads a tree calls itself for each, and SQLite stops at 1,000, too
 
 LONGEST = 20_000  # characters; no person and no model writes more for one question
@@ -70,7 +79,7 @@ def parse_select(sql: str, dialect: Dialect) -> exp.Query:
         raise SqlRefused("not_select", f"a SELECT was expected, not {type(tree).__name__.upper()}")
     kinds = _kinds(tree)
     for kind in kinds:
-        if not issubclass(kind, _ALLOWED) or issubclass(kind, _REFUSED):
+        if kind not in _ALSO[dialect] and (not issubclass(kind, _ALLOWED) or issubclass(kind, _REFUSED)):
             raise SqlRefused("not_select", f"{kind.__name__} has no place in a read-only query")
     if any(not select.expressions for select in tree.find_all(exp.Select)):
         raise SqlRefused("syntax", "a SELECT names nothing to be selected")
@@ -80,8 +89,7 @@ def parse_select(sql: str, dialect: Dialect) -> exp.Query:
         held = (one.unnest() for one in tree.find_all(exp.Subquery))
         if any(not isinstance(one, (exp.Query, exp.Table)) for one in held):
             raise SqlRefused("syntax", "brackets hold neither a query nor a table where one was expected")
-    if dialect == "duckdb" and any(map(is_misread, tree.find_all(*ARROWS))):
-        raise SqlRefused("syntax", "DuckDB takes what stands beside this -> or ->> into it: it needs brackets")
+    _check_places(tree, kinds, dialect)
     return tree
 
 
@@ -114,12 +122,25 @@ def _trees(sql: str, dialect: Dialect) -> list[exp.Expr | None]:
 
 
 def _put_right(tree: exp.Expr, tokens: Sequence[Token], sql: str, dialect: Dialect) -> exp.Expr:
-    """The tree as the engine reads the statement."""
+    """The tree as the engine reads the statement, and in one form where there are several."""
     if dialect == "sqlite" and MISREAD.search(sql):
         tree = put_right(tree)
     if JSON_ACCESS.search(sql):
         tree = arrows_put_right(tree, tokens, dialect)
-    return tree
+    return in_one_form(tree) if SEVERAL_FORMS.search(sql) else tree
+
+
+def _check_places(tree: exp.Query, kinds: Iterable[type], dialect: Dialect) -> None:
+    """Raise `SqlRefused` for what may stand in a query, but not where it stands."""
+    for node in tree.find_all(*_PLACED) if any(issubclass(kind, _PLACED) for kind in kinds) else ():
+        if isinstance(node, (exp.Values, exp.Unnest)) and not isinstance(node.parent, (exp.From, exp.Join)):
+            raise SqlRefused("not_select", f"{node.key.upper()} has its place in FROM, WITH and IN")
+        if isinstance(node, (exp.Any, exp.All)) and (type(node.parent) not in COMPARED or node.arg_key == "this"):
+            raise SqlRefused("not_select", f"{node.key.upper()} has its place on the right of a comparison")
+        if isinstance(node, exp.Explode) and node.expressions:
+            raise SqlRefused("not_select", "UNNEST with options gives columns that no text names")
+        if dialect == "duckdb" and isinstance(node, ARROWS) and is_misread(node):
+            raise SqlRefused("syntax", "DuckDB takes what stands beside this -> or ->> into it: it needs brackets")
 
 
 def _check_time(tokens: Sequence[Token]) -> None:

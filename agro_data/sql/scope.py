@@ -24,7 +24,7 @@ WIDEST = 2_000  # columns that are selected: what SQLite gives at most
 
 @dataclass(frozen=True)
 class Source:
-    """One item of a FROM clause. `table` is the schema's spelling, or "" for a CTE or a derived table."""
+    """One item of a FROM clause. `table` is the schema's spelling, or "" for a CTE, a derived table or written rows."""
 
     alias: str  # lower case
     table: str
@@ -91,6 +91,21 @@ def leftmost(query: exp.Expr) -> exp.Select:
     return query
 
 
+def written_columns(node: exp.Expr, dialect: Dialect) -> list[str]:
+    """The columns that VALUES or UNNEST gives in a FROM: as its alias says, else as the engine calls them."""
+    alias = node.args.get("alias")
+    declared = [folded(column.name) for column in alias.args.get("columns") or ()] if alias is not None else []
+    if isinstance(node, exp.Unnest):
+        ordinal = node.args.get("offset")
+        if isinstance(ordinal, exp.Identifier):
+            declared.append(folded(ordinal.name))
+        made = [folded(node.alias) or "unnest", *(["ordinality"] if ordinal else [])]
+    else:
+        width = len(node.expressions[0].expressions) if node.expressions else 0
+        made = [f"column{n + 1}" if dialect == "sqlite" else f"col{n}" for n in range(width)]
+    return [*declared, *made[len(declared) :]]
+
+
 def value_of(node: exp.Expr, found: Resolution) -> exp.Expr | None:
     """The literal that a node is, with its sign: also SQLite's double-quoted token that names nothing."""
     inner = node.this if isinstance(node, exp.Neg) else node
@@ -151,7 +166,7 @@ class _Resolver:
             if clause.args.get("recursive"):
                 known[name] = declared or [folded(item.alias_or_name) for item in leftmost(cte.this).selects]
             _, outputs = self.query(cte.this, known, outer)
-            known[name] = declared or outputs
+            known[name] = self._renamed(declared, outputs)
         return known
 
     def _select(self, node: exp.Select, ctes: Mapping[str, list[str]], outer: Scope | None) -> Scope:
@@ -207,13 +222,21 @@ class _Resolver:
             _, outputs = self.query(node, ctes, scope.outer)
             alias_node = node.args.get("alias")
             renamed = [folded(c.name) for c in alias_node.args.get("columns") or ()] if alias_node else []
-            scope.sources.append(Source(alias, "", {name: name for name in renamed or outputs if name}, node))
+            names = self._renamed(renamed, outputs)
+            scope.sources.append(Source(alias, "", {name: name for name in names if name}, node))
+            self._joins(node, scope, ctes)
+        elif isinstance(node, (exp.Values, exp.Unnest)):
+            self._written(node, alias, scope, ctes)
             self._joins(node, scope, ctes)
         elif isinstance(node, exp.Table):
             self._table(node, alias, scope, ctes)
             self._joins(node, scope, ctes)
         else:
             self._problem("unknown_table", f"{node.sql(dialect=self.dialect)} is not a table")
+
+    def _renamed(self, declared: list[str], outputs: list[str]) -> list[str]:
+        """Columns under the names that an alias gives them: in DuckDB it may be those of the first only."""
+        return [*declared, *outputs[len(declared) :]] if self.dialect == "duckdb" or not declared else declared
 
     def _joins(self, node: exp.Expr, scope: Scope, ctes: Mapping[str, list[str]]) -> None:
         """What stands beside a source in the same brackets."""
@@ -222,6 +245,14 @@ class _Resolver:
             self._merge(join, scope)
             if join.args.get("on") is not None:
                 self._visit(join.args["on"], scope, ctes, aliases=True)
+
+    def _written(self, node: exp.Expr, alias: str, scope: Scope, ctes: Mapping[str, list[str]]) -> None:
+        """Rows of VALUES or UNNEST. In DuckDB what they are made of may name what stands before them in the FROM."""
+        inside = scope if self.dialect == "duckdb" else Scope(scope.select, scope.outer)
+        for item in node.expressions:
+            self._visit(item, inside, ctes, aliases=False)
+        scope.correlated = scope.correlated or inside.correlated
+        scope.sources.append(Source(alias, "", {name: name for name in written_columns(node, self.dialect)}, node))
 
     def _table(self, node: exp.Table, alias: str, scope: Scope, ctes: Mapping[str, list[str]]) -> None:
         name = folded(node.name)

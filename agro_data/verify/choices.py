@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from agro_data.databases.opening import folded
+from agro_data.sql.constructs import is_many_groupings
 from agro_data.sql.scope import local_nodes
 
 
@@ -45,7 +46,7 @@ def choices(select: exp.Select) -> Iterator[Choice]:
     on, order, group = distinct_on(select), select.args.get("order"), select.args.get("group")
     if on and order is not None and group is None:
         yield Choice("DISTINCT ON", tuple(select.expressions), on, _keys(order), most=1)
-    if group is not None and not group.expressions:
+    if group is not None and (not group.expressions or is_many_groupings(group)):
         return  # GROUP BY ALL, GROUPING SETS: left to the run on reordered rows
     within = tuple(group.expressions) if group is not None else ()
     for clause in (*select.expressions, select.args.get("having"), order):

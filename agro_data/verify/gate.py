@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from agro_data.databases.types import Dialect
+from agro_data.sql.lists import is_list
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import Resolution, Schema, resolve, value_of
 
@@ -31,6 +32,7 @@ _CHANCE = frozenset({
     "txid_current", "last_insert_rowid", "changes", "total_changes", "sqlite_version", "version",
     "current_user", "current_schema", "current_database", "current_version",
 })  # fmt: skip
+_NO_LIST = "UNNEST in SELECT needs what is known to be a list, since a struct becomes columns; in FROM it takes any"
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 _CLOCKS = frozenset({"date", "time", "datetime", "julianday", "unixepoch", "strftime"})  # of SQLite; now by default
 # 'subsec' alone is the time now to SQLite 3.42 and later.
@@ -66,10 +68,12 @@ def check_statement(sql: str, dialect: Dialect, schema: Schema) -> Gate:
     try:
         names = resolve(tree, dialect, schema)
         reason, detail = _function_problem(tree, dialect, names)
+        if not reason and names.problems:
+            reason, detail = names.problems[0]
+        if not reason and any(not is_list(node.this, names, schema) for node in tree.find_all(exp.Explode)):
+            reason, detail = "forbidden_function", _NO_LIST
     except Exception as error:  # one odd statement stops nobody: what cannot be followed is not let through
         return Gate(False, "syntax", f"its names cannot be followed ({type(error).__name__}: {error})")
-    if not reason and names.problems:
-        reason, detail = names.problems[0]
     return Gate(not reason, reason, detail, tree, names)
 
 

@@ -315,7 +315,7 @@ def _guard(one: _Open, mode: Mode) -> None:
     if not reads and (not golds or _reads_a_table(golds[0])):
         one.grade = Grade(0.0, "the answer is written out and read from no table", "constant", agreed=grade.agreed)
     elif mode == "intent" and golds:
-        found = [hedges(gold, predicted) for gold in golds]
+        found = [hedges(gold, predicted, dialect) for gold in golds]
         if all(found):
             one.grade = Grade(0.0, found[0], "columns", agreed=grade.agreed)
 

@@ -11,15 +11,18 @@ from itertools import zip_longest
 
 from sqlglot import exp
 
+from agro_data.databases.types import Dialect
+from agro_data.sql.scope import written_columns
+
 FURTHER_COMPUTED = 1  # such as the count that an order goes by
 FURTHER_WRITTEN = 40  # a table that is listed column by column
 
 Outputs = list[tuple[str, bool]]  # lower-case name, whether it is computed
 
 
-def hedges(gold: exp.Query, predicted: exp.Query) -> str:
+def hedges(gold: exp.Query, predicted: exp.Query, dialect: Dialect) -> str:
     """Why a prediction is a choice among answers to the gold's question, or ""."""
-    asked, given = _computed(gold), _computed(predicted)
+    asked, given = _computed(gold, dialect), _computed(predicted, dialect)
     if given > asked + FURTHER_COMPUTED:
         return f"{given} computed columns side by side where {asked} answer: a choice, not an answer"
     if len(predicted.selects) > len(gold.selects) + FURTHER_WRITTEN:
@@ -27,21 +30,22 @@ def hedges(gold: exp.Query, predicted: exp.Query) -> str:
     return ""
 
 
-def _computed(query: exp.Query) -> int:
-    return sum(computed for _, computed in _outputs(query, {}))
+def _computed(query: exp.Query, dialect: Dialect) -> int:
+    return sum(computed for _, computed in _outputs(query, {}, dialect))
 
 
-def _outputs(query: exp.Expr, known: Mapping[str, Outputs]) -> Outputs:
+def _outputs(query: exp.Expr, known: Mapping[str, Outputs], dialect: Dialect) -> Outputs:
     """The outputs of a query as far as they are written out: the columns of a table behind a star are not."""
     clause = query.args.get("with_")
     for cte in clause.expressions if clause else ():
-        known = {**known, cte.alias.lower(): _renamed(cte, _outputs(cte.this, known))}
+        known = {**known, cte.alias.lower(): _renamed(cte, _outputs(cte.this, known, dialect))}
     if isinstance(query, exp.Subquery):
-        return _outputs(query.this, known)
+        return _outputs(query.this, known, dialect)
     if isinstance(query, exp.SetOperation):
-        sides = zip_longest(_outputs(query.this, known), _outputs(query.expression, known), fillvalue=("", False))
+        first, second = _outputs(query.this, known, dialect), _outputs(query.expression, known, dialect)
+        sides = zip_longest(first, second, fillvalue=("", False))
         return [(left, mine or theirs) for (left, mine), (_, theirs) in sides]
-    sources = _sources(query, known)
+    sources = _sources(query, known, dialect)
     found: Outputs = []
     for item in query.selects if isinstance(query, exp.Select) else ():
         value = item.unalias()
@@ -57,15 +61,17 @@ def _outputs(query: exp.Expr, known: Mapping[str, Outputs]) -> Outputs:
     return found
 
 
-def _sources(select: exp.Expr, known: Mapping[str, Outputs]) -> dict[str, Outputs]:
-    """Outputs of the derived tables and common table expressions that a SELECT reads, by alias."""
+def _sources(select: exp.Expr, known: Mapping[str, Outputs], dialect: Dialect) -> dict[str, Outputs]:
+    """Outputs of the derived tables, written rows and common table expressions that a SELECT reads, by alias."""
     start = select.args.get("from_")
     items = [start.this] if start else []
     items += [join.this for join in select.args.get("joins") or ()]
     sources: dict[str, Outputs] = {}
     for item in items:
         if isinstance(item, exp.Subquery):
-            sources[item.alias.lower()] = _renamed(item, _outputs(item, known))
+            sources[item.alias.lower()] = _renamed(item, _outputs(item, known, dialect))
+        elif isinstance(item, (exp.Values, exp.Unnest)):
+            sources[item.alias.lower()] = [(name, True) for name in written_columns(item, dialect)]
         elif isinstance(item, exp.Table) and item.name.lower() in known:
             sources[item.alias_or_name.lower()] = known[item.name.lower()]
     return sources

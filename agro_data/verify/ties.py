@@ -18,7 +18,7 @@ from sqlglot import exp
 from agro_data.databases.opening import folded
 from agro_data.databases.types import Dialect
 from agro_data.sql.canonical import sql_text
-from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.constructs import is_aggregate, makes_rows
 from agro_data.sql.scope import Resolution, Scope, leftmost, local_nodes
 from agro_data.verify.choices import Choice, choices, distinct_on, whole_window
 from agro_data.verify.equivalence import Rows
@@ -371,8 +371,8 @@ def _unordered(select: exp.Select) -> exp.Select:
 
 
 def _one_row(node: exp.Expr) -> bool:
-    """An aggregate without grouping."""
-    if not isinstance(node, exp.Select) or node.args.get("group") is not None:
+    """An aggregate without grouping, of which no list is made rows."""
+    if not isinstance(node, exp.Select) or node.args.get("group") is not None or makes_rows(node):
         return False
     return any(is_aggregate(part) for item in node.expressions for part in local_nodes(item))
 

@@ -55,17 +55,18 @@ _SQLITE = (
     "unixepoch upper"
 )
 _DUCKDB = (
-    "any_value approx_count_distinct approx_quantile arg_max arg_min array_agg bit_and bit_or bool_and bool_or "
-    "century contains corr count_if covar_pop covar_samp current_localtimestamp date_add date_diff date_part date_sub "
-    "date_trunc datediff datepart datesub datetrunc day dayname dayofmonth dayofweek dayofyear decade ends_with "
-    "entropy epoch epoch_ms even extract favg first fsum gcd geomean greatest histogram hour if ilike isfinite isinf "
-    "isnan isodow isoyear kurtosis last last_day lcm least left len levenshtein list list_aggregate list_contains "
-    "list_sort list_sum listagg lpad mad make_date make_timestamp max_by md5 mean median microsecond millisecond "
-    "min_by minute mode month monthname now percentile_cont percentile_disc position product quantile quantile_cont "
-    "quantile_disc quarter regexp_extract regexp_full_match regexp_matches regexp_replace regr_slope repeat reverse "
-    "right row rpad second sem skewness split_part starts_with stddev stddev_pop stddev_samp string_split "
-    "strip_accents strlen strpos strptime time_bucket timestamp to_days to_hours to_minutes to_months to_seconds "
-    "to_years today translate try_cast unnest var_pop var_samp variance week weekday weekofyear year yearweek"
+    "any any_value approx_count_distinct approx_quantile arg_max arg_min array_agg bit_and bit_or bool_and bool_or "
+    "century contains corr count_if covar_pop covar_samp cube current_localtimestamp date_add date_diff date_part "
+    "date_sub date_trunc datediff datepart datesub datetrunc day dayname dayofmonth dayofweek dayofyear decade "
+    "ends_with entropy epoch epoch_ms even extract favg first fsum gcd geomean greatest grouping grouping_id "
+    "histogram hour if ilike isfinite isinf isnan isodow isoyear json_extract_string kurtosis last last_day lcm least "
+    "left len levenshtein list list_aggregate list_contains list_sort list_sum listagg lpad mad make_date "
+    "make_timestamp max_by md5 mean median microsecond millisecond min_by minute mode month monthname now "
+    "percentile_cont percentile_disc position product quantile quantile_cont quantile_disc quarter regexp_extract "
+    "regexp_full_match regexp_matches regexp_replace regr_slope repeat reverse right rollup row rpad second sem "
+    "skewness some split_part starts_with stddev stddev_pop stddev_samp string_split strip_accents strlen strpos "
+    "strptime time_bucket timestamp to_days to_hours to_minutes to_months to_seconds to_years today translate "
+    "try_cast unnest var_pop var_samp variance week weekday weekofyear year yearweek"
 )
 FUNCTIONS: dict[Dialect, frozenset[str]] = {
     "sqlite": _words(_SQLITE),

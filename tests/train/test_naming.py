@@ -115,6 +115,9 @@ ABROAD = {"Straße": {"Ärger": "int", 'a"b': "int"}, "城市": {"名": "text"}}
     ("sql", "writable"),
     [
         ("SELECT DATE '2020-01-31' - INTERVAL '3' DAY, Ärger // 2 FROM Straße WHERE 1 < INTERVAL 1 MONTH", True),
+        ("SELECT 名, GROUPING(名), count(*) FROM 城市 GROUP BY ROLLUP (名)", True),
+        ("SELECT 名 FROM 城市 WHERE 名 = ANY (SELECT Ärger FROM Straße)", True),
+        ("SELECT 名 FROM 城市 WHERE 名 = ANY (SELECT Ärger FROM 城市)", False),
         ("SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY Ärger) FROM Straße", True),
         ('SELECT "a""b", 名 FROM "Straße", 城市', True),
         ('SELECT "a""c" FROM Straße', False),

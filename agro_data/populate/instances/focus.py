@@ -30,6 +30,7 @@ def focus_of(found: Resolution, schema: Schema) -> Focus:
                 for column in _columns(node)
                 if (binding := found.binding(column)) is not None and binding.kind == "string"
             ]
+        values += [value for column in _columns(node) for value in _written(found, column)]
         for table, column in places:
             spec = schema.by_name[table].by_name[column]
             plain = [value for value in values if not (isinstance(value, str) and "%" in value)]
@@ -43,6 +44,21 @@ def focus_of(found: Resolution, schema: Schema) -> Focus:
     }
     known = {place: tuple(dict.fromkeys(values)) for place, values in literals.items()}
     return Focus(known, frozenset(ordered), frozenset(_averaged(found)))
+
+
+def _written(found: Resolution, column: exp.Expr) -> Iterator[Cell]:
+    """The constants that a column of VALUES holds, directly or under WITH."""
+    binding = found.binding(column)
+    source = binding.source if binding is not None else None
+    if binding is None or source is None or source.table:
+        return
+    query = _derived(found, source.node)
+    start = query.args.get("from_") if query is not None and query.is_star else None
+    rows = start.this if start is not None else source.node
+    place = list(source.columns).index(binding.name)
+    for row in rows.expressions if isinstance(rows, exp.Values) else ():
+        values = [value for value in row.expressions[place : place + 1] if isinstance(value, exp.Literal)]
+        yield from map(literal, values)
 
 
 def _averaged(found: Resolution) -> Iterator[Place]:

@@ -90,6 +90,10 @@ def _of_predicate(place: Place, part: exp.Expr, label: str) -> Iterator[Edit]:
 
 def _comparisons(core: exp.Binary, label: str) -> Iterator[Edit]:
     sides = (core.left, core.right)
+    many = core.right
+    if isinstance(many, (exp.Any, exp.All)):
+        other = (exp.All if isinstance(many, exp.Any) else exp.Any)(this=many.this.copy())
+        yield Edit("comparison", label, many, other, (swap(many, other),), weight=0)
     text = any(isinstance(side, exp.Literal) and side.is_string for side in sides)
     text = text or any(isinstance(side, exp.Column) and side.this.args.get("quoted") for side in sides)
     for number, kind in enumerate(_OTHERS[type(core)]):

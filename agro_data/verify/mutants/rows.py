@@ -6,10 +6,13 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from agro_data.sql.constructs import is_grouping
 from agro_data.sql.scope import Scope, local_nodes
 from agro_data.verify.mutants.columns import reference
-from agro_data.verify.mutants.edit import Change, Edit, Place
+from agro_data.verify.mutants.edit import Change, Edit, Place, swap
 from agro_data.verify.mutants.values import turned
+
+_TURNED: dict[type, type[exp.Expression]] = {exp.Rollup: exp.Cube, exp.Cube: exp.Rollup}
 
 
 def of_rows(place: Place, scope: Scope) -> Iterator[Edit]:
@@ -30,6 +33,14 @@ def _group(place: Place, scope: Scope) -> Iterator[Edit]:
     for key in keys if len(keys) > 1 else ():
         rest = [other.copy() for other in keys if other is not key]
         yield Edit("group_key", label, key, "dropped", (Change(node, "expressions", rest),), weight=0)
+    for key in filter(is_grouping, keys):
+        others = [other.copy() for other in keys if other is not key]
+        plain = {_meaning(place, column): column.copy() for column in key.find_all(exp.Column)}
+        change = Change(node, "expressions", [*others, *plain.values()])
+        yield Edit("group_key", label, key, "its columns", (change,), weight=0)
+        if type(key) in _TURNED:
+            turned_key = _TURNED[type(key)](expressions=[part.copy() for part in key.expressions])
+            yield Edit("group_key", label, key, turned_key, (swap(key, turned_key),), weight=0)
     held = {_meaning(place, key) for key in keys}
     added = 0
     for meaning, column in _further(place, scope):

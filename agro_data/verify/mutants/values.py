@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from agro_data.sql.constructs import is_aggregate
+from agro_data.sql.constructs import is_aggregate, makes_rows
 from agro_data.sql.scope import Scope, local_nodes
 from agro_data.verify.mutants.columns import candidates, kind_class, reference
 from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, linking, swap
@@ -237,4 +237,4 @@ def _guarded(place: Place, scope: Scope) -> Iterator[Edit]:
 
 def _one_row(select: exp.Select) -> bool:
     aggregated = any(is_aggregate(node) for item in select.expressions for node in local_nodes(item))
-    return aggregated and select.args.get("group") is None
+    return aggregated and select.args.get("group") is None and not makes_rows(select)

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from agro_data.databases.opening import folded
 from agro_data.databases.types import Dialect
+from agro_data.sql.constructs import is_many_groupings
 from agro_data.sql.scope import Resolution, Scope, Source, leftmost
 from agro_data.verify.proofs.terms import (
     Combined,
@@ -41,6 +42,7 @@ _AGGREGATES: dict[type[exp.Expr], str] = {
     exp.Max: "max",
 }
 _UNSTABLE = (exp.Rand, exp.Randn, exp.Uuid)
+_WITHOUT_TERM = (exp.AggFunc, exp.SubqueryPredicate, exp.Star)  # unless of a window
 _UNSTABLE_NAMES = frozenset({"random", "randomblob", "changes", "last_insert_rowid", "total_changes", "setseed"})
 _AGGREGATE_NAMES = frozenset({  # that sqlglot has no class for
     "total", "group_concat", "string_agg", "percentile", "json_group_array", "json_group_object", "jsonb_group_array",
@@ -136,8 +138,9 @@ class _Reader:
                 where.extend(on)
         outputs = tuple(term for item in node.expressions for term in self._item(item, scope))
         group = node.args.get("group")
-        if group is not None and (len(group.args) > 1 and any(v for k, v in group.args.items() if k != "expressions")):
-            raise NotUnderstood("GROUPING SETS")
+        further = group is not None and any(value for slot, value in group.args.items() if slot != "expressions")
+        if group is not None and (further or is_many_groupings(group)):
+            raise NotUnderstood("GROUP BY ALL or GROUPING SETS")
         order = node.args.get("order")
         keys = order.expressions if order is not None else ()
         if node.args.get("where") is not None:
@@ -176,9 +179,10 @@ class _Reader:
             if cte is None:
                 raise NotUnderstood(f"a source {node.name}")
             declared, node = cte.args.get("alias"), cte.this
-        inner = leftmost(node)
+        if not isinstance(node, exp.Query):
+            raise NotUnderstood("rows that are written out")
         names = [folded(column.name) for column in declared.args.get("columns") or ()] if declared is not None else []
-        names = names or self.found.scope_of(inner).outputs
+        names += self.found.scope_of(leftmost(node)).outputs[len(names) :]
         if len(set(names)) != len(names):
             raise NotUnderstood("a derived table with two columns of one name")
         self.positions[alias] = {name: place for place, name in enumerate(names)}
@@ -297,8 +301,10 @@ class _Reader:
         anonymous = isinstance(node, exp.Anonymous) and node.name.lower() in _UNSTABLE_NAMES
         if isinstance(node, _UNSTABLE) or anonymous:
             raise NotUnderstood("a function that gives another value each time")
-        if isinstance(node, (exp.AggFunc, exp.SubqueryPredicate, exp.Star)) and not isinstance(node.parent, exp.Window):
+        if isinstance(node, _WITHOUT_TERM) and not isinstance(node.parent, exp.Window):
             raise NotUnderstood(type(node).__name__)
+        if isinstance(node, exp.UDTF):
+            raise NotUnderstood("rows of a list")
         if isinstance(node, exp.Anonymous) and node.name.lower() in _AGGREGATE_NAMES:
             raise NotUnderstood(node.name)
         values = self._values(node, scope)
