@@ -95,7 +95,11 @@ def _serve(connection: Connection, page: mmap.mmap) -> None:
         first = size = 0
         flushed = monotonic()
         for index, task in enumerate(tasks):
-            agreed, fields = _try(page, sessions, index, task, targets, limits=limits, keep_rows=keep_rows)
+            try:
+                agreed, fields = _try(page, sessions, index, task, targets, limits=limits, keep_rows=keep_rows)
+            except _NoRoom:
+                connection.send_bytes(marshal.dumps((first, answers, False)))
+                return
             answers.append(marshal.dumps((agreed, fields)))
             size += len(answers[-1])
             exhausted = fields is not None and leaves_ruins(fields)
@@ -138,6 +142,10 @@ def _try(
     return len(places), None
 
 
+class _NoRoom(Exception):
+    """What was opened and run before has left no memory to open a database: a new process has it."""
+
+
 class _Sessions:
     """Open databases; when their weight exceeds its bound, those unused for longest are closed.
 
@@ -150,6 +158,7 @@ class _Sessions:
         self._most = limits.memory // OPEN_SHARE
         self._open: OrderedDict[object, tuple[Session, int]] = OrderedDict()
         self._weight = 0
+        self._used = False
 
     def of(self, target: Any) -> Session | str | None:
         """The open session of a target, or why it has none; None when it is to be opened."""
@@ -173,7 +182,10 @@ class _Sessions:
                 _bound_memory(self._limits)
             session = open_session(Path(path), layout, self._limits)
         except Exception as error:  # whatever is wrong with one database is the answer to its statements
+            if self._used and (isinstance(error, MemoryError) or "memory" in str(error).lower()):
+                raise _NoRoom from error
             return self.failures.setdefault(target, f"cannot open {path}: {first_line(error)}")
+        self._used = True
         self._open[target] = session, weight
         self._weight += weight
         return session

@@ -13,9 +13,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
+import duckdb
 import pytest
 from database_files import csv_file, duckdb_file, fingerprint, found, parquet_file, sqlite_file, unchecked
 
+from agro_data.databases import worker
 from agro_data.databases.digest import result_digest
 from agro_data.databases.sandbox import Sandbox, _State, _Worker
 from agro_data.databases.types import Database, Limits
@@ -158,6 +160,24 @@ def test_a_worker_that_dies_costs_one_statement(tmp_path: Path) -> None:
         assert [result.status for result in results] == ["ok", "crashed", "ok"]
         assert "signal 9" in results[1].error
         assert results[2].rows == ((2,),)
+
+
+def test_a_database_that_cannot_be_opened_for_want_of_memory_is_left_to_a_new_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What ran before has taken it: only a process in which nothing ran may say that there is none."""
+    limits = Limits()
+    targets = [("duckdb", str(duckdb_file(tmp_path / f"{name}.duckdb")), 0) for name in "ab"]
+    used, fresh = worker._Sessions(limits), worker._Sessions(limits)
+    used.opened(targets[0])
+
+    def full(*_: object) -> None:
+        raise duckdb.OutOfMemoryException("Out of Memory Error: Allocation failure")
+
+    monkeypatch.setattr(worker, "open_session", full)
+    with pytest.raises(worker._NoRoom):
+        used.opened(targets[1])
+    assert "Allocation failure" in str(fresh.opened(targets[1]))
 
 
 def test_a_worker_that_died_between_runs_is_replaced(tmp_path: Path) -> None:
