@@ -85,6 +85,13 @@ def makes_rows(select: exp.Expr) -> bool:
     return any(isinstance(node, exp.Explode) for item in select.expressions for node in local_nodes(item))
 
 
+def is_one_row(query: exp.Expr) -> bool:
+    """Whether a query is an aggregate without grouping, of which no list is made rows."""
+    if not isinstance(query, exp.Select) or query.args.get("group") is not None or makes_rows(query):
+        return False
+    return any(is_aggregate(part) for item in query.expressions for part in local_nodes(item))
+
+
 def constructs_of(found: Resolution) -> tuple[str, ...]:
     """Names of `CONSTRUCTS` that the query uses, in that order."""
     present = set(_of_sources(found))

@@ -103,14 +103,19 @@ def parse_expression(sql: str, dialect: Dialect) -> exp.Expr:
 
 
 def _trees(sql: str, dialect: Dialect) -> list[exp.Expr | None]:
-    """What sqlglot reads. Raises `SqlRefused` for what it cannot read, or not in bounded time."""
+    """What sqlglot reads, put right where the engine reads otherwise, and in one form where there are several. Raises
+    `SqlRefused` for what it cannot read, or not in bounded time."""
     grammar = grammar_of(dialect)
     try:
         tokens = grammar.tokenize(sql)
         _check_time(tokens)
-        meant = as_meant(tokens) if dialect == "sqlite" and MISREAD.search(sql) else tokens
-        trees = grammar.parser().parse(meant, sql)
-        return [tree and _put_right(tree, tokens, sql, dialect) for tree in trees]
+        misread = dialect == "sqlite" and MISREAD.search(sql) is not None
+        trees: list[exp.Expr | None] = grammar.parser().parse(as_meant(tokens) if misread else tokens, sql)
+        if misread:
+            trees = [tree and put_right(tree) for tree in trees]
+        if JSON_ACCESS.search(sql):
+            trees = [tree and arrows_put_right(tree, tokens, dialect) for tree in trees]
+        return [tree and in_one_form(tree) for tree in trees] if SEVERAL_FORMS.search(sql) else trees
     except SqlRefused:
         raise
     except SqlglotError as error:
@@ -119,15 +124,6 @@ def _trees(sql: str, dialect: Dialect) -> list[exp.Expr | None]:
         raise SqlRefused("syntax", "the statement is nested too deeply to be parsed") from error
     except (TypeError, AttributeError, LookupError, ValueError) as error:  # of sqlglot's own, at odd statements
         raise SqlRefused("syntax", "the statement does not parse") from error
-
-
-def _put_right(tree: exp.Expr, tokens: Sequence[Token], sql: str, dialect: Dialect) -> exp.Expr:
-    """The tree as the engine reads the statement, and in one form where there are several."""
-    if dialect == "sqlite" and MISREAD.search(sql):
-        tree = put_right(tree)
-    if JSON_ACCESS.search(sql):
-        tree = arrows_put_right(tree, tokens, dialect)
-    return in_one_form(tree) if SEVERAL_FORMS.search(sql) else tree
 
 
 def _check_places(tree: exp.Query, kinds: Iterable[type], dialect: Dialect) -> None:

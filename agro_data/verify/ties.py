@@ -18,7 +18,7 @@ from sqlglot import exp
 from agro_data.databases.opening import folded
 from agro_data.databases.types import Dialect
 from agro_data.sql.canonical import sql_text
-from agro_data.sql.constructs import is_aggregate, makes_rows
+from agro_data.sql.constructs import is_aggregate, is_one_row
 from agro_data.sql.scope import Resolution, Scope, leftmost, local_nodes
 from agro_data.verify.choices import Choice, choices, distinct_on, whole_window
 from agro_data.verify.equivalence import Rows
@@ -59,7 +59,7 @@ def chance_in(found: Resolution) -> Chance | None:
     """
     for node in found.tree.walk():
         if isinstance(node, exp.Query) and node.args.get("limit") is not None:
-            if node.args.get("order") is None and not _one_row(node) and not isinstance(node.parent, exp.Exists):
+            if node.args.get("order") is None and not is_one_row(node) and not isinstance(node.parent, exp.Exists):
                 return Chance("unordered_limit", "LIMIT without ORDER BY: which rows are kept is left to the engine")
         elif isinstance(node, exp.Window):
             window = whole_window(node)
@@ -115,7 +115,7 @@ class _Context:
         for node in self.found.tree.find_all(exp.Select, exp.SetOperation):
             top = node is self.found.tree
             limited = node.args.get("limit") is not None
-            if node.args.get("order") is None or not (top or limited) or _one_row(node):
+            if node.args.get("order") is None or not (top or limited) or is_one_row(node):
                 continue
             if top or not self._correlated(node):
                 probe = self._order_probe(node, top)
@@ -162,7 +162,7 @@ class _Context:
         for node in self.found.tree.find_all(exp.Subquery):
             select = node.this
             value = not isinstance(node.parent, (exp.In, exp.Exists, exp.From, exp.Join, exp.SetOperation, exp.CTE))
-            if not value or not isinstance(select, exp.Query) or _one_row(select) or _number(select, "limit") == 1:
+            if not value or not isinstance(select, exp.Query) or is_one_row(select) or _number(select, "limit") == 1:
                 continue
             if not self._correlated(select):
                 sql = self.wrapped("COUNT(*)", select, "")
@@ -368,13 +368,6 @@ def _unordered(select: exp.Select) -> exp.Select:
     for clause in ("order", "limit", "offset", "distinct"):
         copy.set(clause, None)
     return copy
-
-
-def _one_row(node: exp.Expr) -> bool:
-    """An aggregate without grouping, of which no list is made rows."""
-    if not isinstance(node, exp.Select) or node.args.get("group") is not None or makes_rows(node):
-        return False
-    return any(is_aggregate(part) for item in node.expressions for part in local_nodes(item))
 
 
 def _branches(node: exp.Expr) -> Iterator[exp.Select]:

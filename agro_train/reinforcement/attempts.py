@@ -32,12 +32,11 @@ def log_probs(
 
     ids, mask = completions
     attempts = [*zip(map(_kept, *prompts), map(_kept, ids, mask), strict=True)]
-    places = {attempt: place for place, attempt in reversed([*enumerate(attempts)])}  # of the first that are the same
-    numbers = {attempt: number for number, attempt in enumerate(places)}
-    own = mask[[*places.values()]].bool()
+    distinct = [*dict.fromkeys(attempts)]
+    own = mask[[attempts.index(attempt) for attempt in distinct]].bool()
     examples = [
         Example([*prompt, *answer], [0] * len(prompt) + [1] * len(answer), ",".join(map(str, prompt)))
-        for prompt, answer in places
+        for prompt, answer in distinct
     ]
     rows = group(examples, Limits(len(examples), tokens), seed=0)
     inputs = {
@@ -47,7 +46,7 @@ def log_probs(
     scored = inputs["labels"][:, 1:] >= 0
     out = model(**inputs, fused_lm_head=True)
     order = torch.tensor([*chain.from_iterable(rows)], device=ids.device)
-    which = torch.tensor([numbers[attempt] for attempt in attempts], device=ids.device)
+    which = torch.tensor([distinct.index(attempt) for attempt in attempts], device=ids.device)
 
     def by_attempt(values: torch.Tensor) -> torch.Tensor:
         laid = values.new_zeros(own.shape).masked_scatter(own[order], values[scored])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from agro_data.sql.constructs import is_aggregate, makes_rows
+from agro_data.sql.constructs import is_aggregate, is_one_row
 from agro_data.sql.scope import Scope, local_nodes
 from agro_data.verify.mutants.columns import candidates, kind_class, reference
 from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, linking, swap
@@ -213,7 +213,7 @@ def _distinct(place: Place, scope: Scope) -> Iterator[Edit]:
     label = place.label("SELECT", scope)
     if select.args.get("distinct") is not None:
         yield Edit("distinct", label, "DISTINCT", "dropped", (Change(select, "distinct", None),), weight=0)
-    elif not _one_row(select):
+    elif not is_one_row(select):
         yield Edit("distinct", label, "DISTINCT", "added", (Change(select, "distinct", exp.Distinct()),), weight=0)
 
 
@@ -233,8 +233,3 @@ def _guarded(place: Place, scope: Scope) -> Iterator[Edit]:
             test = exp.And(this=exp.paren(old) if isinstance(old, exp.Or) else old.copy(), expression=test)
         change = Change(select, "where", exp.Where(this=test))
         yield Edit("null", place.label("WHERE", scope), added, "added", (change,), weight=1)
-
-
-def _one_row(select: exp.Select) -> bool:
-    aggregated = any(is_aggregate(node) for item in select.expressions for node in local_nodes(item))
-    return aggregated and select.args.get("group") is None and not makes_rows(select)
