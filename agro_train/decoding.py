@@ -1,17 +1,18 @@
 """How answers are taken from a model: greedy, by vote among samples, or by vote among the leaves of a tree.
 
-All three are one procedure. A task begins with as many votes as `samples`. Before each turn a branch shares its votes
+All are one procedure. A task begins with as many votes as `samples`. Before each turn a branch shares its votes
 among its continuations: a vote by samples splits at once into branches of one vote, a tree into at most `width` at
 every turn. In a tree, branches whose queries gave the same result become one, with the votes of both (tree decoding
 that branches at intermediate SQL: ReEx-SQL, 2505.12768; width, merging and shares are ours). Continuations of one
 branch read their prefix once. Answers are grouped by their result on the database, those that ask back are one group,
-and the votes decide.
+and the votes decide. An adaptive vote is the vote by samples, asked in rounds: once nothing that is left can change
+whom it elects, the rest is not asked.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -19,21 +20,22 @@ from typing import Any, Literal, cast, get_args
 
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
-from agro_data.evaluation.voting import elected
+from agro_data.evaluation.voting import Given, elected, undecided
 from agro_data.fingerprint import seed_of
 from agro_data.verify.execution import execute
 from agro_train.rollouts import Limits, Rollout, advance, start
 from agro_train.sampling.types import RestrictedSampler, Sampler, Usage
 from agro_train.tasks import Task
 
-Kind = Literal["greedy", "vote", "tree"]
+Kind = Literal["greedy", "vote", "adaptive", "tree"]
 LIMITS = Limits()
 ASKS_BACK = "asks back"  # stands for a result's digest, and is none
 
 
 @dataclass(frozen=True)
 class Decoding:
-    """`samples`: votes, and the most leaves of a tree. `width`: continuations of a tree's branch at each turn.
+    """`samples`: votes, if adaptive the most of them, and the most leaves of a tree. `width`: continuations of a tree's
+    branch at each turn.
 
     `names`: SQL may name only tables and columns of the schema (`naming`); at temperature 0 with
     `beams` beginnings of a turn under way.
@@ -50,7 +52,7 @@ class Decoding:
         if min(self.samples, self.width, self.beams) < 1:
             raise ConfigError(f"samples is {self.samples}, width {self.width}, beams {self.beams}: each is at least 1")
         if self.kind == "greedy" and (self.samples != 1 or self.temperature != 0.0):
-            raise ConfigError("greedy decoding takes one sample at temperature 0; use vote or tree for several")
+            raise ConfigError("greedy decoding takes one sample at temperature 0; use another kind for several")
         if self.samples > 1 and self.temperature <= 0.0:
             raise ConfigError(f"{self.samples} samples at temperature 0 are all the same: give a temperature, say 0.7")
 
@@ -75,11 +77,15 @@ def decoding_named(
 
 @dataclass
 class Branch:
-    """A rollout on its way. `path` tells it from the others of its task, and seeds it."""
+    """A rollout on its way. `path` tells it from the others of its task, and seeds it; its continuations are numbered
+    from `first`. When it has ended, `given` is what its answer gives; None where that fails.
+    """
 
     rollout: Rollout
     votes: int
     path: tuple[int, ...] = ()
+    first: int = 0
+    given: Given | None = None
 
 
 @dataclass
@@ -121,7 +127,41 @@ def decode(
         )
     began = perf_counter()
     found = [Decoded(task) for task in tasks]
-    live = {place: [Branch(start(task, tokenizer, limits), decoding.samples)] for place, task in enumerate(tasks)}
+    while wanted := {place: votes for place, one in enumerate(found) if (votes := _next(one, decoding))}:
+        begun = {
+            place: Branch(start(tasks[place], tokenizer, limits), votes, first=len(found[place].leaves))
+            for place, votes in wanted.items()
+        }
+        _work(found, begun, sampler, tokenizer, sandbox, decoding, limits, seed)
+        if decoding.samples > 1:
+            new = {place: found[place].leaves[branch.first :] for place, branch in begun.items()}
+            _execute([(found[place], leaf) for place, leaves in new.items() for leaf in leaves], sandbox)
+    for one in found:
+        if decoding.samples > 1:
+            _vote(one)
+        one.seconds = (perf_counter() - began) / len(found)
+    return found
+
+
+def _next(one: Decoded, decoding: Decoding) -> int:
+    """How many votes of a task are asked for next: all at once, or those that may be the last that matter."""
+    if decoding.kind == "adaptive":
+        return undecided([leaf.given for leaf in one.leaves], decoding.samples - len(one.leaves))
+    return 0 if one.leaves else decoding.samples
+
+
+def _work(
+    found: Sequence[Decoded],
+    begun: Mapping[int, Branch],
+    sampler: Sampler,
+    tokenizer: Any,
+    sandbox: Sandbox,
+    decoding: Decoding,
+    limits: Limits,
+    seed: int,
+) -> None:
+    """Go on with branches, by the places of their tasks, until all that comes of them has ended."""
+    live = {place: [branch] for place, branch in begun.items()}
     for turn in range(limits.turns):
         if not live:
             break
@@ -133,7 +173,7 @@ def decode(
             sampler,
             tokenizer,
             sandbox,
-            seeds=[seed_of(seed, tasks[place].example_id, turn, *branch.path) for place, branch in going],
+            seeds=[seed_of(seed, found[place].task.example_id, turn, *branch.path) for place, branch in going],
             temperature=decoding.temperature,
             limits=limits,
             beams=decoding.beams if decoding.names else 0,
@@ -145,11 +185,8 @@ def decode(
             left = [branch for branch in branches if branch.rollout.env.outcome is None]
             if left:
                 live[place] = merge(left) if decoding.kind == "tree" else left
-    if decoding.samples > 1:
-        _vote(found, sandbox)
-    for one in found:
-        one.seconds = (perf_counter() - began) / len(found)
-    return found
+    for place in begun:  # the earlier of equals is elected, whichever ended first
+        found[place].leaves.sort(key=lambda leaf: leaf.path)
 
 
 def _grown(branches: Sequence[Branch], decoding: Decoding) -> list[Branch]:
@@ -159,7 +196,7 @@ def _grown(branches: Sequence[Branch], decoding: Decoding) -> list[Branch]:
         shares = decoding.shares(branch.votes)
         copies = [branch.rollout, *(_fork(branch.rollout) for _ in shares[1:])]
         grown += [
-            Branch(rollout, votes, (*branch.path, number))
+            Branch(rollout, votes, (*branch.path, branch.first + number))
             for number, (rollout, votes) in enumerate(zip(copies, shares, strict=True))
         ]
     return grown
@@ -198,23 +235,20 @@ def _count(
         found[place].read += sum(read.values())
 
 
-def _vote(found: Sequence[Decoded], sandbox: Sandbox) -> None:
-    """Put the chosen leaf of each task first, as `elected` says.
+def _execute(leaves: Sequence[tuple[Decoded, Branch]], sandbox: Sandbox) -> None:
+    """Say of each leaf what its answer gives. Asking back is a result, too."""
+    answered = [(one, leaf) for one, leaf in leaves if leaf.rollout.env.solution]
+    results = execute([(one.task.database, leaf.rollout.env.solution) for one, leaf in answered], sandbox)
+    for (_, leaf), result in zip(answered, results, strict=True):
+        leaf.given = (result.digest, result.ordered_digest) if result.ok else None
+    for _, leaf in leaves:
+        if leaf.rollout.env.outcome == "clarified":
+            leaf.given = (ASKS_BACK, "")
 
-    Asking back is a result, too. Answers that fail vote for nothing; they come after those, and before the rest.
-    """
-    asked = [(one, leaf) for one in found for leaf in one.leaves if leaf.rollout.env.solution]
-    results = execute([(one.task.database, leaf.rollout.env.solution) for one, leaf in asked], sandbox)
-    given = {
-        id(leaf): (result.digest, result.ordered_digest)
-        for (_, leaf), result in zip(asked, results, strict=True)
-        if result.ok
-    }
-    given |= {
-        id(leaf): (ASKS_BACK, "") for one in found for leaf in one.leaves if leaf.rollout.env.outcome == "clarified"
-    }
-    for one in found:
-        place = elected([given.get(id(leaf)) for leaf in one.leaves], [leaf.votes for leaf in one.leaves])
-        if place is None:
-            place = next((number for number, leaf in enumerate(one.leaves) if leaf.rollout.env.solution), 0)
-        one.leaves.insert(0, one.leaves.pop(place))
+
+def _vote(one: Decoded) -> None:
+    """Put the chosen leaf first, as `elected` says. Where all answers fail it is the first that answers."""
+    place = elected([leaf.given for leaf in one.leaves], [leaf.votes for leaf in one.leaves])
+    if place is None:
+        place = next((number for number, leaf in enumerate(one.leaves) if leaf.rollout.env.solution), 0)
+    one.leaves.insert(0, one.leaves.pop(place))

@@ -43,6 +43,7 @@ def predict(
     tasks = questions.tasks(agent.reading)
     known = _known(out, made_by, tasks)
     waiting = [task for task in tasks if task.example_id not in known]
+    waiting.sort(key=lambda task: task.prompt)  # those of one database side by side: its schema is read once
     together = max(1, TOGETHER // decoding.samples)
     stage = f"answers of {agent.name}"
     progress(stage, 0, len(waiting), "questions")

@@ -2,9 +2,9 @@
 
 Linear sampling is a vote whose samples are written one beside the other, each a row of its own behind a prompt that is
 read once. The same vote is then taken where samples that have begun alike are computed once (`sampling.drawing`: a
-tree over tokens, with the same samples), and by trees that branch at queries. Beside them, votes of as many samples as
-each tree had leaves. Each decoding answers the same questions with the same model, `--together` at a time: one gives
-the seconds of a question alone, more give throughput.
+tree over tokens, with the same samples), where it is asked no further than until it is decided, and by trees that
+branch at queries. Beside them, votes of as many samples as each tree had leaves. Each decoding answers the same
+questions with the same model, `--together` at a time: one gives the seconds of a question alone, more give throughput.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ def main() -> None:
     asked = asked.first(given.limit)
     asked.refuse_seen(agent.trained_on, agent.name)
     vote = Decoding("vote", given.leaves, given.temperature, names=given.names)
+    adaptive = replace(vote, kind="adaptive")
     trees = [replace(vote, kind="tree", width=width) for width in given.widths]
     greedy = replace(GREEDY, names=given.names)
 
@@ -66,8 +67,8 @@ def main() -> None:
         return measure(asked, agent, decodings, given.cache, given.seed, given.together)
 
     [linear] = measured(_one_by_one(agent), [vote])
-    found = [replace(linear, name=f"{linear.name}, one by one"), *measured(agent, [greedy, vote, *trees])]
-    as_many = sorted({round(tree.leaves) for tree in found[3:]} - {1, given.leaves})
+    found = [replace(linear, name=f"{linear.name}, one by one"), *measured(agent, [greedy, vote, adaptive, *trees])]
+    as_many = sorted({round(tree.leaves) for tree in found[4:]} - {1, given.leaves})
     found += measured(agent, [replace(vote, samples=samples) for samples in as_many])
     show(
         f"Decodings of {agent.name} on {len(asked.rows)} of {asked.name}, at most {given.leaves} leaves, "
@@ -96,29 +97,36 @@ def measure(
     asked: Questions, agent: Agent, decodings: Sequence[Decoding], cache: Path, seed: int = 0, together: int = 16
 ) -> list[Measured]:
     tasks, count = asked.tasks(agent.reading), len(asked.rows)
+    order = sorted(range(count), key=lambda place: tasks[place].prompt)  # as `agro predict` asks them
     found: list[Measured] = []
     with Sandbox(1, SQL_LIMITS) as sandbox:
         for decoding in decodings:
-            answers: list[Answer] = []
+            answers: dict[int, Answer] = {}
             before, began = _computed(agent), time.perf_counter()
-            for first in range(0, len(tasks), together):
-                some = tasks[first : first + together]
-                answers += answer(some, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
+            for first in range(0, count, together):
+                places = order[first : first + together]
+                some = [tasks[place] for place in places]
+                given = answer(some, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
+                answers |= dict(zip(places, given, strict=True))
             seconds, computed = time.perf_counter() - began, _computed(agent) - before
             found.append(
                 Measured(
-                    {"tree": f"tree, width {decoding.width}", "vote": f"vote of {decoding.samples}"}.get(
-                        decoding.kind, decoding.kind
-                    ),
-                    score(asked, answers, asked.instances, cache)["strict"].verdicts,
-                    leaves=sum(len(one.predictions) for one in answers) / count,
-                    read=sum(one.read for one in answers) / count,
-                    written=sum(one.written for one in answers) / count,
+                    _named(decoding),
+                    score(asked, [answers[place] for place in range(count)], asked.instances, cache)["strict"].verdicts,
+                    leaves=sum(len(one.predictions) for one in answers.values()) / count,
+                    read=sum(one.read for one in answers.values()) / count,
+                    written=sum(one.written for one in answers.values()) / count,
                     computed=computed / count,
                     seconds=seconds / count,
                 )
             )
     return found
+
+
+def _named(decoding: Decoding) -> str:
+    votes = f"vote of {decoding.samples}"
+    names = {"tree": f"tree, width {decoding.width}", "vote": votes, "adaptive": f"{votes}, adaptive"}
+    return names.get(decoding.kind, decoding.kind)
 
 
 def _one_by_one(agent: Agent) -> Agent:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 Given = tuple[str, str]  # digests of a result: of its rows in any order, and in the order in which they came
+SOME, OTHER = ("some", ""), ("other", "")  # results that no attempt has given
 
 
 def elected(results: Sequence[Given | None], votes: Iterable[int]) -> int | None:
@@ -23,3 +24,25 @@ def elected(results: Sequence[Given | None], votes: Iterable[int]) -> int | None
         return None
     [(winner, _)] = rows.most_common(1)
     return results.index(max((one for one in orders if one[0] == winner), key=orders.__getitem__))
+
+
+def undecided(results: Sequence[Given | None], left: int) -> int:
+    """Of `left` attempts that have yet to be asked, a vote each: how many it takes at the least to know whom all of
+    them would elect. 0 when it is known.
+
+    Asking so many, and so on, elects who is elected by all (early-stopping self-consistency, 2401.10480, stops where a
+    window agrees, which may elect another).
+    """
+    place = elected(results, [1] * len(results))
+    leader = SOME if place is None else results[place]
+    return next(more for more in range(left + 1) if _known([*results, *[leader] * more], left - more))
+
+
+def _known(results: Sequence[Given | None], left: int) -> bool:
+    """Whether all the votes that are left, for whichever rival, would change nothing."""
+    votes = [1] * len(results)
+    place = elected(results, votes)
+    rivals = {OTHER, *(given for given in results if given is not None)}
+    return not left or (
+        place is not None and all(elected([*results, rival], [*votes, left]) == place for rival in rivals)
+    )

@@ -112,7 +112,7 @@ class ModelEvaluationConfig(dg.Config):
         [], description="Question files beside the corpus' test split, such as spider/dev.json."
     )
     questions_databases: str = Field("", description="The databases that those files are about.")
-    decoding: str = Field("greedy", description="greedy, vote or tree.")
+    decoding: str = Field("greedy", description="greedy, vote, adaptive or tree.")
     names: bool = Field(False, description="SQL may name only tables and columns of the schema.")
     seed: int = Field(0, description="Of samples and intervals.")
     settings: dict[str, Any] = Field({}, description=FURTHER.format("evaluate"))

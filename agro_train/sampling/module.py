@@ -24,7 +24,8 @@ _TAIL = 12  # tokens in which the end of a closing tag lies
 
 @dataclass
 class ModuleSampler:
-    """Samples from a torch module. Prefixes that are alike are read once: the rollouts of a group share a prompt.
+    """Samples from a torch module. What prefixes begin with is read once: questions of a database share its schema, the
+    rollouts of a group a prompt.
 
     Turns `share` what they have in common (`drawing`): a vote's samples and a group's rollouts begin alike. `written`
     counts the tokens that were computed for turns that were drawn.
@@ -96,9 +97,9 @@ class ModuleSampler:
         return [found[place] for place in range(len(prefixes))]
 
     def _batches(self, prefixes: Sequence[Sequence[int]], room: Mapping[int, int]) -> Iterator[tuple[int, list[int]]]:
-        """Places of prefixes that are written on together, those of one length side by side, with the tokens that each
-        has `room` for: nearly always the same for all."""
-        order = sorted(room, key=lambda place: (-room[place], len(prefixes[place]), tuple(prefixes[place])))
+        """Places of prefixes that are written on together, those that begin alike side by side, with the tokens that
+        each has `room` for: nearly always the same for all."""
+        order = sorted(room, key=lambda place: (-room[place], tuple(prefixes[place])))
         for most, some in groupby(order, key=room.__getitem__):
             places = [*some]
             yield from ((most, places[start : start + self.batch]) for start in range(0, len(places), self.batch))

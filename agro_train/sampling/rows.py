@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from agro_train.sampling.beginnings import cuts
+
 if TYPE_CHECKING:
     import torch
 
@@ -21,24 +23,21 @@ class Rows:
 
     @classmethod
     def begin(cls, module: Any, prefixes: Sequence[Sequence[int]], pad: int) -> Rows:
-        """A row for each prefix; those that are alike are read once. Padding stands on the left."""
-        import torch  # noqa: PLC0415
-
+        """A row for each prefix. Those that are alike are read once, as is what several begin with (`beginnings`)."""
         from agro_train.sampling.roomy_cache import make_room  # noqa: PLC0415
 
-        device = next(module.parameters()).device
-        unique = list(dict.fromkeys(map(tuple, prefixes)))
-        longest = max(map(len, unique))
-        rows = [[pad] * (longest - len(prefix)) + list(prefix) for prefix in unique]
-        ids = torch.tensor(rows, device=device)
-        mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in unique], device=device)
-        places = (mask.cumsum(dim=1) - 1).clamp(min=0)
-        out = module(input_ids=ids, attention_mask=mask, position_ids=places, use_cache=True, logits_to_keep=1)
-        index = {prefix: place for place, prefix in enumerate(unique)}
-        take = torch.tensor([index[tuple(prefix)] for prefix in prefixes], device=device)
-        out.past_key_values.batch_select_indices(take)
-        make_room(out.past_key_values)
-        return cls(module, out.logits[take, -1], out.past_key_values, mask[take])
+        index = {prefix: place for place, prefix in enumerate(dict.fromkeys(map(tuple, prefixes)))}
+        parts = [(prefix[:cut], prefix[cut:]) for prefix, cut in zip(index, cuts([*index]), strict=True)]
+        heads = {head: place for place, head in enumerate(dict.fromkeys(head for head, _ in parts))}
+        cache, mask = None, None
+        if any(heads):
+            _, cache, mask = _read(module, [*heads], pad)
+            cache, mask = _taken(cache, mask, [heads[head] for head, _ in parts])
+        logits, cache, mask = _read(module, [rest for _, rest in parts], pad, cache, mask)
+        places = [index[tuple(prefix)] for prefix in prefixes]
+        cache, mask = _taken(cache, mask, places)
+        make_room(cache)
+        return cls(module, logits[places], cache, mask)
 
     def go_on(self, parents: Sequence[int], tokens: Sequence[int]) -> list[int]:
         """The rows are now those of `parents`, as often as they stand there, a token longer each.
@@ -64,6 +63,36 @@ class Rows:
         )
         self.logits, self.cache = out.logits[:, -1], out.past_key_values
         return places
+
+
+def _read(
+    module: Any, texts: Sequence[Sequence[int]], pad: int, cache: Any = None, mask: torch.Tensor | None = None
+) -> tuple[torch.Tensor, Any, torch.Tensor]:
+    """The logits behind each text, padded on the left, the cache with it, and its mask. A row of `cache` and `mask`, if
+    given, stands before each."""
+    import torch  # noqa: PLC0415
+
+    device, longest = next(module.parameters()).device, max(map(len, texts))
+    padding = [longest - len(text) for text in texts]
+    ids = torch.tensor([[pad] * left + [*text] for left, text in zip(padding, texts, strict=True)], device=device)
+    seen = torch.tensor([[0] * left + [1] * (longest - left) for left in padding], device=device)
+    mask = seen if mask is None else torch.cat([mask, seen], dim=1)
+    out = module(
+        input_ids=ids,
+        attention_mask=mask,
+        position_ids=(mask.cumsum(dim=1) - 1).clamp(min=0)[:, -longest:],
+        past_key_values=cache,
+        use_cache=True,
+        logits_to_keep=1,
+    )
+    return out.logits[:, -1], out.past_key_values, mask
+
+
+def _taken(cache: Any, mask: torch.Tensor, rows: Sequence[int]) -> tuple[Any, torch.Tensor]:
+    """A cache and its mask with those rows, as often as they stand there."""
+    keep = mask.new_tensor(rows)
+    cache.batch_select_indices(keep)
+    return cache, mask[keep]
 
 
 def seats(parents: Sequence[int]) -> list[int]:

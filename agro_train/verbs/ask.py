@@ -23,8 +23,12 @@ SHOWN_ROWS = 20
 @click.option("--database", type=A_PATH, required=True, help="A SQLite or DuckDB file, or a folder of Parquet or CSV.")
 @click.option("--model", default="promoted", show_default=True, help="A trained run, a folder, a Hub id or a URL.")
 @click.option("--evidence", default=None, help="What one must know that the question does not say.")
-@click.option("--decoding", type=click.Choice(["greedy", "vote", "tree"]), default="greedy", show_default=True)
-@click.option("--samples", type=click.IntRange(2), default=8, show_default=True, help="Votes of `vote` and `tree`.")
+@click.option(
+    "--decoding", type=click.Choice(["greedy", "vote", "adaptive", "tree"]), default="greedy", show_default=True
+)
+@click.option(
+    "--samples", type=click.IntRange(2), default=8, show_default=True, help="Votes of `vote`, `adaptive` and `tree`."
+)
 @click.option(
     "--names/--any-names",
     default=None,

@@ -36,8 +36,12 @@ A_PATH = click.Path(path_type=Path)
     "--model", "models", multiple=True, required=True, metavar="NAME", help="Run, folder, Hub id or URL (repeatable)."
 )
 @click.option("--out", type=A_PATH, required=True, metavar="FILE", help="Predictions as JSONL; gone on with if there.")
-@click.option("--decoding", type=click.Choice(["greedy", "vote", "tree"]), default="greedy", show_default=True)
-@click.option("--samples", type=click.IntRange(2), default=8, show_default=True, help="Votes of `vote` and `tree`.")
+@click.option(
+    "--decoding", type=click.Choice(["greedy", "vote", "adaptive", "tree"]), default="greedy", show_default=True
+)
+@click.option(
+    "--samples", type=click.IntRange(2), default=8, show_default=True, help="Votes of `vote`, `adaptive` and `tree`."
+)
 @click.option("--names/--any-names", default=False, show_default=True, help="SQL may name only what the schema has.")
 @click.option("--limit", type=click.IntRange(1), default=None, metavar="N", help="Ask N questions, spread over all.")
 @click.option("--style", default=None, help="Schema style for models not trained here.  [default: compact]")

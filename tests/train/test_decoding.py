@@ -167,6 +167,27 @@ def test_a_task_is_decoded_the_same_in_any_company(database: Database, sandbox: 
     assert [leaf.votes for leaf in together[2].leaves] == [leaf.votes for leaf in alone[0].leaves]
 
 
+def test_an_adaptive_vote_elects_whom_all_would_and_asks_fewer(database: Database, sandbox: Sandbox) -> None:
+    """Answers depend on the sample's seed alone, some after a look; the samples of both are the same."""
+
+    def say(text: str, number: int, seed: int) -> str:
+        if seed % 4 == 0 and "<observation>" not in text:
+            return turn("sql", f"SELECT {seed}")
+        return turn("solution", f"SELECT {seed % 2}" if text.startswith("prompt 0") else "SELECT 7")
+
+    vote, adaptive = Decoding("vote", 8, 1.0), Decoding("adaptive", 8, 1.0)
+    all_asked = work(database, sandbox, Scripted(say), vote, count=6)
+    found = work(database, sandbox, Scripted(say), adaptive, count=6)
+    assert [one.answer for one in found] == [one.answer for one in all_asked]
+    assert [len(one.leaves) for one in found[1:]] == [4] * 5  # which agree: four others could only draw level
+    assert 4 < len(found[0].leaves) <= 8
+    for one, every in zip(found, all_asked, strict=True):
+        assert one.leaves[0].path == every.leaves[0].path
+        paths = sorted(leaf.path for leaf in one.leaves)
+        assert paths == sorted(leaf.path for leaf in every.leaves)[: len(paths)]
+    assert sum(one.written for one in found) < sum(one.written for one in all_asked)
+
+
 @pytest.mark.parametrize(
     ("settings", "says"),
     [

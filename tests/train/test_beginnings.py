@@ -1,0 +1,64 @@
+"""What texts begin with is read once, and what stands behind is what the module says of the whole text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
+from train.tiny import make_tiny_model, make_tiny_other
+
+from agro_train.language_model.loading import load
+from agro_train.sampling.beginnings import cuts
+from agro_train.sampling.rows import Rows
+
+SCHEMAS = [[5, 6, 7] * 8, [8, 9] * 7]
+PROMPTS = [[*schema, *range(20, 20 + asked)] for schema in SCHEMAS for asked in (1, 3, 4)] + [[10] * 17, SCHEMAS[0]]
+
+
+def places_read(texts: Sequence[Sequence[int]], behind: Sequence[int]) -> int:
+    """Places of both rectangles, padding and all."""
+    heads = {tuple(text[:cut]) for text, cut in zip(texts, behind, strict=True)}
+    rests = [len(text) - cut for text, cut in zip(texts, behind, strict=True)]
+    return len(heads) * max(map(len, heads)) + len(rests) * max(rests)
+
+
+@given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12), min_size=1, max_size=12))
+@example(PROMPTS)
+@example([[1, 2, 3]])
+@example([[1], [1, 2]])
+def test_every_text_has_a_rest_and_no_more_is_read_than_in_one_pass(texts: list[list[int]]) -> None:
+    behind = cuts(texts)
+    assert all(0 <= cut < len(text) for text, cut in zip(texts, behind, strict=True))
+    whole = len(texts) * max(map(len, texts))
+    assert places_read(texts, behind) < 0.75 * whole if any(behind) else behind == [0] * len(texts)
+
+
+def test_a_schema_is_read_once_for_all_that_is_asked_of_it() -> None:
+    texts = [[*[schema] * 600, *[9 + number] * 20] for schema in range(2) for number in range(8)]
+    assert cuts(texts) == [600] * 16
+    assert places_read(texts, cuts(texts)) == 2 * 600 + 16 * 20
+    other = [7] * 500  # of a schema of its own: cut where the others' rests are as long
+    assert cuts([*texts, other]) == [600] * 16 + [480]
+    assert cuts([[number] * 600 for number in range(8)]) == [0] * 8
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_logits_are_those_of_whole_texts(tmp_path: Path, kind: str) -> None:
+    folder = make_tiny_model(tmp_path / kind) if kind == "llama" else make_tiny_other(
+        tmp_path / kind, kind, n_embd=32, n_layer=2, n_head=2, n_positions=64
+    )  # fmt: skip
+    model = load(str(folder), Path("unused"))
+    assert any(cuts(PROMPTS))
+    rows = Rows.begin(model.network.eval(), [*PROMPTS, PROMPTS[1]], model.tokenizer.pad_token_id)
+    texts = [*PROMPTS, PROMPTS[1]]
+    for token in (30, 31):
+        with torch.no_grad():
+            for text, logits in zip(texts, rows.logits, strict=True):
+                whole = model.network(torch.tensor([text])).logits[0, -1]
+                torch.testing.assert_close(logits, whole, atol=1e-4, rtol=1e-4)
+            assert rows.go_on(range(len(texts)), [token] * len(texts)) == [*range(len(texts))]
+        texts = [[*text, token] for text in texts]
