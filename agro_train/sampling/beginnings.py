@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from math import inf
 
 WORTH = 0.75  # reading in two passes costs something, too: part of the tokens of one pass that may be left
 
@@ -21,36 +22,39 @@ def cuts(texts: Sequence[Sequence[int]]) -> list[int]:
     best, least = [0] * len(texts), WORTH * len(texts) * max(map(len, texts))
     for wanted in sorted({*common} - {0}):
         groups = [*_groups(order, common, wanted)]
-        found = _cut(texts, groups)
-        cost = len(groups) * max(found) + max(
-            len(texts) * (len(text) - cut) for text, cut in zip(texts, found, strict=True)
-        )
+        found = _cut([len(text) for text in texts], groups)
+        rest = max(len(text) - cut for text, cut in zip(texts, found, strict=True))
+        cost = len(groups) * max(found) + len(texts) * rest
         if cost < least:
             best, least = found, cost
     return best
 
 
-def _groups(order: Sequence[int], common: Sequence[int], wanted: int) -> Iterator[list[int]]:
-    """Places of neighbours that have at least `wanted` tokens in common."""
-    group = [order[0]]
+Group = tuple[list[int], float]  # places of texts, and how many tokens they all begin with: inf for one text
+
+
+def _groups(order: Sequence[int], common: Sequence[int], wanted: int) -> Iterator[Group]:
+    """Neighbours in `order` that have at least `wanted` tokens in common."""
+    group, alike = [order[0]], inf
     for place, shared in zip(order[1:], common, strict=True):
         if shared < wanted:
-            yield group
-            group = []
-        group.append(place)
-    yield group
+            yield group, alike
+            group, alike = [place], inf
+        else:
+            group.append(place)
+            alike = min(alike, shared)
+    yield group, alike
 
 
-def _cut(texts: Sequence[Sequence[int]], groups: Sequence[Sequence[int]]) -> list[int]:
+def _cut(lengths: Sequence[int], groups: Sequence[Group]) -> list[int]:
     """The cuts of all texts, so that the longest rest is as short as it can be, then the beginnings are."""
-    lengths = [[len(texts[place]) for place in group] for group in groups]
-    shared = [_alike(texts[group[0]], texts[group[-1]]) for group in groups]  # in order: the first and last differ most
-    most = [min(alike, min(some) - 1) for alike, some in zip(shared, lengths, strict=True)]
-    rest = max(max(some) - cut for some, cut in zip(lengths, most, strict=True))
-    found = [0] * len(texts)
-    for group, some in zip(groups, lengths, strict=True):
+    longest = [max(lengths[place] for place in group) for group, _ in groups]
+    most = [min(alike, min(lengths[place] for place in group) - 1) for group, alike in groups]
+    rest = max(long - cut for long, cut in zip(longest, most, strict=True))
+    found = [0] * len(lengths)
+    for (group, _), long in zip(groups, longest, strict=True):
         for place in group:
-            found[place] = max(0, max(some) - rest)
+            found[place] = int(max(0, long - rest))
     return found
 
 
