@@ -57,8 +57,8 @@ Result = dg.MaterializeResult[str]
 class TrajectoriesConfig(dg.Config):
     """What the cold start learns from. The defaults suit two CPU cores."""
 
-    examples: int = Field(200, description="Trajectories, chosen for their diversity.")
-    pool: float = Field(2.0, description="How many times as many are made to choose from.")
+    examples: int = Field(320, description="Trajectories, chosen for their diversity.")
+    pool: float = Field(1.5, description="How many times as many are made to choose from.")
     selection: str = Field("diverse", description="diverse, or random.")
     embedding_model: str = Field("structural", description="Of actions and thoughts: a Hub id; structural needs none.")
     teacher: str = Field("decomposition", description="decomposition, model (its right attempts), or both.")
@@ -75,7 +75,7 @@ class ColdStartModelConfig(dg.Config):
     """How the cold start is learnt."""
 
     epochs: float = Field(1.0, description="Passes over the trajectories; 1 or 2.")
-    learning_rate: float = Field(2e-4, description="The highest; it falls as a cosine.")
+    learning_rate: float = Field(5e-4, description="The highest; it falls as a cosine. Larger models want less.")
     batch: int = Field(8, description="Trajectories of a step.")
     micro_batch: int = Field(4, description="Of these, how many go through the model together.")
     lora: int = Field(0, description="Rank of adapters; 0 trains every weight.")
@@ -107,7 +107,7 @@ class ModelEvaluationConfig(dg.Config):
     """Who is asked what. No `models`: the base, the cold start and the GRPO model last made, and the promoted one."""
 
     models: list[str] = Field([], description="Runs, folders, Hub ids; the first is what others are held to.")
-    limit: int = Field(40, description="Questions of each set at most, spread over it; 0: all.")
+    limit: int = Field(80, description="Questions of each set at most, spread over it; 0: all.")
     questions: list[str] = Field(
         [], description="Question files beside the corpus' test split, such as spider/dev.json."
     )
