@@ -22,6 +22,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.publish import plots
 from agro_data.publish.card import COLUMNS
 from agro_data.publish.layout import flatten, sample_indices
+from agro_data.publish.markdown import literal
 from agro_data.publish.publishing import Publication
 from agro_data.publish.read import Version
 from agro_data.publish.retention import Fate
@@ -251,7 +252,8 @@ def image(name: str, png: bytes) -> dg.MarkdownMetadataValue:
 
 def _list(lines: Sequence[str], nothing: str) -> dg.MarkdownMetadataValue:
     more = [f"… and {len(lines) - PROBLEMS:,} more"] if len(lines) > PROBLEMS else []
-    return dg.MetadataValue.md("\n".join(f"- {line}" for line in [*lines[:PROBLEMS], *more]) or nothing)
+    listed = [*map(literal, lines[:PROBLEMS]), *more]
+    return dg.MetadataValue.md("\n".join(f"- {line}" for line in listed) or nothing)
 
 
 def sample(frame: pl.DataFrame, columns: tuple[str, ...], most: int) -> dg.TableMetadataValue:

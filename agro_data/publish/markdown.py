@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
@@ -11,6 +13,11 @@ def _percent(part: int, whole: int) -> str:
 
 def _cell(text: object) -> str:
     return str(text).replace("|", "\\|").replace("\n", " ")
+
+
+def literal(text: str) -> str:
+    """A text on one line that stands as it is, in Markdown outside of code: names of files may be of any characters."""
+    return re.sub(r"([\\`*\[<&])", r"\\\1", " ".join(text.split()))
 
 
 TEMPLATES = Environment(

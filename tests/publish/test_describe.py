@@ -23,6 +23,7 @@ from agro_data.publish import plots
 from agro_data.publish.card import COLUMNS, render_card
 from agro_data.publish.explain import explain
 from agro_data.publish.layout import flatten, sample_indices, word_map
+from agro_data.publish.markdown import literal
 from agro_data.publish.read import NoVersion, Version, open_version
 from agro_data.publish.summary import schema_coverage, summarise
 from agro_data.publish.version import MUTANTS, Instances, write_version
@@ -243,3 +244,15 @@ def _fates(example_id: str) -> pl.DataFrame:
 def test_an_unknown_example_is_named(version: Version) -> None:
     with pytest.raises(NoVersion, match="no example 0000000000000000"):
         explain(version, "0" * 16)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("shop_2.sqlite: no table", "shop_2.sqlite: no table"),
+        ("a<b>.sqlite", "a\\<b>.sqlite"),
+        ("*new*\n- [x](y) & `z`", "\\*new\\* - \\[x](y) \\& \\`z\\`"),
+    ],
+)
+def test_what_is_listed_stands_as_it_is(text: str, shown: str) -> None:
+    assert literal(text) == shown
