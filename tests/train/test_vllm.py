@@ -77,7 +77,9 @@ def test_what_the_engine_cannot_read_costs_only_itself(engine: EngineSampler, pr
     long = (prefixes[0] * 100)[:5_000]
     asked = [prefixes[0], long, long[:4_090]]
     short, refused, nearly = engine(asked, temperature=0.0, max_tokens=40, seeds=[0, 1, 2])
-    assert short == engine([prefixes[0]], temperature=0.0, max_tokens=40, seeds=[0])[0]
+    [alone] = engine([prefixes[0]], temperature=0.0, max_tokens=40, seeds=[0])
+    assert (short.ids, short.cut) == (alone.ids, alone.cut)
+    assert short.logprobs == pytest.approx(alone.logprobs, abs=1e-4)  # some machines round otherwise in company
     assert (refused.ids, refused.cut) == ([], True)
     assert "5000 tokens were to be read, and the model reads 4096" in refused.refusal
     assert 0 < len(nearly.ids) <= 6
