@@ -5,8 +5,8 @@ among its continuations: a vote by samples splits at once into branches of one v
 every turn. In a tree, branches whose queries gave the same result become one, with the votes of both (tree decoding
 that branches at intermediate SQL: ReEx-SQL, 2505.12768; width, merging and shares are ours). Continuations of one
 branch read their prefix once. Answers are grouped by their result on the database, those that ask back are one group,
-and the votes decide. An adaptive vote is the vote by samples, asked in rounds: once nothing that is left can change
-whom it elects, the rest is not asked.
+and the votes decide. An adaptive vote is the vote by samples in two rounds: where the first has decided it, so that
+nothing that is left could change whom it elects, the rest is not asked.
 """
 
 from __future__ import annotations
@@ -144,10 +144,15 @@ def decode(
 
 
 def _next(one: Decoded, decoding: Decoding) -> int:
-    """How many votes of a task are asked for next: all at once, or those that may be the last that matter."""
-    if decoding.kind == "adaptive":
-        return undecided([leaf.given for leaf in one.leaves], decoding.samples - len(one.leaves))
-    return 0 if one.leaves else decoding.samples
+    """How many votes of a task are asked for next: all; if adaptive, as few as could decide it, then all that are left.
+
+    More rounds would ask fewer, and take longer: each waits for its longest turn.
+    """
+    left = decoding.samples - len(one.leaves)
+    if decoding.kind != "adaptive":
+        return 0 if one.leaves else left
+    fewest = undecided([leaf.given for leaf in one.leaves], left)
+    return left if fewest and one.leaves else fewest
 
 
 def _work(
