@@ -349,7 +349,7 @@ def _sets(config: EvaluationConfig, cache: Path) -> list[Questions]:
 @click.option("--models-root", help="Where trained runs are.  [default: models]")
 @click.option("--cache", help="Profiles and unpacked models.  [default: .agro-cache]")
 @click.option("--decoding", type=click.Choice(get_args(Kind)), help="How answers are taken.  [default: greedy]")
-@click.option("--samples", type=int, help="Votes of all but `greedy`.  [default: 8]")
+@click.option("--samples", type=int, help="Votes of `vote`, `adaptive` and `tree`.  [default: 8]")
 @click.option("--names/--any-names", default=None, help="SQL may name only what the schema has.  [default: any]")
 @click.option("--limit", type=int, help="Most questions of each set.  [default: all]")
 @click.option("--seed", type=int, help="Of samples and intervals.  [default: 0]")

@@ -50,9 +50,7 @@ class Rows:
         seated = sorted(zip(places, parents, tokens, strict=True))
         taken = [parent for _, parent, _ in seated]
         if taken != list(range(len(self.mask))):
-            keep = torch.tensor(taken, device=device)
-            self.cache.batch_select_indices(keep)
-            self.mask = self.mask[keep]
+            self.cache, self.mask = _taken(self.cache, self.mask, taken)
         self.mask = torch.cat([self.mask, self.mask.new_ones(len(tokens), 1)], dim=1)
         out = self.module(
             input_ids=torch.tensor([token for _, _, token in seated], device=device).unsqueeze(1),
