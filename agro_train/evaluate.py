@@ -75,7 +75,7 @@ class EvaluationConfig:
     seed: int = 0  # of samples and intervals
     workers: int = 1  # processes that run SQL
     engine: Engine = "transformers"  # who writes
-    dtype: str = "float32"  # type of the weights, as torch names it
+    dtype: str = "float32"  # type of the weights, as torch names it; auto: the fastest here
     style: str = COMPACT  # how a schema is written, for models that were not trained here
     budget: int = PROMPT_BUDGET  # tokens of a schema, for the same models
     turns: int = LIMITS.turns  # turns of an answer at most, for the same models
@@ -354,7 +354,7 @@ def _sets(config: EvaluationConfig, cache: Path) -> list[Questions]:
 @click.option("--limit", type=int, help="Most questions of each set.  [default: all]")
 @click.option("--seed", type=int, help="Of samples and intervals.  [default: 0]")
 @click.option("--engine", type=click.Choice(get_args(Engine)), help="What generates.  [default: transformers]")
-@click.option("--dtype", help="Type of the weights.  [default: float32]")
+@click.option("--dtype", help="Type of the weights; auto: the fastest here.  [default: float32]")
 @click.option("--allow-seen/--refuse-seen", default=None, help="Whether databases of the training may be asked about.")
 def main(config_file: Path | None, **given: Any) -> None:
     """Evaluate models side by side.

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from agro_data.config import DEFAULT_MODEL, STRUCTURAL
 from agro_data.diversity.structure import structural_vectors
-from agro_data.models import FoundModel, ModelMissing, find_model
+from agro_data.models import FoundModel, ModelMissing, fastest_precision, find_model
 
 Vectors = NDArray[np.int8]
 Precision = Literal["auto", "bfloat16", "float32"]
@@ -72,15 +72,23 @@ class Encoder:
     precision: str
     dimensions: int
     model: Any
+    threads: int
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        vectors: NDArray[np.float32] = self.model.encode(
-            list(texts),
-            batch_size=_BATCH,
-            convert_to_numpy=True,
-            normalize_embeddings=True,
-            show_progress_bar=False,
-        )
+        import torch  # noqa: PLC0415  (heavy)
+
+        own = torch.get_num_threads()  # of the whole process, which may have more to do than this
+        torch.set_num_threads(min(self.threads, own))
+        try:
+            vectors: NDArray[np.float32] = self.model.encode(
+                list(texts),
+                batch_size=_BATCH,
+                convert_to_numpy=True,
+                normalize_embeddings=True,
+                show_progress_bar=False,
+            )
+        finally:
+            torch.set_num_threads(own)
         return vectors.astype(np.float32, copy=False)
 
 
@@ -106,7 +114,7 @@ def load_encoder(
     """Load the model `name` (a path or a Hub id, see `models.find_model`).
 
     `auto` precision is bfloat16 where the processor computes in it (three times faster there) and float32
-    elsewhere; name one to have the same vectors on both. `threads` are torch's, for the whole process.
+    elsewhere; name one to have the same vectors on both. It encodes in at most `threads` threads.
     Raises `ModelMissing` when the model or sentence-transformers is missing.
     """
     if not embedding_installed():
@@ -124,10 +132,8 @@ def load_encoder(
 
     # Loading takes a tenth of a second, and the build has bars of its own.
     transformers_logging.disable_progress_bar()
-    torch.set_num_threads(threads)
     if precision == "auto":
-        capable = device != "cpu" or torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-        precision = "bfloat16" if capable else "float32"
+        precision = fastest_precision(device)
     model = SentenceTransformer(
         str(source.path),
         device=device,
@@ -135,7 +141,7 @@ def load_encoder(
         model_kwargs={"dtype": torch.bfloat16 if precision == "bfloat16" else torch.float32},
     )
     dimensions = model.get_embedding_dimension()
-    return Encoder(source, precision, int(dimensions or 0), model)
+    return Encoder(source, precision, int(dimensions or 0), model, threads)
 
 
 def embed(

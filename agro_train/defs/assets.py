@@ -31,7 +31,7 @@ from agro_train.promotion import consider
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.runs.corpora import contents_of, seen_by
 from agro_train.runs.store import PROMOTED, ModelRun, NoRun, find_run
-from agro_train.tasks import COMPACT, PROMPT_BUDGET
+from agro_train.tasks import COMPACT
 from agro_train.trajectories.config import TrajectoriesConfig as Making
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class TrajectoriesConfig(dg.Config):
     teacher_model: str = Field("", description="A run, folder, Hub id or URL; the model that is trained, if empty.")
     teacher_samples: int = Field(4, description="Attempts of that model at each question.")
     style: str = Field(COMPACT, description="How a schema is written: compact, ddl or mschema.")
-    budget: int = Field(PROMPT_BUDGET, description="Tokens of a schema at most.")
+    budget: int = Field(320, description="Tokens of a schema at most; where it fits whole, questions share it.")
     turns: int = Field(4, description="Turns of a trajectory at most.")
     seed: int = Field(0, description="Same seed, same trajectories.")
     settings: dict[str, Any] = Field({}, description=FURTHER.format("cold_start"))
@@ -114,6 +114,10 @@ class ModelEvaluationConfig(dg.Config):
     questions_databases: str = Field("", description="The databases that those files are about.")
     decoding: str = Field("greedy", description="greedy, vote, adaptive or tree.")
     names: bool = Field(False, description="SQL may name only tables and columns of the schema.")
+    dtype: str = Field(
+        "auto",
+        description="Type of the weights; auto: the fastest here. Only float32 tells GRPO's smallest steps apart.",
+    )
     seed: int = Field(0, description="Of samples and intervals.")
     settings: dict[str, Any] = Field({}, description=FURTHER.format("evaluate"))
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from agro_data.config import ConfigError
 from agro_data.fingerprint import file_hash, stable_hash
-from agro_data.models import DEFAULT_WRITER, FoundModel, ModelMissing, find_model
+from agro_data.models import DEFAULT_WRITER, FoundModel, ModelMissing, fastest_precision, find_model
 from agro_train.language_model.attention import fold_heads
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def find_folder(name: str, cache: Path, *, network: bool = True) -> Path:
 
 
 def load(name: str = DEFAULT_WRITER, cache: Path = Path(".agro-cache"), *, dtype: str = "float32") -> LanguageModel:
-    """The model `name` on the GPU if there is one, in evaluation mode. `dtype` is torch's name of a type.
+    """The model `name` on the GPU if there is one, in evaluation mode. `dtype` is torch's name of a type, or auto: the
+    type that is fastest here.
 
     Raises `ModelMissing`, and `ConfigError` for a type that torch does not know.
     """
@@ -69,9 +70,10 @@ def load(name: str = DEFAULT_WRITER, cache: Path = Path(".agro-cache"), *, dtype
     from transformers import AutoModelForCausalLM  # noqa: PLC0415
     from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
 
-    kind = getattr(torch, dtype, None)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    kind = getattr(torch, fastest_precision(device) if dtype == "auto" else dtype, None)
     if not isinstance(kind, torch.dtype):
-        raise ConfigError(f"weights have no type {dtype!r}; use float32, bfloat16 or float16")
+        raise ConfigError(f"weights have no type {dtype!r}; use float32, bfloat16, float16 or auto")
     disable_progress_bar()  # weights are read in seconds, and a bar in a log is noise
     path = find_folder(name, cache)
     refuse_recurrent(path)
@@ -82,7 +84,7 @@ def load(name: str = DEFAULT_WRITER, cache: Path = Path(".agro-cache"), *, dtype
         raise ModelMissing(f"{path}: its files lack {len(missing)} tensors of the model, the first {missing[0]}")
     make_savable(module)
     fold_heads(module)
-    module.to("cuda" if torch.cuda.is_available() else "cpu")
+    module.to(device)
     return LanguageModel(name, path, module.eval(), tokenizer)
 
 

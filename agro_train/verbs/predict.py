@@ -51,7 +51,7 @@ A_PATH = click.Path(path_type=Path)
     "--rollout-tokens", type=click.IntRange(1), default=768, show_default=True, help="Tokens after a prompt at most."
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answers.")
-@click.option("--dtype", default="float32", show_default=True, help="Type of the weights, as torch names it.")
+@click.option("--dtype", default="float32", show_default=True, help="Type of the weights; auto: the fastest here.")
 @click.option("--engine", type=click.Choice(["transformers", "vllm"]), default="transformers", show_default=True)
 @click.option("--allow-seen", is_flag=True, help="Ask also about databases that a model was trained on.")
 @click.option("--models", "models_root", type=A_PATH, default=Path("models"), show_default=True, help="Trained runs.")

@@ -71,6 +71,16 @@ def test_question_vectors_do_not_depend_on_the_order_of_rows(questions: Make, en
 
 
 @needs_model
+def test_encoding_leaves_the_threads_of_the_process_as_they_are() -> None:
+    """Training goes on in the process in which trajectories were embedded."""
+    import torch
+
+    own = torch.get_num_threads()
+    load_encoder(threads=1, network=False).encode(["How many singers are there?"])
+    assert torch.get_num_threads() == own
+
+
+@needs_model
 def test_meaning_decides_and_near_duplicates_go_by_plausibility(questions: Make, encoder: Encoder) -> None:
     frame = questions(4, 1).with_columns(
         question=pl.Series(

@@ -21,7 +21,7 @@ from train.tiny import make_tiny_model
 from agro_data.config import ConfigError
 from agro_data.evaluation.load import load_predictions
 from agro_data.evaluation.rows import UnreadableInput
-from agro_data.models import ModelMissing
+from agro_data.models import ModelMissing, fastest_precision
 from agro_data.profiling.serialise import SerialiserMismatch, serialiser
 from agro_train import evaluate
 from agro_train.agents.agent import open_agent, trained_reading
@@ -30,6 +30,7 @@ from agro_train.answers import Answer
 from agro_train.cli import agro
 from agro_train.decoding import Decoding
 from agro_train.evaluate import Compared, EvaluationConfig, Scored, compare, evaluate_models, score, scored_by
+from agro_train.language_model.loading import load
 from agro_train.predict import predict
 from agro_train.programs.settings import SettingsError, settings_from, settings_to
 from agro_train.promotion import decide
@@ -336,6 +337,8 @@ def test_a_run_reads_as_it_was_trained_to(place: Path, tmp_path: Path) -> None:
     assert found.reading.count_tokens("SELECT name") == len(found.tokenizer("SELECT name")["input_ids"])
     with pytest.raises(ConfigError, match="no type 'float99'; use float32"):
         open_agent("small", tmp_path, place / "cache", dtype="float99")
+    fast = load(str(place / "tiny"), place / "cache", dtype="auto").network
+    assert str(next(fast.parameters()).dtype) == f"torch.{fastest_precision('cpu')}"
     with pytest.raises(NoRun, match="no model is promoted"):
         open_agent("promoted", tmp_path, place / "cache")
 
