@@ -65,7 +65,7 @@ def ask_command(
 
     found = find_database(database)
     cache = cache_folder(RunConfig())
-    agent = open_agent(model, models_root, cache)
+    agent = open_agent(model, models_root, cache, dtype="auto")
     if names is None:
         names = isinstance(agent.sampler, RestrictedSampler)
     how = decoding_named(decoding, samples, names=names)
