@@ -81,8 +81,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("experiments"))
     parser.add_argument("--cold-start", type=json.loads, default={}, help="further settings, as JSON")
     parser.add_argument("--grpo", type=json.loads, default={}, help="further settings, as JSON")
+    parser.add_argument("--evaluate", type=json.loads, default={}, help="further settings, as JSON")
     given = parser.parse_args()
-    places = {"databases": given.databases, "models": str(given.out / "models"), "cache": str(given.out / "cache")}
+    models, cache = str(given.out / "models"), str(given.out / "cache")
+    places = {"databases": given.databases, "models": models, "cache": cache}
     common = {
         "cold_start": places
         | {"corpus": given.corpus, "model": given.model, "examples": given.examples, "trajectories": str(given.out)}
@@ -97,18 +99,18 @@ def main() -> None:
     except KeyError as missing:
         parser.error(f"{given.experiment} needs a file for {missing.args[0]}: give --pairs, --lucky or --next")
     runs = {name: [train(arm, common, seed) for seed in given.seeds] for name, arm in arms.items()}
-    asked = EvaluationConfig(
-        models=tuple(dict.fromkeys(str(run.path) for each in runs.values() for run in each)),
+    asked = {
+        "models": list(dict.fromkeys(str(run.path) for each in runs.values() for run in each)),
         # round 2 may learn from databases of the corpus' test split
-        corpus="" if given.experiment == "E9" else given.corpus,
-        questions=tuple(given.questions),
-        databases=given.databases,
-        out=str(given.out / given.experiment),
-        models_root=places["models"],
-        cache=places["cache"],
-        limit=given.limit,
-    )
-    figures = [table(compared, runs) for compared in evaluate_models(asked)]
+        "corpus": "" if given.experiment == "E9" else given.corpus,
+        "questions": given.questions,
+        "databases": given.databases,
+        "out": str(given.out / given.experiment),
+        "models_root": models,
+        "cache": cache,
+        "limit": given.limit,
+    } | given.evaluate
+    figures = [table(compared, runs) for compared in evaluate_models(settings_from(EvaluationConfig, asked))]
     print(json.dumps({"machine": description(), "experiment": given.experiment, "sets": figures}, indent=1))
 
 
