@@ -57,7 +57,7 @@ Result = dg.MaterializeResult[str]
 class TrajectoriesConfig(dg.Config):
     """What the cold start learns from. The defaults suit two CPU cores."""
 
-    examples: int = Field(280, description="Trajectories, chosen for their diversity.")
+    examples: int = Field(200, description="Trajectories, chosen for their diversity.")
     pool: float = Field(1.5, description="How many times as many are made to choose from.")
     selection: str = Field("diverse", description="diverse, or random.")
     embedding_model: str = Field("structural", description="Of actions and thoughts: a Hub id; structural needs none.")
