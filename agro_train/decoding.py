@@ -3,10 +3,11 @@
 All are one procedure. A task begins with as many votes as `samples`. Before each turn a branch shares its votes
 among its continuations: a vote by samples splits at once into branches of one vote, a tree into at most `width` at
 every turn. In a tree, branches whose queries gave the same result become one, with the votes of both (tree decoding
-that branches at intermediate SQL: ReEx-SQL, 2505.12768; width, merging and shares are ours). Continuations of one
+that branches at intermediate SQL: ReEx-SQL, 2505.12768; width, merging and shares are ours), and the first
+continuation of a branch is the likeliest, the others are drawn: so few leaves are worth more. Continuations of one
 branch read their prefix once. Answers are grouped by their result on the database, those that ask back are one group,
-and the votes decide. An adaptive vote is the vote by samples in two rounds: where the first has decided it, so that
-nothing that is left could change whom it elects, the rest is not asked.
+and the votes decide; of groups with as many, the likelier answer. An adaptive vote is the vote by samples in two
+rounds: where the first has decided it, so that nothing that is left could change whom it elects, the rest is not asked.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Decoding:
     kind: Kind = "greedy"
     samples: int = 1
     temperature: float = 0.0
-    width: int = 2
+    width: int = 4
     names: bool = False
     beams: int = 4
 
@@ -66,7 +67,7 @@ GREEDY = Decoding()
 
 
 def decoding_named(
-    kind: str, samples: int = 8, temperature: float = 0.7, width: int = 2, names: bool = False, beams: int = 4
+    kind: str, samples: int = 8, temperature: float = 0.7, width: int = 4, names: bool = False, beams: int = 4
 ) -> Decoding:
     """A decoding by its name, with those settings that apply to it. Raises `ConfigError` for one that is not known."""
     if kind not in get_args(Kind):
@@ -86,6 +87,11 @@ class Branch:
     path: tuple[int, ...] = ()
     first: int = 0
     given: Given | None = None
+
+    @property
+    def likelihood(self) -> float:
+        """Of what the model wrote, a token; the same for all where a server does not say."""
+        return self.rollout.tokens.likelihood
 
 
 @dataclass
@@ -151,7 +157,7 @@ def _next(one: Decoded, decoding: Decoding) -> int:
     left = decoding.samples - len(one.leaves)
     if decoding.kind != "adaptive":
         return 0 if one.leaves else left
-    fewest = undecided([leaf.given for leaf in one.leaves], left)
+    fewest = undecided([leaf.given for leaf in one.leaves], left, [leaf.likelihood for leaf in one.leaves])
     return left if fewest and one.leaves else fewest
 
 
@@ -178,7 +184,12 @@ def _work(
             sampler,
             tokenizer,
             sandbox,
-            seeds=[seed_of(seed, found[place].task.example_id, turn, *branch.path) for place, branch in going],
+            seeds=[
+                None
+                if decoding.kind == "tree" and branch.path[-1] == 0
+                else seed_of(seed, found[place].task.example_id, turn, *branch.path)
+                for place, branch in going
+            ],
             temperature=decoding.temperature,
             limits=limits,
             beams=decoding.beams if decoding.names else 0,
@@ -253,7 +264,10 @@ def _execute(leaves: Sequence[tuple[Decoded, Branch]], sandbox: Sandbox) -> None
 
 def _vote(one: Decoded) -> None:
     """Put the chosen leaf first, as `elected` says. Where all answers fail it is the first that answers."""
-    place = elected([leaf.given for leaf in one.leaves], [leaf.votes for leaf in one.leaves])
+    leaves = one.leaves
+    place = elected(
+        [leaf.given for leaf in leaves], [leaf.votes for leaf in leaves], [leaf.likelihood for leaf in leaves]
+    )
     if place is None:
         place = next((number for number, leaf in enumerate(one.leaves) if leaf.rollout.env.solution), 0)
     one.leaves.insert(0, one.leaves.pop(place))

@@ -117,7 +117,7 @@ def advance(
     tokenizer: Any,
     sandbox: Sandbox,
     *,
-    seeds: Sequence[int],
+    seeds: Sequence[int | None],
     temperature: float,
     limits: Limits = Limits(),
     beams: int = 0,

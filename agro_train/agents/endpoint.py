@@ -65,15 +65,15 @@ class EndpointSampler:
     chat: bool = True
 
     def __call__(
-        self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int]
+        self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int | None]
     ) -> list[Sampled]:
         asked = [
             {
                 "model": self.model,
                 **self._said(prefix),
                 "max_tokens": max(1, max_tokens // PER_TOKEN),
-                "temperature": temperature,
-                "seed": seed % 2**31,
+                "temperature": 0.0 if seed is None else temperature,
+                "seed": (seed or 0) % 2**31,
                 "stop": list(STOPS),
             }
             for prefix, seed in zip(prefixes, seeds, strict=True)

@@ -30,7 +30,8 @@ class EngineSampler:
     """Samples from a vLLM engine (`vllm.LLM`), which batches and shares prefixes itself.
 
     The engine must give log-probabilities of the distribution that is drawn from (`processed_logprobs`), as TRL's and
-    `load_engine`'s do. `read` counts tokens that were computed: those of a prefix that the engine still had are not.
+    `load_engine`'s do; those of a turn without a seed are of temperature 1. `read` counts tokens that were computed:
+    those of a prefix that the engine still had are not.
     """
 
     engine: Any
@@ -39,7 +40,7 @@ class EngineSampler:
     written: int = field(default=0, init=False)
 
     def __call__(
-        self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int]
+        self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int | None]
     ) -> list[Sampled]:
         from vllm import SamplingParams  # noqa: PLC0415
 
@@ -47,9 +48,9 @@ class EngineSampler:
         room = rooms(prefixes, max_tokens, context)
         asked = [
             SamplingParams(
-                temperature=temperature,
+                temperature=0.0 if seeds[place] is None else temperature,
                 max_tokens=most,
-                seed=seeds[place] % 2**31,
+                seed=(seeds[place] or 0) % 2**31,
                 stop=list(STOPS),
                 include_stop_str_in_output=True,
                 # Turns end where `ModuleSampler` ends them, not also at what generation_config.json names.

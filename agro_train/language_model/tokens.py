@@ -59,6 +59,12 @@ class Tokens:
         return [int(turn != OUTSIDE) for turn in self.turns]
 
     @property
+    def likelihood(self) -> float:
+        """The mean log-probability of the agent's tokens."""
+        own = [logprob for logprob, turn in zip(self.logprobs, self.turns, strict=True) if turn != OUTSIDE]
+        return sum(own) / max(1, len(own))
+
+    @property
     def said(self) -> int:
         """Tokens after the prompt up to the agent's last."""
         return max((place + 1 for place, turn in enumerate(self.turns) if turn != OUTSIDE), default=0)

@@ -1,4 +1,4 @@
-"""Turns drawn by chance, each by its own seed, where those that are alike so far are computed once.
+"""Turns drawn by chance, each by its own seed, or taken as likeliest; those that are alike so far are computed once.
 
 Turns of one prefix that have drawn the same tokens are a strand: one row, from whose distribution each draws by itself,
 and which parts where they draw differently. So the turns are what they would be one by one; a model that is sure of
@@ -26,9 +26,10 @@ GREEDY = 1e-6  # a temperature below it takes the likeliest token
 
 @dataclass
 class Turn:
-    """A turn that is being written, and what decides it: its draws, and what holds it to something."""
+    """A turn that is being written, and what decides it: its draws (without `chance` each token is the likeliest), and
+    what holds it to something."""
 
-    chance: torch.Generator
+    chance: torch.Generator | None = None
     restriction: Restriction | None = None
     ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
@@ -49,7 +50,8 @@ def draw(
 ) -> int:
     """Write turns to their ends, a strand of them at each row. Gives how many tokens were computed.
 
-    A turn that its restriction lets nothing follow stays as it is, cut.
+    A turn that its restriction lets nothing follow stays as it is, cut. `temperature` also scales the log-probabilities
+    of turns that take what is likeliest.
     """
     computed = 0
     for written in range(max_tokens):
@@ -96,22 +98,26 @@ def _hold(turn: Turn, drawn: Scored, logits: torch.Tensor, temperature: float, h
 
 
 def _tokens(
-    logits: torch.Tensor, temperature: float, chances: Sequence[Sequence[torch.Generator]]
+    logits: torch.Tensor, temperature: float, chances: Sequence[Sequence[torch.Generator | None]]
 ) -> list[list[Scored]]:
-    """A token for each generator of each row of `logits` (rows, vocabulary), with its log-probability."""
+    """A token for each place of each row of `logits` (rows, vocabulary), with its log-probability: drawn by the chance
+    that stands there, the likeliest where there is none."""
     import torch  # noqa: PLC0415
 
-    greedy, most = temperature < GREEDY, max(map(len, chances))
-    logprobs = torch.log_softmax(logits.float() / (1.0 if greedy else temperature), dim=-1)
-    if greedy:
-        drawn = logprobs.argmax(dim=-1, keepdim=True).expand(-1, most)
-    else:  # by inversion: one uniform number a token, drawn on the CPU, so that a seed means the same on any device
-        levels = torch.zeros(len(chances), most, dtype=torch.float64)
+    most = max(map(len, chances))
+    logprobs = torch.log_softmax(logits.float() / temperature, dim=-1)
+    drawn = logprobs.argmax(dim=-1, keepdim=True).expand(-1, most)
+    if any(chance for some in chances for chance in some):
+        # by inversion: one uniform number a token, drawn on the CPU, so that a seed means the same on any device
+        levels = torch.full((len(chances), most), -1.0, dtype=torch.float64)
         for row, some in enumerate(chances):
             for place, chance in enumerate(some):
-                levels[row, place] = torch.rand((), generator=chance, dtype=torch.float64)
+                if chance is not None:
+                    levels[row, place] = torch.rand((), generator=chance, dtype=torch.float64)
         mass = logprobs.double().exp().cumsum(dim=-1)
-        drawn = torch.searchsorted(mass, levels.to(mass.device) * mass[:, -1:]).clamp(max=mass.shape[1] - 1)
+        levels = levels.to(mass.device)
+        found = torch.searchsorted(mass, levels * mass[:, -1:]).clamp(max=mass.shape[1] - 1)
+        drawn = torch.where(levels < 0, drawn, found)
     scores = logprobs.gather(1, drawn).tolist()
     return [
         [*zip(some, scored, strict=True)][: len(here)]

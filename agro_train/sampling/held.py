@@ -32,10 +32,10 @@ class Held:
     _special: frozenset[int] = field(default=frozenset(), repr=False)
 
     def draw(
-        self, restriction: Restriction, logprobs: torch.Tensor, chance: torch.Generator, begun: tuple[int, ...]
+        self, restriction: Restriction, logprobs: torch.Tensor, chance: torch.Generator | None, begun: tuple[int, ...]
     ) -> Scored | None:
         """For a token that was refused: one of the allowed among the likeliest, at most `TOP`, that have `_MASS` of the
-        probability, with its share of theirs.
+        probability, with its share of theirs; without a chance the likeliest of them.
 
         Where none of them is, the likeliest that is (log-probability 0); None where nothing is.
         """
@@ -95,11 +95,13 @@ def likely(logprobs: torch.Tensor) -> list[list[Scored]]:
     return [list(zip(tokens, scores, strict=True)) for tokens, scores in rows]
 
 
-def _among(likely: list[Scored], chance: torch.Generator) -> Scored:
-    """One of them by what they have together, and its share of that as a logarithm."""
+def _among(likely: list[Scored], chance: torch.Generator | None) -> Scored:
+    """One of them by what they have together, without a chance the first, and its share of that as a logarithm."""
     import torch  # noqa: PLC0415
 
     scores = torch.log_softmax(torch.tensor([score for _, score in likely], dtype=torch.float64), dim=0)
+    if chance is None:
+        return likely[0][0], float(scores[0])
     level = torch.rand(1, generator=chance, dtype=torch.float64)
     place = min(int(torch.searchsorted(scores.exp().cumsum(0), level)), len(likely) - 1)
     return likely[place][0], float(scores[place])

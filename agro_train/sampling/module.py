@@ -45,7 +45,7 @@ class ModuleSampler:
         self.held = Held(self.tokenizer)
 
     def __call__(
-        self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int]
+        self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int | None]
     ) -> list[Sampled]:
         return self._sample(None, prefixes, temperature, max_tokens, seeds, 1)
 
@@ -56,7 +56,7 @@ class ModuleSampler:
         *,
         temperature: float,
         max_tokens: int,
-        seeds: Sequence[int],
+        seeds: Sequence[int | None],
         beams: int = 1,
     ) -> list[Sampled]:
         return self._sample(restrictions, prefixes, temperature, max_tokens, seeds, beams)
@@ -67,7 +67,7 @@ class ModuleSampler:
         prefixes: Sequence[Sequence[int]],
         temperature: float,
         max_tokens: int,
-        seeds: Sequence[int],
+        seeds: Sequence[int | None],
         beams: int,
     ) -> list[Sampled]:
         import torch  # noqa: PLC0415
@@ -76,6 +76,11 @@ class ModuleSampler:
         context = reads(config) if config else inf
         room = rooms(prefixes, max_tokens, context)
         found = {place: too_long(len(one), context) for place, one in enumerate(prefixes) if place not in room}
+        sure = temperature < GREEDY
+
+        def chance(seed: int | None) -> torch.Generator | None:
+            return None if sure or seed is None else torch.Generator().manual_seed(seed % 2**63)
+
         training = self.module.training
         self.module.eval()  # dropout off
         try:
@@ -83,13 +88,12 @@ class ModuleSampler:
             with torch.no_grad(), self.under():
                 for most, places in self._batches(prefixes, room):
                     some = [prefixes[place] for place in places]
-                    if restrictions is not None and temperature < GREEDY:
+                    if restrictions is not None and sure:
                         turns = self._search(some, [restrictions[place] for place in places], most, beams)
                     else:
-                        chances = [torch.Generator().manual_seed(seeds[place] % 2**63) for place in places]
                         held = [restrictions[place] if restrictions else None for place in places]
-                        writing = [Turn(*each) for each in zip(chances, held, strict=True)]
-                        self._draw(some, writing, temperature, most)
+                        writing = [Turn(chance(seeds[place]), one) for place, one in zip(places, held, strict=True)]
+                        self._draw(some, writing, 1.0 if sure else temperature, most)
                         turns = [turn.sampled() for turn in writing]
                     found |= dict(zip(places, turns, strict=True))
         finally:

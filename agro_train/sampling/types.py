@@ -52,13 +52,15 @@ def rooms(prefixes: Sequence[Sequence[int]], most: int, context: float) -> dict[
 
 
 class Sampler(Protocol):
-    """Writes one turn for each prefix. `seeds`: one for each; the same give the same turn on the same machine.
+    """Writes one turn for each prefix. `seeds`: one for each; the same give the same turn on the same machine. Without
+    a seed, and at `temperature` 0, a turn takes the likeliest token each time: likelihoods are then those at that
+    temperature, or at 1.
 
-    `temperature` 0 takes the likeliest token. At most `max_tokens` are written, and no more than the model can read.
+    At most `max_tokens` are written, and no more than the model can read.
     """
 
     def __call__(
-        self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int]
+        self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int | None]
     ) -> list[Sampled]: ...
 
 
@@ -75,7 +77,7 @@ class RestrictedSampler(Sampler, Protocol):
 
     `beams`: at temperature 0, how many beginnings of a turn are kept under way, by their probability. Above it a token
     is drawn as without a restriction, and has that log-probability; where it is refused another one is drawn among the
-    allowed, with its share of them, and `turned` has its place.
+    allowed, with its share of them, and `turned` has its place (without a seed it is the likeliest of them).
     """
 
     def within(
@@ -85,6 +87,6 @@ class RestrictedSampler(Sampler, Protocol):
         *,
         temperature: float,
         max_tokens: int,
-        seeds: Sequence[int],
+        seeds: Sequence[int | None],
         beams: int = 1,
     ) -> list[Sampled]: ...

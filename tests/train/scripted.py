@@ -23,16 +23,19 @@ def turn(action: str, sql: str, thought: str = "so") -> str:
 class Scripted:
     """Writes `say(text so far, number of the continuation of that text, seed)`, and remembers what it was asked.
 
-    With a `refusal` it is a server that writes nothing.
+    The seed is 0 where the likeliest turn is asked for. With a `refusal` it is a server that writes nothing. `likely`
+    gives the log-probability of each token of a turn.
     """
 
-    def __init__(self, say: Callable[[str, int, int], str]) -> None:
-        self.say = say
+    def __init__(
+        self, say: Callable[[str, int, int], str], likely: Callable[[str], float] = lambda written: 0.0
+    ) -> None:
+        self.say, self.likely = say, likely
         self.calls: list[list[str]] = []
         self.refusal = ""
 
     def __call__(
-        self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int]
+        self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int | None]
     ) -> list[Sampled]:
         texts = [Characters().decode(prefix) for prefix in prefixes]
         self.calls.append(texts)
@@ -43,8 +46,10 @@ class Scripted:
         for text, seed in zip(texts, seeds, strict=True):
             number = often.get(text, 0)
             often[text] = number + 1
-            ids = Characters()(self.say(text, number, seed))["input_ids"]
-            turns.append(Sampled(ids[:max_tokens], [0.0] * min(len(ids), max_tokens), len(ids) > max_tokens))
+            written = self.say(text, number, seed or 0)
+            ids = Characters()(written)["input_ids"]
+            logprobs = [self.likely(written)] * min(len(ids), max_tokens)
+            turns.append(Sampled(ids[:max_tokens], logprobs, len(ids) > max_tokens))
         return turns
 
 

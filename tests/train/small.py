@@ -142,9 +142,9 @@ class Scripted:
         self.script = script
 
     def __call__(
-        self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int]
+        self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int | None]
     ) -> list[Sampled]:
-        texts = [self.script(self.tokenizer.decode(ids), seed) for ids, seed in zip(prefixes, seeds, strict=True)]
+        texts = [self.script(self.tokenizer.decode(ids), seed or 0) for ids, seed in zip(prefixes, seeds, strict=True)]
         turns = [encode(text, self.tokenizer) for text in texts]
         return [Sampled(ids[:max_tokens], [-0.5] * len(ids[:max_tokens]), len(ids) > max_tokens) for ids in turns]
 

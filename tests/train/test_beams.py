@@ -97,6 +97,18 @@ def test_one_beam_that_may_write_anything_is_greedy(model: LanguageModel) -> Non
     assert [one.ids for one in held] == [one.ids for one in free]
 
 
+def test_without_a_seed_the_likeliest_of_the_allowed_is_taken(model: LanguageModel) -> None:
+    sampler = ModuleSampler(model.network, model.tokenizer)
+    found = {
+        seed: sampler.within(
+            [Letters("abcde", 9) for _ in PREFIXES], PREFIXES, temperature=temperature, max_tokens=6, seeds=[seed] * 2
+        )
+        for seed, temperature in ((0, 0.0), (None, 0.7))
+    }
+    assert [turn.ids for turn in found[None]] == [turn.ids for turn in found[0]]
+    assert all(turn.turned for turn in found[None])
+
+
 @pytest.mark.parametrize("temperature", [0.0, 0.7])
 def test_where_nothing_may_follow_the_turn_is_cut(temperature: float, model: LanguageModel) -> None:
     sampler = ModuleSampler(model.network, model.tokenizer)

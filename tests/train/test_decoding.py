@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from zlib import crc32
 
 import pytest
 from hypothesis import given
@@ -109,6 +110,36 @@ def test_of_equal_groups_the_first_wins_and_what_fails_comes_before_nothing(
         assert found.answer == wanted
 
 
+def test_of_equal_groups_the_one_with_the_likeliest_answer_wins(database: Database, sandbox: Sandbox) -> None:
+    answers = ["SELECT 1", "SELECT 2", "SELECT 1", "SELECT 1 + 1", "SELECT 3"]
+    chances = {
+        turn("solution", sql): chance for sql, chance in zip(answers, [-0.9, -0.5, -0.9, -0.8, -0.1], strict=True)
+    }
+
+    def say(text: str, number: int, seed: int) -> str:
+        return turn("solution", answers[number])
+
+    [found] = work(database, sandbox, Scripted(say, chances.__getitem__), Decoding("vote", 5, 1.0))
+    assert found.answer == "SELECT 2"  # as many votes as SELECT 1; SELECT 3 is likelier, and alone
+
+
+def test_the_first_continuation_of_a_trees_branch_is_the_likeliest(database: Database, sandbox: Sandbox) -> None:
+    asked: dict[str, list[int]] = {}
+
+    def say(text: str, number: int, seed: int) -> str:
+        asked.setdefault(text, []).append(seed)
+        return turn("solution", FOUNDED) if "<observation>" in text else turn("sql", f"SELECT {number}")
+
+    work(database, sandbox, Scripted(say), Decoding("tree", 6, 1.0, width=3))
+    assert [len(seeds) for seeds in asked.values()] == [3, 2, 2, 2]
+    for first, *others in asked.values():
+        assert first == 0
+        assert all(others)
+    asked.clear()
+    work(database, sandbox, Scripted(say), Decoding("vote", 6, 1.0))
+    assert all(all(seeds) for seeds in asked.values())  # equal draws, of which pass@k can be told
+
+
 @pytest.mark.parametrize(("back", "wanted"), [(3, ""), (1, "SELECT 1")])
 def test_asking_back_is_voted_for_like_a_result(database: Database, sandbox: Sandbox, back: int, wanted: str) -> None:
     def say(text: str, number: int, seed: int) -> str:
@@ -141,7 +172,8 @@ def test_a_tree_shares_prefixes_and_merges_alike_branches(database: Database, sa
 
 def test_branches_do_not_write_into_each_other(database: Database, sandbox: Sandbox) -> None:
     def say(text: str, number: int, seed: int) -> str:
-        return turn("sql", f"SELECT {seed}") if text.count("<observation>") < 3 else "the end"
+        own = seed or crc32(text.encode())  # what is likeliest has no seed
+        return turn("sql", f"SELECT {own}") if text.count("<observation>") < 3 else "the end"
 
     [found] = work(database, sandbox, Scripted(say), Decoding("tree", 8, 1.0, width=2))
     assert len(found.leaves) == 8
@@ -179,8 +211,8 @@ def test_an_adaptive_vote_elects_whom_all_would_and_asks_fewer(database: Databas
     all_asked = work(database, sandbox, Scripted(say), vote, count=6)
     found = work(database, sandbox, Scripted(say), adaptive, count=6)
     assert [one.answer for one in found] == [one.answer for one in all_asked]
-    assert [len(one.leaves) for one in found[1:]] == [4] * 5  # which agree: four others could only draw level
-    assert 4 < len(found[0].leaves) <= 8
+    assert [len(one.leaves) for one in found[1:]] == [5] * 5  # which agree: three others change nothing
+    assert 5 < len(found[0].leaves) <= 8
     for one, every in zip(found, all_asked, strict=True):
         assert one.leaves[0].path == every.leaves[0].path
         paths = sorted(leaf.path for leaf in one.leaves)

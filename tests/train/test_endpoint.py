@@ -103,6 +103,13 @@ def test_turns_come_back_in_order_with_the_tag_that_stopped_them(server: Server)
     assert all(body["stop"] == list(STOPS) and body["temperature"] == 0.5 for body in server.asked)
 
 
+def test_what_has_no_seed_is_asked_for_at_temperature_0(server: Server) -> None:
+    server.handle = lambda path, body, headers: completion("x")
+    sampler = EndpointSampler(Connection(server.base, 1, Patience()), "m", chat=False)
+    sampler([[97], [98]], temperature=0.5, max_tokens=400, seeds=[None, 7])
+    assert {body["prompt"]: body["temperature"] for body in server.asked} == {"a": 0.0, "b": 0.5}
+
+
 def test_a_busy_server_is_asked_again_and_a_refusal_is_not(server: Server) -> None:
     def busy(path: str, body: dict[str, Any], headers: dict[str, str]) -> tuple[int, Any]:
         return completion("x") if len(server.asked) > 2 else (503, {"error": "busy"})

@@ -98,6 +98,22 @@ def test_turns_that_begin_alike_are_computed_once(model: LanguageModel, temperat
     assert temperature == 1.0 or shared.written < 0.9 * single.written
 
 
+def test_a_turn_without_a_seed_is_the_likeliest_in_any_company(model: LanguageModel) -> None:
+    sampler = ModuleSampler(model.network, model.tokenizer)
+    asked = {"temperature": 0.7, "max_tokens": 12}
+    prefixes = [prefix for prefix in PREFIXES for _ in range(3)]
+    turns = sampler(prefixes, seeds=[None, 1, 2] * len(PREFIXES), **asked)  # type: ignore[arg-type]
+    sure = sampler(PREFIXES, temperature=0.0, max_tokens=12, seeds=[0] * len(PREFIXES))
+    assert [turn.ids for turn in turns[::3]] == [turn.ids for turn in sure]
+    alone = sampler(prefixes, seeds=[7, 1, 2] * len(PREFIXES), **asked)  # type: ignore[arg-type]
+    assert [turn.ids for turn in turns[1::3]] == [turn.ids for turn in alone[1::3]]
+    for turn, prefix in zip(turns[::3], PREFIXES, strict=True):  # to be held against those that are drawn
+        with torch.no_grad():
+            logits = model.network(torch.tensor([[*prefix, *turn.ids]])).logits[0, len(prefix) - 1 : -1]
+        own = torch.log_softmax(logits / 0.7, dim=-1).gather(1, torch.tensor(turn.ids)[:, None])
+        assert turn.logprobs == pytest.approx(own[:, 0].tolist(), abs=1e-4)
+
+
 def test_sampled_logprobs_are_of_the_tempered_distribution(model: LanguageModel) -> None:
     [turn] = ModuleSampler(model.network, model.tokenizer)([[5, 6, 7]], temperature=0.7, max_tokens=8, seeds=[3])
     ids = [5, 6, 7]

@@ -1,0 +1,164 @@
+"""What a vote is worth, by its number of attempts and by what decides it: `python -m bench.votes --model NAME ...`.
+
+Many attempts at each question are drawn once, and beside them the likeliest one is taken. A vote of n is then held
+`--votes` times, among n of the attempts drawn anew, or among the likeliest and n - 1: so ways to decide are told apart
+by far fewer attempts than if each had its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from statistics import mean
+
+from agro_data.databases.sandbox import Sandbox
+from agro_data.evaluation.statistics import interval
+from agro_data.evaluation.voting import Given, elected
+from agro_data.publish.read import open_version
+from agro_data.verify.grade import Case, GoldResults, grade_many
+from agro_train.agents.agent import Agent, open_agent
+from agro_train.decoding import Branch, Decoding, decode
+from agro_train.questions import questions_of_version
+from agro_train.sql_env import SQL_LIMITS
+from agro_train.tasks import Task
+from bench.tables import show
+
+SIZES = (2, 3, 4, 5, 6, 8, 16)
+TOGETHER = 16  # questions answered at a time
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """`given` is what its answer gives, None where there is none or it fails."""
+
+    given: Given | None
+    likelihood: float
+    right: bool
+
+
+@dataclass(frozen=True)
+class Tried:
+    """The attempts at one question."""
+
+    db_id: str
+    likeliest: Attempt
+    drawn: Sequence[Attempt]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a vote is taken: the likeliest attempt may be one of its attempts, and likelihood decide between equals."""
+
+    likeliest: bool
+    likelihood: bool
+
+    def __str__(self) -> str:
+        attempts = "the likeliest and others" if self.likeliest else "as drawn"
+        return f"{attempts}, of equals the {'likelier' if self.likelihood else 'earlier'}"
+
+
+RULES = [Rule(likeliest, likelihood) for likeliest in (False, True) for likelihood in (False, True)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--model", required=True, help="a trained run or a model's folder")
+    parser.add_argument("--models", type=Path, default=Path("models"))
+    parser.add_argument("--corpus", type=Path, required=True, help="a version's folder")
+    parser.add_argument("--databases", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, default=Path(".agro-cache"))
+    parser.add_argument("--samples", type=int, default=16, help="attempts that are drawn at each question")
+    parser.add_argument("--temperature", type=float, default=0.7)
+    parser.add_argument("--limit", type=int, default=160)
+    parser.add_argument("--votes", type=int, default=40, help="votes that are held at each question")
+    parser.add_argument("--dtype", default="float32", help="type of the weights")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    every = questions_of_version(open_version(given.corpus), given.databases, given.cache)
+    agent = open_agent(given.model, given.models, given.cache, dtype=given.dtype)
+    asked = every.first(given.limit)
+    asked.refuse_seen(agent.trained_on, agent.name)
+    tried = attempted(asked.tasks(agent.reading), agent, given.samples, given.temperature, given.seed)
+    sizes = [size for size in SIZES if size <= given.samples]
+    worths = {rule: [worth(tried, rule, size, given.votes, given.seed) for size in sizes] for rule in RULES}
+    alone = f"{_percent([one.likeliest.right for one in tried])} the likeliest attempt alone"
+    any_drawn = f"{_percent([attempt.right for one in tried for attempt in one.drawn])} any that is drawn"
+    show(
+        f"Votes of n attempts of {agent.name} at {len(tried)} of {asked.name}, temperature {given.temperature}: "
+        f"% right, means of {given.votes} votes at each question; {alone}, {any_drawn}",
+        ["the vote", *(f"of {size}" for size in sizes)],
+        [[str(rule), *map(_percent, found)] for rule, found in worths.items()],
+    )
+    plain = worths[Rule(likeliest=False, likelihood=False)]
+    show(
+        "Less the plain vote of as many attempts, in points: mean of databases, drawing them",
+        ["the vote", *(f"of {size}" for size in sizes)],
+        [
+            [str(rule), *(_gain(tried, new, old) for new, old in zip(found, plain, strict=True))]
+            for rule, found in worths.items()
+            if found is not plain
+        ],
+    )
+
+
+def attempted(tasks: Sequence[Task], agent: Agent, samples: int, temperature: float, seed: int = 0) -> list[Tried]:
+    """Attempts at each task, graded on its database."""
+    # a tree of one branch is its likeliest attempt; of two votes, since one alone is not executed
+    decodings = (Decoding("tree", 2, temperature, width=1), Decoding("vote", samples, temperature))
+    order = sorted(range(len(tasks)), key=lambda place: tasks[place].prompt)  # as `agro predict` asks them
+    found: dict[int, list[Branch]] = {}
+    with Sandbox(1, SQL_LIMITS) as sandbox:
+        for first in range(0, len(order), TOGETHER):
+            places = order[first : first + TOGETHER]
+            some = [tasks[place] for place in places]
+            given = [
+                decode(some, agent.sampler, agent.tokenizer, sandbox, one, agent.limits, seed) for one in decodings
+            ]
+            for place, likeliest, drawn in zip(places, *given, strict=True):
+                found[place] = [*likeliest.leaves, *drawn.leaves]
+            print(f"{len(found):,} of {len(tasks):,} questions", flush=True)
+        cases = [
+            Case(task.gold, leaf.rollout.env.solution, (task.database,), task.ordered, schema=task.schema)
+            for place, task in enumerate(tasks)
+            for leaf in found[place]
+        ]
+        grades = iter(grade_many(cases, sandbox, GoldResults(), "strict"))
+        tried: list[Tried] = []
+        for place, task in enumerate(tasks):
+            every = [Attempt(leaf.given, leaf.likelihood, next(grades).right) for leaf in found[place]]
+            tried.append(Tried(task.database.db_id, every[0], every[1:]))
+    return tried
+
+
+def worth(tried: Sequence[Tried], rule: Rule, size: int, votes: int, seed: int = 0) -> list[float]:
+    """For each question, how many of the `votes` elect a right attempt."""
+    chance = Random(seed)
+    return [mean(_held(one, rule, size, chance) for _ in range(votes)) for one in tried]
+
+
+def _held(one: Tried, rule: Rule, size: int, chance: Random) -> float:
+    first = [one.likeliest] if rule.likeliest else []
+    some = [*first, *chance.sample(one.drawn, size - len(first))]
+    likelihoods = [attempt.likelihood for attempt in some] if rule.likelihood else ()
+    place = elected([attempt.given for attempt in some], [1] * size, likelihoods)
+    return 0.0 if place is None else float(some[place].right)
+
+
+def _gain(tried: Sequence[Tried], new: Sequence[float], old: Sequence[float]) -> str:
+    by_database: dict[str, list[float]] = defaultdict(list)
+    for one, more, less in zip(tried, new, old, strict=True):
+        by_database[one.db_id].append(100 * (more - less))
+    gained = interval(list(by_database.values()))
+    return f"{gained['mean']:+.1f} [{gained['low']:.1f}, {gained['high']:.1f}]"
+
+
+def _percent(right: Sequence[float]) -> str:
+    return f"{100 * mean(right):.1f}"
+
+
+if __name__ == "__main__":
+    main()
