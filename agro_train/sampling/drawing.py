@@ -104,20 +104,20 @@ def _tokens(
     that stands there, the likeliest where there is none."""
     import torch  # noqa: PLC0415
 
-    most = max(map(len, chances))
     logprobs = torch.log_softmax(logits.float() / temperature, dim=-1)
-    drawn = logprobs.argmax(dim=-1, keepdim=True).expand(-1, most)
-    if any(chance for some in chances for chance in some):
+    drawn = torch.zeros(len(chances), max(map(len, chances)), dtype=torch.long, device=logprobs.device)
+    if any(chance is not None for some in chances for chance in some):
         # by inversion: one uniform number a token, drawn on the CPU, so that a seed means the same on any device
-        levels = torch.full((len(chances), most), -1.0, dtype=torch.float64)
+        levels = torch.zeros(drawn.shape, dtype=torch.float64)
         for row, some in enumerate(chances):
             for place, chance in enumerate(some):
                 if chance is not None:
                     levels[row, place] = torch.rand((), generator=chance, dtype=torch.float64)
         mass = logprobs.double().exp().cumsum(dim=-1)
-        levels = levels.to(mass.device)
-        found = torch.searchsorted(mass, levels * mass[:, -1:]).clamp(max=mass.shape[1] - 1)
-        drawn = torch.where(levels < 0, drawn, found)
+        drawn = torch.searchsorted(mass, levels.to(mass.device) * mass[:, -1:]).clamp(max=mass.shape[1] - 1)
+    if sure := [(row, place) for row, some in enumerate(chances) for place, one in enumerate(some) if one is None]:
+        rows, places = zip(*sure, strict=True)
+        drawn[rows, places] = logprobs[list(rows)].argmax(dim=-1)
     scores = logprobs.gather(1, drawn).tolist()
     return [
         [*zip(some, scored, strict=True)][: len(here)]
