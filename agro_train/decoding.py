@@ -62,6 +62,10 @@ class Decoding:
         parts = min(self.width, votes) if self.kind == "tree" else votes
         return [votes // parts + (number < votes % parts) for number in range(parts)]
 
+    def likeliest(self, path: Sequence[int]) -> bool:
+        """Whether the last continuation on a `path` of them is taken as likeliest, and not drawn: a tree's first."""
+        return self.kind == "tree" and path[-1] == 0
+
 
 GREEDY = Decoding()
 
@@ -186,7 +190,7 @@ def _work(
             sandbox,
             seeds=[
                 None
-                if decoding.kind == "tree" and branch.path[-1] == 0
+                if decoding.likeliest(branch.path)
                 else seed_of(seed, found[place].task.example_id, turn, *branch.path)
                 for place, branch in going
             ],
@@ -269,5 +273,5 @@ def _vote(one: Decoded) -> None:
         [leaf.given for leaf in leaves], [leaf.votes for leaf in leaves], [leaf.likelihood for leaf in leaves]
     )
     if place is None:
-        place = next((number for number, leaf in enumerate(one.leaves) if leaf.rollout.env.solution), 0)
-    one.leaves.insert(0, one.leaves.pop(place))
+        place = next((number for number, leaf in enumerate(leaves) if leaf.rollout.env.solution), 0)
+    leaves.insert(0, leaves.pop(place))

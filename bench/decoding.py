@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
@@ -27,6 +27,7 @@ from agro_train.evaluate import score
 from agro_train.questions import Questions, questions_of_file, questions_of_version
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sql_env import SQL_LIMITS
+from agro_train.tasks import Task
 from bench.tables import show
 
 GOAL = 0.40  # less time than linear sampling, at equal or better EX
@@ -97,14 +98,12 @@ def measure(
     asked: Questions, agent: Agent, decodings: Sequence[Decoding], cache: Path, seed: int = 0, together: int = 16
 ) -> list[Measured]:
     tasks, count = asked.tasks(agent.reading), len(asked.rows)
-    order = sorted(range(count), key=lambda place: tasks[place].prompt)  # as `agro predict` asks them
     found: list[Measured] = []
     with Sandbox(1, SQL_LIMITS) as sandbox:
         for decoding in decodings:
             answers: dict[int, Answer] = {}
             before, began = _computed(agent), time.perf_counter()
-            for first in range(0, count, together):
-                places = order[first : first + together]
+            for places in batches(tasks, together):
                 some = [tasks[place] for place in places]
                 given = answer(some, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
                 answers |= dict(zip(places, given, strict=True))
@@ -121,6 +120,12 @@ def measure(
                 )
             )
     return found
+
+
+def batches(tasks: Sequence[Task], together: int) -> Iterator[list[int]]:
+    """The places of tasks that are answered together, those with one schema side by side, as `agro predict` does."""
+    order = sorted(range(len(tasks)), key=lambda place: tasks[place].prompt)
+    return (order[first : first + together] for first in range(0, len(order), together))
 
 
 def _named(decoding: Decoding) -> str:

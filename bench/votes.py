@@ -25,6 +25,7 @@ from agro_train.decoding import Branch, Decoding, decode
 from agro_train.questions import questions_of_version
 from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Task
+from bench.decoding import batches
 from bench.tables import show
 
 SIZES = (2, 3, 4, 5, 6, 8, 16)
@@ -109,11 +110,9 @@ def attempted(tasks: Sequence[Task], agent: Agent, samples: int, temperature: fl
     """Attempts at each task, graded on its database."""
     # a tree of one branch is its likeliest attempt; of two votes, since one alone is not executed
     decodings = (Decoding("tree", 2, temperature, width=1), Decoding("vote", samples, temperature))
-    order = sorted(range(len(tasks)), key=lambda place: tasks[place].prompt)  # as `agro predict` asks them
     found: dict[int, list[Branch]] = {}
     with Sandbox(1, SQL_LIMITS) as sandbox:
-        for first in range(0, len(order), TOGETHER):
-            places = order[first : first + TOGETHER]
+        for places in batches(tasks, TOGETHER):
             some = [tasks[place] for place in places]
             given = [
                 decode(some, agent.sampler, agent.tokenizer, sandbox, one, agent.limits, seed) for one in decodings

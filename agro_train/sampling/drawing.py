@@ -117,7 +117,7 @@ def _tokens(
         drawn = torch.searchsorted(mass, levels.to(mass.device) * mass[:, -1:]).clamp(max=mass.shape[1] - 1)
     if sure := [(row, place) for row, some in enumerate(chances) for place, one in enumerate(some) if one is None]:
         rows, places = zip(*sure, strict=True)
-        drawn[rows, places] = logprobs[list(rows)].argmax(dim=-1)
+        drawn[rows, places] = logprobs.argmax(dim=-1)[list(rows)]
     scores = logprobs.gather(1, drawn).tolist()
     return [
         [*zip(some, scored, strict=True)][: len(here)]

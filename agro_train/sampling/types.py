@@ -53,8 +53,8 @@ def rooms(prefixes: Sequence[Sequence[int]], most: int, context: float) -> dict[
 
 class Sampler(Protocol):
     """Writes one turn for each prefix. `seeds`: one for each; the same give the same turn on the same machine. Without
-    a seed, and at `temperature` 0, a turn takes the likeliest token each time: likelihoods are then those at that
-    temperature, or at 1.
+    a seed, and at `temperature` 0, a turn takes the likeliest token each time; log-probabilities are those at
+    `temperature` all the same, where it is 0 those at 1.
 
     At most `max_tokens` are written, and no more than the model can read.
     """

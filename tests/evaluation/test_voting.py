@@ -80,4 +80,6 @@ def test_no_more_are_asked_than_it_takes() -> None:
     assert asked_in_rounds([same] * 7) == (0, 4, 1)
     assert asked_in_rounds([other, same, same, same, same, same, same, same]) == (1, 6, 2)
     assert asked_in_rounds([None] * 8) == (None, 8, 3)
+    assert asked_in_rounds([same, same, same, ("a", "y"), *[other] * 4]) == (0, 8, 4)  # the last could draw level
+    assert asked_in_rounds([same, same, same, ("a", "y"), *[same] * 4]) == (0, 6, 2)  # its order is open, then known
     assert undecided([], 0) == 0

@@ -1,0 +1,29 @@
+"""Votes held among attempts that were drawn once, as `bench.votes` does."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.votes import Attempt, Rule, Tried, worth
+
+LIKELY, RARE = Attempt(("a", "x"), -0.1, True), Attempt(("b", "x"), -0.9, False)
+FAILS = Attempt(None, -0.1, False)
+
+
+@pytest.mark.parametrize(
+    ("rule", "size", "share"),
+    [
+        (Rule(likeliest=False, likelihood=False), 2, 0.5),  # a draw, and either comes first as often
+        (Rule(likeliest=False, likelihood=True), 2, 1.0),
+        (Rule(likeliest=True, likelihood=False), 1, 1.0),
+        (Rule(likeliest=True, likelihood=True), 2, 1.0),
+        (Rule(likeliest=False, likelihood=True), 1, 0.5),
+    ],
+)
+def test_what_a_vote_is_worth(rule: Rule, size: int, share: float) -> None:
+    [found] = worth([Tried("shop", LIKELY, [LIKELY, RARE])], rule, size, votes=400)
+    assert found == pytest.approx(share, abs=0.1)
+
+
+def test_what_fails_elects_nobody() -> None:
+    assert worth([Tried("shop", FAILS, [FAILS, FAILS])], Rule(likeliest=True, likelihood=True), 2, votes=3) == [0.0]
