@@ -38,8 +38,8 @@ class Decoding:
     """`samples`: votes, if adaptive the most of them, and the most leaves of a tree. `width`: continuations of a tree's
     branch at each turn.
 
-    `names`: SQL may name only tables and columns of the schema (`naming`); at temperature 0 with
-    `beams` beginnings of a turn under way.
+    `names`: SQL, and the links of a thought, may name only tables and columns of the schema (`naming`); at temperature
+    0 with `beams` beginnings of a turn under way.
     """
 
     kind: Kind = "greedy"

@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from agro_train.naming.beginnings import may_begin
+from agro_train.naming.links import may_link
 from agro_train.naming.reading import Reading
 from agro_train.naming.scopes import Names, Scopes
 
 _OPENED = re.compile(r"<(sql|solution)>")
+_THOUGHT = re.compile(r"<think>(.*?)(</think>|\Z)", re.DOTALL)
 _TOKEN = re.compile(
     r"""
     (?P<space>\s+)
@@ -135,7 +137,7 @@ def _waits(kind: str, token: str, rest: str, behind_word: bool) -> bool:
 
 @dataclass
 class NamesOnly:
-    """A turn whose SQL names what a schema has, and nothing else."""
+    """A turn whose SQL, and the links of its thought, name what a schema has, and nothing else."""
 
     names: Names
     text: str = ""
@@ -143,16 +145,22 @@ class NamesOnly:
 
     @property
     def active(self) -> bool:
-        """Whether its SQL has begun, and not ended."""
-        return self.sql is not None and not self.sql.ended
+        """Whether it thinks, or its SQL has begun, and not ended."""
+        if self.sql is not None:
+            return not self.sql.ended
+        return (thought := _THOUGHT.search(self.text)) is not None and not thought[2]
 
     def allows(self, piece: str) -> bool:
-        if self.sql is None:
-            return True
         whole = piece.rstrip(PARTIAL)
         if whole == piece:
+            return self._may_follow(piece)
+        return any(self._may_follow(whole + letter) for letter in self.names.letters)
+
+    def _may_follow(self, piece: str) -> bool:
+        if self.sql is not None:
             return self.sql.then(piece) is not None
-        return any(self.sql.then(whole + letter) is not None for letter in self.names.letters)
+        thought = _THOUGHT.search(self.text + piece)
+        return thought is None or may_link(thought[1], self.names)
 
     def go_on(self, text: str) -> None:
         text = text.rstrip(PARTIAL)

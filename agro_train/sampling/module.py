@@ -19,6 +19,7 @@ from agro_train.sampling.held import Held
 from agro_train.sampling.rows import Rows
 from agro_train.sampling.types import Sampled, rooms, too_long
 
+AGAIN = 0.7  # temperature at which a turn is drawn that none of the likeliest beginnings ends
 _TAIL = 12  # tokens in which the end of a closing tag lies
 
 
@@ -116,19 +117,46 @@ class ModuleSampler:
     ) -> list[Sampled]:
         """Turns with one beginning under way; those that were turned from what is likeliest again, with `beams`.
 
-        One that only a single beginning could end stays as it is.
+        One that only a single beginning could end stays as it is. One that none ends, since kept from what it wants it
+        goes round until it is cut, is drawn instead.
         """
         found = search(self._begin(prefixes), restrictions, self.held, 1, max_tokens, self._over)
-        turned = [place for place, (_, turned) in enumerate(found) if turned and beams > 1]
-        batch = max(1, self.batch // beams)
-        for start in range(0, len(turned), batch):
-            places = turned[start : start + batch]
+        turns = [turn for turn, _ in found]
+        if beams == 1:
+            return turns
+        for places in self._parts([place for place, (_, turned) in enumerate(found) if turned], beams):
             rows = self._begin([prefixes[place] for place in places])
             again = search(rows, [restrictions[place] for place in places], self.held, beams, max_tokens, self._over)
-            for place, one in zip(places, again, strict=True):
-                if not one[0].cut:
-                    found[place] = one
-        return [turn for turn, _ in found]
+            for place, (turn, _) in zip(places, again, strict=True):
+                if not turn.cut:
+                    turns[place] = turn
+        for places in self._parts([place for place, turn in enumerate(turns) if turn.cut], beams):
+            some = [prefixes[place] for place in places]
+            drawn = self._draw_ended(some, [restrictions[place] for place in places], max_tokens, beams)
+            for place, one in zip(places, drawn, strict=True):
+                turns[place] = one or turns[place]
+        return turns
+
+    def _parts(self, places: Sequence[int], beams: int) -> Iterator[Sequence[int]]:
+        """As many of `places` at a time as have `beams` rows each in a batch."""
+        size = max(1, self.batch // beams)
+        return (places[start : start + size] for start in range(0, len(places), size))
+
+    def _draw_ended(
+        self, prefixes: Sequence[Sequence[int]], restrictions: Sequence[Restriction], max_tokens: int, tries: int
+    ) -> list[Sampled | None]:
+        """For each prefix the likeliest of so many drawn turns that come to an end, if any; their seeds are always the
+        same."""
+        import torch  # noqa: PLC0415
+
+        drawn = [
+            [Turn(torch.Generator().manual_seed(number), restriction.copy()) for number in range(tries)]
+            for restriction in restrictions
+        ]
+        flat = [(prefix, turn) for prefix, some in zip(prefixes, drawn, strict=True) for turn in some]
+        self._draw([prefix for prefix, _ in flat], [turn for _, turn in flat], AGAIN, max_tokens)
+        ended = [[turn for turn in some if not turn.cut] for some in drawn]
+        return [max(some, key=_likelihood).sampled() if some else None for some in ended]
 
     def _draw(self, prefixes: Sequence[Sequence[int]], turns: Sequence[Turn], temperature: float, most: int) -> None:
         strands = [[turn] for turn in turns]
@@ -144,3 +172,7 @@ class ModuleSampler:
             return True
         tail = self.tokenizer.decode(ids[-_TAIL:])
         return any(stop in tail for stop in STOPS)
+
+
+def _likelihood(turn: Turn) -> float:
+    return sum(turn.logprobs) / len(turn.logprobs)

@@ -75,8 +75,9 @@ def restricted(sampler: Sampler) -> RestrictedSampler:
 class RestrictedSampler(Sampler, Protocol):
     """A sampler that can also keep each turn to what a restriction of its own allows.
 
-    `beams`: at temperature 0, how many beginnings of a turn are kept under way, by their probability. Above it a token
-    is drawn as without a restriction, and has that log-probability; where it is refused another one is drawn among the
+    `beams`: at temperature 0, how many beginnings of a turn are kept under way, by their probability; where there are
+    several and none comes to an end, as many turns are drawn, and the likeliest that ends is taken. Above it a token is
+    drawn as without a restriction, and has that log-probability; where it is refused another one is drawn among the
     allowed, with its share of them, and `turned` has its place (without a seed it is the likeliest of them).
     """
 

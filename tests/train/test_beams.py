@@ -119,6 +119,24 @@ def test_where_nothing_may_follow_the_turn_is_cut(temperature: float, model: Lan
     assert sampler.held.dead_ends > 0
 
 
+def test_what_no_beginning_ends_is_drawn(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turns end with a letter that none of four beginnings comes to, and chance only behind the first prefix."""
+    import torch
+
+    sampler = ModuleSampler(model.network, model.tokenizer)
+    monkeypatch.setattr(sampler, "_over", lambda ids: model.tokenizer.decode(ids).endswith("d"))
+    letters, asked = [Letters("abcdefgh", 99) for _ in PREFIXES], {"temperature": 0.0, "max_tokens": 6, "seeds": [0, 0]}
+    rows = Rows.begin(model.network, PREFIXES, model.tokenizer.pad_token_id)
+    with torch.no_grad():
+        likeliest = search(rows, letters, sampler.held, 4, 6, sampler._over)
+    assert all(turn.cut for turn, _ in likeliest)
+    greedy, found = (sampler.within(letters, PREFIXES, **asked, beams=beams) for beams in (1, 4))  # type: ignore[arg-type]
+    assert [turn.cut for turn in found] == [False, True]
+    assert set(model.tokenizer.decode(found[0].ids)) <= set("abcdefgh")
+    assert found[1] == greedy[1]
+    assert sampler.within(letters, PREFIXES, **asked, beams=4) == found  # type: ignore[arg-type]
+
+
 @dataclass
 class Once(Letters):
     """Allows each letter once: what may follow is another thing for every beginning."""

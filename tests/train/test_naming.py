@@ -163,9 +163,12 @@ def test_any_text_is_read(text: str) -> None:
     assert turn.active == allowed  # behind what should not have been written nothing is held
 
 
-def test_only_sql_is_held(tmp_path: Path) -> None:
+def test_sql_and_thoughts_are_held(tmp_path: Path) -> None:
     turn = NamesOnly(NAMES)
     turn.go_on("<think>cars are few")
+    assert turn.active
+    assert turn.allows(" (they say)")
+    turn.go_on("<think>cars are few</think>\n")
     assert not turn.active
     turn.go_on("<think>cars are few</think>\n<sql>SELECT count(*) FROM ")
     assert turn.active
