@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from train.tiny import make_tiny_model
 
+from agro_data.databases.opening import folded
 from agro_data.sql.identifiers import spelled
 from agro_train.language_model.loading import load
 from agro_train.naming.links import may_link
@@ -59,8 +60,10 @@ def test_what_is_not_there_is_not(thought: str) -> None:
     assert not may_link(f"{thought})", NAMES)
 
 
-names = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "Zs")), min_size=1, max_size=8).filter(
-    lambda name: name.strip() == name and not {".", ":", ";", "?", "!"} & {*name}
+names = (
+    st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "Zs")), min_size=1, max_size=8)
+    .map(folded)
+    .filter(lambda name: name.strip() == name and not {".", ":", ";", "?", "!"} & {*name})
 )
 
 
