@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from itertools import groupby
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agro_data.protocol import STOPS
 from agro_train.language_model.loading import reads
@@ -18,6 +18,9 @@ from agro_train.sampling.drawing import GREEDY, Turn, draw
 from agro_train.sampling.held import Held
 from agro_train.sampling.rows import Rows
 from agro_train.sampling.types import Sampled, rooms, too_long
+
+if TYPE_CHECKING:
+    import torch
 
 AGAIN = 0.7  # temperature at which a turn is drawn that none of the likeliest beginnings ends
 _TAIL = 12  # tokens in which the end of a closing tag lies
@@ -78,10 +81,6 @@ class ModuleSampler:
         room = rooms(prefixes, max_tokens, context)
         found = {place: too_long(len(one), context) for place, one in enumerate(prefixes) if place not in room}
         sure = temperature < GREEDY
-
-        def chance(seed: int | None) -> torch.Generator | None:
-            return None if sure or seed is None else torch.Generator().manual_seed(seed % 2**63)
-
         training = self.module.training
         self.module.eval()  # dropout off
         try:
@@ -93,7 +92,8 @@ class ModuleSampler:
                         turns = self._search(some, [restrictions[place] for place in places], most, beams)
                     else:
                         held = [restrictions[place] if restrictions else None for place in places]
-                        writing = [Turn(chance(seeds[place]), one) for place, one in zip(places, held, strict=True)]
+                        chances = [None if sure else _chance(seeds[place]) for place in places]
+                        writing = [Turn(chance, one) for chance, one in zip(chances, held, strict=True)]
                         self._draw(some, writing, 1.0 if sure else temperature, most)
                         turns = [turn.sampled() for turn in writing]
                     found |= dict(zip(places, turns, strict=True))
@@ -147,12 +147,7 @@ class ModuleSampler:
     ) -> list[Sampled | None]:
         """For each prefix the likeliest of so many drawn turns that come to an end, if any; their seeds are always the
         same."""
-        import torch  # noqa: PLC0415
-
-        drawn = [
-            [Turn(torch.Generator().manual_seed(number), restriction.copy()) for number in range(tries)]
-            for restriction in restrictions
-        ]
+        drawn = [[Turn(_chance(seed), one.copy()) for seed in range(tries)] for one in restrictions]
         flat = [(prefix, turn) for prefix, some in zip(prefixes, drawn, strict=True) for turn in some]
         self._draw([prefix for prefix, _ in flat], [turn for _, turn in flat], AGAIN, max_tokens)
         ended = [[turn for turn in some if not turn.cut] for some in drawn]
@@ -172,6 +167,12 @@ class ModuleSampler:
             return True
         tail = self.tokenizer.decode(ids[-_TAIL:])
         return any(stop in tail for stop in STOPS)
+
+
+def _chance(seed: int | None) -> torch.Generator | None:
+    import torch  # noqa: PLC0415
+
+    return None if seed is None else torch.Generator().manual_seed(seed % 2**63)
 
 
 def _likelihood(turn: Turn) -> float:
