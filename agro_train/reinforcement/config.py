@@ -83,7 +83,7 @@ class GrpoConfig:
     spa_beta: float = 0.5  # SPA-RL: weight of queries that run, if all turns are such
     spa_learning_rate: float = 1e-3  # of the progress head
     spa_updates: int = 4  # of the progress head, each batch
-    pav_rollouts: int = 4  # from each prefix
+    pav_rollouts: int = 4  # from each state
     pav_groups: int = 2  # at most so many groups a step
     pav_best_of: int = 4  # PAV's prover: the best of so many attempts
     pav_alpha: float = 3.0  # weight of PAV's progress

@@ -7,6 +7,7 @@ which GRPO itself learns nothing (our decision, METHODS 3).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,14 +23,14 @@ from agro_train.advantages import (
     pav,
     prover_value,
 )
-from agro_train.reinforcement.credit import Credit, of_rollouts
+from agro_train.reinforcement.credit import Credit, anchors, of_rollouts
 from agro_train.reinforcement.episodes import Episode, Player
 from agro_train.rollouts import Rollout, prefix
 
 
 @dataclass(frozen=True)
 class Provers:
-    """`rollouts` from each prefix, of at most `groups` groups a step; `best_of` is k, `alpha` weighs the prover."""
+    """`rollouts` from each state, of at most `groups` groups a step; `best_of` is k, `alpha` weighs the prover."""
 
     rollouts: int = 4
     groups: int = 2
@@ -60,21 +61,25 @@ def of_provers(
 def values_of(episodes: Sequence[Episode], player: Player, provers: Provers, seed: int) -> list[Floats]:
     """For each episode of one group the policy's chance to end right: at the prompt, then after each turn (turns + 1,).
 
-    The prompt is one state for all; after its last turn an episode has ended, right or not.
+    Episodes that stand in the same state after as many turns have one chance, and its provers go on from them in turn:
+    most of a group do (a state is GiGPO's, 2505.10978; that provers share it is ours). After its last turn an episode
+    has ended, right or not.
     """
-    starts: list[tuple[int, int]] = [(0, 0)]
-    starts += [(number, turn) for number, episode in enumerate(episodes) for turn in range(1, episode.turns)]
+    states: dict[tuple[int, str], list[int]] = defaultdict(list)
+    for number, episode in enumerate(episodes):
+        for state in enumerate(anchors(episode)):
+            states[state].append(number)
     many: list[Rollout] = [
-        prefix(episodes[number].rollout, turn) for number, turn in starts for _ in range(provers.rollouts)
+        prefix(episodes[members[attempt % len(members)]].rollout, turn)
+        for (turn, _), members in states.items()
+        for attempt in range(provers.rollouts)
     ]
     ends = player.finish(many, [seed_of("prover", seed, place) for place in range(len(many))])
-    right = np.array([end.finished.right for end in ends], dtype=np.float64).reshape(len(starts), provers.rollouts)
-    chance = dict(zip(starts, prover_value(right.sum(axis=1), np.full(len(starts), provers.rollouts)), strict=True))
+    right = np.array([end.finished.right for end in ends], dtype=np.float64).reshape(len(states), provers.rollouts)
+    chance = dict(zip(states, prover_value(right.sum(axis=1), np.full(len(states), provers.rollouts)), strict=True))
     return [
-        np.array(
-            [chance[0, 0], *(chance[number, turn] for turn in range(1, episode.turns)), float(episode.finished.right)]
-        )
-        for number, episode in enumerate(episodes)
+        np.array([*(chance[state] for state in enumerate(anchors(episode))), float(episode.finished.right)])
+        for episode in episodes
     ]
 
 

@@ -225,6 +225,25 @@ def test_provers_tell_turns_apart_where_rewards_do_not(player: Play, tasks: list
     assert not credit.turns[2].any()  # beyond the number of groups
 
 
+def test_episodes_in_one_state_share_its_provers(player: Play, tasks: list[Task]) -> None:
+    """Two looked alike in other words, a third elsewhere: three states, and each prefix of a state is gone on with."""
+    said = LOOK.replace("so", "the city, then")
+    looked = [
+        player(lambda text, _, look=look: WRONG if turn_of(text) else look).play(tasks[:1], [0])[0]  # type: ignore[misc]
+        for look in (LOOK, said, OTHER)
+    ]
+    asked: list[str] = []
+
+    def prove(text: str, _: int) -> str:
+        asked.append(text)
+        return RIGHT if said in text else WRONG
+
+    values = values_of(looked, player(prove), Provers(rollouts=4), seed=1)
+    assert len(asked) == 3 * 4
+    assert sum(said in text for text in asked) == 2
+    assert [one.tolist() for one in values] == [[0, 0.5, 0], [0, 0.5, 0], [0, 0, 0]]
+
+
 def test_prompts_that_are_solved_now_and_then_are_kept(player: Play, questions: Questions, tasks: list[Task]) -> None:
     """Names of schools are found always, their cities half the time, the rest never."""
     golds = {task.question: task.gold for task in tasks}
