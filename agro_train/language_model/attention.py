@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agro_train.language_model.beginnings import beginnings_of
+
 if TYPE_CHECKING:
     import torch
 
@@ -34,7 +36,8 @@ def folded_attention(
     **settings: Any,
 ) -> tuple[torch.Tensor, None]:
     """`query` (rows, heads, 1, size) over `key` and `value` (rows, key heads, places, size); `attention_mask` true or 0
-    where a place is seen. Longer queries, and those in training, go the usual way.
+    where a place is seen, and before them over the `beginnings` of the rows. Longer queries, and those in training, go
+    the usual way.
 
     Returns (rows, 1, heads, size), as transformers wants it.
     """
@@ -42,6 +45,12 @@ def folded_attention(
     from transformers.integrations.sdpa_attention import sdpa_attention_forward  # noqa: PLC0415
 
     rows, heads, length, size = query.shape
+    begun = beginnings_of(module) if settings.get("position_bias") is None else None
+    if begun is not None:
+        layer, beginnings = begun
+        folded = query.view(rows, key.shape[1], -1, size)
+        seen = beginnings.attended(layer, folded, key, value, attention_mask, settings.get("scaling"))
+        return seen.reshape(rows, 1, heads, value.shape[-1]), None
     if length != 1 or heads == key.shape[1] or module.training or settings.get("position_bias") is not None:
         usual: tuple[torch.Tensor, None] = sdpa_attention_forward(module, query, key, value, attention_mask, **settings)
         return usual

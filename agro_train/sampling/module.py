@@ -110,7 +110,7 @@ class ModuleSampler:
             yield from ((most, places[start : start + self.batch]) for start in range(0, len(places), self.batch))
 
     def _begin(self, prefixes: Sequence[Sequence[int]]) -> Rows:
-        return Rows.begin(self.module, prefixes, self.tokenizer.pad_token_id)
+        return Rows.begin(self.module, prefixes, self.tokenizer.pad_token_id, self.share)
 
     def _search(
         self, prefixes: Sequence[Sequence[int]], restrictions: Sequence[Restriction], max_tokens: int, beams: int

@@ -1,4 +1,7 @@
-"""Texts that a torch module goes on with, a row each: the logits behind each, and what the module keeps of it."""
+"""Texts that a torch module goes on with, a row each: the logits behind each, and what the module keeps of it.
+
+What several rows begin with is kept once, where the module can attend behind it (`language_model.beginnings`).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from agro_train.language_model.beginnings import Beginnings, behind, layers_that_attend
 from agro_train.sampling.beginnings import cuts
 
 if TYPE_CHECKING:
@@ -14,30 +18,46 @@ if TYPE_CHECKING:
 
 @dataclass
 class Rows:
-    """`logits` (rows, vocabulary) of what comes next; `cache`: keys and values; `mask` (rows, places): 0 on padding."""
+    """`logits` (rows, vocabulary) of what comes next; `cache`: keys and values; `mask` (rows, places): 0 on padding.
+
+    Behind `begun` cache and mask are of what follows it.
+    """
 
     module: Any
     logits: torch.Tensor
     cache: Any
     mask: torch.Tensor
+    begun: Beginnings | None = None
 
     @classmethod
-    def begin(cls, module: Any, prefixes: Sequence[Sequence[int]], pad: int) -> Rows:
-        """A row for each prefix. Those that are alike are read once, as is what several begin with (`beginnings`)."""
-        from agro_train.sampling.roomy_cache import make_room  # noqa: PLC0415
+    def begin(cls, module: Any, prefixes: Sequence[Sequence[int]], pad: int, share: bool = True) -> Rows:
+        """A row for each prefix. Those that are alike are read once, as is what several begin with (`cuts`); what is
+        read once is kept once if they `share` it."""
+        from agro_train.sampling.roomy_cache import grows, make_room  # noqa: PLC0415
 
         index = {prefix: place for place, prefix in enumerate(dict.fromkeys(map(tuple, prefixes)))}
         parts = [(prefix[:cut], prefix[cut:]) for prefix, cut in zip(index, cuts([*index]), strict=True)]
         heads = {head: place for place, head in enumerate(dict.fromkeys(head for head, _ in parts))}
-        cache, mask = None, None
-        if any(heads):
-            _, cache, mask = _read(module, [*heads], pad)
-            cache, mask = _taken(cache, mask, [heads[head] for head, _ in parts])
-        logits, cache, mask = _read(module, [rest for _, rest in parts], pad, cache, mask)
+        cache, mask, begun = None, None, None
+        with layers_that_attend() as attending:
+            if any(heads):
+                _, cache, mask = _read(module, [*heads], pad)
+                of = [heads[head] for head, _ in parts]
+                begun = Beginnings(_layers(cache), mask, of)
+                cache, mask = _taken(cache, mask, of)
+            logits, cache, mask = _read(module, [rest for _, rest in parts], pad, cache, mask)
         places = [index[tuple(prefix)] for prefix in prefixes]
+        if share and grows(cache) and attending == {*range(len(cache.layers))}:
+            if begun is None:  # whole texts, but for their last tokens
+                first = mask[:, :-1]
+                begun = Beginnings(_layers(cache, first.shape[1]), first, [*range(len(index))])
+            cache, mask = _behind(cache, mask, begun.mask.shape[1])
+            begun = begun.taken(places)
+        else:
+            begun = None
         cache, mask = _taken(cache, mask, places)
         make_room(cache)
-        return cls(module, logits[places], cache, mask)
+        return cls(module, logits[places], cache, mask, begun)
 
     def go_on(self, parents: Sequence[int], tokens: Sequence[int]) -> list[int]:
         """The rows are now those of `parents`, as often as they stand there, a token longer each.
@@ -51,16 +71,33 @@ class Rows:
         taken = [parent for _, parent, _ in seated]
         if taken != list(range(len(self.mask))):
             self.cache, self.mask = _taken(self.cache, self.mask, taken)
+            self.begun = self.begun and self.begun.taken(taken)
         self.mask = torch.cat([self.mask, self.mask.new_ones(len(tokens), 1)], dim=1)
-        out = self.module(
-            input_ids=torch.tensor([token for _, _, token in seated], device=device).unsqueeze(1),
-            attention_mask=self.mask,
-            position_ids=self.mask.sum(dim=1, keepdim=True) - 1,
-            past_key_values=self.cache,
-            use_cache=True,
-        )
+        before = 0 if self.begun is None else self.begun.lengths[:, None]
+        with behind(self.begun):
+            out = self.module(
+                input_ids=torch.tensor([token for _, _, token in seated], device=device).unsqueeze(1),
+                attention_mask=self.mask,
+                position_ids=before + self.mask.sum(dim=1, keepdim=True) - 1,
+                past_key_values=self.cache,
+                use_cache=True,
+            )
         self.logits, self.cache = out.logits[:, -1], out.past_key_values
         return places
+
+
+def _layers(cache: Any, places: int | None = None) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Keys and values of the first `places`, in one type: autocast may leave them in two, and casts them each time."""
+    return [
+        (layer.keys[:, :, :places].to(layer.values.dtype), layer.values[:, :, :places]) for layer in cache.layers
+    ]
+
+
+def _behind(cache: Any, mask: torch.Tensor, places: int) -> tuple[Any, torch.Tensor]:
+    """A cache and its mask without their first `places`."""
+    for layer in cache.layers:
+        layer.keys, layer.values = layer.keys[:, :, places:], layer.values[:, :, places:]
+    return cache, mask[:, places:]
 
 
 def _read(
