@@ -1,13 +1,15 @@
 """How answers are taken from a model: greedy, by vote among samples, or by vote among the leaves of a tree.
 
-All are one procedure. A task begins with as many votes as `samples`. Before each turn a branch shares its votes
-among its continuations: a vote by samples splits at once into branches of one vote, a tree into at most `width` at
-every turn. In a tree, branches whose queries gave the same result become one, with the votes of both (tree decoding
-that branches at intermediate SQL: ReEx-SQL, 2505.12768; width, merging and shares are ours), and the first
-continuation of a branch is the likeliest, the others are drawn: so few leaves are worth more. Continuations of one
-branch read their prefix once. Answers are grouped by their result on the database, those that ask back are one group,
-and the votes decide; of groups with as many, the likelier answer. An adaptive vote is the vote by samples in two
-rounds: where the first has decided it, so that nothing that is left could change whom it elects, the rest is not asked.
+All are one procedure. A task grows from its root to at most `samples` leaves, which vote. A vote by samples parts at
+once into all of them; a tree into at most `width` continuations at every turn, of which the first is the likeliest and
+the others are drawn. In a tree, branches whose queries gave the same result become one, with the votes of both (tree
+decoding that branches at intermediate SQL: ReEx-SQL, 2505.12768; width, merging and votes are ours). Continuations of
+one branch read their prefix once. Answers are grouped by their result on the database, those that ask back are one
+group, and the votes decide; of groups with as many, the likelier answer.
+
+Two kinds take a second round for what the first has left open. A tree, whose leaves are few where a model answers in
+one turn, grows from its root as far as it may where no answer is ahead of the others, since they fail or differ. An
+adaptive vote is the vote by samples, and asks the rest where it could change whom the first round elects.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from typing import Any, Literal, cast, get_args
 
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
-from agro_data.evaluation.voting import Given, elected, undecided
+from agro_data.evaluation.voting import Given, elected, leads, undecided
 from agro_data.fingerprint import seed_of
 from agro_data.verify.execution import execute
 from agro_train.rollouts import Limits, Rollout, advance, start
@@ -30,13 +32,14 @@ from agro_train.tasks import Task
 
 Kind = Literal["greedy", "vote", "adaptive", "tree"]
 LIMITS = Limits()
+ROUNDS = 2
 ASKS_BACK = "asks back"  # stands for a result's digest, and is none
 
 
 @dataclass(frozen=True)
 class Decoding:
     """`samples`: votes, if adaptive the most of them, and the most leaves of a tree. `width`: continuations of a tree's
-    branch at each turn.
+    branch at each turn, but for the root's in a second round.
 
     `names`: SQL, and the links of a thought, may name only tables and columns of the schema (`naming`); at temperature
     0 with `beams` beginnings of a turn under way.
@@ -45,7 +48,7 @@ class Decoding:
     kind: Kind = "greedy"
     samples: int = 1
     temperature: float = 0.0
-    width: int = 4
+    width: int = 2
     names: bool = False
     beams: int = 4
 
@@ -57,10 +60,10 @@ class Decoding:
         if self.samples > 1 and self.temperature <= 0.0:
             raise ConfigError(f"{self.samples} samples at temperature 0 are all the same: give a temperature, say 0.7")
 
-    def shares(self, votes: int) -> list[int]:
-        """How a branch's votes go to its continuations, as evenly as they can."""
-        parts = min(self.width, votes) if self.kind == "tree" else votes
-        return [votes // parts + (number < votes % parts) for number in range(parts)]
+    @property
+    def weight(self) -> int:
+        """Votes of a continuation of the root: those of a tree are shared by what comes of it."""
+        return -(-self.samples // self.width) if self.kind == "tree" else 1
 
     def likeliest(self, path: Sequence[int]) -> bool:
         """Whether the last continuation on a `path` of them is taken as likeliest, and not drawn: a tree's first."""
@@ -71,7 +74,7 @@ GREEDY = Decoding()
 
 
 def decoding_named(
-    kind: str, samples: int = 8, temperature: float = 0.7, width: int = 4, names: bool = False, beams: int = 4
+    kind: str, samples: int = 8, temperature: float = 0.7, width: int = 2, names: bool = False, beams: int = 4
 ) -> Decoding:
     """A decoding by its name, with those settings that apply to it. Raises `ConfigError` for one that is not known."""
     if kind not in get_args(Kind):
@@ -82,12 +85,14 @@ def decoding_named(
 
 @dataclass
 class Branch:
-    """A rollout on its way. `path` tells it from the others of its task, and seeds it; its continuations are numbered
-    from `first`. When it has ended, `given` is what its answer gives; None where that fails.
+    """A rollout on its way, of which at most `leaves` may come, and how many `votes` they have together. `path` tells
+    it from the others of its task, and seeds it; a root has none, and its continuations are numbered from `first`,
+    which is 0 in the first round. When it has ended, `given` is what its answer gives; None where that fails.
     """
 
     rollout: Rollout
-    votes: int
+    leaves: int
+    votes: int = 0
     path: tuple[int, ...] = ()
     first: int = 0
     given: Given | None = None
@@ -137,10 +142,11 @@ def decode(
         )
     began = perf_counter()
     found = [Decoded(task) for task in tasks]
-    while wanted := {place: votes for place, one in enumerate(found) if (votes := _next(one, decoding))}:
+    for _ in range(ROUNDS):
+        wanted = {place: leaves for place, one in enumerate(found) if (leaves := _next(one, decoding))}
         begun = {
-            place: Branch(start(tasks[place], tokenizer, limits), votes, first=len(found[place].leaves))
-            for place, votes in wanted.items()
+            place: Branch(start(tasks[place], tokenizer, limits), leaves, first=len(found[place].leaves))
+            for place, leaves in wanted.items()
         }
         _work(found, begun, sampler, tokenizer, sandbox, decoding, limits, seed)
         if decoding.samples > 1:
@@ -154,15 +160,17 @@ def decode(
 
 
 def _next(one: Decoded, decoding: Decoding) -> int:
-    """How many votes of a task are asked for next: all; if adaptive, as few as could decide it, then all that are left.
-
-    More rounds would ask fewer, and take longer: each waits for its longest turn.
+    """How many leaves a task has yet to grow at the most: all; in a second round all that are left, of a tree where no
+    answer leads, if adaptive where they could change who is elected. Before it, an adaptive vote asks as few as could
+    decide it. (More rounds would ask fewer, and take longer: each waits for its longest turn.)
     """
     left = decoding.samples - len(one.leaves)
-    if decoding.kind != "adaptive":
-        return 0 if one.leaves else left
-    fewest = undecided([leaf.given for leaf in one.leaves], left, [leaf.likelihood for leaf in one.leaves])
-    return left if fewest and one.leaves else fewest
+    results = [leaf.given for leaf in one.leaves]
+    if decoding.kind == "adaptive":
+        fewest = undecided(results, left, [leaf.likelihood for leaf in one.leaves])
+        return left if fewest and one.leaves else fewest
+    leading = decoding.kind != "tree" or leads(results, [leaf.votes for leaf in one.leaves])
+    return 0 if one.leaves and leading else left
 
 
 def _work(
@@ -213,13 +221,20 @@ def _grown(branches: Sequence[Branch], decoding: Decoding) -> list[Branch]:
     """The continuations of branches, each about to write a turn."""
     grown: list[Branch] = []
     for branch in branches:
-        shares = decoding.shares(branch.votes)
-        copies = [branch.rollout, *(_fork(branch.rollout) for _ in shares[1:])]
+        narrow = decoding.kind == "tree" and not branch.first
+        parts = min(decoding.width, branch.leaves) if narrow else branch.leaves
+        votes = even(branch.votes, parts) if branch.path else [decoding.weight] * parts
+        rollouts = [branch.rollout, *(_fork(branch.rollout) for _ in range(1, parts))]
         grown += [
-            Branch(rollout, votes, (*branch.path, branch.first + number))
-            for number, (rollout, votes) in enumerate(zip(copies, shares, strict=True))
+            Branch(*part, (*branch.path, branch.first + number))
+            for number, part in enumerate(zip(rollouts, even(branch.leaves, parts), votes, strict=True))
         ]
     return grown
+
+
+def even(number: int, parts: int) -> list[int]:
+    """A number in parts that are as even as they can be, the first ones larger."""
+    return [number // parts + (place < number % parts) for place in range(parts)]
 
 
 def _fork(rollout: Rollout) -> Rollout:
@@ -239,7 +254,8 @@ def merge(branches: Sequence[Branch]) -> list[Branch]:
     merged = []
     for alike in states.values():
         best = max(alike, key=lambda branch: branch.votes)
-        merged.append(replace(best, votes=sum(branch.votes for branch in alike)))
+        leaves, votes = sum(branch.leaves for branch in alike), sum(branch.votes for branch in alike)
+        merged.append(replace(best, leaves=leaves, votes=votes))
     return merged
 
 

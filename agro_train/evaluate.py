@@ -69,7 +69,7 @@ class EvaluationConfig:
     decoding: str = "greedy"  # greedy, vote, adaptive or tree
     samples: int = 8  # votes of vote and tree
     temperature: float = 0.7  # how they are sampled
-    width: int = 4  # continuations of a branch of a tree
+    width: int = 2  # continuations of a branch of a tree
     names: bool = False  # SQL may name only what the schema has: another way to decode
     limit: int = 0  # questions of each set at most, spread over it; 0: all
     seed: int = 0  # of samples and intervals

@@ -19,7 +19,7 @@ from agro_train.questions import Questions
 from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Task
 
-TOGETHER = 64  # rollouts that are worked on at a time
+TOGETHER = 128  # rollouts that are worked on at a time
 
 
 def predict(

@@ -108,7 +108,7 @@ def main() -> None:
 
 def attempted(tasks: Sequence[Task], agent: Agent, samples: int, temperature: float, seed: int = 0) -> list[Tried]:
     """Attempts at each task, graded on its database."""
-    # a tree of one branch is its likeliest attempt; of two votes, since one alone is not executed
+    # a tree's first leaf is its likeliest attempt; of two at the most, since one alone is not executed
     decodings = (Decoding("tree", 2, temperature, width=1), Decoding("vote", samples, temperature))
     found: dict[int, list[Branch]] = {}
     with Sandbox(1, SQL_LIMITS) as sandbox:
@@ -118,7 +118,7 @@ def attempted(tasks: Sequence[Task], agent: Agent, samples: int, temperature: fl
                 decode(some, agent.sampler, agent.tokenizer, sandbox, one, agent.limits, seed) for one in decodings
             ]
             for place, likeliest, drawn in zip(places, *given, strict=True):
-                found[place] = [*likeliest.leaves, *drawn.leaves]
+                found[place] = [min(likeliest.leaves, key=lambda leaf: leaf.path), *drawn.leaves]
             print(f"{len(found):,} of {len(tasks):,} questions", flush=True)
         cases = [
             Case(task.gold, leaf.rollout.env.solution, (task.database,), task.ordered, schema=task.schema)

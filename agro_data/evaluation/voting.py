@@ -33,6 +33,16 @@ def elected(results: Sequence[Given | None], votes: Iterable[int], likelihoods: 
     return results.index(max(ordered, key=lambda one: (orders[one], best[one])))
 
 
+def leads(results: Sequence[Given | None], votes: Iterable[int]) -> bool:
+    """Whether some rows, in whatever order they came, have more votes than any others."""
+    rows = Counter[str]()
+    for given, weight in zip(results, votes, strict=True):
+        if given is not None:
+            rows[given[0]] += weight
+    first, second = sorted((0, 0, *rows.values()))[:-3:-1]
+    return first > second
+
+
 def undecided(results: Sequence[Given | None], left: int, likelihoods: Sequence[float] = ()) -> int:
     """Of `left` attempts that have yet to be asked, a vote each: how many it takes at the least to know whom all of
     them would elect. 0 when it is known.

@@ -22,8 +22,8 @@ KEPT = 0.5  # part of the beginnings that may have no row left before room is ma
 
 @dataclass
 class Beginnings:
-    """`layers`: keys and values of each (beginnings, key heads, places, size). `mask` (beginnings, places): 0 on
-    padding. `of`: the beginning of each row.
+    """`layers`: keys and values of each (beginnings, key heads, places, size), in the type in which attention is
+    computed. `mask` (beginnings, places): 0 on padding. `of`: the beginning of each row.
     """
 
     layers: Sequence[tuple[torch.Tensor, torch.Tensor]]
@@ -69,8 +69,8 @@ class Beginnings:
         own `key` and `value` (rows, key heads, places, size), where `mask` (rows, 1, 1, places) is true.
         """
         keys, values = self.layers[layer]
-        query, key = query.to(value.dtype), key.to(value.dtype)  # autocast leaves them as they are, and casts in between
-        rows, heads, queries, size = query.shape
+        query, key, value = query.to(keys.dtype), key.to(keys.dtype), value.to(keys.dtype)
+        _rows, heads, queries, size = query.shape
         texts, most = self._asked.shape
         together = query[self._asked].transpose(1, 2).reshape(texts, heads, most * queries, size)
         common, common_weight = _attention(together, keys, values, self._hidden, scale)
@@ -95,10 +95,17 @@ def _attention(
     """Attention, and for each query the logarithm of the sum that its weights are divided by."""
     import torch  # noqa: PLC0415
 
-    if query.device.type == "cpu":
-        flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
-        found: tuple[torch.Tensor, torch.Tensor] = flash(query, key, value, 0.0, False, attn_mask=hidden, scale=scale)
-        return found
+    if query.device.type != "cpu":
+        return by_hand(query, key, value, hidden, scale)
+    flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu  # the public one keeps that sum to itself
+    found: tuple[torch.Tensor, torch.Tensor] = flash(query, key, value, 0.0, False, attn_mask=hidden, scale=scale)
+    return found
+
+
+def by_hand(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, hidden: torch.Tensor | None, scale: float | None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The same where PyTorch has no kernel for it that is one for all."""
     scores = (query @ key.mT).float() * (query.shape[-1] ** -0.5 if scale is None else scale)
     scores = scores if hidden is None else scores + hidden
     return scores.softmax(dim=-1).to(value.dtype) @ value, scores.logsumexp(dim=-1)
@@ -120,7 +127,7 @@ def behind(beginnings: Beginnings | None) -> Iterator[None]:
 
 @contextmanager
 def layers_that_attend() -> Iterator[set[int]]:
-    """The numbers of the layers that attend by `folded_attention` meanwhile: only those could do so behind something."""
+    """The numbers of the layers that attend by `folded_attention` meanwhile: only they could do so behind something."""
     layers = set[int]()
     token = _LAYERS.set(layers)
     try:
@@ -136,4 +143,4 @@ def beginnings_of(module: Any) -> tuple[int, Beginnings] | None:
     if layer is not None and layers is not None:
         layers.add(layer)
     begun = _BEGUN.get()
-    return None if begun is None else (layer, begun)
+    return None if begun is None or layer is None else (layer, begun)

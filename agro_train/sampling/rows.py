@@ -47,7 +47,8 @@ class Rows:
                 cache, mask = _taken(cache, mask, of)
             logits, cache, mask = _read(module, [rest for _, rest in parts], pad, cache, mask)
         places = [index[tuple(prefix)] for prefix in prefixes]
-        if share and grows(cache) and attending == {*range(len(cache.layers))}:
+        known = begun is not None or mask.shape[1] > 1
+        if share and known and attending and grows(cache) and attending == {*range(len(cache.layers))}:
             if begun is None:  # whole texts, but for their last tokens
                 first = mask[:, :-1]
                 begun = Beginnings(_layers(cache, first.shape[1]), first, [*range(len(index))])
@@ -87,10 +88,14 @@ class Rows:
 
 
 def _layers(cache: Any, places: int | None = None) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Keys and values of the first `places`, in one type: autocast may leave them in two, and casts them each time."""
-    return [
-        (layer.keys[:, :, :places].to(layer.values.dtype), layer.values[:, :, :places]) for layer in cache.layers
-    ]
+    """Keys and values of the first `places`, in the type in which attention is computed: autocast casts them anew for
+    each token."""
+    import torch  # noqa: PLC0415
+
+    values = cache.layers[0].values
+    device = values.device.type
+    kind = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else values.dtype
+    return [(layer.keys[:, :, :places].to(kind), layer.values[:, :, :places].to(kind)) for layer in cache.layers]
 
 
 def _behind(cache: Any, mask: torch.Tensor, places: int) -> tuple[Any, torch.Tensor]:

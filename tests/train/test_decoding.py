@@ -15,7 +15,7 @@ from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_train.agents.endpoint import Characters
-from agro_train.decoding import GREEDY, Decoded, Decoding, decode, decoding_named
+from agro_train.decoding import GREEDY, Decoded, Decoding, decode, decoding_named, even
 from agro_train.tasks import Task
 
 FOUNDED = "SELECT name FROM school WHERE founded > 1921"
@@ -43,12 +43,11 @@ def work(database: Database, sandbox: Sandbox, sampler: Scripted, decoding: Deco
 
 
 @given(st.integers(1, 64), st.integers(1, 9))
-def test_shares_keep_all_votes(votes: int, width: int) -> None:
-    shares = Decoding("tree", 64, 0.7, width).shares(votes)
-    assert sum(shares) == votes
-    assert len(shares) == min(width, votes)
-    assert max(shares) - min(shares) <= 1
-    assert Decoding("vote", 64, 0.7, width).shares(votes) == [1] * votes
+def test_parts_are_even(number: int, parts: int) -> None:
+    found = even(number, parts)
+    assert (sum(found), len(found)) == (number, parts)
+    assert max(found) - min(found) <= 1
+    assert found == sorted(found, reverse=True)
 
 
 def test_greedy_takes_one_answer(database: Database, sandbox: Sandbox) -> None:
@@ -168,6 +167,42 @@ def test_a_tree_shares_prefixes_and_merges_alike_branches(database: Database, sa
     assert all(leaf.rollout.env.steps[0].turn.text in looks for leaf in found.leaves)
     assert len(set(sampler.calls[1])) == 2
     assert found.read == sum(len(text) + END for text in {*sampler.calls[0], *sampler.calls[1]})
+
+
+@pytest.mark.parametrize(
+    ("first", "asked"),
+    [
+        (["SELECT 1", "SELECT 1"], [2]),
+        (["SELECT 1", "SELECT ghost FROM school"], [2]),  # what fails is ahead of nothing
+        (["SELECT 1", "SELECT 2"], [2, 6]),
+        (["SELECT ghost FROM school"] * 2, [2, 6]),
+    ],
+)
+def test_a_tree_grows_again_where_no_answer_leads(
+    database: Database, sandbox: Sandbox, first: list[str], asked: list[int]
+) -> None:
+    """Its second round has as many leaves as are left, and each of them counts as much as one of the first."""
+    sampler = Scripted(lambda text, number, seed: turn("solution", next(said)))
+    said = iter([*first, *["SELECT 1"] * 2, *["SELECT 3"] * 4])
+    [found] = work(database, sandbox, sampler, Decoding("tree", 8, 1.0, width=2))
+    assert [len(call) for call in sampler.calls] == asked
+    assert {leaf.votes for leaf in found.leaves} == {4}
+    assert len({leaf.path for leaf in found.leaves}) == len(found.leaves) == sum(asked)
+    assert found.answer == ("SELECT 1" if asked == [2] else "SELECT 3")
+
+
+def test_a_second_round_has_the_leaves_that_are_left(database: Database, sandbox: Sandbox) -> None:
+    """Of two ways one looks and parts in two, which answer otherwise than the first: four votes against four."""
+
+    def say(text: str, number: int, seed: int) -> str:
+        first = len(sampler.calls) == 1
+        return turn("sql", "SELECT 7") if first and number else turn("solution", f"SELECT {9 if first else 5}")
+
+    sampler = Scripted(say)
+    [found] = work(database, sandbox, sampler, Decoding("tree", 8, 1.0, width=2))
+    assert [len(call) for call in sampler.calls] == [2, 2, 5]
+    assert sorted(leaf.votes for leaf in found.leaves) == [2, 2, 4, 4, 4, 4, 4, 4]
+    assert found.answer == "SELECT 5"
 
 
 def test_branches_do_not_write_into_each_other(database: Database, sandbox: Sandbox) -> None:
