@@ -195,14 +195,17 @@ def test_models_are_scored_side_by_side(questions: Questions, place: Path, tmp_p
 
 def test_the_leaves_of_a_tree_are_scored_with_their_votes(questions: Questions, place: Path, tmp_path: Path) -> None:
     def say(text: str, number: int, seed: int) -> str:
-        if "<observation>" not in text:
-            return turn("sql", "SELECT 1")  # all branches see the same, and become one
-        return turn("solution", gold_of(text) if number else "SELECT 'wrong'")
+        if "SELECT 1" in text:
+            return turn("solution", gold_of(text))
+        if number:
+            return turn("sql", "SELECT 1")  # two branches see the same, and become one with the votes of both
+        return turn("solution", "SELECT 'wrong'")
 
-    answers = predict(questions, agent(Scripted(say)), tmp_path / "preds.jsonl", decoding=Decoding("tree", 5, 1.0, 2))
-    assert {one.votes for one in answers} == {(3, 2)}
+    answers = predict(questions, agent(Scripted(say)), tmp_path / "preds.jsonl", decoding=Decoding("tree", 5, 1.0, 3))
+    assert {one.votes for one in answers} == {(2, 2, 1, 1)}
     found = score(questions, answers, None, place / "cache")["strict"]
-    assert [verdict.votes for verdict in found.verdicts] == [(3, 2)] * 4
+    assert [verdict.votes for verdict in found.verdicts] == [(2, 2, 1, 1)] * 4
+    assert found.summary["score"]["mean"] > 0
     assert found.summary["attempts"]["majority"]["mean"] == found.summary["score"]["mean"]
     assert found.summary["attempts"]["pass_at"] == {}
 
