@@ -2,7 +2,8 @@
 
 Many attempts at each question are drawn once, and beside them the likeliest one is taken. A vote of n is then held
 `--votes` times, among n of the attempts drawn anew, or among the likeliest and n - 1: so ways to decide are told apart
-by far fewer attempts than if each had its own.
+by far fewer attempts than if each had its own. A vote that grows asks two, and the others where these leave no answer
+ahead, as a tree of two ways does whose branches answer in their first turn.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from statistics import mean
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.evaluation.statistics import interval
-from agro_data.evaluation.voting import Given, elected
+from agro_data.evaluation.voting import Given, elected, leads
 from agro_data.publish.read import open_version
 from agro_data.verify.grade import Case, GoldResults, grade_many
 from agro_train.agents.agent import Agent, open_agent
@@ -52,17 +53,21 @@ class Tried:
 
 @dataclass(frozen=True)
 class Rule:
-    """How a vote is taken: the likeliest attempt may be one of its attempts, and likelihood decide between equals."""
+    """How a vote is taken: the likeliest attempt may be one of its attempts, likelihood decide between equals, and two
+    attempts be enough where their answer leads."""
 
     likeliest: bool
     likelihood: bool
+    grows: bool = False
 
     def __str__(self) -> str:
         attempts = "the likeliest and others" if self.likeliest else "as drawn"
-        return f"{attempts}, of equals the {'likelier' if self.likelihood else 'earlier'}"
+        grows = ", grown where no answer leads" if self.grows else ""
+        return f"{attempts}, of equals the {'likelier' if self.likelihood else 'earlier'}{grows}"
 
 
 RULES = [Rule(likeliest, likelihood) for likeliest in (False, True) for likelihood in (False, True)]
+TREE = Rule(likeliest=True, likelihood=True, grows=True)
 
 
 def main() -> None:
@@ -74,6 +79,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path(".agro-cache"))
     parser.add_argument("--samples", type=int, default=16, help="attempts that are drawn at each question")
     parser.add_argument("--temperature", type=float, default=0.7)
+    parser.add_argument("--names", action="store_true", help="hold SQL to the names of the schema")
     parser.add_argument("--limit", type=int, default=160)
     parser.add_argument("--votes", type=int, default=40, help="votes that are held at each question")
     parser.add_argument("--dtype", default="float32", help="type of the weights")
@@ -83,9 +89,9 @@ def main() -> None:
     agent = open_agent(given.model, given.models, given.cache, dtype=given.dtype)
     asked = every.first(given.limit)
     asked.refuse_seen(agent.trained_on, agent.name)
-    tried = attempted(asked.tasks(agent.reading), agent, given.samples, given.temperature, given.seed)
+    tried = attempted(asked.tasks(agent.reading), agent, given.samples, given.temperature, given.seed, given.names)
     sizes = [size for size in SIZES if size <= given.samples]
-    worths = {rule: [worth(tried, rule, size, given.votes, given.seed) for size in sizes] for rule in RULES}
+    worths = {rule: [worth(tried, rule, size, given.votes, given.seed) for size in sizes] for rule in [*RULES, TREE]}
     alone = f"{_percent([one.likeliest.right for one in tried])} the likeliest attempt alone"
     any_drawn = f"{_percent([attempt.right for one in tried for attempt in one.drawn])} any that is drawn"
     show(
@@ -93,6 +99,10 @@ def main() -> None:
         f"% right, means of {given.votes} votes at each question; {alone}, {any_drawn}",
         ["the vote", *(f"of {size}" for size in sizes)],
         [[str(rule), *map(_percent, found)] for rule, found in worths.items()],
+    )
+    asked_of = [mean(asks(tried, TREE, size, given.votes, given.seed)) for size in sizes]
+    show(
+        f"Attempts that are asked for by {TREE}", [f"of {size}" for size in sizes], [[f"{one:.1f}" for one in asked_of]]
     )
     plain = worths[Rule(likeliest=False, likelihood=False)]
     show(
@@ -106,10 +116,15 @@ def main() -> None:
     )
 
 
-def attempted(tasks: Sequence[Task], agent: Agent, samples: int, temperature: float, seed: int = 0) -> list[Tried]:
+def attempted(
+    tasks: Sequence[Task], agent: Agent, samples: int, temperature: float, seed: int = 0, names: bool = False
+) -> list[Tried]:
     """Attempts at each task, graded on its database."""
     # a tree's first leaf is its likeliest attempt; of two at the most, since one alone is not executed
-    decodings = (Decoding("tree", 2, temperature, width=1), Decoding("vote", samples, temperature))
+    decodings = (
+        Decoding("tree", 2, temperature, width=1, names=names),
+        Decoding("vote", samples, temperature, names=names),
+    )
     found: dict[int, list[Branch]] = {}
     with Sandbox(1, SQL_LIMITS) as sandbox:
         for places in batches(tasks, TOGETHER):
@@ -139,12 +154,27 @@ def worth(tried: Sequence[Tried], rule: Rule, size: int, votes: int, seed: int =
     return [mean(_held(one, rule, size, chance) for _ in range(votes)) for one in tried]
 
 
+def asks(tried: Sequence[Tried], rule: Rule, size: int, votes: int, seed: int = 0) -> list[float]:
+    """For each question, of how many attempts the same votes are, on average."""
+    chance = Random(seed)
+    return [mean(len(_voting(one, rule, size, chance)) for _ in range(votes)) for one in tried]
+
+
 def _held(one: Tried, rule: Rule, size: int, chance: Random) -> float:
-    first = [one.likeliest] if rule.likeliest else []
-    some = [*first, *chance.sample(one.drawn, size - len(first))]
-    likelihoods = [attempt.likelihood for attempt in some] if rule.likelihood else ()
-    place = elected([attempt.given for attempt in some], [1] * size, likelihoods)
+    some = _voting(one, rule, size, chance)
+    place = elected(_given(some), [1] * len(some), [attempt.likelihood for attempt in some] if rule.likelihood else ())
     return 0.0 if place is None else float(some[place].right)
+
+
+def _voting(one: Tried, rule: Rule, size: int, chance: Random) -> list[Attempt]:
+    first = [one.likeliest] if rule.likeliest else []
+    every = [*first, *chance.sample(one.drawn, size - len(first))]
+    two = every[:2]
+    return two if rule.grows and leads(_given(two), [1] * len(two)) else every
+
+
+def _given(attempts: Sequence[Attempt]) -> list[Given | None]:
+    return [attempt.given for attempt in attempts]
 
 
 def _gain(tried: Sequence[Tried], new: Sequence[float], old: Sequence[float]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.votes import Attempt, Rule, Tried, worth
+from bench.votes import TREE, Attempt, Rule, Tried, asks, worth
 
 LIKELY, RARE = Attempt(("a", "x"), -0.1, True), Attempt(("b", "x"), -0.9, False)
 FAILS = Attempt(None, -0.1, False)
@@ -27,3 +27,10 @@ def test_what_a_vote_is_worth(rule: Rule, size: int, share: float) -> None:
 
 def test_what_fails_elects_nobody() -> None:
     assert worth([Tried("shop", FAILS, [FAILS, FAILS])], Rule(likeliest=True, likelihood=True), 2, votes=3) == [0.0]
+
+
+@pytest.mark.parametrize(("drawn", "asked"), [(FAILS, 2), (LIKELY, 2), (RARE, 4)])
+def test_a_vote_grows_where_no_answer_leads(drawn: Attempt, asked: int) -> None:
+    tried = [Tried("shop", LIKELY, [drawn] * 4)]
+    assert asks(tried, TREE, 4, votes=3) == [asked]
+    assert worth(tried, TREE, 4, votes=3) == [float(drawn is not RARE)]
