@@ -55,8 +55,8 @@ class RoomyLayer(DynamicLayer):  # type: ignore[misc]
 
 
 def grows(cache: Any) -> bool:
-    """Whether each layer of `cache` is one that grows with each token, and keeps all."""
-    return all(type(layer) is DynamicLayer for layer in cache.layers)
+    """Whether `cache` has layers, each of which grows with each token and keeps all."""
+    return bool(cache.layers) and all(type(layer) is DynamicLayer for layer in cache.layers)
 
 
 def make_room(cache: Any) -> None:

@@ -43,15 +43,15 @@ class Rows:
             if any(heads):
                 _, cache, mask = _read(module, [*heads], pad)
                 of = [heads[head] for head, _ in parts]
-                begun = Beginnings(_layers(cache), mask, of)
+                if share and grows(cache):
+                    begun = Beginnings(_layers(cache), mask, of)
                 cache, mask = _taken(cache, mask, of)
             logits, cache, mask = _read(module, [rest for _, rest in parts], pad, cache, mask)
         places = [index[tuple(prefix)] for prefix in prefixes]
-        known = begun is not None or mask.shape[1] > 1
-        if share and known and attending and grows(cache) and attending == {*range(len(cache.layers))}:
-            if begun is None:  # whole texts, but for their last tokens
-                first = mask[:, :-1]
-                begun = Beginnings(_layers(cache, first.shape[1]), first, [*range(len(index))])
+        if share and begun is None and grows(cache) and mask.shape[1] > 1:  # whole texts, but for their last tokens
+            first = mask[:, :-1]
+            begun = Beginnings(_layers(cache, first.shape[1]), first, [*range(len(index))])
+        if begun is not None and attending == {*range(len(begun.layers))}:
             cache, mask = _behind(cache, mask, begun.mask.shape[1])
             begun = begun.taken(places)
         else:
