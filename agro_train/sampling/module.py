@@ -31,8 +31,8 @@ class ModuleSampler:
     """Samples from a torch module. What prefixes begin with is read once: questions of a database share its schema, the
     rollouts of a group a prompt.
 
-    Turns `share` what they have in common (`drawing`): a vote's samples and a group's rollouts begin alike. `written`
-    counts the tokens that were computed for turns that were drawn.
+    Turns `share` what they have in common, prompts (`rows`) and what they begin with (`drawing`): a vote's samples and
+    a group's rollouts begin alike. `written` counts the tokens that were computed for turns that were drawn.
 
     `batch` is how many turns are written together. The module runs `under` what is given: a trainer's autocast.
     """
