@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agro_data.evaluation.voting import Given, elected, undecided
+from agro_data.evaluation.voting import Given, elected, leads, undecided
 
 ROWS, BACK, OTHER = ("a", "a1"), ("a", "a2"), ("b", "b1")
 
@@ -83,3 +83,34 @@ def test_no_more_are_asked_than_it_takes() -> None:
     assert asked_in_rounds([same, same, same, ("a", "y"), *[other] * 4]) == (0, 8, 4)  # the last could draw level
     assert asked_in_rounds([same, same, same, ("a", "y"), *[same] * 4]) == (0, 6, 2)  # its order is open, then known
     assert undecided([], 0) == 0
+
+
+@pytest.mark.parametrize(
+    ("results", "votes", "ahead"),
+    [
+        ([], [], False),
+        ([None, None], [4, 4], False),
+        ([ROWS], [1], True),
+        ([ROWS, None], [1, 4], True),  # what fails votes for nothing
+        ([ROWS, BACK], [1, 1], True),  # the same rows in two orders
+        ([ROWS, OTHER], [1, 1], False),
+        ([ROWS, OTHER], [2, 1], True),
+        ([ROWS, OTHER, OTHER], [2, 1, 1], False),
+    ],
+)
+def test_an_answer_leads_with_more_votes_than_any_other(
+    results: list[Given | None], votes: list[int], ahead: bool
+) -> None:
+    assert leads(results, votes) == ahead
+
+
+@given(st.lists(st.tuples(st.sampled_from([ROWS, BACK, OTHER, None]), st.integers(1, 4)), max_size=8))
+def test_who_leads_is_elected_wherever_the_others_stand(given_votes: list[tuple[Given | None, int]]) -> None:
+    results, votes = [result for result, _ in given_votes], [weight for _, weight in given_votes]
+    if leads(results, votes):
+        chosen = set()
+        for some, weights in ((results, votes), (results[::-1], votes[::-1])):
+            place = elected(some, weights)
+            assert place is not None
+            chosen.add((some[place] or OTHER)[0])
+        assert len(chosen) == 1
