@@ -94,7 +94,9 @@ class GrpoModelConfig(dg.Config):
     group: int = Field(4, description="Attempts at each question of a step.")
     micro_batch: int = Field(8, description="Attempts that go through the model together.")
     learning_rate: float = Field(5e-6, description="Constant after the warm-up.")
-    reward: str = Field("agro", description="Preset of reward terms: agro, reex, skyrl or arctic.")
+    reward: str = Field(
+        "arctic", description="Preset of reward terms: agro, reex, skyrl or arctic (which pays a little for what runs)."
+    )
     advantage: str = Field("grpo", description="Credit: grpo, gigpo, spa or pav.")
     lora: int = Field(0, description="Rank of adapters; 0 trains every weight.")
     precision: str = Field("mixed", description="mixed, bfloat16 or float32.")
