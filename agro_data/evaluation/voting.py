@@ -39,8 +39,8 @@ def leads(results: Sequence[Given | None], votes: Iterable[int]) -> bool:
     for given, weight in zip(results, votes, strict=True):
         if given is not None:
             rows[given[0]] += weight
-    first, second = sorted((0, 0, *rows.values()))[:-3:-1]
-    return first > second
+    most, next_most = [*sorted(rows.values(), reverse=True), 0, 0][:2]
+    return most > next_most
 
 
 def undecided(results: Sequence[Given | None], left: int, likelihoods: Sequence[float] = ()) -> int:

@@ -65,9 +65,10 @@ def values_of(episodes: Sequence[Episode], player: Player, provers: Provers, see
     most of a group do (a state is GiGPO's, 2505.10978; that provers share it is ours). After its last turn an episode
     has ended, right or not.
     """
+    passed = [[*enumerate(anchors(episode))] for episode in episodes]
     states: dict[tuple[int, str], list[int]] = defaultdict(list)
-    for number, episode in enumerate(episodes):
-        for state in enumerate(anchors(episode)):
+    for number, own in enumerate(passed):
+        for state in own:
             states[state].append(number)
     many: list[Rollout] = [
         prefix(episodes[members[attempt % len(members)]].rollout, turn)
@@ -78,8 +79,8 @@ def values_of(episodes: Sequence[Episode], player: Player, provers: Provers, see
     right = np.array([end.finished.right for end in ends], dtype=np.float64).reshape(len(states), provers.rollouts)
     chance = dict(zip(states, prover_value(right.sum(axis=1), np.full(len(states), provers.rollouts)), strict=True))
     return [
-        np.array([*(chance[state] for state in enumerate(anchors(episode))), float(episode.finished.right)])
-        for episode in episodes
+        np.array([*(chance[state] for state in own), float(episode.finished.right)])
+        for own, episode in zip(passed, episodes, strict=True)
     ]
 
 
