@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agro_data.protocol import STOPS
 from agro_train.language_model.loading import reads
+from agro_train.language_model.packed import packed
 from agro_train.naming.writing import Restriction
 from agro_train.sampling.beams import search
 from agro_train.sampling.drawing import GREEDY, Turn, draw
@@ -85,7 +86,7 @@ class ModuleSampler:
         self.module.eval()  # dropout off
         try:
             # not inference mode, in which autocast casts every weight anew for each token
-            with torch.no_grad(), self.under():
+            with torch.no_grad(), self.under(), packed(self.module):
                 for most, places in self._batches(prefixes, room):
                     some = [prefixes[place] for place in places]
                     if restrictions is not None and sure:
