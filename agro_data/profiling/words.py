@@ -12,11 +12,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, cast
 
 import lemminflect
-import wordninja
 import yaml
 
 if TYPE_CHECKING:
     import inflect
+    import wordninja
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -68,9 +68,16 @@ def lexicon() -> Lexicon:
 
 
 @cache
+def _language() -> wordninja.LanguageModel:
+    import wordninja  # noqa: PLC0415  (reads its 126,000 words as it is imported; only profiling has to wait)
+
+    return wordninja.DEFAULT_LANGUAGE_MODEL
+
+
+@cache
 def _rank() -> dict[str, int]:
     # wordninja keeps its words by rising cost, that is by falling frequency.
-    return {word: place for place, word in enumerate(wordninja.DEFAULT_LANGUAGE_MODEL._wordcost)}
+    return {word: place for place, word in enumerate(_language()._wordcost)}
 
 
 @cache
@@ -116,7 +123,7 @@ def _unglue(token: str) -> tuple[str, ...]:
         return (token,)
     if token.endswith("id") and is_word(token[:-2]):
         return token[:-2], "id"
-    parts = tuple(wordninja.split(token))
+    parts = tuple(_language().split(token))
     sound = all(part in _GLUE or (len(part) >= 3 and is_word(part)) for part in parts)
     sound = sound and parts[0] not in _GLUE
     return parts if 1 < len(parts) <= 4 and sound and "".join(parts) == token else (token,)
