@@ -27,7 +27,7 @@ from agro_data.evaluation.voting import Given, elected, leads, undecided
 from agro_data.fingerprint import seed_of
 from agro_data.verify.execution import execute
 from agro_train.rollouts import Limits, Rollout, advance, start
-from agro_train.sampling.types import RestrictedSampler, Sampler, Usage
+from agro_train.sampling.types import RestrictedSampler, Sampler, Usage, remembering
 from agro_train.tasks import Task
 
 Kind = Literal["greedy", "vote", "adaptive", "tree"]
@@ -142,16 +142,17 @@ def decode(
         )
     began = perf_counter()
     found = [Decoded(task) for task in tasks]
-    for _ in range(ROUNDS):
-        wanted = {place: leaves for place, one in enumerate(found) if (leaves := _next(one, decoding))}
-        begun = {
-            place: Branch(start(tasks[place], tokenizer, limits), leaves, first=len(found[place].leaves))
-            for place, leaves in wanted.items()
-        }
-        _work(found, begun, sampler, tokenizer, sandbox, decoding, limits, seed)
-        if decoding.samples > 1:
-            new = {place: found[place].leaves[branch.first :] for place, branch in begun.items()}
-            _execute([(found[place], leaf) for place, leaves in new.items() for leaf in leaves], sandbox)
+    with remembering(sampler):
+        for _ in range(ROUNDS):
+            wanted = {place: leaves for place, one in enumerate(found) if (leaves := _next(one, decoding))}
+            begun = {
+                place: Branch(start(tasks[place], tokenizer, limits), leaves, first=len(found[place].leaves))
+                for place, leaves in wanted.items()
+            }
+            _work(found, begun, sampler, tokenizer, sandbox, decoding, limits, seed)
+            if decoding.samples > 1:
+                new = {place: found[place].leaves[branch.first :] for place, branch in begun.items()}
+                _execute([(found[place], leaf) for place, leaves in new.items() for leaf in leaves], sandbox)
     for one in found:
         if decoding.samples > 1:
             _vote(one)

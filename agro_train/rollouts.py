@@ -12,7 +12,7 @@ from agro_data.protocol import BOUNDS, MAX_TURNS, Bounds
 from agro_train.language_model.tokens import Tokens, encode, encode_prompt, text_of
 from agro_train.naming.scopes import Names
 from agro_train.naming.writing import NamesOnly
-from agro_train.sampling.types import Sampler, Usage, restricted
+from agro_train.sampling.types import Sampler, Usage, remembering, restricted
 from agro_train.sql_env import SqlEnv, step
 from agro_train.tasks import Task
 
@@ -77,20 +77,21 @@ def finish(
     beams: int = 0,
 ) -> None:
     """Go on with rollouts, wherever they stand, until all have ended; `beams` as in `advance`."""
-    for turn in range(limits.turns):
-        going = [(one, seed) for one, seed in zip(rollouts, seeds, strict=True) if one.env.outcome is None]
-        if not going:
-            break
-        advance(
-            [one for one, _ in going],
-            sampler,
-            tokenizer,
-            sandbox,
-            seeds=[seed_of(seed, turn) for _, seed in going],
-            temperature=temperature,
-            limits=limits,
-            beams=beams,
-        )
+    with remembering(sampler):
+        for turn in range(limits.turns):
+            going = [(one, seed) for one, seed in zip(rollouts, seeds, strict=True) if one.env.outcome is None]
+            if not going:
+                break
+            advance(
+                [one for one, _ in going],
+                sampler,
+                tokenizer,
+                sandbox,
+                seeds=[seed_of(seed, turn) for _, seed in going],
+                temperature=temperature,
+                limits=limits,
+                beams=beams,
+            )
 
 
 def start(task: Task, tokenizer: Any, limits: Limits = Limits()) -> Rollout:

@@ -46,6 +46,7 @@ def main() -> None:
     parser.add_argument("--temperature", type=float, default=0.7)
     parser.add_argument("--names", action="store_true", help="hold SQL to the names of the schema")
     parser.add_argument("--together", type=int, default=16, help="questions that are answered at a time")
+    parser.add_argument("--brief", action="store_true", help="linear sampling and trees, and nothing beside them")
     parser.add_argument("--limit", type=int, default=50)
     parser.add_argument("--dtype", default="float32", help="type of the weights")
     parser.add_argument("--seed", type=int, default=0)
@@ -68,9 +69,14 @@ def main() -> None:
         return measure(asked, agent, decodings, given.cache, given.seed, given.together)
 
     [linear] = measured(_one_by_one(agent), [vote])
-    found = [replace(linear, name=f"{linear.name}, one by one"), *measured(agent, [greedy, vote, adaptive, *trees])]
-    as_many = sorted({round(tree.leaves) for tree in found[4:]} - {1, given.leaves})
-    found += measured(agent, [replace(vote, samples=samples) for samples in as_many])
+    found = [replace(linear, name=f"{linear.name}, one by one")]
+    if not given.brief:
+        found += measured(agent, [greedy, vote, adaptive])
+    grown = measured(agent, trees)
+    found += grown
+    if not given.brief:
+        as_many = sorted({round(tree.leaves) for tree in grown} - {1, given.leaves})
+        found += measured(agent, [replace(vote, samples=samples) for samples in as_many])
     show(
         f"Decodings of {agent.name} on {len(asked.rows)} of {asked.name}, at most {given.leaves} leaves, "
         f"temperature {given.temperature}, {given.together} questions at a time "

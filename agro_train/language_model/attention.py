@@ -27,6 +27,14 @@ def fold_heads(module: Any) -> None:
         module.set_attn_implementation(FOLDED)
 
 
+def attends_behind(module: Any) -> bool:
+    """Whether all layers of a model attend by `folded_attention` over all that they have read, and so behind what rows
+    have in common (`beginnings`)."""
+    config = getattr(module, "config", None)
+    kinds = getattr(config, "layer_types", None) or ["full_attention"]
+    return getattr(config, "_attn_implementation", None) == FOLDED and {*kinds} == {"full_attention"}
+
+
 def folded_attention(
     module: Any,
     query: torch.Tensor,

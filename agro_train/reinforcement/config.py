@@ -52,7 +52,7 @@ class GrpoConfig:
     turns: int = 4  # turns of an attempt at most
     turn_tokens: int = 160  # tokens of a turn at most
     rollout_tokens: int = 512  # tokens after the prompt at most
-    sample_batch: int = 64  # attempts that are written together
+    sample_batch: int = 64  # attempts at different prompts that are written together; of one prompt they are more
     resample: int = 0  # times that groups which teach nothing are replaced by other prompts
     reward: str = "agro"  # preset of reward terms: agro, reex, skyrl, arctic
     instances: float = 1.0  # share of an example's instances that rewards are graded on; 0: on its database alone

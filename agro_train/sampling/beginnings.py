@@ -30,6 +30,14 @@ def cuts(texts: Sequence[Sequence[int]]) -> list[int]:
     return best
 
 
+def places_read(texts: Sequence[Sequence[int]], behind: Sequence[int], known: bool = False) -> int:
+    """Places of both rectangles, padding and all, where texts are cut so; of the second alone where what stands before
+    the cuts is `known`."""
+    heads = {tuple(text[:cut]) for text, cut in zip(texts, behind, strict=True)} if any(behind) and not known else {()}
+    rests = [len(text) - cut for text, cut in zip(texts, behind, strict=True)]
+    return len(heads) * max(map(len, heads)) + len(rests) * max(rests)
+
+
 Group = tuple[list[int], float]  # places of texts, and how many tokens they all begin with: inf for one text
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import groupby
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 from agro_data.protocol import STOPS
+from agro_train.language_model.attention import attends_behind
 from agro_train.language_model.loading import reads
 from agro_train.language_model.packed import packed
 from agro_train.naming.writing import Restriction
 from agro_train.sampling.beams import search
 from agro_train.sampling.drawing import GREEDY, Turn, draw
 from agro_train.sampling.held import Held
+from agro_train.sampling.remembered import Remembered
 from agro_train.sampling.rows import Rows
 from agro_train.sampling.types import Sampled, rooms, too_long
 
@@ -30,12 +32,14 @@ _TAIL = 12  # tokens in which the end of a closing tag lies
 @dataclass
 class ModuleSampler:
     """Samples from a torch module. What prefixes begin with is read once: questions of a database share its schema, the
-    rollouts of a group a prompt.
+    rollouts of a group a prompt. What was read is `remembered` until the turns are written, or as long as someone asks
+    for that.
 
     Turns `share` what they have in common, prompts (`rows`) and what they begin with (`drawing`): a vote's samples and
     a group's rollouts begin alike. `written` counts the tokens that were computed for turns that were drawn.
 
-    `batch` is how many turns are written together. The module runs `under` what is given: a trainer's autocast.
+    `batch` is how many turns with prefixes of their own are written together; those that share one are more, in as much
+    memory. The module runs `under` what is given: a trainer's autocast.
     """
 
     module: Any
@@ -45,9 +49,20 @@ class ModuleSampler:
     share: bool = True
     written: int = field(default=0, init=False)
     held: Held = field(init=False, repr=False)
+    remembered: Remembered | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.held = Held(self.tokenizer)
+
+    @contextmanager
+    def remembering(self) -> Iterator[None]:
+        """What is read meanwhile is not read again. The module's weights must stay as they are."""
+        outer = self.remembered
+        self.remembered = outer or (Remembered() if self.share else None)
+        try:
+            yield
+        finally:
+            self.remembered = outer
 
     def __call__(
         self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int | None]
@@ -86,7 +101,7 @@ class ModuleSampler:
         self.module.eval()  # dropout off
         try:
             # not inference mode, in which autocast casts every weight anew for each token
-            with torch.no_grad(), self.under(), packed(self.module):
+            with torch.no_grad(), self.under(), packed(self.module), self.remembering():
                 for most, places in self._batches(prefixes, room):
                     some = [prefixes[place] for place in places]
                     if restrictions is not None and sure:
@@ -106,12 +121,14 @@ class ModuleSampler:
         """Places of prefixes that are written on together, those that begin alike side by side, with the tokens that
         each has `room` for: nearly always the same for all."""
         order = sorted(room, key=lambda place: (-room[place], tuple(prefixes[place])))
+        shared = self.share and attends_behind(self.module)
         for most, some in groupby(order, key=room.__getitem__):
             places = [*some]
-            yield from ((most, places[start : start + self.batch]) for start in range(0, len(places), self.batch))
+            for start, end in parts([prefixes[place] for place in places], most, self.batch, shared):
+                yield most, places[start:end]
 
     def _begin(self, prefixes: Sequence[Sequence[int]]) -> Rows:
-        return Rows.begin(self.module, prefixes, self.tokenizer.pad_token_id, self.share)
+        return Rows.begin(self.module, prefixes, self.tokenizer.pad_token_id, self.share, self.remembered)
 
     def _search(
         self, prefixes: Sequence[Sequence[int]], restrictions: Sequence[Restriction], max_tokens: int, beams: int
@@ -168,6 +185,21 @@ class ModuleSampler:
             return True
         tail = self.tokenizer.decode(ids[-_TAIL:])
         return any(stop in tail for stop in STOPS)
+
+
+def parts(prefixes: Sequence[Sequence[int]], most: int, batch: int, shared: bool) -> Iterator[tuple[int, int]]:
+    """Where batches begin and end in ordered `prefixes`, behind each of which up to `most` tokens are written: `batch`
+    at a time, or, where those that are alike have a `shared` prefix, as many as then hold no more tokens."""
+    limit = batch * (max(map(len, prefixes)) + most)
+    start, tokens = 0, 0
+    for place, prefix in enumerate(prefixes):
+        again = shared and place > start and tuple(prefix) == tuple(prefixes[place - 1])
+        own = most + (0 if again else len(prefix))
+        if place > start and (tokens + own > limit if shared else place - start == batch):
+            yield start, place
+            start, tokens, own = place, 0, most + len(prefix)
+        tokens += own
+    yield start, len(prefixes)
 
 
 def _chance(seed: int | None) -> torch.Generator | None:

@@ -54,11 +54,6 @@ class RoomyLayer(DynamicLayer):  # type: ignore[misc]
         self.keys, self.values = self._held_keys[:rows, :, :places], self._held_values[:rows, :, :places]
 
 
-def grows(cache: Any) -> bool:
-    """Whether `cache` has layers, each of which grows with each token and keeps all."""
-    return bool(cache.layers) and all(type(layer) is DynamicLayer for layer in cache.layers)
-
-
 def make_room(cache: Any) -> None:
     """Give each layer of `cache` room, where it is one that grows with each token; others stay as they are."""
     cache.layers = [RoomyLayer(layer) if type(layer) is DynamicLayer else layer for layer in cache.layers]

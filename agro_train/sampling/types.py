@@ -7,6 +7,7 @@ distribution it was drawn from.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -62,6 +63,18 @@ class Sampler(Protocol):
     def __call__(
         self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int | None]
     ) -> list[Sampled]: ...
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A sampler that can remember what it has read from one turn to the next."""
+
+    def remembering(self) -> AbstractContextManager[None]: ...
+
+
+def remembering(sampler: Sampler) -> AbstractContextManager[None]:
+    """Meanwhile `sampler` does not read again what it has read, if it can do so; its weights must stay as they are."""
+    return sampler.remembering() if isinstance(sampler, Remembering) else nullcontext()
 
 
 def restricted(sampler: Sampler) -> RestrictedSampler:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,18 +11,11 @@ from hypothesis import strategies as st
 from train.tiny import make_tiny_model, make_tiny_other
 
 from agro_train.language_model.loading import load
-from agro_train.sampling.beginnings import cuts
+from agro_train.sampling.beginnings import cuts, places_read
 from agro_train.sampling.rows import Rows
 
 SCHEMAS = [[5, 6, 7] * 8, [8, 9] * 7]
 PROMPTS = [[*schema, *range(20, 20 + asked)] for schema in SCHEMAS for asked in (1, 3, 4)] + [[10] * 17, SCHEMAS[0]]
-
-
-def places_read(texts: Sequence[Sequence[int]], behind: Sequence[int]) -> int:
-    """Places of both rectangles, padding and all."""
-    heads = {tuple(text[:cut]) for text, cut in zip(texts, behind, strict=True)}
-    rests = [len(text) - cut for text, cut in zip(texts, behind, strict=True)]
-    return len(heads) * max(map(len, heads)) + len(rests) * max(rests)
 
 
 @given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12), min_size=1, max_size=12))
