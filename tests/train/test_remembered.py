@@ -82,6 +82,17 @@ def test_what_follows_a_text_that_was_read_is_all_that_is_read(model: LanguageMo
             torch.testing.assert_close(logits, said(module, text), atol=1e-4, rtol=1e-4)
 
 
+def test_under_autocast_what_is_remembered_is_what_attention_reads(model: LanguageModel) -> None:
+    """A trainer's weights are in float32, and its attention in bfloat16."""
+    module, pad, remembered = model.network, model.tokenizer.pad_token_id, Remembered()
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        Rows.begin(module, PROMPTS, pad, remembered=remembered)
+        rows = Rows.begin(module, LATER, pad, remembered=remembered)
+        seated = rows.go_on([0, 1, 2, 3], [40] * 4)
+        for text, logits in zip(LATER, rows.logits[seated], strict=True):
+            torch.testing.assert_close(logits, said(module, [*text, 40]), atol=0.02, rtol=0.1)
+
+
 def test_what_would_be_read_again_for_a_new_text_is_read_with_it(model: LanguageModel) -> None:
     """Beside a long text that is new, what is known is cut by no more than all are."""
     module, pad, remembered = model.network, model.tokenizer.pad_token_id, Remembered()
