@@ -138,6 +138,7 @@ def _learn(
         config.limits,
         config.temperature,
         config.names,
+        config.comparison,
         reads(model.network.config),
     )
     torch.manual_seed(config.seed)  # adapters are drawn before transformers sets it

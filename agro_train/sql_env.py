@@ -26,6 +26,7 @@ from agro_data.sql.concealing import NotThere, conceal
 from agro_data.sql.facts import SqlFacts, sql_facts
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import resolve
+from agro_data.verify.equivalence import Mode
 from agro_data.verify.execution import execute
 from agro_data.verify.grade import Case, GoldResults, Grade, failure_class, grade_many
 from agro_train.advantages import anchor_key
@@ -233,10 +234,12 @@ def _as_shown(sql: str, task: Task) -> str | Result:
         return Result("error", error=refusal.detail)
 
 
-def score(envs: Sequence[SqlEnv], sandbox: Sandbox, golds: GoldResults, *, details: bool = False) -> list[Finished]:
-    """What each ended rollout showed; answers are graded strictly on all instances, in one pass of the verifier."""
+def score(
+    envs: Sequence[SqlEnv], sandbox: Sandbox, golds: GoldResults, *, details: bool = False, mode: Mode = "strict"
+) -> list[Finished]:
+    """What each ended rollout showed; answers are graded on all instances, in one pass of the verifier."""
     asked = [(env, case) for env in envs if env.outcome == "answered" for case in env.cases()]
-    grades = grade_many([case for _, case in asked], sandbox, golds, guarded=True)
+    grades = grade_many([case for _, case in asked], sandbox, golds, mode, guarded=True)
     found: dict[int, Grade] = {}
     for (env, _), grade in zip(asked, grades, strict=True):
         if id(env) not in found or grade.right:

@@ -49,7 +49,12 @@ EXPERIMENTS: Mapping[str, Mapping[str, Arm]] = {
     },
     "E4": {"cold start": [START], "GRPO alone": [("grpo", {})], "cold start, GRPO": [START, ("grpo", {})]},
     "E6": {advantage: [START, ("grpo", {"advantage": advantage})] for advantage in ("grpo", "gigpo", "spa", "pav")},
-    "E7": {"half of the instances": [START, ("grpo", {"instances": 0.5})], "all": [START, ("grpo", {})]},
+    "E7": {
+        "rows on all instances": [START, ("grpo", {})],
+        "rows on half of the instances": [START, ("grpo", {"instances": 0.5})],
+        "rows on the database": [START, ("grpo", {"instances": 0.0})],
+        "sets of rows on the database": [START, ("grpo", {"instances": 0.0, "comparison": "bird"})],
+    },
     "E8": {
         f"{name} {size:,}": [(kind, {**settings, "examples": size})]
         for size in SIZES

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from agro_data.profiling.serialise import Style
+from agro_data.verify.equivalence import Mode
 from agro_train.advantages import Loss, Scale
 from agro_train.programs.settings import SettingsError, check_counts, find_cache
 from agro_train.reinforcement.credit import ESTIMATORS, Estimator
@@ -56,6 +57,7 @@ class GrpoConfig:
     resample: int = 0  # times that groups which teach nothing are replaced by other prompts
     reward: str = "agro"  # preset of reward terms: agro, reex, skyrl, arctic
     instances: float = 1.0  # share of an example's instances that rewards are graded on; 0: on its database alone
+    comparison: Mode = "strict"  # of results, by rewards; weaker ones are there to show what they pay for (E7)
     # learning
     steps: int = 100  # of the optimiser
     micro_batch: int = 8  # attempts that go through the model together
@@ -164,4 +166,5 @@ _CHOICES: Mapping[str, Sequence[str]] = {
     "bad_golds": ("refuse", "drop"),
     "style": get_args(Style),
     "split": ("train", "validation", "test"),
+    "comparison": get_args(Mode),
 }

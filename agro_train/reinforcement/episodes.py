@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from agro_data.databases.sandbox import Sandbox
+from agro_data.verify.equivalence import Mode
 from agro_data.verify.grade import GoldResults
 from agro_train.rewards import AGRO, ENDED, Finished, Preset, Reward, reward
 from agro_train.rollouts import Limits, Rollout, finish, start
@@ -36,7 +37,7 @@ class Episode:
 @dataclass
 class Player:
     """Plays tasks with one sampler, if `names` is set with SQL that can name only what a schema has. Its model `reads`
-    so many tokens at most.
+    so many tokens at most. Answers are held against the gold's by `comparison`.
 
     `generation` and `environment` are seconds so far: what the model wrote, and all else (parsing, queries, grading,
     reward).
@@ -49,6 +50,7 @@ class Player:
     limits: Limits = field(default_factory=Limits)
     temperature: float = 1.0
     names: bool = False
+    comparison: Mode = "strict"
     reads: float = inf
     golds: GoldResults = field(default_factory=GoldResults)
     generation: float = field(default=0.0, init=False)
@@ -82,7 +84,7 @@ class Player:
 
     def _scored(self, rollouts: Sequence[Rollout]) -> list[Episode]:
         envs = [one.env for one in rollouts]
-        found = score(envs, self.sandbox, self.golds, details=self.preset.details)
+        found = score(envs, self.sandbox, self.golds, details=self.preset.details, mode=self.comparison)
         return [
             Episode(one, finished, reward(finished, self.preset)) for one, finished in zip(rollouts, found, strict=True)
         ]

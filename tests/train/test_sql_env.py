@@ -107,6 +107,15 @@ def test_right_means_right_on_all_instances(database: Database, other: Database,
     assert [reward(one).total for one in found] == [1.0, 0.0]
 
 
+def test_a_weaker_comparison_pays_for_rows_that_are_there_twice(database: Database, sandbox: Sandbox) -> None:
+    twice = turn("solution", f"SELECT * FROM ({GOLD}) UNION ALL SELECT * FROM ({GOLD})")
+    golds = GoldResults()
+    asked = rollout(task_of(database), [twice], sandbox)
+    (strict,), (bird,) = score([asked], sandbox, golds), score([asked], sandbox, golds, mode="bird")
+    assert (strict.right, bird.right) == (False, True)
+    assert (reward(strict).total, reward(bird).total) == (0.0, 1.0)
+
+
 @pytest.mark.parametrize(
     ("texts", "outcome", "earned"),
     [
