@@ -223,7 +223,8 @@ class SqliteConnection:
 
 
 class DuckdbConnection:
-    """A DuckDB file, or a folder of Parquet and CSV files. Only the schema `main` is used."""
+    """A DuckDB file, or a folder of Parquet and CSV files. Tables of all schemas are called by their bare names; where
+    two have one name, the first in the search path (`opening.look_in_all_schemas`) is the one that is read."""
 
     dialect: Dialect = "duckdb"
 
@@ -251,34 +252,40 @@ class DuckdbConnection:
                FROM duckdb_tables() WHERE NOT internal
                UNION ALL
                SELECT view_name, true, schema_name FROM duckdb_views() WHERE NOT internal
-               ORDER BY is_view, name"""
+               ORDER BY schema_name <> 'main', schema_name, is_view, name"""
         )
-        tables: list[TableInfo] = []
-        for name, is_view, schema in listed:
-            if schema != "main":
-                self.problems.append(f"{_text(schema)}.{_text(name)}: only the schema main is read; left out")
+        taken: dict[str, str] = {}  # the schema whose table has a name
+        by_schema: dict[str, list[TableInfo]] = {}
+        for name, is_view, schema in ((str(name), bool(is_view), str(schema)) for name, is_view, schema in listed):
+            if (first := taken.setdefault(folded(name), schema)) != schema:
+                self.problems.append(
+                    f"{schema}.{name}: {first}.{name} has the name already; left out, rename one of them"
+                )
                 continue
             try:
-                tables.append(self._table(str(name), bool(is_view) and name not in self._files))
+                table = self._table(schema, name, is_view and name not in self._files)
+                by_schema.setdefault(schema, []).append(table)
             except DatabaseError as error:
                 self.problems.append(f"{'view' if is_view else 'table'} {name!r}: cannot be read, left out: {error}")
-        spelled = {folded(table.name): table for table in tables}
-        tables = [replace(table, foreign_keys=_spelled_keys(table.foreign_keys, spelled)) for table in tables]
+        tables: list[TableInfo] = []
+        for each in by_schema.values():  # a key refers to a table of its own schema
+            spelled = {folded(table.name): table for table in each}
+            tables += [replace(table, foreign_keys=_spelled_keys(table.foreign_keys, spelled)) for table in each]
         return sorted(tables, key=lambda table: (table.is_view, table.name))
 
-    def _table(self, name: str, is_view: bool) -> TableInfo:
-        self.execute(f"SELECT 1 FROM {quoted(name)}", limit=1)
+    def _table(self, schema: str, name: str, is_view: bool) -> TableInfo:
+        self.execute(f"SELECT 1 FROM {quoted(schema)}.{quoted(name)}", limit=1)
         constraints = self.execute(
             """SELECT constraint_type, to_json(constraint_column_names), referenced_table,
                       to_json(referenced_column_names)
-               FROM duckdb_constraints() WHERE schema_name = 'main' AND table_name = ?
+               FROM duckdb_constraints() WHERE schema_name = ? AND table_name = ?
                ORDER BY constraint_index""",
-            (name,),
+            (schema, name),
         )
         described = self.execute(
             """SELECT column_name, data_type, is_nullable FROM duckdb_columns()
-               WHERE schema_name = 'main' AND table_name = ? ORDER BY column_index""",
-            (name,),
+               WHERE schema_name = ? AND table_name = ? ORDER BY column_index""",
+            (schema, name),
         )
         written = {folded(str(column)): str(column) for column, _, _ in described}  # a constraint keeps its own case
         keys = [

@@ -144,6 +144,7 @@ def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tupl
         config = {**DUCKDB_SETTINGS, **settings, "enable_external_access": "false"}
         connection = duckdb.connect(path, read_only=True, config=config)
         connection.execute(UTC)
+        look_in_all_schemas(connection)
         connection.execute("SET lock_configuration = true")
         return connection, []
     connection = duckdb.connect(":memory:", config=DUCKDB_SETTINGS)
@@ -157,6 +158,28 @@ def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tupl
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
     return connection, problems
+
+
+def schemas_of(connection: duckdb.DuckDBPyConnection, catalog: str = "") -> list[str]:
+    """The schemas of a DuckDB file, or of one that is attached: `main`, then those that hold a table or view."""
+    found = connection.execute(
+        """SELECT DISTINCT schema_name FROM (
+             SELECT database_name, schema_name, internal FROM duckdb_tables()
+             UNION ALL SELECT database_name, schema_name, internal FROM duckdb_views())
+           WHERE NOT internal AND schema_name <> 'main' AND database_name = coalesce(nullif(?, ''), current_database())
+           ORDER BY schema_name""",
+        [catalog],
+    ).fetchall()
+    return ["main", *(str(schema) for (schema,) in found)]
+
+
+def look_in_all_schemas(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let `orders` be `marts.orders` where `main` has none, as people call it and a model is shown it.
+
+    Of tables with one name the first in the order of `schemas_of` is meant. Every reader of a file comes by here.
+    """
+    if len(schemas := schemas_of(connection)) > 1:
+        connection.execute(f"SET search_path = {literal(','.join(map(quoted, schemas)))}")
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection, folder: Path) -> tuple[dict[str, DataTable], list[str]]:

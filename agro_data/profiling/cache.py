@@ -80,9 +80,11 @@ def profile_key(database: Database, options: Mapping[str, object]) -> str:
 
 @cache
 def code_version() -> str:
-    """SHA-256 (hex) of this package's sources and word lists: another code may say another thing of the same data."""
+    """SHA-256 (hex) of this package's sources and word lists, and of what lists the tables of a database: another code
+    may say another thing of the same data."""
     digest = hashlib.sha256()
-    for file in sorted(files("agro_data.profiling").iterdir(), key=lambda file: file.name):
+    listing = [files("agro_data.databases") / name for name in ("connections.py", "opening.py")]
+    for file in sorted([*files("agro_data.profiling").iterdir(), *listing], key=lambda file: file.name):
         if file.name.endswith((".py", ".yml")):
             digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()

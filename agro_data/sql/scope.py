@@ -124,6 +124,10 @@ def _is_bracketed(node: exp.Expr) -> bool:
     return False
 
 
+def _dotted(node: exp.Table) -> str:
+    return ".".join(part.name for part in node.parts)
+
+
 def local_nodes(node: exp.Expr) -> Iterator[exp.Expr]:
     """The nodes of an expression or clause, without those of the subqueries in it (the subquery node itself is)."""
     yield node
@@ -258,6 +262,9 @@ class _Resolver:
         name = folded(node.name)
         if not isinstance(node.this, exp.Identifier):
             self._problem("forbidden_function", f"table function {node.this.sql(dialect=self.dialect)}")
+            scope.sources.append(Source(alias, "", {}, node))
+        elif self.dialect == "duckdb" and (node.catalog or folded(node.db) not in ("", "main")):
+            self._problem("unknown_table", f"{_dotted(node)}: a table is called without its schema")
             scope.sources.append(Source(alias, "", {}, node))
         elif not node.db and name in ctes:
             scope.sources.append(Source(alias, "", {column: column for column in ctes[name] if column}, node))

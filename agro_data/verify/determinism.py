@@ -29,11 +29,12 @@ from agro_data.databases.opening import (
     literal,
     open_sqlite,
     quoted,
+    schemas_of,
     settled,
 )
 from agro_data.databases.types import Database
 
-VERSION = 2  # of the way copies are made; part of their file names
+VERSION = 3  # of the way copies are made; part of their file names
 LARGE = 256 * 2**20  # bytes; a larger database is sampled
 SAMPLE = 50_000  # rows of a table kept then
 INDEXED = 500  # rows from which a key is worth an index
@@ -218,22 +219,27 @@ def _copy_duckdb(database: Database, target: Path, seed: str, shuffle: bool, sam
             connection.execute("USE old")
             tables, _ = create_tables(connection, database.path)
             connection.execute(f"USE {own}")
-            names = list(tables)
+            names = [("main", name) for name in tables]
         else:
             connection.execute(f"ATTACH {literal(database.path)} AS old (READ_ONLY)")
-            names = _column(
-                connection,
-                """SELECT table_name FROM duckdb_tables() WHERE database_name = 'old' AND schema_name = 'main'
-                   AND NOT internal ORDER BY table_name""",
-            )
+            names = [
+                (str(schema), str(name))
+                for schema, name in connection.execute(
+                    """SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'old'
+                       AND NOT internal ORDER BY schema_name <> 'main', schema_name, table_name"""
+                ).fetchall()
+            ]
             views = _column(
                 connection,
-                """SELECT sql FROM duckdb_views() WHERE database_name = 'old' AND schema_name = 'main'
-                   AND NOT internal ORDER BY view_name""",
+                """SELECT sql FROM duckdb_views() WHERE database_name = 'old'
+                   AND NOT internal ORDER BY schema_name <> 'main', schema_name, view_name""",
             )
             _copy_definitions(connection, own)
-        for name in names:
-            _copy_duckdb_table(connection, name, f"{seed}:{name}", shuffle, sampled)
+            _execute_all(
+                connection, [f"CREATE SCHEMA IF NOT EXISTS {quoted(s)}" for s in schemas_of(connection, "old")]
+            )
+        for schema, name in names:
+            _copy_duckdb_table(connection, schema, name, f"{seed}:{name}", shuffle, sampled)
         _execute_all(connection, views)
 
 
@@ -257,9 +263,10 @@ def _copy_definitions(connection: duckdb.DuckDBPyConnection, own: str) -> None:
 
 
 def _copy_duckdb_table(
-    connection: duckdb.DuckDBPyConnection, name: str, seed: str, shuffle: bool, sampled: bool
+    connection: duckdb.DuckDBPyConnection, schema: str, name: str, seed: str, shuffle: bool, sampled: bool
 ) -> None:
-    source = f"old.main.{quoted(name)}"
+    place = f"{quoted(schema)}.{quoted(name)}"
+    source = f"old.{place}"
     numbered = f"(SELECT *, row_number() OVER () AS agro_row FROM {source})"
     try:
         (rows,) = connection.execute(f"SELECT COUNT(*) FROM {source}").fetchone() or (0,)
@@ -267,9 +274,7 @@ def _copy_duckdb_table(
         return
     where = f"WHERE hash(agro_row, 'kept') % {rows} < {SAMPLE}" if sampled and rows > SAMPLE else ""
     by = f"hash(agro_row, {literal(seed)}), agro_row" if shuffle else "agro_row"
-    connection.execute(
-        f"CREATE TABLE {quoted(name)} AS SELECT * EXCLUDE (agro_row) FROM {numbered} {where} ORDER BY {by}"
-    )
+    connection.execute(f"CREATE TABLE {place} AS SELECT * EXCLUDE (agro_row) FROM {numbered} {where} ORDER BY {by}")
 
 
 def _execute_all(connection: duckdb.DuckDBPyConnection, statements: list[str]) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 import duckdb
 from sqlglot import exp
 
-from agro_data.databases.opening import DUCKDB_SETTINGS, DatabaseError, folded, quoted
+from agro_data.databases.opening import DUCKDB_SETTINGS, DatabaseError, folded, look_in_all_schemas, quoted
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.fingerprint import stable_hash
@@ -158,6 +158,7 @@ def _rename(database: Database, names: Spelling) -> None:
                 connection.execute(statement)
     else:
         with duckdb.connect(database.path, config=DUCKDB_SETTINGS) as opened:
+            look_in_all_schemas(opened)
             for statement in statements:
                 opened.execute(statement)
 

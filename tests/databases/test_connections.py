@@ -20,6 +20,7 @@ from agro_data.databases.connections import (
     open_database,
 )
 from agro_data.databases.opening import DatabaseError
+from agro_data.databases.sandbox import Sandbox
 
 SHOP = """
 CREATE TABLE customer(id INTEGER PRIMARY KEY, email TEXT NOT NULL UNIQUE);
@@ -319,11 +320,34 @@ def test_a_csv_with_ragged_rows_is_no_table_of_one_column(
         assert problem.startswith("ragged.csv: would be one column with ',' in its name")
 
 
-def test_other_schemas_of_duckdb_are_reported(tmp_path: Path) -> None:
-    script = "CREATE TABLE t(a INT); INSERT INTO t VALUES (1); CREATE SCHEMA raw; CREATE TABLE raw.u(a INT)"
-    with open_database(found(duckdb_file(tmp_path / "x.duckdb", script))) as connection:
-        assert list(tables(connection)) == ["t"]
-        assert connection.problems == ["raw.u: only the schema main is read; left out"]
+SCHEMAS = """
+CREATE TABLE t(a INT PRIMARY KEY); INSERT INTO t VALUES (1);
+CREATE SCHEMA "odd, ""name"; CREATE TABLE "odd, ""name".u(b INT); INSERT INTO "odd, ""name".u VALUES (2);
+CREATE SCHEMA raw; CREATE TABLE raw.T(c INT PRIMARY KEY); CREATE TABLE raw.own(c INT PRIMARY KEY);
+CREATE TABLE raw.child(c INT REFERENCES raw.own(c), d INT REFERENCES raw.T(c)); CREATE SCHEMA empty;
+CREATE VIEW raw.v AS SELECT a + b AS total FROM main.t, "odd, ""name".u
+"""
+
+
+def test_tables_of_all_schemas_are_called_by_their_bare_names(tmp_path: Path) -> None:
+    with open_database(found(duckdb_file(tmp_path / "x.duckdb", SCHEMAS))) as connection:
+        seen = tables(connection)
+        assert list(seen) == ["child", "own", "t", "u", "v"]
+        assert connection.problems == ["raw.T: main.T has the name already; left out, rename one of them"]
+        assert [column.name for column in seen["t"].columns] == ["a"]
+        assert seen["v"].is_view
+        assert seen["own"].primary_key == ("c",)
+        # raw.T is not the t that is read, so the key to it leads nowhere
+        assert [(key.columns, key.ref_table) for key in seen["child"].foreign_keys] == [(("c",), "own")]
+        assert connection.execute("SELECT a, b, total FROM t, u, v") == [(1, 2, 3)]
+
+
+def test_generated_sql_sees_the_tables_of_all_schemas(tmp_path: Path) -> None:
+    database = found(duckdb_file(tmp_path / "x.duckdb", SCHEMAS))
+    with Sandbox(workers=1) as sandbox:
+        bare, hidden = sandbox.run(database, ["SELECT total FROM v", "SELECT c FROM T"], want="rows")
+    assert (bare.status, bare.rows) == ("ok", ((3,),))
+    assert hidden.status == "error"  # t is that of main
 
 
 def test_what_cannot_be_opened_says_so(tmp_path: Path) -> None:

@@ -43,10 +43,11 @@ def sandbox() -> Iterator[Sandbox]:
         yield one
 
 
-def as_duckdb(path: Path) -> Path:
+def as_duckdb(path: Path, schema: str = "main") -> Path:
     """The same tables and rows in a DuckDB file beside it."""
     target = path.with_suffix(".duckdb")
     with closing(sqlite3.connect(path)) as old, duckdb.connect(target) as connection:
+        connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"; USE "{schema}"')
         for name, sql in old.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY rowid"):
             connection.execute(sql)
             rows = old.execute(f"SELECT * FROM {name}").fetchall()
@@ -54,12 +55,12 @@ def as_duckdb(path: Path) -> Path:
     return target
 
 
-@pytest.fixture(scope="module", params=["sqlite", "duckdb"])
+@pytest.fixture(scope="module", params=["sqlite", "duckdb", "duckdb, not in main"])
 def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Source:
     folder = tmp_path_factory.mktemp("respelt")
     path = make_school(folder / "school.sqlite")
-    if request.param == "duckdb":
-        path = as_duckdb(path)
+    if request.param != "sqlite":
+        path = as_duckdb(path, "main" if request.param == "duckdb" else "class room")
     database = find_databases(path).databases[0]
     profile = profile_database(database)
     return Source(database, profile, index_schema(profile))

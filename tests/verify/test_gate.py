@@ -198,3 +198,10 @@ def test_brackets_around_tables(sql: str, dialect: Dialect) -> None:
 )
 def test_odd_statements_are_refused_and_raise_nothing(sql: str, dialect: Dialect) -> None:
     assert not check_statement(sql, dialect, SHOP).ok
+
+
+@pytest.mark.parametrize("table", ["marts.customer", "shop.main.customer", "MAIN.customer", '"main"."customer"'])
+def test_a_table_of_duckdb_is_called_without_its_schema(table: str) -> None:
+    gate = check_statement(f"SELECT name FROM {table}", "duckdb", SHOP)
+    assert gate.ok == table.replace('"', "").lower().startswith("main.")
+    assert gate.ok or (gate.reason, gate.detail) == ("unknown_table", f"{table}: a table is called without its schema")

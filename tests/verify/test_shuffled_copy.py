@@ -108,6 +108,22 @@ def test_sqlite_types_collations_bytes_and_odd_names_survive(tmp_path: Path) -> 
     assert rows(copy, "SELECT COUNT(*) FROM pragma_table_info('s') WHERE pk") == [(0,)]
 
 
+def test_a_copy_has_the_schemas_of_a_duckdb_file(tmp_path: Path) -> None:
+    path = tmp_path / "mart.duckdb"
+    with duckdb.connect(path) as duck:
+        duck.execute("""CREATE TABLE c AS SELECT range AS id FROM range(50); CREATE SCHEMA "ma rt"; USE "ma rt";
+            CREATE TABLE o AS SELECT range AS id, 'x' || range AS t FROM range(100);
+            CREATE VIEW v AS SELECT count(*) AS n FROM o JOIN main.c USING (id)""")
+    copy = shuffled_copy(as_database(path, "duckdb"), tmp_path / "copies", seed=0)
+    with open_database(copy) as connection:
+        assert [table.name for table in connection.objects()] == ["c", "o", "v"]
+        assert connection.execute("SELECT n FROM v") == [(50,)]
+        moved = connection.execute("SELECT id FROM o")
+    assert sorted(moved) == [(n,) for n in range(100)]
+    assert moved != sorted(moved)
+    assert rows(copy, 'SELECT count(*) FROM "ma rt".o') == [(100,)]
+
+
 def test_views_of_duckdb_keep_their_macros_and_types(tmp_path: Path) -> None:
     path = tmp_path / "macros.duckdb"
     with duckdb.connect(path) as duck:
