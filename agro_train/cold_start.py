@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from agro_train.language_model.loading import (
     refuse_recurrent,
     shares_prompts,
 )
+from agro_train.language_model.precision import settled
 from agro_train.programs.settings import SettingsError, read_settings, settings_to, training_code_version
 from agro_train.questions import Questions, SeenInTraining, questions_of_version
 from agro_train.rewards import ENDED
@@ -74,7 +75,7 @@ class ColdStartConfig(TrajectoriesConfig):
     row_examples: int = 4  # trajectories in such a row at most, and at most `micro_batch`
     row_tokens: int = 1_024  # tokens of such a row at most
     lora: int = 0  # rank of adapters; 0 trains every weight
-    precision: str = "mixed"  # mixed, bfloat16 or float32
+    precision: str = "auto"  # mixed, bfloat16, float32, or auto: mixed or float32, whichever is faster here
     check_every: int = 0  # steps between two looks at format and execution rate; 0: only at the end
     check_questions: int = 40  # questions of such a look
     save_every: int = 200  # steps between two checkpoints
@@ -118,6 +119,7 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
 
     Raises `NoTask`, `NoVersion`, `ModelMissing`, `SeenInTraining`, `SettingsError` and `Locked`, in words for a person.
     """
+    config = replace(config, precision=settled(config.precision))  # part of what a run is
     parent, base = start_of(config.model, Path(config.models), Path(config.cache))
     refuse_recurrent(base)
     if config.share_prompts and not shares_prompts(base):

@@ -25,6 +25,7 @@ from agro_data.publish.read import Version, open_version
 from agro_data.work import write_json
 from agro_train.agents.agent import trained_reading
 from agro_train.language_model.loading import load, model_hash, reads, refuse_recurrent
+from agro_train.language_model.precision import settled
 from agro_train.language_model.tokens import encode
 from agro_train.programs.settings import SettingsError, read_settings, settings_to, training_code_version
 from agro_train.questions import Questions, Reading, SeenInTraining, questions_of_version
@@ -62,6 +63,7 @@ def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
     Raises `NoTask`, `NoVersion`, `ModelMissing`, `BadGolds`, `SeenInTraining`, `SettingsError` and `Locked`, in words
     for a person.
     """
+    config = replace(config, precision=settled(config.precision))  # part of what a run is
     version = open_version(Path(config.corpus))
     parent, base = start_of(config.model, Path(config.models), Path(config.cache))
     refuse_recurrent(base)

@@ -58,6 +58,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--micro-batch", type=int, default=8)
     parser.add_argument("--row-examples", type=int, default=ColdStartConfig().row_examples)
+    parser.add_argument("--precision", default=ColdStartConfig().precision)
     parser.add_argument("--ways", nargs="+", default=[BARE, APART, SHARED], choices=[BARE, APART, SHARED])
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -70,7 +71,7 @@ def main() -> None:
         max_length=defaults.max_length,
         packing=False,
         lora=0,
-        precision=defaults.precision,
+        precision=options.precision,
         check_every=0,
         save_every=10**6,
         seed=defaults.seed,
@@ -180,7 +181,7 @@ def bare_trainer(
         gradient_accumulation_steps=tuning.batch // tuning.micro_batch,
         max_length=tuning.max_length,
         gradient_checkpointing=False,
-        bf16=tuning.precision == "mixed",
+        bf16=tuning.mixed,
         use_cpu=not torch.cuda.is_available(),
         save_strategy="no",
         seed=tuning.seed,

@@ -50,6 +50,7 @@ PLACED = frozenset(("corpus", "databases", "models", "cache", "model", "learn_fr
 MAKING = frozenset(field.name for field in fields(Making)) - {"seed"}  # settings of what is learnt from
 LEARNING = frozenset(field.name for field in fields(ColdStartConfig)) - MAKING - {"seed"}  # and of learning from it
 FURTHER = "Any further setting of `python -m agro_train.{}`, by name."
+PRECISION = "mixed, bfloat16, float32, or auto: mixed or float32, whichever is faster here."
 
 Result = dg.MaterializeResult[str]
 
@@ -79,7 +80,7 @@ class ColdStartModelConfig(dg.Config):
     batch: int = Field(8, description="Trajectories of a step.")
     micro_batch: int = Field(4, description="Of these, how many go through the model together.")
     lora: int = Field(0, description="Rank of adapters; 0 trains every weight.")
-    precision: str = Field("mixed", description="mixed, bfloat16 or float32.")
+    precision: str = Field("auto", description=PRECISION)
     settings: dict[str, Any] = Field({}, description=FURTHER.format("cold_start"))
 
 
@@ -99,7 +100,7 @@ class GrpoModelConfig(dg.Config):
     )
     advantage: str = Field("grpo", description="Credit: grpo, gigpo, spa or pav.")
     lora: int = Field(0, description="Rank of adapters; 0 trains every weight.")
-    precision: str = Field("mixed", description="mixed, bfloat16 or float32.")
+    precision: str = Field("auto", description=PRECISION)
     use_vllm: bool = Field(False, description="Write the attempts by vLLM, in the same process.")
     seed: int = Field(0, description="Same seed, same steps.")
     settings: dict[str, Any] = Field({}, description=FURTHER.format("grpo"))

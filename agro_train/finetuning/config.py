@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
 
+from agro_train.language_model.precision import Precision, settled
 from agro_train.programs.settings import SettingsError, check_counts
 
 
@@ -14,7 +16,7 @@ class FineTuning:
     `share_prompts`: of these, those that begin alike lie in one row, at most `row_examples` with `row_tokens` tokens,
     and what they share is read once. `packing`: several in one row that share nothing.
     `precision`: `mixed` keeps the weights in float32 and computes in bfloat16; `bfloat16` has half the memory, and
-    loses updates that are small beside their weight.
+    loses updates that are small beside their weight. `auto` is `mixed` or `float32`, whichever is faster here.
     """
 
     epochs: float
@@ -43,5 +45,10 @@ class FineTuning:
             raise SettingsError(
                 "packing and share_prompts are two ways to lay examples in rows: set one of them to false"
             )
-        if self.precision not in ("mixed", "bfloat16", "float32"):
-            raise SettingsError(f"precision {self.precision!r}: use mixed, bfloat16 or float32")
+        if self.precision not in get_args(Precision):
+            raise SettingsError(f"precision {self.precision!r}: use {', '.join(get_args(Precision))}")
+
+    @property
+    def mixed(self) -> bool:
+        """Whether weights in float32 are computed with in bfloat16."""
+        return settled(self.precision) == "mixed"

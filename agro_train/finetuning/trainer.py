@@ -39,7 +39,7 @@ def make_trainer(
         "gradient_accumulation_steps": tuning.batch // tuning.micro_batch,
         "max_length": tuning.max_length,
         "gradient_checkpointing": False,
-        "bf16": tuning.precision == "mixed",
+        "bf16": tuning.mixed,
         "use_cpu": not torch.cuda.is_available(),
         "logging_steps": max(1, min(5, steps // 10)),  # a short run has a curve, too
         "save_strategy": "steps",

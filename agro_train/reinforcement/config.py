@@ -9,6 +9,7 @@ from typing import get_args
 from agro_data.profiling.serialise import Style
 from agro_data.verify.equivalence import Mode
 from agro_train.advantages import Loss, Scale
+from agro_train.language_model.precision import Precision
 from agro_train.programs.settings import SettingsError, check_counts, find_cache
 from agro_train.reinforcement.credit import ESTIMATORS, Estimator
 from agro_train.reinforcement.prompts import Wanted
@@ -73,7 +74,7 @@ class GrpoConfig:
     beta: float = 0.0  # weight of the KL distance from the model before
     scale: Scale = "group"  # what advantages are divided by
     lora: int = 0  # rank of adapters; 0 trains every weight
-    precision: str = "mixed"  # mixed, bfloat16 or float32
+    precision: str = "auto"  # mixed, bfloat16, float32, or auto: mixed or float32, whichever is faster here
     gradient_checkpointing: bool = False  # less memory, more time
     use_vllm: bool = False  # vLLM in the training process writes the attempts
     vllm_memory: float = 0.3  # its share of the GPU's memory
@@ -162,7 +163,7 @@ _CHOICES: Mapping[str, Sequence[str]] = {
     "loss_type": get_args(Loss),
     "scale": get_args(Scale),
     "advantage": ESTIMATORS,
-    "precision": ("float32", "mixed", "bfloat16"),
+    "precision": get_args(Precision),
     "bad_golds": ("refuse", "drop"),
     "style": get_args(Style),
     "split": ("train", "validation", "test"),

@@ -37,6 +37,7 @@ from agro_train.language_model.loading import (
     sees,
 )
 from agro_train.language_model.memory import give_back
+from agro_train.language_model.precision import settled
 from agro_train.reinforcement.attempts import log_probs, useful, without_idle
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.reinforcement.credit import (
@@ -399,7 +400,7 @@ def make_trainer(config: GrpoConfig, model: LanguageModel, player: Player, draft
         epsilon_high=config.epsilon_high,
         beta=config.beta,
         scale_rewards=config.scale,
-        bf16=config.precision == "mixed",
+        bf16=settled(config.precision) == "mixed",
         gradient_checkpointing=config.gradient_checkpointing,
         use_vllm=config.use_vllm,
         vllm_mode="colocate",
