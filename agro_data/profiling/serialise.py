@@ -24,7 +24,7 @@ from agro_data.sql.identifiers import spelled
 Style = Literal["ddl", "compact", "mschema"]
 
 STYLE: Style = "mschema"
-VERSIONS: Mapping[Style, int] = {"ddl": 2, "compact": 3, "mschema": 2}
+VERSIONS: Mapping[Style, int] = {"ddl": 2, "compact": 4, "mschema": 2}
 BUDGET = 4_000  # tokens
 
 _EXAMPLES = 3
@@ -250,8 +250,12 @@ def _compact(
     missing: int,
     _detail: _Detail,
 ) -> str:
-    """`visit(id*, pet_id>pet, cost)`: a star marks the primary key, `>` what a column refers to: a table's primary
-    key, unless another column is named."""
+    """` visit( id*, pet_id> pet, cost)`: a star marks the primary key, `>` what a column refers to: a table's primary
+    key, unless another column is named.
+
+    A space stands before every name, as one does where it is written again: tokenizers write `stadium` in other tokens
+    behind a space than behind a bracket or a line break, and a small model copies tokens (docs/experiments.md, E11).
+    """
     refers = {key.columns[0]: key for key in reversed(keys) if len(key.columns) == 1}
     named = [
         spelled(column.name)
@@ -259,12 +263,12 @@ def _compact(
         + (_target(profile, key) if (key := refers.get(column.name)) else "")
         for column in columns
     ]
-    return f"{spelled(table.name)}({', '.join([*named, *([f'... {missing} more'] if missing else [])])})"
+    return f" {spelled(table.name)}( {', '.join([*named, *([f'... {missing} more'] if missing else [])])})"
 
 
 def _target(profile: DatabaseProfile, key: ForeignKey) -> str:
     whole = profile.table(key.ref_table).primary_key == key.ref_columns
-    return f">{spelled(key.ref_table)}" + ("" if whole else f".{spelled(key.ref_columns[0])}")
+    return f"> {spelled(key.ref_table)}" + ("" if whole else f".{spelled(key.ref_columns[0])}")
 
 
 def _mschema(

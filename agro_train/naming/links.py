@@ -1,4 +1,4 @@
-"""Links of a thought, `singer(Name, Age), concert(Year)`: tables and columns that it says before the query.
+"""Links of a thought, `singer( Name, Age), concert( Year)`: tables and columns that it says before the query.
 
 A model that was taught to say them (`trajectories.schema_links`) writes the query that they promise. Let it promise a
 table that is not there, and its query goes round where that name is refused.

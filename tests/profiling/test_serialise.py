@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -37,6 +38,14 @@ def test_ddl_can_be_executed(profile: DatabaseProfile) -> None:
     connection.executescript(fit_schema(profile, style="ddl").text)
     assert [row[1] for row in connection.execute("PRAGMA table_info(player)")] == ["id", "team_id", "a b", "age"]
     assert len(connection.execute("PRAGMA foreign_key_list(player)").fetchall()) == 1
+
+
+def test_names_of_the_compact_style_stand_behind_a_space(profile: DatabaseProfile) -> None:
+    """As they do where a model writes them: else many are other tokens there."""
+    text = fit_schema(profile, style="compact").text
+    assert text == ' alone( x)\n player( id*, team_id> team, "a b", age)\n team( id*, name, city)\n'
+    names = {table.name for table in profile.tables} | {c.name for table in profile.tables for c in table.columns}
+    assert all(text[found.start() - 1] == " " for found in re.finditer(r'\w+|"a b"', text) if found[0] in names)
 
 
 @pytest.mark.parametrize("style", ["ddl", "compact", "mschema"])

@@ -24,7 +24,7 @@ SCHEMA = {
 }
 NAMES = Names.of(SCHEMA, "sqlite")
 STANDS = [
-    "Give the names. singer(Name, Singer_ID), cars_data(Id)",
+    "Give the names. singer( Name, Singer_ID), cars_data( Id)",
     "SINGER(name)",
     "Give the number of cars. cars_data, singer(Name)",
     'Give what is free. cars_data("free meals (%)", "a""b"), Straße(Ärger)',
@@ -69,7 +69,7 @@ names = (
 
 @given(st.dictionaries(names, st.dictionaries(names, st.just("text"), min_size=1, max_size=3), min_size=1, max_size=3))
 def test_links_of_any_schema_can_be_written(schema: dict[str, dict[str, str]]) -> None:
-    links = ", ".join(f"{spelled(table)}({', '.join(map(spelled, columns))})" for table, columns in schema.items())
+    links = ", ".join(f"{spelled(table)}( {', '.join(map(spelled, columns))})" for table, columns in schema.items())
     thought = f"Give them. {links}"
     assert all(may_link(thought[:end], Names.of(schema, "sqlite")) for end in range(len(thought) + 1))
 
@@ -85,8 +85,8 @@ def test_a_model_is_held_to_links_while_it_thinks(tmp_path: Path) -> None:
     assert not turn.active
     turn.go_on("<think>Give the names. singer")
     assert turn.active
-    assert all(map(turn.allows, ["(", "(Na", "</think>\n<sql>SELECT Name FROM singer"]))
-    assert not any(map(turn.allows, ["s(", "(Nom", "(Name, Id)</think>"]))
+    assert all(map(turn.allows, ["(", "( ", "( Na", "</think>\n<sql>SELECT Name FROM singer"]))
+    assert not any(map(turn.allows, ["s(", "( Nom", "( Name, Id)</think>"]))
     turn.go_on("<think>Give them. Stra")
     [first, *_] = tokenizer("ß", add_special_tokens=False)["input_ids"]
     assert held.allows(turn, first)

@@ -23,18 +23,18 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> DatabaseProfile:
     ("sql", "said"),
     [
         ("SELECT COUNT(*) FROM teacher", "teacher"),
-        ("SELECT NAME FROM School", "school(name)"),
+        ("SELECT NAME FROM School", "school( name)"),
         (
             "SELECT s.name FROM teacher t JOIN school s ON t.school_id = s.school_id WHERE t.salary > 3",
-            "teacher(salary, school_id), school(school_id, name)",
+            "teacher( salary, school_id), school( school_id, name)",
         ),
         (
             "SELECT name FROM school WHERE school_id IN (SELECT school_id FROM teacher)",
-            "school(school_id, name), teacher(school_id)",
+            "school( school_id, name), teacher( school_id)",
         ),
         (
             "WITH rich AS (SELECT name AS n, salary FROM teacher) SELECT COUNT(n) FROM rich WHERE salary > 3",
-            "teacher(name, salary)",
+            "teacher( name, salary)",
         ),
         ("SELECT 1", ""),
     ],
@@ -53,6 +53,6 @@ def test_a_thought_says_them_before_the_query(profile: DatabaseProfile) -> None:
         "steps": [{"name": "answer", "intent": "Give the names.", "sql": "SELECT name FROM school"}],
     }
     quiet = Habits(0, 0, 0)
-    assert plan_trajectory(row, profile, 0, quiet).turns[0].thought == "Give the names. school(name)"
+    assert plan_trajectory(row, profile, 0, quiet).turns[0].thought == "Give the names. school( name)"
     unlinked = plan_trajectory(row, profile, 0, Habits(0, 0, 0, link=0.0))
     assert unlinked.turns[0].thought == "Give the names."
