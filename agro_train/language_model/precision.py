@@ -15,7 +15,7 @@ Precision = Literal["auto", "mixed", "bfloat16", "float32"]
 def settled(precision: str) -> str:
     """`precision`, or what `auto` is here: `mixed` where the GPU or the processor computes in bfloat16, else `float32`.
 
-    One that does not (AVX2) computes products in bfloat16 at an eighth of its speed in float32 (bench/RESULTS.md).
+    One that does not (AVX2) takes more than ten times as long in bfloat16 as in float32 (bench/RESULTS.md).
     """
     if precision != "auto":
         return precision
