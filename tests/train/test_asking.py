@@ -34,7 +34,7 @@ def test_a_question_is_answered_with_its_steps(database: Database, tmp_path: Pat
     sampler = Scripted(looks_first)
     reply = ask("Which schools are young?", database, agent(sampler), tmp_path, evidence="Young is after 1930.")
     assert "Evidence: Young is after 1930." in sampler.calls[0][0]
-    assert "school(school_id*, name, city, founded)" in sampler.calls[0][0]
+    assert " school( school_id*, name, city, founded)" in sampler.calls[0][0]
     assert [step.turn.thought for step in reply.steps] == ["I look how late.", "I know."]
     assert "1942" in (reply.steps[0].observation or "")
     assert reply.sql == GOLD

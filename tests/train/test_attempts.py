@@ -99,12 +99,12 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> GrpoConfig:
 def test_a_step_is_the_one_that_trl_takes(
     config: GrpoConfig, loss_type: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In micro batches that part the groups, too. The model is right now and then, so that some groups tell nothing."""
+    """In micro batches that part the groups, too. The model is seldom right, so that some groups tell nothing."""
     from trl import GRPOTrainer
 
     from agro_train.reinforcement.trainer import AgenticTrainer
 
-    settings = replace(config, loss_type=loss_type, prompts_per_step=4, steps=2, scale="none")
+    settings = replace(config, loss_type=loss_type, prompts_per_step=4, group=4, steps=2, scale="none")
     ours = train(replace(settings, models=str(tmp_path / "ours")))
     parted = train(replace(settings, models=str(tmp_path / "parted"), micro_batch=2, row_tokens=200))
     for name in ("_prepare_inputs", "_compute_loss", "_get_per_token_logps_and_entropies"):
