@@ -2,7 +2,7 @@
 
 An agent that says them before it writes the query copies names from the schema, instead of writing likely ones, and
 has chosen its tables before it must name their columns (schema linking: RSL-SQL, 2411.00073, and others before it).
-Columns before their table were tried: fewer answers are right (docs/experiments.md, E11).
+Columns before their table were tried, and no gain was seen (docs/experiments.md, E11).
 """
 
 from __future__ import annotations
