@@ -19,6 +19,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.diversity.embeddings import load_encoder
 from agro_data.fingerprint import seed_of
 from agro_data.profiling.serialise import serialiser
+from agro_data.protocol import VERSION as PROTOCOL
 from agro_data.protocol import before_question
 from agro_data.publish.read import DERIVED, Version, open_version
 from agro_train.agents.agent import is_url, open_agent
@@ -103,7 +104,7 @@ def teacher_hash(config: TrajectoriesConfig) -> str:
 
 def read_material(folder: Path, config: TrajectoriesConfig, corpus: Version | None) -> Material:
     """The trajectories of a version. Raises `SettingsError` when they are none, or of another corpus, reading or kind
-    of source, or from before versions of them said which databases they are about."""
+    of source, when prompts were written otherwise then, or it is not said which databases they are about."""
     stored = open_version(folder)
     facts = stored.manifest
     if DERIVED not in facts:
@@ -115,6 +116,9 @@ def read_material(folder: Path, config: TrajectoriesConfig, corpus: Version | No
     used = {name: made["config"][name] for name in wanted}
     if wanted != used:
         raise SettingsError(f"{stored.path}: made with {used}, but the settings say {wanted}")
+    written, now = {name: made.get(name) for name in _writing(config)}, _writing(config)
+    if written != now:
+        raise SettingsError(f"{stored.path}: its prompts are of {written}, today's of {now}; make it anew")
     if made["pairs"] != bool(config.pairs):
         how = "give the same file as `pairs`" if made["pairs"] else "leave `pairs` empty"
         raise SettingsError(f"{stored.path}: made with{'' if made['pairs'] else 'out'} pairs that people wrote; {how}")
@@ -277,6 +281,11 @@ def encode_rows(trajectories: pl.DataFrame, tokenizer: Any, max_length: int) -> 
     return found
 
 
+def _writing(config: TrajectoriesConfig) -> dict[str, Any]:
+    """How prompts are written: a model reads only what it was trained on."""
+    return {"serialiser": serialiser(config.style), "protocol": PROTOCOL}
+
+
 def _store(
     config: TrajectoriesConfig, corpus: Version | None, material: Material, dropped: pl.DataFrame
 ) -> Path | None:
@@ -286,7 +295,7 @@ def _store(
     settings = {
         "config": config.making(),
         "pairs": bool(config.pairs),
-        "serialiser": serialiser(config.style),
+        **_writing(config),
         "acting": material.acting,
         "databases": list(material.databases),
     }

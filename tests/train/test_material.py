@@ -15,6 +15,7 @@ from agro_data.publish.read import Version
 from agro_train.cold_start import ColdStartConfig
 from agro_train.programs.settings import SettingsError
 from agro_train.teach import make
+from agro_train.trajectories import material
 from agro_train.trajectories.material import Material, read_material
 
 
@@ -52,6 +53,15 @@ def test_what_was_made_is_read_again(config: ColdStartConfig, corpus: Version, p
         read(config, corpus, made, pairs=pairs)
     with pytest.raises(SettingsError, match=r"school/v\S+: holds no trajectories; `python -m agro_train.teach`"):
         read_material(corpus.path, config, corpus)
+
+
+def test_prompts_that_were_written_otherwise_are_refused(
+    config: ColdStartConfig, corpus: Version, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make(config)
+    monkeypatch.setattr(material, "PROTOCOL", material.PROTOCOL + 1)
+    with pytest.raises(SettingsError, match=r"its prompts are of .*, today's of .*; make it anew"):
+        read(config, corpus, made)
 
 
 def test_databases_of_pairs_are_not_forgotten(config: ColdStartConfig, corpus: Version, pairs: str) -> None:
