@@ -19,7 +19,7 @@ from agro_data.databases.types import Cell, Dialect, Result
 
 Action = Literal["sql", "solution", "clarify"]
 
-VERSION = 2  # raise when prompts, turns or observations are written otherwise: a model reads what it was trained on
+VERSION = 3  # raise when prompts, turns or observations are written otherwise: a model reads what it was trained on
 
 MAX_TURNS = 6
 MAX_TURN = 8_000  # characters of one turn
@@ -266,20 +266,23 @@ def render_prompt(
     dialect: Dialect,
     *,
     evidence: str | None = None,
+    said: str = "",
     max_turns: int = MAX_TURNS,
     clarify: bool = False,
 ) -> str:
-    """What the agent is given first. `schema` is text of `profiling.serialise`; nothing in it can stand for a tag.
+    """What the agent is given first. `schema` is text of `profiling.serialise`, `said` of `profiling.said_values`;
+    nothing in them can stand for a tag.
 
     `clarify`: it is told that it may ask back, which is for agents that were trained with such questions.
     """
     back = ", or <clarify>what is missing, or which of several is meant</clarify>" if clarify else ""
     hint = f"\nEvidence: {inert(evidence)}" if evidence else ""
+    named = f"\nNamed: {inert(said)}" if said else ""
     return (
         f"Answer the question with one {ENGINES[dialect]} query. A turn is <think>why</think> and either "
         "<sql>a look at the data</sql>, which an <observation> answers, or, as the end, "
         f"<solution>the query</solution>{back}. At most {max_turns} turns.\n\n"
-        f"{inert(schema).rstrip()}{_QUESTION}{inert(question)}{hint}\n"
+        f"{inert(schema).rstrip()}{_QUESTION}{inert(question)}{hint}{named}\n"
     )
 
 

@@ -15,8 +15,7 @@ from agro_data.evaluation.evaluate import named_databases
 from agro_data.evaluation.load import load_questions
 from agro_data.evaluation.loaded import Pair
 from agro_data.fingerprint import stable_hash
-from agro_data.profiling.cache import cached_profile
-from agro_data.profiling.linking import index_schema
+from agro_data.profiling.cache import cached_profile, cached_texts
 from agro_data.profiling.serialise import Style, estimate_tokens
 from agro_data.protocol import MAX_TURNS
 from agro_data.publish.read import Version
@@ -197,6 +196,6 @@ def one_question(question: str, database: Database, cache: Path, evidence: str |
 
 
 def source_of(database: Database, profiles: Path) -> Source:
-    """A database with its profile, kept below `profiles`, and the index of its schema."""
+    """A database with its profile and texts, kept below `profiles`, and the index of both."""
     profile = cached_profile(database, profiles)
-    return Source(database, profile, index_schema(profile))
+    return Source.of(database, profile, cached_texts(database, profile, profiles))

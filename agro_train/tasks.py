@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from agro_data.databases.types import Database
-from agro_data.profiling.cache import cached_profile
-from agro_data.profiling.concealing import without
+from agro_data.profiling.cache import cached_profile, cached_texts
+from agro_data.profiling.concealing import texts_without, without
 from agro_data.profiling.linking import SchemaIndex, index_schema
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.said_values import said_values
 from agro_data.profiling.serialise import (
     BUDGET,
     STYLE,
@@ -22,6 +23,7 @@ from agro_data.profiling.serialise import (
     fit_schema,
     serialiser,
 )
+from agro_data.profiling.texts import Texts
 from agro_data.protocol import MAX_TURNS, render_prompt
 from agro_data.publish.checks import sources_of
 from agro_data.publish.read import Version
@@ -91,6 +93,12 @@ class Source:
     database: Database
     profile: DatabaseProfile
     index: SchemaIndex
+    texts: Texts = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, database: Database, profile: DatabaseProfile, texts: Texts) -> Source:
+        """A database as its profile shows it, `texts` what its columns hold beside the common values."""
+        return cls(database, profile, index_schema(profile, texts), texts)
 
 
 def find_sources(
@@ -121,7 +129,7 @@ def find_sources(
                 f"{databases}; give the folder that the corpus was built from, unchanged"
             )
         profile = cached_profile(found, cache)
-        sources[name] = Source(found, profile, index_schema(profile))
+        sources[name] = Source.of(found, profile, cached_texts(found, profile, cache))
     return sources
 
 
@@ -144,7 +152,8 @@ def make_task(
     """
     hidden = tuple(map(Hidden.of, row["hidden"]))
     shown = without(source.profile, hidden) if hidden else source.profile
-    links = (index_schema(shown) if hidden else source.index).link(row["question"], row["evidence"])
+    index = index_schema(shown, texts_without(source.texts, hidden)) if hidden else source.index
+    links = index.link(row["question"], row["evidence"])
     schema = fit_schema(shown, style=style, budget=budget, links=links, count_tokens=count_tokens)
     dialect = source.database.dialect
 
@@ -154,7 +163,13 @@ def make_task(
     return Task(
         example_id=row["example_id"],
         prompt=render_prompt(
-            schema.text, row["question"], dialect, evidence=row["evidence"], max_turns=max_turns, clarify=clarify
+            schema.text,
+            row["question"],
+            dialect,
+            evidence=row["evidence"],
+            said=said_values(links, schema.columns),
+            max_turns=max_turns,
+            clarify=clarify,
         ),
         question=row["question"],
         gold=row["sql"],

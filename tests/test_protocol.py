@@ -176,7 +176,7 @@ def test_ordinary_comparisons_stay_as_they_are() -> None:
 )
 def test_no_special_token_of_a_chat_template_is_left(token: str) -> None:
     assert inert(f"a{token}b") == f"a‹{token[1:]}b"
-    assert token not in render_prompt(f"t(a) -- {token}", f"Which {token}?", "sqlite", evidence=token)
+    assert token not in render_prompt(f"t(a) -- {token}", f"Which {token}?", "sqlite", evidence=token, said=token)
 
 
 @pytest.mark.parametrize(
@@ -190,10 +190,10 @@ def test_ordinary_brackets_stay_as_they_are(text: str) -> None:
     assert inert(text) == text
 
 
-@given(TAGGED.map("".join), TAGGED.map("".join), TAGGED.map("".join))
-def test_a_prompt_holds_only_its_own_tags(schema: str, question: str, evidence: str) -> None:
+@given(TAGGED.map("".join), TAGGED.map("".join), TAGGED.map("".join), TAGGED.map("".join))
+def test_a_prompt_holds_only_its_own_tags(schema: str, question: str, evidence: str, said: str) -> None:
     plain = render_prompt("", "", "sqlite", evidence="")
-    text = render_prompt(schema, question, "sqlite", evidence=evidence)
+    text = render_prompt(schema, question, "sqlite", evidence=evidence, said=said)
     assert [text.count(tag) for tag in TAGS] == [plain.count(tag) for tag in TAGS]
 
 
@@ -205,6 +205,7 @@ def test_only_who_may_ask_back_is_told_of_it() -> None:
 
 
 def test_questions_shown_the_same_schema_begin_alike() -> None:
-    first, second = (render_prompt("t(a, b)", asked, "sqlite") for asked in ("Which a?", "How many?"))
+    asked = (("Which a?", "t( a)"), ("How many?", ""))
+    first, second = (render_prompt("t(a, b)", question, "sqlite", said=named) for question, named in asked)
     assert before_question(first) == before_question(second)
     assert before_question(first).endswith("t(a, b)")

@@ -9,21 +9,23 @@ import math
 import multiprocessing
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import fields, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from agro_data.databases.opening import NO_SPACE
 from agro_data.databases.types import Database
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Metric, TableProfile
 from agro_data.profiling.profiler import SAMPLE_ROWS, profile_database
 from agro_data.profiling.sources import side_bytes
+from agro_data.profiling.texts import Texts, read_texts
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -43,22 +45,36 @@ def cached_profile(
     `DatabaseError` when the database has to be read and cannot be opened.
     """
     options = {"seed": seed, "values": values, "side_values": side_values, "sample_rows": sample_rows}
-    path = cache_folder / f"{profile_key(database, options)}.json"
+
+    def make() -> DatabaseProfile:
+        return profile_database(database, seed=seed, values=values, side_values=side_values, sample_rows=sample_rows)
+
+    return _kept(cache_folder / f"{profile_key(database, options)}.json", decode, make, encode)
+
+
+def cached_texts(database: Database, profile: DatabaseProfile, cache_folder: Path) -> Texts:
+    """The texts of `database`, kept as its profile is. Raises as `cached_profile` does."""
+    path = cache_folder / f"{profile_key(database, {'texts': True})}.texts.json"
+    return _kept(path, _read_texts, lambda: read_texts(database, profile), _texts_as_json)
+
+
+def _kept(path: Path, read: Callable[[str], T], make: Callable[[], T], write: Callable[[T], str]) -> T:
+    """What `read` makes of the file, or what is made anew and kept in it as `write` says."""
     try:
-        return decode(path.read_text(encoding="utf-8"))
+        return read(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         pass
     except (OSError, ValueError):
         with suppress(OSError):  # half-written by another program, or of a format this version does not know
             path.unlink(missing_ok=True)
-    profile = profile_database(database, seed=seed, values=values, side_values=side_values, sample_rows=sample_rows)
+    made = make()
     try:
-        _write(path, encode(profile))
+        _write(path, write(made))
     except OSError as error:
         if error.errno in NO_SPACE:  # a build stops, and goes on once there is room
             raise
-        _say_unwritable(cache_folder, error.strerror or str(error))
-    return profile
+        _say_unwritable(path.parent, error.strerror or str(error))
+    return made
 
 
 @cache
@@ -128,6 +144,17 @@ def decode(text: str) -> DatabaseProfile:
     if not isinstance(profile, DatabaseProfile):
         raise ValueError(f"expected a profile, found {type(profile).__name__}")
     return profile
+
+
+def _texts_as_json(texts: Texts) -> str:
+    return json.dumps([[*name, *held] for name, held in texts.items()], ensure_ascii=True, separators=(",", ":"))
+
+
+def _read_texts(text: str) -> Texts:
+    try:
+        return {(table, column): tuple(held) for table, column, *held in json.loads(text)}
+    except TypeError as error:
+        raise ValueError(f"not texts that this release writes: {error!r}") from error
 
 
 def _encode(value: Any) -> Any:

@@ -8,7 +8,14 @@ from dataclasses import replace
 
 from agro_data.databases.types import Cell
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Metric, TableProfile
+from agro_data.profiling.texts import Texts
 from agro_data.sql.concealing import Hidden
+
+
+def texts_without(texts: Texts, hidden: Sequence[Hidden]) -> Texts:
+    """`texts` without those of tables of which anything is hidden: hidden rows hold them, too."""
+    tables = {one.table for one in hidden}
+    return {name: held for name, held in texts.items() if name[0] not in tables}
 
 
 def without(profile: DatabaseProfile, hidden: Sequence[Hidden]) -> DatabaseProfile:

@@ -58,7 +58,7 @@ Result = dg.MaterializeResult[str]
 class TrajectoriesConfig(dg.Config):
     """What the cold start learns from. The defaults suit two CPU cores."""
 
-    examples: int = Field(112, description="Trajectories, chosen for their diversity.")
+    examples: int = Field(200, description="Trajectories, chosen for their diversity.")
     pool: float = Field(1.5, description="How many times as many are made to choose from.")
     selection: str = Field("diverse", description="diverse, or random.")
     embedding_model: str = Field("structural", description="Of actions and thoughts: a Hub id; structural needs none.")
@@ -88,10 +88,10 @@ class GrpoModelConfig(dg.Config):
     """How the model learns from its own attempts."""
 
     steps: int = Field(4, description="Steps of the optimiser.")
-    prompts: int = Field(12, description="Questions that are learnt from, of those solved now and then.")
-    candidates: int = Field(24, description="Questions that are tried to find them, at most.")
+    prompts: int = Field(16, description="Questions that are learnt from, of those solved now and then.")
+    candidates: int = Field(32, description="Questions that are tried to find them, at most.")
     select_rollouts: int = Field(0, description="Attempts that decide on a question; 0 takes any whose gold holds.")
-    prompts_per_step: int = Field(3, description="Questions of a step, on each GPU.")
+    prompts_per_step: int = Field(4, description="Questions of a step, on each GPU.")
     group: int = Field(4, description="Attempts at each question of a step.")
     micro_batch: int = Field(8, description="Attempts that go through the model together.")
     learning_rate: float = Field(5e-6, description="Constant after the warm-up.")
@@ -110,7 +110,7 @@ class ModelEvaluationConfig(dg.Config):
     """Who is asked what. No `models`: the base, the cold start and the GRPO model last made, and the promoted one."""
 
     models: list[str] = Field([], description="Runs, folders, Hub ids; the first is what others are held to.")
-    limit: int = Field(40, description="Questions of each set at most, spread over it; 0: all.")
+    limit: int = Field(64, description="Questions of each set at most, spread over it; 0: all.")
     questions: list[str] = Field(
         [], description="Question files beside the corpus' test split, such as spider/dev.json."
     )

@@ -27,7 +27,6 @@ from agro_data.migration.matching import ColumnMatch, Matching, TableMatch
 from agro_data.migration.meanings import references
 from agro_data.migration.rewriting import CannotFollow, rewrite
 from agro_data.populate.schema import stream
-from agro_data.profiling.linking import index_schema
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.identifiers import identifier
 from agro_data.sql.parse import SqlRefused, parse_select
@@ -145,8 +144,8 @@ def _twin(source: Source, names: Spelling, folder: Path, seed: int) -> Source | 
             part.replace(path)
     except (DatabaseError, sqlite3.Error, duckdb.Error):
         return None
-    spelt = replace(names.of(profile), content_hash=digest)
-    return Source(database, spelt, index_schema(spelt))
+    spelt, texts = replace(names.of(profile), content_hash=digest), source.texts.items()
+    return Source.of(database, spelt, {(names.tables[t], names.columns[t, c]): held for (t, c), held in texts})
 
 
 def _rename(database: Database, names: Spelling) -> None:

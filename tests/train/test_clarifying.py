@@ -76,13 +76,14 @@ def test_what_is_hidden_is_in_no_prompt_and_all_prompts_begin_alike(tasks: list[
     assert all("<clarify>" in task.prompt for task in tasks)
     for task in tasks:
         for one in task.hidden:
-            schema = task.prompt.partition("Question: ")[0]
+            schema, _, asked = task.prompt.partition("Question: ")
+            shown = schema + asked.partition("\nNamed: ")[2]
             if one.value:
-                assert one.value not in schema
+                assert one.value not in shown
             elif one.column:
-                assert one.column not in schema
+                assert one.column not in shown
             else:
-                assert f"{one.table}(" not in schema
+                assert f"{one.table}(" not in shown
     assert {bool(task.hidden) for task in tasks} == {bool(task.readings) for task in tasks} == {True, False}
 
 
