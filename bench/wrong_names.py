@@ -1,9 +1,9 @@
 """What names a model gets wrong: `python -m bench.wrong_names EVALUATION --databases PATH`.
 
 EVALUATION is a folder that `agro_train.evaluate` wrote. Counted are its answers that SQLite refuses for a name: a table
-that is nowhere, a column that is nowhere, or a column that only another table has. Of the last, those that another
-alias of the same query would mend: how many then execute, and how many are right on the source database, says what
-models lose by writing T1 for T2.
+that is nowhere, a column that is nowhere, or a column that only another table has. And, of all these, the answers in
+which another alias of the same query has a column that its own lacks: how many execute when that is mended, and how
+many are right on the source database, says what models lose by writing T1 for T2.
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ from collections.abc import Collection
 
 from agro_data.databases.opening import literal
 from agro_data.profiling.linking import Links, Name
+from agro_data.profiling.texts import LONGEST
 from agro_data.sql.identifiers import spelled
 
 _MOST = 12  # columns
-_LONGEST = 60  # characters of a value
 
 
 def said_values(links: Links, shown: Collection[Name]) -> str:
@@ -24,6 +24,6 @@ def said_values(links: Links, shown: Collection[Name]) -> str:
     the values as they are stored. "" where there is none."""
     tables: dict[str, list[str]] = defaultdict(list)
     for name in [name for name in links.ranked if name in shown and name in links.values][:_MOST]:
-        if sayable := [value for value in links.values[name] if len(value) <= _LONGEST and value.isprintable()]:
+        if sayable := [value for value in links.values[name] if len(value) <= LONGEST and value.isprintable()]:
             tables[name[0]].append(f"{spelled(name[1])} = {' or '.join(map(literal, sayable))}")
     return ", ".join(f"{spelled(table)}( {', '.join(columns)})" for table, columns in tables.items())
