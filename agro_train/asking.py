@@ -1,4 +1,4 @@
-"""A person's question about a database, answered by a model: its steps, its SQL and the result."""
+"""A person's question about a database, answered by a model: its steps, its SQL, the result, what speaks against it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Cell, Database, Result
 from agro_data.databases.types import Limits as SqlLimits
+from agro_data.pairs.finding import Finding
+from agro_data.pairs.verify import SOURCE
 from agro_data.protocol import Step
 from agro_train.agents.agent import Agent
 from agro_train.decoding import GREEDY, Decoding, decode
+from agro_train.objections import objections
 from agro_train.questions import one_question
 from agro_train.rollouts import Rollout
 
@@ -25,7 +28,8 @@ SQL_LIMITS = SqlLimits(seconds=30.0)
 class Reply:
     """`sql` is "" when the model gave no answer; `ending` then says why, and `result` is None.
 
-    `steps` are those of the chosen attempt, with what the database said to each.
+    `steps` are those of the chosen attempt, with what the database said to each. `findings` are what the verifier of
+    pairs (`agro verify`) has against question and SQL, None where it was not asked.
     """
 
     question: str
@@ -36,6 +40,7 @@ class Reply:
     ending: str
     written: int
     seconds: float
+    findings: tuple[Finding, ...] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON values."""
@@ -51,6 +56,7 @@ class Reply:
             "columns": list(result.columns) if result else [],
             "rows": [list(map(_plain, row)) for row in result.rows] if result else [],
             "error": "" if result is None or result.ok else result.error or result.status,
+            "findings": None if self.findings is None else [one.as_dict() for one in self.findings],
             "ending": self.ending,
             "tokens_written": self.written,
             "seconds": round(self.seconds, 3),
@@ -86,8 +92,10 @@ def ask(
     evidence: str | None = None,
     decoding: Decoding = GREEDY,
     seed: int = 0,
+    check: bool = True,
 ) -> Reply:
-    """What `agent` answers. All SQL runs in the sandbox; the database is only read.
+    """What `agent` answers, and with `check` what speaks against it. All SQL runs in the sandbox; the database is only
+    read.
 
     Raises `ConfigError` when no table of the schema fits into the agent's budget.
     """
@@ -95,9 +103,22 @@ def ask(
     with Sandbox(1, SQL_LIMITS) as sandbox:
         [found] = decode([task], agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
         result = sandbox.run(database, [found.answer], "rows")[0] if found.answer else None
+    findings = None
+    if check and found.answer:
+        with Sandbox(1, SOURCE) as sandbox:
+            [findings] = objections([(task, found.answer)], sandbox)
     first = found.leaves[0].rollout
-    steps = tuple(first.env.steps)
-    return Reply(question, agent.name, steps, found.answer, result, _ending(first), found.written, found.seconds)
+    return Reply(
+        question,
+        agent.name,
+        tuple(first.env.steps),
+        found.answer,
+        result,
+        _ending(first),
+        found.written,
+        found.seconds,
+        findings,
+    )
 
 
 def _ending(rollout: Rollout) -> str:

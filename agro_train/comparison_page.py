@@ -71,4 +71,5 @@ def _did(model: Scored, place: int) -> dict[str, Any]:
         "pred": answer.predictions[0],
         "transcript": answer.transcripts[0],
         "attempts": len(answer.predictions),
+        "against": [one.says for one in model.findings[place]] if model.findings else [],
     }

@@ -5,11 +5,14 @@ once into all of them; a tree into at most `width` continuations at every turn, 
 the others are drawn. In a tree, branches whose queries gave the same result become one, with the votes of both (tree
 decoding that branches at intermediate SQL: ReEx-SQL, 2505.12768; width, merging and votes are ours). Continuations of
 one branch read their prefix once. Answers are grouped by their result on the database, those that ask back are one
-group, and the votes decide; of groups with as many, the likelier answer.
+group, and the votes decide; of groups with as many, the likelier answer. Only those vote that least speaks against
+(`checks`): of eight answers the one that most agree on is wrong more often than one in which nothing is found
+(docs/experiments.md, E13).
 
 Two kinds take a second round for what the first has left open. A tree, whose leaves are few where a model answers in
 one turn, grows from its root as far as it may where no answer is ahead of the others, since they fail or differ. An
-adaptive vote is the vote by samples, and asks the rest where it could change whom the first round elects.
+adaptive vote is the vote by samples, and asks the rest where it could change whom the first round elects. Both ask on
+where something speaks against all that have been given.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.evaluation.voting import Given, elected, leads, undecided
 from agro_data.fingerprint import seed_of
+from agro_data.pairs.finding import gravity
 from agro_data.verify.execution import execute
+from agro_train.objections import objections
 from agro_train.rollouts import Limits, Rollout, advance, start
 from agro_train.sampling.types import RestrictedSampler, Sampler, Usage, remembering
 from agro_train.tasks import Task
@@ -39,7 +44,8 @@ ASKS_BACK = "asks back"  # stands for a result's digest, and is none
 @dataclass(frozen=True)
 class Decoding:
     """`samples`: votes, if adaptive the most of them, and the most leaves of a tree. `width`: continuations of a tree's
-    branch at each turn, but for the root's in a second round.
+    branch at each turn, but for the root's in a second round. `checks`: of several answers only those vote that least
+    speaks against, by what `agro verify` finds: nothing, notes, what is certain and grave.
 
     `names`: SQL, and the links of a thought, may name only tables and columns of the schema (`naming`); at temperature
     0 with `beams` beginnings of a turn under way.
@@ -51,6 +57,7 @@ class Decoding:
     width: int = 2
     names: bool = False
     beams: int = 4
+    checks: bool = True
 
     def __post_init__(self) -> None:
         if min(self.samples, self.width, self.beams) < 1:
@@ -74,20 +81,27 @@ GREEDY = Decoding()
 
 
 def decoding_named(
-    kind: str, samples: int = 8, temperature: float = 0.7, width: int = 2, names: bool = False, beams: int = 4
+    kind: str,
+    samples: int = 8,
+    temperature: float = 0.7,
+    width: int = 2,
+    names: bool = False,
+    beams: int = 4,
+    checks: bool = True,
 ) -> Decoding:
     """A decoding by its name, with those settings that apply to it. Raises `ConfigError` for one that is not known."""
     if kind not in get_args(Kind):
         raise ConfigError(f"there is no decoding {kind!r}; use {', '.join(get_args(Kind))}")
     found = GREEDY if kind == "greedy" else Decoding(cast(Kind, kind), samples, temperature, width)
-    return replace(found, names=names, beams=beams)
+    return replace(found, names=names, beams=beams, checks=checks)
 
 
 @dataclass
 class Branch:
     """A rollout on its way, of which at most `leaves` may come, and how many `votes` they have together. `path` tells
     it from the others of its task, and seeds it; a root has none, and its continuations are numbered from `first`,
-    which is 0 in the first round. When it has ended, `given` is what its answer gives; None where that fails.
+    which is 0 in the first round. When it has ended, `given` is what its answer gives; None where that fails, and
+    `gravity` that of what speaks against it, if that was asked.
     """
 
     rollout: Rollout
@@ -96,6 +110,7 @@ class Branch:
     path: tuple[int, ...] = ()
     first: int = 0
     given: Given | None = None
+    gravity: int = 0
 
     @property
     def likelihood(self) -> float:
@@ -152,7 +167,10 @@ def decode(
             _work(found, begun, sampler, tokenizer, sandbox, decoding, limits, seed)
             if decoding.samples > 1:
                 new = {place: found[place].leaves[branch.first :] for place, branch in begun.items()}
-                _execute([(found[place], leaf) for place, leaves in new.items() for leaf in leaves], sandbox)
+                ended = [(found[place], leaf) for place, leaves in new.items() for leaf in leaves]
+                _execute(ended, sandbox)
+                if decoding.checks:
+                    _check(ended, sandbox)
     for one in found:
         if decoding.samples > 1:
             _vote(one)
@@ -166,7 +184,9 @@ def _next(one: Decoded, decoding: Decoding) -> int:
     decide it. (More rounds would ask fewer, and take longer: each waits for its longest turn.)
     """
     left = decoding.samples - len(one.leaves)
-    results = [leaf.given for leaf in one.leaves]
+    results, least = _voting(one.leaves)
+    if least:
+        return left
     if decoding.kind == "adaptive":
         fewest = undecided(results, left, [leaf.likelihood for leaf in one.leaves])
         return left if fewest and one.leaves else fewest
@@ -283,12 +303,27 @@ def _execute(leaves: Sequence[tuple[Decoded, Branch]], sandbox: Sandbox) -> None
             leaf.given = (ASKS_BACK, "")
 
 
+def _check(leaves: Sequence[tuple[Decoded, Branch]], sandbox: Sandbox) -> None:
+    """Say of each leaf with SQL that runs how grave what speaks against it is."""
+    answered = [(one, leaf) for one, leaf in leaves if leaf.given is not None and leaf.rollout.env.solution]
+    against = objections([(one.task, leaf.rollout.env.solution) for one, leaf in answered], sandbox)
+    for (_, leaf), findings in zip(answered, against, strict=True):
+        leaf.gravity = gravity(findings)
+
+
+def _voting(leaves: Sequence[Branch]) -> tuple[list[Given | None], int]:
+    """What the answer of each leaf gives that votes, None for the others; and how grave it is what speaks against
+    those that do."""
+    least = min((leaf.gravity for leaf in leaves if leaf.given is not None), default=0)
+    return [leaf.given if leaf.gravity == least else None for leaf in leaves], least
+
+
 def _vote(one: Decoded) -> None:
-    """Put the chosen leaf first, as `elected` says. Where all answers fail it is the first that answers."""
+    """Put the chosen leaf first, as `elected` says, of those that least speaks against. Where all answers fail it is
+    the first that answers."""
     leaves = one.leaves
-    place = elected(
-        [leaf.given for leaf in leaves], [leaf.votes for leaf in leaves], [leaf.likelihood for leaf in leaves]
-    )
+    results, _ = _voting(leaves)
+    place = elected(results, [leaf.votes for leaf in leaves], [leaf.likelihood for leaf in leaves])
     if place is None:
         place = next((number for number, leaf in enumerate(leaves) if leaf.rollout.env.solution), 0)
     leaves.insert(0, leaves.pop(place))

@@ -18,6 +18,7 @@ from typing import Any, get_args
 import click
 
 from agro_data.config import ConfigError
+from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Limits as SqlLimits
 from agro_data.evaluation.evaluate import Evaluation
 from agro_data.evaluation.evaluate import evaluate as grade
@@ -25,6 +26,8 @@ from agro_data.evaluation.loaded import Prediction
 from agro_data.evaluation.metrics import METRICS
 from agro_data.evaluation.statistics import paired
 from agro_data.evaluation.verdict import Verdict, lines
+from agro_data.pairs.finding import Finding
+from agro_data.pairs.verify import SOURCE
 from agro_data.progress import Bars, Reporter, silent
 from agro_data.publish.read import open_version
 from agro_data.terminal import FAILED_SOME, Verb, notes, run, show_table, tell
@@ -35,6 +38,7 @@ from agro_train.agents.choosing import slug, told_apart
 from agro_train.answers import Answer
 from agro_train.comparison_page import render_page
 from agro_train.decoding import LIMITS, Decoding, Kind, decoding_named
+from agro_train.objections import objections
 from agro_train.predict import predict
 from agro_train.programs.settings import find_cache, read_values, settings_from, settings_to
 from agro_train.questions import Questions, questions_of_file, questions_of_version
@@ -71,6 +75,7 @@ class EvaluationConfig:
     temperature: float = 0.7  # how they are sampled
     width: int = 2  # continuations of a branch of a tree
     names: bool = False  # SQL may name only what the schema has: another way to decode
+    checks: bool = True  # of several answers those vote that least speaks against, as `agro verify` finds it
     limit: int = 0  # questions of each set at most, spread over it; 0: all
     seed: int = 0  # of samples and intervals
     workers: int = 1  # processes that run SQL
@@ -100,14 +105,15 @@ class EvaluationConfig:
 
     @property
     def decoded(self) -> Decoding:
-        return decoding_named(self.decoding, self.samples, self.temperature, self.width, self.names)
+        return decoding_named(self.decoding, self.samples, self.temperature, self.width, self.names, checks=self.checks)
 
 
 @dataclass(frozen=True)
 class Scored:
     """One model on one set of questions: its answers and, by metric, its evaluation.
 
-    `asked_back` are the figures of `abstention`, of all questions; the rest is of those that have an answer.
+    `asked_back` are the figures of `abstention`, of all questions; the rest is of those that have an answer. `findings`
+    are what speaks against each answer, None where that was not asked.
     """
 
     model: str
@@ -115,6 +121,7 @@ class Scored:
     answers: tuple[Answer, ...]
     by_metric: Mapping[str, Evaluation]
     asked_back: Mapping[str, Any] = field(default_factory=dict)
+    findings: tuple[tuple[Finding, ...], ...] | None = None
 
     def verdicts(self, metric: str) -> tuple[Verdict, ...]:
         return self.by_metric[metric].verdicts
@@ -193,7 +200,10 @@ def scored_by(
     graded = replace(asked, rows=tuple(row for row, _ in known))
     found = score(graded, [one for _, one in known], suite, cache, workers=workers, progress=progress) if known else {}
     asked_back = abstention(questions, answers) if questions.clarify or agent.reading.clarify else {}
-    return Scored(agent.name, agent.unit, kept, found, asked_back)
+    tasks = [task for task in questions.tasks(agent.reading) if task.answerable]
+    with Sandbox(workers, SOURCE) as sandbox:
+        against = objections([(task, one.predictions[0]) for task, one in zip(tasks, kept, strict=True)], sandbox)
+    return Scored(agent.name, agent.unit, kept, found, asked_back, tuple(against))
 
 
 def score(
@@ -296,19 +306,24 @@ def behaviour(one: Scored) -> dict[str, Any]:
     """What a model did, right or not, and what it cost. Rates are shares of the questions.
 
     `format_rate`: every turn of the chosen attempt was well formed and it gave an answer. `execution_rate`: that
-    answer runs; None where nothing was graded. Tokens and seconds are means of a question; `unit` says what is
-    counted as a token.
+    answer runs; None where nothing was graded. `unopposed_rate`: there is an answer, and nothing speaks against it, for
+    which no gold is needed. Tokens and seconds are means of a question; `unit` says what is counted as a token.
     """
     count = max(1, len(one.answers))
     outcomes = Counter(answer.outcomes[0] for answer in one.answers)
     verdicts = one.verdicts("strict") if one.by_metric else ()
     runs = sum(verdict.error_class in RAN for verdict in verdicts) / max(1, len(verdicts))
+    unopposed = sum(
+        bool(answer.predictions[0]) and not found
+        for answer, found in zip(one.answers, one.findings or [()] * len(one.answers), strict=True)
+    )
     return {
         "format_rate": outcomes["answered"] / count,
         "malformed_rate": outcomes["malformed"] / count,
         "truncated_rate": outcomes["truncated"] / count,
         "clarified_rate": outcomes["clarified"] / count,
         "execution_rate": runs if one.by_metric else None,
+        "unopposed_rate": None if one.findings is None else unopposed / count,
         "turns": sum(answer.turns[0] for answer in one.answers) / count,
         "attempts": sum(len(answer.predictions) for answer in one.answers) / count,
         "tokens_read": sum(answer.read for answer in one.answers) / count,
@@ -351,6 +366,9 @@ def _sets(config: EvaluationConfig, cache: Path) -> list[Questions]:
 @click.option("--decoding", type=click.Choice(get_args(Kind)), help="How answers are taken.  [default: greedy]")
 @click.option("--samples", type=int, help="Votes of `vote`, `adaptive` and `tree`.  [default: 8]")
 @click.option("--names/--any-names", default=None, help="SQL may name only what the schema has.  [default: any]")
+@click.option(
+    "--check/--no-check", "checks", default=None, help="Of several answers those vote that least speaks against."
+)
 @click.option("--limit", type=int, help="Most questions of each set.  [default: all]")
 @click.option("--seed", type=int, help="Of samples and intervals.  [default: 0]")
 @click.option("--engine", type=click.Choice(get_args(Engine)), help="What generates.  [default: transformers]")
@@ -389,6 +407,7 @@ def table(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
             "answers": f"{one['format_rate']:.1%}",
             **_asks_back(one["asked_back"]),
             "run": "" if one["execution_rate"] is None else f"{one['execution_rate']:.1%}",
+            "unopposed": "" if one["unopposed_rate"] is None else f"{one['unopposed_rate']:.1%}",
             "read": f"{one['tokens_read']:,.0f} {one['unit']}",
             "written": f"{one['tokens_written']:,.0f}",
             "s each": f"{one['seconds']:.2f}",

@@ -67,7 +67,10 @@ def predict(
 def identity_of(agent: Agent, decoding: Decoding, seed: int) -> dict[str, Any]:
     """What decides an answer, as a file of predictions remembers it."""
     reading = {"style": agent.reading.style, "budget": agent.reading.budget}
-    settings = {"decoding": asdict(decoding), "limits": asdict(agent.limits), "reading": reading, "seed": seed}
+    decoded = asdict(decoding)
+    if not decoding.checks or decoding.samples == 1:
+        del decoded["checks"]  # as files have it from before
+    settings = {"decoding": decoded, "limits": asdict(agent.limits), "reading": reading, "seed": seed}
     engine = {} if agent.engine == "transformers" else {"engine": agent.engine}  # as files have it from before
     return {"model": agent.name, "weights": agent.weights, **engine, **settings}
 

@@ -65,6 +65,8 @@ class Task:
     ordered: bool | None = None
     alternatives: tuple[str, ...] = ()
     schema: Schema = field(default_factory=dict, compare=False)  # as it is shown
+    profile: DatabaseProfile | None = field(default=None, compare=False, repr=False)  # likewise
+    evidence: str = field(default="", compare=False)
     answerable: bool = True
     hidden: tuple[Hidden, ...] = ()
     whole: Schema = field(default_factory=dict, compare=False)  # with what is hidden
@@ -178,6 +180,8 @@ def make_task(
         ordered=row["order_matters"],
         alternatives=tuple(row["alternatives"]),
         schema=shown.schema,
+        profile=shown,
+        evidence=row["evidence"] or "",
         answerable=row["answerable"],
         hidden=hidden,
         whole=source.profile.schema,

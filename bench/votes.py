@@ -19,10 +19,12 @@ from statistics import mean
 from agro_data.databases.sandbox import Sandbox
 from agro_data.evaluation.statistics import interval
 from agro_data.evaluation.voting import Given, elected, leads
+from agro_data.pairs.finding import gravity
 from agro_data.publish.read import open_version
 from agro_data.verify.grade import Case, GoldResults, grade_many
 from agro_train.agents.agent import Agent, open_agent
 from agro_train.decoding import Branch, Decoding, decode
+from agro_train.objections import objections
 from agro_train.questions import questions_of_version
 from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Task
@@ -35,11 +37,12 @@ TOGETHER = 16  # questions answered at a time
 
 @dataclass(frozen=True)
 class Attempt:
-    """`given` is what its answer gives, None where there is none or it fails."""
+    """`given` is what its answer gives, None where there is none or it fails; `gravity` of what speaks against it."""
 
     given: Given | None
     likelihood: float
     right: bool
+    gravity: int = 0
 
 
 @dataclass(frozen=True)
@@ -53,21 +56,33 @@ class Tried:
 
 @dataclass(frozen=True)
 class Rule:
-    """How a vote is taken: the likeliest attempt may be one of its attempts, likelihood decide between equals, and two
-    attempts be enough where their answer leads."""
+    """How a vote is taken: the likeliest attempt may be one of its attempts, likelihood decide between equals, two
+    attempts be enough where their answer leads, only those vote that least speaks against, and the likeliest be enough
+    where nothing does."""
 
     likeliest: bool
     likelihood: bool
     grows: bool = False
+    checks: bool = False
+    trusts: bool = False
 
     def __str__(self) -> str:
         attempts = "the likeliest and others" if self.likeliest else "as drawn"
         grows = ", grown where no answer leads" if self.grows else ""
-        return f"{attempts}, of equals the {'likelier' if self.likelihood else 'earlier'}{grows}"
+        checks = ", of those that least speaks against" if self.checks else ""
+        trusts = ", asked where something speaks against the likeliest" if self.trusts else ""
+        return f"{attempts}, of equals the {'likelier' if self.likelihood else 'earlier'}{grows}{checks}{trusts}"
 
 
 RULES = [Rule(likeliest, likelihood) for likeliest in (False, True) for likelihood in (False, True)]
 TREE = Rule(likeliest=True, likelihood=True, grows=True)
+CHECKED = [
+    Rule(likeliest=False, likelihood=True, checks=True),
+    Rule(likeliest=True, likelihood=True, checks=True),
+    Rule(likeliest=True, likelihood=True, grows=True, checks=True),
+    Rule(likeliest=True, likelihood=True, checks=True, trusts=True),
+]
+ASKING_LESS = [TREE, *CHECKED[-2:]]
 
 
 def main() -> None:
@@ -91,7 +106,9 @@ def main() -> None:
     asked.refuse_seen(agent.trained_on, agent.name)
     tried = attempted(asked.tasks(agent.reading), agent, given.samples, given.temperature, given.seed, given.names)
     sizes = [size for size in SIZES if size <= given.samples]
-    worths = {rule: [worth(tried, rule, size, given.votes, given.seed) for size in sizes] for rule in [*RULES, TREE]}
+    worths = {
+        rule: [worth(tried, rule, size, given.votes, given.seed) for size in sizes] for rule in [*RULES, TREE, *CHECKED]
+    }
     alone = f"{_percent([one.likeliest.right for one in tried])} the likeliest attempt alone"
     any_drawn = f"{_percent([attempt.right for one in tried for attempt in one.drawn])} any that is drawn"
     show(
@@ -100,9 +117,13 @@ def main() -> None:
         ["the vote", *(f"of {size}" for size in sizes)],
         [[str(rule), *map(_percent, found)] for rule, found in worths.items()],
     )
-    asked_of = [mean(asks(tried, TREE, size, given.votes, given.seed)) for size in sizes]
     show(
-        f"Attempts that are asked for by {TREE}", [f"of {size}" for size in sizes], [[f"{one:.1f}" for one in asked_of]]
+        "Attempts that are asked for",
+        ["the vote", *(f"of {size}" for size in sizes)],
+        [
+            [str(rule), *(f"{mean(asks(tried, rule, size, given.votes, given.seed)):.1f}" for size in sizes)]
+            for rule in ASKING_LESS
+        ],
     )
     plain = worths[Rule(likeliest=False, likelihood=False)]
     show(
@@ -143,7 +164,12 @@ def attempted(
         grades = iter(grade_many(cases, sandbox, GoldResults(), "strict"))
         tried: list[Tried] = []
         for place, task in enumerate(tasks):
-            every = [Attempt(leaf.given, leaf.likelihood, next(grades).right) for leaf in found[place]]
+            answers = [(task, leaf.rollout.env.solution) for leaf in found[place]]
+            against = objections(answers, sandbox)
+            every = [
+                Attempt(leaf.given, leaf.likelihood, next(grades).right, gravity(told))
+                for leaf, told in zip(found[place], against, strict=True)
+            ]
             tried.append(Tried(task.database.db_id, every[0], every[1:]))
     return tried
 
@@ -162,19 +188,27 @@ def asks(tried: Sequence[Tried], rule: Rule, size: int, votes: int, seed: int = 
 
 def _held(one: Tried, rule: Rule, size: int, chance: Random) -> float:
     some = _voting(one, rule, size, chance)
-    place = elected(_given(some), [1] * len(some), [attempt.likelihood for attempt in some] if rule.likelihood else ())
+    given, _ = _given(some, rule)
+    place = elected(given, [1] * len(some), [attempt.likelihood for attempt in some] if rule.likelihood else ())
     return 0.0 if place is None else float(some[place].right)
 
 
 def _voting(one: Tried, rule: Rule, size: int, chance: Random) -> list[Attempt]:
     first = [one.likeliest] if rule.likeliest else []
+    if rule.trusts and one.likeliest.given is not None and not one.likeliest.gravity:
+        return first
     every = [*first, *chance.sample(one.drawn, size - len(first))]
     two = every[:2]
-    return two if rule.grows and leads(_given(two), [1] * len(two)) else every
+    given, least = _given(two, rule)
+    return two if rule.grows and not least and leads(given, [1] * len(two)) else every
 
 
-def _given(attempts: Sequence[Attempt]) -> list[Given | None]:
-    return [attempt.given for attempt in attempts]
+def _given(attempts: Sequence[Attempt], rule: Rule) -> tuple[list[Given | None], int]:
+    """What the attempts that vote give, None for the others, and how grave what speaks against them is."""
+    if not rule.checks:
+        return [attempt.given for attempt in attempts], 0
+    least = min((attempt.gravity for attempt in attempts if attempt.given is not None), default=0)
+    return [attempt.given if attempt.gravity == least else None for attempt in attempts], least
 
 
 def _gain(tried: Sequence[Tried], new: Sequence[float], old: Sequence[float]) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from agro_data.evaluation.loaded import Pair
 
@@ -35,6 +36,19 @@ class Finding:
     says: str
     witness: str = ""
     mended: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON values, with what its class says."""
+        kind = KINDS[self.kind]
+        return {
+            "kind": self.kind,
+            "severity": kind.severity,
+            "certain": kind.certain,
+            "says": self.says,
+            "witness": self.witness,
+            "mended": self.mended,
+            "remedy": kind.remedy,
+        }
 
 
 @dataclass(frozen=True)
@@ -141,3 +155,8 @@ def counts_against(kind: str) -> bool:
     """Whether a finding of this class counts against a pair: certain, and an error or a warning."""
     found = KINDS[kind]
     return found.certain and found.severity != "note"
+
+
+def gravity(findings: Iterable[Finding]) -> int:
+    """0: nothing is found; 1: notes, and what asks for a look; 2: what counts against a pair."""
+    return max((1 + counts_against(one.kind) for one in findings), default=0)

@@ -9,7 +9,7 @@ from typing import Any
 
 from agro_data.pages import packed, templates
 from agro_data.pairs.audit import Audit, Mended
-from agro_data.pairs.finding import KINDS, Checked, Finding, Severity
+from agro_data.pairs.finding import KINDS, Checked, Severity
 from agro_data.pairs.verify import Verified
 
 DID = {
@@ -71,21 +71,8 @@ def verdict(checked: Checked) -> dict[str, Any]:
         "split": pair.split,
         "score": None if checked.unchecked else 0.0 if checked.grave else 1.0,
         "unchecked": checked.unchecked,
-        "findings": [_as_dict(finding) for finding in checked.findings],
+        "findings": [finding.as_dict() for finding in checked.findings],
         "certificate": None if checked.certificate is None else asdict(checked.certificate),
-    }
-
-
-def _as_dict(finding: Finding) -> dict[str, Any]:
-    kind = KINDS[finding.kind]
-    return {
-        "kind": finding.kind,
-        "severity": kind.severity,
-        "certain": kind.certain,
-        "says": finding.says,
-        "witness": finding.witness,
-        "mended": finding.mended,
-        "remedy": kind.remedy,
     }
 
 

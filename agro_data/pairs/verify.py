@@ -16,11 +16,9 @@ from agro_data.evaluation.load import load_pairs
 from agro_data.evaluation.loaded import Loaded, Pair
 from agro_data.evaluation.missing import said_of, why_missing
 from agro_data.pairs.certifying import certificates, instance_index, summarised, with_certificate
+from agro_data.pairs.checking import check_pairs
 from agro_data.pairs.duplicates import check_duplicates
-from agro_data.pairs.executing import examine
 from agro_data.pairs.finding import KINDS, Certified, Checked, Finding, capital
-from agro_data.pairs.literals import check_literals
-from agro_data.pairs.wording import check_wording
 from agro_data.parallel import run_shards
 from agro_data.profiling.cache import cached_profile
 from agro_data.progress import Reporter, counting, silent
@@ -185,33 +183,23 @@ def _run(
 
 def _check(task: _Task) -> _Answer:
     """All findings of the pairs of one database."""
-    database, sandbox = task.database, own_sandbox(SOURCE)
+    database = task.database
     profile = cached_profile(database, task.cache / "profiles")
-    statements = list(dict.fromkeys(pair.sql for pair in task.pairs))
     shuffled = shuffled_or_none(database, task.cache / "shuffled", seed=0)
-    found, results, names = examine(database, profile, statements, sandbox, shuffled)
-    for sql, more in check_literals(database, names, sandbox).items():
-        found[sql] += more
+    found = check_pairs(database, profile, task.pairs, own_sandbox(SOURCE), shuffled)
+    results, names, findings = found.results, found.names, found.findings
     certified: dict[str, Certified] = {}
     if task.instances is not None:
         golds = [sql for sql in names if sql in results]
-        for sql, certificate in certificates(database, profile, golds, own_sandbox(INSTANCE), task.instances).items():
-            found[sql] = with_certificate(found[sql], certificate)
-            certified[sql] = summarised(certificate)
-    findings = [
-        (
-            *found[pair.sql],
-            *(
-                check_wording(pair.question, pair.evidence, pair.sql, names[pair.sql], profile, database.dialect)
-                if pair.sql in names
-                else ()
-            ),
+        made = certificates(database, profile, golds, own_sandbox(INSTANCE), task.instances)
+        certified = {sql: summarised(one) for sql, one in made.items()}
+        findings = tuple(
+            tuple(with_certificate(told, made[pair.sql])) if pair.sql in made else told
+            for pair, told in zip(task.pairs, findings, strict=True)
         )
-        for pair in task.pairs
-    ]
     digests = {
         sql: result.digest_if(sql in names and names[sql].tree.args.get("order") is not None)
         for sql, result in results.items()
     }
     canonical = {sql: canonical_sql(tree, database.dialect) for sql, tree in names.items()}  # consumes the trees
-    return _Answer(tuple(findings), canonical, digests, certified, profile.problems)
+    return _Answer(findings, canonical, digests, certified, profile.problems)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agro_data.config import RunConfig, cache_folder
+from agro_data.pairs.finding import KINDS
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, say, screen, show_table, tell
 
@@ -34,6 +35,12 @@ SHOWN_ROWS = 20
     default=None,
     help="SQL may name only what the schema has.  [default: names, with a model that runs here]",
 )
+@click.option(
+    "--check/--no-check",
+    default=True,
+    show_default=True,
+    help="Say what speaks against the answer, as `agro verify`; of several those vote that least speaks against.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer.")
 @click.option("--models", "models_root", type=A_PATH, default=Path("models"), show_default=True, help="Trained runs.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON on standard output.")
@@ -45,11 +52,12 @@ def ask_command(
     decoding: str,
     samples: int,
     names: bool | None,
+    check: bool,
     seed: int,
     models_root: Path,
     as_json: bool,
 ) -> None:
-    """Answer a question about a database, showing each step, the SQL and the result.
+    """Answer a question about a database, showing each step, the SQL, the result, and what speaks against it.
 
     The promoted model answers; --model names another. Ends with 1 when there is no answer, or it does not run.
 
@@ -68,11 +76,13 @@ def ask_command(
     agent = open_agent(model, models_root, cache, dtype="auto")
     if names is None:
         names = isinstance(agent.sampler, RestrictedSampler)
-    how = decoding_named(decoding, samples, names=names)
-    reply = ask(question, found, agent, cache, evidence=evidence, decoding=how, seed=seed)
+    how = decoding_named(decoding, samples, names=names, checks=check)
+    reply = ask(question, found, agent, cache, evidence=evidence, decoding=how, seed=seed, check=check)
     print_json(reply.as_dict()) if as_json else _show(reply)
     if reply.result is None:
         tell([f"{reply.model} gave no answer: {reply.ending}"], "yellow")
+    if reply.findings and decoding == "greedy":
+        tell(["--decoding vote draws several answers, of which those vote that least speaks against"], "dim")
     if reply.result is None or not reply.result.ok:
         raise SystemExit(FAILED_SOME)
 
@@ -91,6 +101,7 @@ def _show(reply: Reply) -> None:
     screen.print()
     if not reply.result.ok:
         say(f"Error: {reply.result.error or reply.result.status}", style="red")
+        _show_findings(reply)
         return
     names = [name or f"column {place}" for place, name in enumerate(reply.result.columns, start=1)]
     shown = [dict(zip(_distinct(names), map(_cell, row), strict=True)) for row in reply.result.rows[:SHOWN_ROWS]]
@@ -98,6 +109,22 @@ def _show(reply: Reply) -> None:
     rows, seconds = reply.result.row_count, f"{reply.seconds:.1f} s"
     more = f", the first {SHOWN_ROWS} shown" if rows > SHOWN_ROWS else ""
     say(f"{rows:,} {'row' if rows == 1 else 'rows'}{more}; {reply.model}, {seconds}", style="dim")
+    _show_findings(reply)
+
+
+def _show_findings(reply: Reply) -> None:
+    """What speaks against an answer; of one that does not run, only what mends it."""
+    if reply.result is None or reply.findings is None:
+        return
+    if reply.result.ok and not reply.findings:
+        say("Nothing speaks against it.", style="dim")
+    for finding in reply.findings:
+        severity = KINDS[finding.kind].severity
+        style = "dim" if severity == "note" else "yellow"
+        if reply.result.ok:
+            say(finding.says, first=f"{severity}: ", rest="  ", style=style)
+        if finding.mended:
+            say(finding.mended, first="mended: ", rest="  ", style=style)
 
 
 def _distinct(names: list[str]) -> list[str]:

@@ -43,6 +43,12 @@ A_PATH = click.Path(path_type=Path)
     "--samples", type=click.IntRange(2), default=8, show_default=True, help="Votes of `vote`, `adaptive` and `tree`."
 )
 @click.option("--names/--any-names", default=False, show_default=True, help="SQL may name only what the schema has.")
+@click.option(
+    "--check/--no-check",
+    default=True,
+    show_default=True,
+    help="Of several answers those vote that least speaks against.",
+)
 @click.option("--limit", type=click.IntRange(1), default=None, metavar="N", help="Ask N questions, spread over all.")
 @click.option("--style", default=None, help="Schema style for models not trained here.  [default: compact]")
 @click.option("--budget", type=int, default=None, help="Tokens of a schema, for the same models.  [default: 250]")
@@ -90,7 +96,9 @@ def predict_command(
     asked = _asked(corpus, questions, settings, cache)
     asked = asked.first(limit) if limit else asked
     reading = reading_named(settings["style"] or COMPACT, settings["budget"] or PROMPT_BUDGET)
-    decoding = decoding_named(settings["decoding"], settings["samples"], names=settings["names"])
+    decoding = decoding_named(
+        settings["decoding"], settings["samples"], names=settings["names"], checks=settings["check"]
+    )
     limits = Limits(settings["turn_tokens"], settings["rollout_tokens"])
     scored: list[Scored] = []
     files: list[Path] = []

@@ -49,7 +49,7 @@ RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 TRAINING_ORDER: list[set[str]] = [
     {"rewards", "advantages", "clarifying", "programs", "naming", "language_model"},
     {"tasks", "sampling"},
-    {"sql_env", "questions"},
+    {"sql_env", "questions", "objections"},
     {"rollouts"},
     {"decoding"},
     {"runs"},

@@ -12,7 +12,7 @@ from making import make_school
 from train.scripted import Scripted, agent, one_database, turn
 
 from agro_data.databases.types import Database
-from agro_train.asking import ask
+from agro_train.asking import Reply, ask
 from agro_train.cli import agro
 from agro_train.verbs.ask import _distinct
 
@@ -44,6 +44,30 @@ def test_a_question_is_answered_with_its_steps(database: Database, tmp_path: Pat
     assert shown["rows"] == [["School 5", 1935], ["School 6", 1942]]
 
 
+def test_what_speaks_against_an_answer_is_said(database: Database, tmp_path: Path) -> None:
+    """By the verifier of pairs: the value is stored otherwise, and nothing comes out."""
+    answers = {
+        "lower": "SELECT founded FROM school WHERE name = 'school 5'",
+        "stored": "SELECT founded FROM school WHERE name = 'School 5'",
+    }
+
+    def asked(name: str, check: bool = True) -> Reply:
+        sampler = Scripted(lambda *_: turn("solution", answers[name]))
+        return ask("When was School 5 founded?", database, agent(sampler), tmp_path, check=check)
+
+    found = asked("lower").findings
+    assert found is not None
+    assert [one.kind for one in found] == ["empty", "literal_other_case"]
+    assert found[1].mended == answers["stored"]
+    assert asked("stored").findings == ()
+    assert asked("lower", check=False).findings is None
+    told = asked("lower").as_dict()["findings"][1]
+    assert (told["severity"], told["says"]) == (
+        "warning",
+        "No row has school.name = 'school 5'; the data have 'School 5'.",
+    )
+
+
 def test_what_json_cannot_say_is_text(tmp_path: Path) -> None:
     connection = duckdb.connect(str(tmp_path / "odd.duckdb"))
     connection.execute("CREATE TABLE odd (id INTEGER PRIMARY KEY, x DOUBLE, b BLOB)")
@@ -71,6 +95,24 @@ def test_a_hostile_answer_runs_in_the_sandbox_only(database: Database, tmp_path:
     assert reply.result is not None
     assert not reply.result.ok
     assert database.path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        (GOLD, "Nothing speaks against it."),
+        ("SELECT founded FROM school WHERE name = 'school 5'", "mended: SELECT founded FROM school WHERE name = "),
+        ("SELECT nam FROM school", "mended: SELECT name FROM school"),
+    ],
+)
+def test_the_command_says_what_speaks_against_its_answer(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sql: str, said: str
+) -> None:
+    monkeypatch.setenv("AGRO_CACHE", str(tmp_path))
+    answers = Scripted(lambda *_: turn("solution", sql))
+    monkeypatch.setattr("agro_train.agents.agent.open_agent", lambda *_, **__: agent(answers))
+    done = CliRunner().invoke(agro, ["ask", "--database", str(database.path), "Which were founded after 1930?"])
+    assert said in done.output
 
 
 @pytest.mark.parametrize("as_json", [True, False])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from zlib import crc32
 
 import pytest
@@ -14,6 +15,7 @@ from train.scripted import LIMITS, Scripted, one_database, turn
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
+from agro_data.profiling.profiler import profile_database
 from agro_train.agents.endpoint import Characters
 from agro_train.decoding import GREEDY, Decoded, Decoding, decode, decoding_named, even
 from agro_train.tasks import Task
@@ -253,6 +255,35 @@ def test_an_adaptive_vote_elects_whom_all_would_and_asks_fewer(database: Databas
         paths = sorted(leaf.path for leaf in one.leaves)
         assert paths == sorted(leaf.path for leaf in every.leaves)[: len(paths)]
     assert sum(one.written for one in found) < sum(one.written for one in all_asked)
+
+
+OTHERWISE = "SELECT founded FROM school WHERE name = 'school 5'"
+STORED = "SELECT founded FROM school WHERE name = 'School 5'"
+
+
+@pytest.mark.parametrize(
+    ("decoding", "drawn", "asked", "answer"),
+    [
+        (Decoding("vote", 6, 0.7), [OTHERWISE] * 5 + [STORED], [6], STORED),
+        (Decoding("vote", 6, 0.7, checks=False), [OTHERWISE] * 5 + [STORED], [6], OTHERWISE),
+        (Decoding("vote", 3, 0.7), ["SELECT no"] * 2 + [OTHERWISE], [3], OTHERWISE),  # what fails is worth less
+        (Decoding("adaptive", 5, 0.7), [OTHERWISE] * 4 + [STORED], [3, 2], STORED),
+        (Decoding("adaptive", 5, 0.7), [STORED] * 3, [3], STORED),
+        (Decoding("adaptive", 5, 0.7, checks=False), [OTHERWISE] * 3, [3], OTHERWISE),
+        (Decoding("tree", 4, 0.7), [OTHERWISE] * 3 + [STORED], [2, 2], STORED),
+        (Decoding("tree", 4, 0.7), [STORED] * 2, [2], STORED),
+    ],
+)
+def test_those_vote_that_least_speaks_against(
+    database: Database, sandbox: Sandbox, decoding: Decoding, drawn: list[str], asked: list[int], answer: str
+) -> None:
+    """In a second round, too: where something speaks against all that agree."""
+    said = iter(drawn)
+    sampler = Scripted(lambda text, number, seed: turn("solution", next(said)))
+    whole = replace(task(database), profile=profile_database(database), question="When was School 5 founded?")
+    [found] = decode([whole], sampler, Characters(), sandbox, decoding, LIMITS)
+    assert [len(call) for call in sampler.calls] == asked
+    assert found.answer == answer
 
 
 @pytest.mark.parametrize(

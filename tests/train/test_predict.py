@@ -29,7 +29,7 @@ from agro_train.agents.choosing import told_apart
 from agro_train.answers import Answer
 from agro_train.cli import agro
 from agro_train.decoding import Decoding
-from agro_train.evaluate import Compared, EvaluationConfig, Scored, compare, evaluate_models, score, scored_by
+from agro_train.evaluate import Compared, EvaluationConfig, Scored, compare, evaluate_models, score, scored_by, table
 from agro_train.language_model.loading import load
 from agro_train.predict import predict
 from agro_train.programs.settings import SettingsError, settings_from, settings_to
@@ -189,6 +189,7 @@ def test_models_are_scored_side_by_side(questions: Questions, place: Path, tmp_p
     strict = next(pair for pair in figures["pairs"] if pair["metric"] == "strict")
     assert (strict["challenger"], strict["won"], strict["lost"]) == ("knows", 3, 0)
     assert strict["gain"]["mean"] == 0.75
+    assert first["unopposed_rate"] is None
     json.dumps(figures, allow_nan=False)
     assert decide(scored[1].verdicts("strict"), scored[0].verdicts("strict")).promoted
 
@@ -251,7 +252,7 @@ def test_questions_without_sql_can_be_asked_and_not_scored(place: Path, tmp_path
     bare = questions_of_file(place / "bare.json", place / "databases", place / "cache")
     answers = predict(bare, agent(Scripted(knows)), tmp_path / "preds.jsonl")
     assert [one.predictions[0] for one in answers] == [sql for _, _, sql in ROWS]
-    figures = compare(bare, [Scored("knows", "tokens", tuple(answers), {})])
+    figures = compare(bare, [scored_by(bare, agent(Scripted(knows)), answers, None, place / "cache")])
     assert figures["models"][0]["execution_rate"] is None
     assert figures["pairs"] == []
     config = EvaluationConfig(("x",), str(place / "databases"), questions=(str(place / "bare.json"),))
@@ -428,6 +429,24 @@ def test_a_corpus_of_few_databases_is_evaluated_on_them(place: Path, tmp_path: P
     answers = predict(asked, one, tmp_path / "p.jsonl")
     figures = compare(asked, [scored_by(asked, one, answers, asked.instances, tmp_path / "cache")])
     assert "has read those databases" in " ".join(figures["notes"])
+
+
+def test_of_answers_without_a_gold_it_is_known_which_nothing_speaks_against(place: Path, tmp_path: Path) -> None:
+    """One names a table that is not there, one gives no answer."""
+    asked = questions_of_file(place / "bare.json", place / "databases", place / "cache")
+    said = {"How many schools": "SELECT COUNT(*) FROM schools", "Name the": ""}
+
+    def say(text: str, number: int, seed: int) -> str:
+        sql = next((sql for words, sql in said.items() if words in text), gold_of(text))
+        return turn("solution", sql) if sql else "well"
+
+    one = agent(Scripted(say))
+    answers = predict(asked, one, tmp_path / "p.jsonl")
+    found = scored_by(asked, one, answers, None, place / "cache")
+    assert [[finding.kind for finding in some] for some in found.findings or ()] == [["unknown_name"], [], [], []]
+    figures = compare(asked, [found])
+    assert figures["models"][0]["unopposed_rate"] == 0.5
+    assert table(figures)[0]["unopposed"] == "50.0%"
 
 
 def test_what_a_run_could_write_it_may_write(place: Path, tmp_path: Path) -> None:

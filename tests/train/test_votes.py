@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.votes import TREE, Attempt, Rule, Tried, asks, worth
+from bench.votes import CHECKED, TREE, Attempt, Rule, Tried, asks, worth
 
 LIKELY, RARE = Attempt(("a", "x"), -0.1, True), Attempt(("b", "x"), -0.9, False)
 FAILS = Attempt(None, -0.1, False)
@@ -34,3 +34,15 @@ def test_a_vote_grows_where_no_answer_leads(drawn: Attempt, asked: int) -> None:
     tried = [Tried("shop", LIKELY, [drawn] * 4)]
     assert asks(tried, TREE, 4, votes=3) == [asked]
     assert worth(tried, TREE, 4, votes=3) == [float(drawn is not RARE)]
+
+
+def test_those_vote_that_least_speaks_against_and_are_asked_where_something_does() -> None:
+    doubted = Attempt(("c", "x"), -0.1, False, gravity=2)
+    drawn, anyone, growing, trusting = CHECKED
+    tried = [Tried("shop", doubted, [doubted, doubted, doubted, LIKELY])]
+    assert worth(tried, drawn, 4, votes=1) == worth(tried, anyone, 5, votes=1) == worth(tried, trusting, 5, votes=1)
+    assert worth(tried, trusting, 5, votes=1) == worth(tried, growing, 5, votes=1) == [1.0]
+    assert asks([Tried("shop", doubted, [doubted] * 4)], growing, 5, votes=1) == [5.0]
+    assert asks([Tried("shop", LIKELY, [LIKELY] * 4)], growing, 5, votes=1) == [2.0]
+    assert asks(tried, trusting, 5, votes=1) == [5.0]
+    assert asks([Tried("shop", LIKELY, [doubted] * 4)], trusting, 5, votes=1) == [1.0]

@@ -1,0 +1,46 @@
+"""What is found of pairs of one database: by its engine, in its values, in the wording; nothing of other pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Database, Result
+from agro_data.evaluation.loaded import Pair
+from agro_data.pairs.executing import examine
+from agro_data.pairs.finding import Finding
+from agro_data.pairs.literals import check_literals
+from agro_data.pairs.wording import check_wording
+from agro_data.profiling.profile import DatabaseProfile
+from agro_data.sql.scope import Resolution
+
+
+@dataclass(frozen=True)
+class Found:
+    """Findings of each pair, in order; by SQL the results of what runs, and the names of what passed the gate."""
+
+    findings: tuple[tuple[Finding, ...], ...]
+    results: dict[str, Result]
+    names: dict[str, Resolution]
+
+
+def check_pairs(
+    database: Database,
+    profile: DatabaseProfile,
+    pairs: Sequence[Pair],
+    sandbox: Sandbox,
+    shuffled: Database | None = None,
+) -> Found:
+    """Check pairs of one database. Without a `shuffled` copy nothing is said of answers that hang on stored order."""
+    statements = list(dict.fromkeys(pair.sql for pair in pairs))
+    found, results, names = examine(database, profile, statements, sandbox, shuffled)
+    for sql, more in check_literals(database, names, sandbox).items():
+        found[sql] += more
+
+    def wording(pair: Pair) -> Sequence[Finding]:
+        if pair.sql not in names:
+            return ()
+        return check_wording(pair.question, pair.evidence, pair.sql, names[pair.sql], profile, database.dialect)
+
+    return Found(tuple((*found[pair.sql], *wording(pair)) for pair in pairs), results, names)
