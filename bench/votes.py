@@ -25,7 +25,7 @@ from agro_data.verify.grade import Case, GoldResults, grade_many
 from agro_train.agents.agent import Agent, open_agent
 from agro_train.decoding import Branch, Decoding, decode
 from agro_train.objections import objections
-from agro_train.questions import questions_of_version
+from agro_train.questions import questions_of_file, questions_of_version
 from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Task
 from bench.decoding import batches
@@ -89,7 +89,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", required=True, help="a trained run or a model's folder")
     parser.add_argument("--models", type=Path, default=Path("models"))
-    parser.add_argument("--corpus", type=Path, required=True, help="a version's folder")
+    asked_of = parser.add_mutually_exclusive_group(required=True)
+    asked_of.add_argument("--corpus", type=Path, help="a version's folder")
+    asked_of.add_argument("--questions", type=Path, help="or a file of questions with their SQL")
     parser.add_argument("--databases", type=Path, required=True)
     parser.add_argument("--cache", type=Path, default=Path(".agro-cache"))
     parser.add_argument("--samples", type=int, default=16, help="attempts that are drawn at each question")
@@ -100,7 +102,10 @@ def main() -> None:
     parser.add_argument("--dtype", default="float32", help="type of the weights")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    every = questions_of_version(open_version(given.corpus), given.databases, given.cache)
+    if given.corpus:
+        every = questions_of_version(open_version(given.corpus), given.databases, given.cache)
+    else:
+        every = questions_of_file(given.questions, given.databases, given.cache)
     agent = open_agent(given.model, given.models, given.cache, dtype=given.dtype)
     asked = every.first(given.limit)
     asked.refuse_seen(agent.trained_on, agent.name)
