@@ -11,9 +11,11 @@ from click.testing import CliRunner
 from making import make_school
 from train.scripted import Scripted, agent, one_database, turn
 
+from agro_data.config import ConfigError
 from agro_data.databases.types import Database
 from agro_train.asking import Reply, ask
 from agro_train.cli import agro
+from agro_train.runs.store import NoRun
 from agro_train.verbs.ask import _distinct
 
 GOLD = "SELECT name, founded FROM school WHERE founded > 1930"
@@ -129,3 +131,21 @@ def test_from_the_command_line(
     else:
         for said in ("I look how late.", "SELECT MAX(founded) FROM school", GOLD, "School 6", "2 rows"):
             assert said in done.output
+
+
+def test_without_a_trained_model_it_is_said_what_to_run(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGRO_CACHE", str(tmp_path / "cache"))
+
+    def asked(path: Path) -> str:
+        flags = ["--database", str(path), "--models", str(tmp_path / "models"), "How many schools are there?"]
+        done = CliRunner().invoke(agro, ["ask", *flags])
+        assert isinstance(done.exception, NoRun if path.is_file() else ConfigError)
+        return str(done.exception)
+
+    assert "dagster job execute -j train_grpo" in asked(database.path)
+    (tmp_path / "two").mkdir()
+    for name in ("one", "other"):
+        make_school(tmp_path / "two" / f"{name}.sqlite", f" {name}")
+    assert "2 databases are here" in asked(tmp_path / "two")

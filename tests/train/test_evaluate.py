@@ -1,0 +1,209 @@
+"""Models side by side: scores, what nothing speaks against, settings; scripted and tiny models on real databases."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from train.asked import ROWS, counts, gold_of, knows, make_place
+from train.scripted import Scripted, agent, turn
+from train.small import make_corpus
+
+from agro_data.config import ConfigError
+from agro_data.evaluation.rows import UnreadableInput
+from agro_train import evaluate
+from agro_train.decoding import Decoding
+from agro_train.evaluate import Compared, EvaluationConfig, Scored, compare, evaluate_models, score, scored_by, table
+from agro_train.predict import predict
+from agro_train.programs.settings import SettingsError, settings_from, settings_to
+from agro_train.promotion import decide
+from agro_train.questions import Questions, SeenInTraining, questions_of_file, questions_of_version
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_place(tmp_path_factory.mktemp("evaluate"))
+
+
+@pytest.fixture(scope="module")
+def questions(place: Path) -> Questions:
+    return questions_of_file(place / "questions.json", place / "databases", place / "cache")
+
+
+def test_models_are_scored_side_by_side(questions: Questions, place: Path, tmp_path: Path) -> None:
+    scored = []
+    for name, say in (("counts", counts), ("knows", knows)):
+        answers = predict(questions, agent(Scripted(say), name), tmp_path / f"{name}.jsonl")
+        scored.append(Scored(name, "tokens", tuple(answers), score(questions, answers, None, place / "cache")))
+    figures = compare(questions, scored)
+    first, second = figures["models"]
+    assert (first["format_rate"], second["format_rate"]) == (0.5, 1.0)
+    assert first["metrics"]["strict"]["score"]["mean"] == 0.25  # one of two counts is right
+    assert second["metrics"]["spider-ex"]["score"]["mean"] == 1.0
+    assert first["execution_rate"] == 0.5
+    assert first["error_classes"] == {"missing": 2, "wrong_rows": 1}
+    strict = next(pair for pair in figures["pairs"] if pair["metric"] == "strict")
+    assert (strict["challenger"], strict["won"], strict["lost"]) == ("knows", 3, 0)
+    assert strict["gain"]["mean"] == 0.75
+    assert first["unopposed_rate"] is None
+    json.dumps(figures, allow_nan=False)
+    assert decide(scored[1].verdicts("strict"), scored[0].verdicts("strict")).promoted
+
+
+def test_the_leaves_of_a_tree_are_scored_with_their_votes(questions: Questions, place: Path, tmp_path: Path) -> None:
+    def say(text: str, number: int, seed: int) -> str:
+        if "SELECT 1" in text:
+            return turn("solution", gold_of(text))
+        if number:
+            return turn("sql", "SELECT 1")  # two branches see the same, and become one with the votes of both
+        return turn("solution", "SELECT 'wrong'")
+
+    answers = predict(questions, agent(Scripted(say)), tmp_path / "preds.jsonl", decoding=Decoding("tree", 5, 1.0, 3))
+    assert {one.votes for one in answers} == {(2, 2, 1, 1)}
+    found = score(questions, answers, None, place / "cache")["strict"]
+    assert [verdict.votes for verdict in found.verdicts] == [(2, 2, 1, 1)] * 4
+    assert found.summary["score"]["mean"] > 0
+    assert found.summary["attempts"]["majority"]["mean"] == found.summary["score"]["mean"]
+    assert found.summary["attempts"]["pass_at"] == {}
+
+
+def test_instances_tell_a_lucky_answer(questions: Questions, place: Path, tmp_path: Path) -> None:
+    """There are 6 schools: whoever says 6 is right on the database, and wrong on an instance with 5."""
+    (tmp_path / "instances" / "school").mkdir(parents=True)
+    other = tmp_path / "instances" / "school" / "less.sqlite"
+    other.write_bytes((place / "databases" / "school" / "school.sqlite").read_bytes())
+    with sqlite3.connect(other) as connection:
+        connection.execute("DELETE FROM school WHERE school_id = 6")
+    connection.close()
+
+    def lucky(text: str, number: int, seed: int) -> str:
+        return turn("solution", "SELECT 6" if "How many schools" in text else gold_of(text))
+
+    answers = predict(questions, agent(Scripted(lucky)), tmp_path / "preds.jsonl")
+    found = score(questions, answers, tmp_path / "instances", place / "cache")
+    assert [verdict.score for verdict in found["strict"].verdicts] == [1, 1, 1, 1]
+    assert [verdict.score for verdict in found["strict-ts"].verdicts] == [0, 1, 1, 1]
+
+
+def test_questions_without_sql_can_be_asked_and_not_scored(place: Path, tmp_path: Path) -> None:
+    bare = questions_of_file(place / "bare.json", place / "databases", place / "cache")
+    answers = predict(bare, agent(Scripted(knows)), tmp_path / "preds.jsonl")
+    assert [one.predictions[0] for one in answers] == [sql for _, _, sql in ROWS]
+    figures = compare(bare, [scored_by(bare, agent(Scripted(knows)), answers, None, place / "cache")])
+    assert figures["models"][0]["execution_rate"] is None
+    assert figures["pairs"] == []
+    config = EvaluationConfig(("x",), str(place / "databases"), questions=(str(place / "bare.json"),))
+    with pytest.raises(ConfigError, match="4 of 4 questions have no SQL"):
+        evaluate_models(config)
+    (tmp_path / "none.json").write_text('[{"db_id": "school", "question": ""}]')
+    with pytest.raises(UnreadableInput):
+        questions_of_file(tmp_path / "none.json", place / "databases", place / "cache")
+
+
+def test_the_tiny_model_is_evaluated_from_end_to_end(place: Path, tmp_path: Path) -> None:
+    config = EvaluationConfig(
+        models=(str(place / "tiny"),),
+        databases=str(place / "databases"),
+        questions=(str(place / "questions.json"),),
+        out=str(tmp_path / "out"),
+        cache=str(place / "cache"),
+        limit=2,
+        budget=2_000,
+    )
+    assert settings_from(EvaluationConfig, settings_to(config)) == settings_from(
+        EvaluationConfig, json.loads(json.dumps(settings_to(config)))
+    )
+    [compared] = evaluate_models(config)
+    assert compared.models[0].model == "tiny"
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    [model] = summary["sets"][0]["models"]
+    assert model["metrics"]["strict"]["predictions"] == 2
+    assert model["tokens_written"] > 0
+    folder = tmp_path / "out" / "questions.json" / "tiny"
+    assert len((folder / "strict.jsonl").read_text().splitlines()) == 2
+    before = (folder / "answers.jsonl").read_bytes()
+    evaluate_models(config)
+    assert (folder / "answers.jsonl").read_bytes() == before
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "tiny" in page
+    assert "questions.json" in page
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(ConfigError, match="which models"):
+        EvaluationConfig()
+    with pytest.raises(ConfigError, match="what to ask"):
+        EvaluationConfig(("x",), "here")
+    with pytest.raises(SettingsError, match="did you mean 'questions'"):
+        settings_from(EvaluationConfig, {"models": ["x"], "qestions": []})
+
+
+def test_options_come_on_top_of_a_file_that_leaves_out_what_they_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[EvaluationConfig] = []
+
+    def take(config: EvaluationConfig, progress: object) -> tuple[Compared, ...]:
+        seen.append(config)
+        return ()
+
+    monkeypatch.setattr(evaluate, "evaluate_models", take)
+    (tmp_path / "settings.json").write_text('{"databases": "here", "questions": ["dev.json"], "limit": 5}')
+    options = ["--config", str(tmp_path / "settings.json"), "--model", "promoted", "--limit", "7"]
+    done = CliRunner().invoke(evaluate.main, options)
+    assert done.exit_code == 0, done.exception
+    assert [(one.models, one.databases, one.limit) for one in seen] == [(["promoted"], "here", 7)]
+
+
+def test_a_corpus_of_few_databases_is_evaluated_on_them(place: Path, tmp_path: Path) -> None:
+    """Its questions are held back, and not its databases: that is said, and is no reason to refuse."""
+    version = make_corpus(tmp_path, split={"mark": "same-database", "databases": {}})
+    train = version.path / "data" / "train-00000.parquet"
+    shutil.copy(train, train.with_name("test-00000.parquet"))
+    asked = questions_of_version(version, tmp_path / "databases", tmp_path / "cache", "test")
+    asked.refuse_seen(asked.contents().values(), "this model")
+    learnt = questions_of_version(version, tmp_path / "databases", tmp_path / "cache", "train")
+    with pytest.raises(SeenInTraining):
+        learnt.refuse_seen(asked.contents().values(), "this model")
+    one = agent(Scripted(lambda *_: turn("solution", "SELECT name FROM school")))
+    answers = predict(asked, one, tmp_path / "p.jsonl")
+    figures = compare(asked, [scored_by(asked, one, answers, asked.instances, tmp_path / "cache")])
+    assert "has read those databases" in " ".join(figures["notes"])
+
+
+def test_of_answers_without_a_gold_it_is_known_which_nothing_speaks_against(place: Path, tmp_path: Path) -> None:
+    """One names a table that is not there, one gives no answer."""
+    asked = questions_of_file(place / "bare.json", place / "databases", place / "cache")
+    said = {"How many schools": "SELECT COUNT(*) FROM schools", "Name the": ""}
+
+    def say(text: str, number: int, seed: int) -> str:
+        sql = next((sql for words, sql in said.items() if words in text), gold_of(text))
+        return turn("solution", sql) if sql else "well"
+
+    one = agent(Scripted(say))
+    answers = predict(asked, one, tmp_path / "p.jsonl")
+    found = scored_by(asked, one, answers, None, place / "cache")
+    assert [[finding.kind for finding in some] for some in found.findings or ()] == [["unknown_name"], [], [], []]
+    figures = compare(asked, [found])
+    assert figures["models"][0]["unopposed_rate"] == 0.5
+    assert table(figures)[0]["unopposed"] == "50.0%"
+
+
+def test_a_corpus_without_certificates_is_evaluated_on_its_databases(place: Path, tmp_path: Path) -> None:
+    version = make_corpus(tmp_path)
+    file = version.path / "data" / "train-00000.parquet"
+    rows = pl.read_parquet(file)
+    rows.with_columns(instances=pl.lit([], dtype=rows.schema["instances"])).write_parquet(file)
+    shutil.rmtree(version.path / "instances")
+    asked = questions_of_version(version, tmp_path / "databases", tmp_path / "cache", "train")
+    assert asked.instances is None
+    one = agent(Scripted(lambda *_: turn("solution", "SELECT name FROM school")))
+    answers = predict(asked, one, tmp_path / "p.jsonl")
+    found = scored_by(asked, one, answers, asked.instances, tmp_path / "cache")
+    assert "strict" in found.by_metric
+    assert "strict-ts" not in found.by_metric
