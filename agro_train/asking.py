@@ -17,7 +17,7 @@ from agro_data.pairs.verify import SOURCE
 from agro_data.protocol import Step
 from agro_train.agents.agent import Agent
 from agro_train.decoding import GREEDY, Decoding, decode
-from agro_train.objections import objections
+from agro_train.objections import Answered, objections
 from agro_train.questions import one_question
 from agro_train.rollouts import Rollout
 
@@ -106,7 +106,7 @@ def ask(
     findings = None
     if check and found.answer:
         with Sandbox(1, SOURCE) as sandbox:
-            [findings] = objections([(task, found.answer)], sandbox)
+            [findings] = objections([Answered.of(task, found.answer)], sandbox)
     first = found.leaves[0].rollout
     return Reply(
         question,

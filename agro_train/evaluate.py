@@ -22,7 +22,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Limits as SqlLimits
 from agro_data.evaluation.evaluate import Evaluation
 from agro_data.evaluation.evaluate import evaluate as grade
-from agro_data.evaluation.loaded import Prediction
+from agro_data.evaluation.loaded import Pair, Prediction
 from agro_data.evaluation.metrics import METRICS
 from agro_data.evaluation.statistics import paired
 from agro_data.evaluation.verdict import Verdict, lines
@@ -38,7 +38,7 @@ from agro_train.agents.choosing import slug, told_apart
 from agro_train.answers import Answer
 from agro_train.comparison_page import render_page
 from agro_train.decoding import LIMITS, Decoding, Kind, decoding_named
-from agro_train.objections import objections
+from agro_train.objections import Answered, objections
 from agro_train.predict import predict
 from agro_train.programs.settings import find_cache, read_values, settings_from, settings_to
 from agro_train.questions import Questions, questions_of_file, questions_of_version
@@ -200,10 +200,16 @@ def scored_by(
     graded = replace(asked, rows=tuple(row for row, _ in known))
     found = score(graded, [one for _, one in known], suite, cache, workers=workers, progress=progress) if known else {}
     asked_back = abstention(questions, answers) if questions.clarify or agent.reading.clarify else {}
-    tasks = [task for task in questions.tasks(agent.reading) if task.answerable]
+    answered = [_answered(row, asked, one) for row, one in zip(asked.rows, kept, strict=True)]
     with Sandbox(workers, SOURCE) as sandbox:
-        against = objections([(task, one.predictions[0]) for task, one in zip(tasks, kept, strict=True)], sandbox)
+        against = objections(answered, sandbox)
     return Scored(agent.name, agent.unit, kept, found, asked_back, tuple(against))
+
+
+def _answered(row: Mapping[str, Any], asked: Questions, answer: Answer) -> Answered:
+    source = asked.sources[row["db_id"]]
+    pair = Pair(row["place"], row["db_id"], row["question"], answer.predictions[0], row["evidence"] or "")
+    return Answered(pair, source.database, source.profile)
 
 
 def score(

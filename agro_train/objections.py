@@ -5,31 +5,42 @@ Of what nothing speaks against most is right, of the rest little (bench/RESULTS.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.types import Database
 from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.checking import check_pairs
 from agro_data.pairs.finding import Finding
+from agro_data.profiling.profile import DatabaseProfile
 from agro_train.tasks import Task
 
 
-def objections(answers: Sequence[tuple[Task, str]], sandbox: Sandbox) -> list[tuple[Finding, ...]]:
-    """What is found of each answer, in order: of one that is "" nothing, and of tasks that have no profile."""
-    by_profile: dict[int, list[int]] = defaultdict(list)
-    for place, (task, sql) in enumerate(answers):
-        if sql and task.profile is not None:
-            by_profile[id(task.profile)].append(place)
-    found: dict[int, tuple[Finding, ...]] = {}
-    for places in by_profile.values():
-        some = [answers[place] for place in places]
-        database, profile = some[0][0].database, some[0][0].profile
-        if profile is not None:
-            pairs = [_pair(*one) for one in some]
-            found |= dict(zip(places, check_pairs(database, profile, pairs, sandbox).findings, strict=True))
-    return [found.get(place, ()) for place in range(len(answers))]
+@dataclass(frozen=True)
+class Answered:
+    """A question with the SQL of its answer, "" if there is none, and the database as whoever answered was shown it;
+    without a profile nothing is found."""
+
+    pair: Pair
+    database: Database
+    profile: DatabaseProfile | None
+
+    @classmethod
+    def of(cls, task: Task, sql: str) -> Answered:
+        pair = Pair(task.example_id, task.database.db_id, task.question, sql, task.evidence)
+        return cls(pair, task.database, task.profile)
 
 
-def _pair(task: Task, sql: str) -> Pair:
-    return Pair(task.example_id, task.database.db_id, task.question, sql, task.evidence)
+def objections(answers: Sequence[Answered], sandbox: Sandbox) -> list[tuple[Finding, ...]]:
+    """What is found of each answer, in order."""
+    alike: dict[int, tuple[Database, DatabaseProfile, list[int]]] = {}
+    for place, one in enumerate(answers):
+        if one.pair.sql and one.profile is not None:
+            alike.setdefault(id(one.profile), (one.database, one.profile, []))[2].append(place)
+    found: list[tuple[Finding, ...]] = [()] * len(answers)
+    for database, profile, places in alike.values():
+        checked = check_pairs(database, profile, [answers[place].pair for place in places], sandbox)
+        for place, findings in zip(places, checked.findings, strict=True):
+            found[place] = findings
+    return found

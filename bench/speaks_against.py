@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 import polars as pl
 
@@ -28,6 +29,7 @@ from agro_data.pairs.checking import check_pairs
 from agro_data.pairs.finding import KINDS, Finding, gravity
 from agro_data.pairs.verify import SOURCE
 from agro_data.profiling.cache import cached_profile
+from bench.constants import verdicts
 from bench.tables import show
 
 APART = 0.05
@@ -96,12 +98,10 @@ def read(path: Path, field: str) -> Iterator[tuple[str, list[Verdict]]]:
     """Answers with their verdicts, by name; questions without an answer are left out."""
     if path.is_file():
         rows = json.loads(path.read_text(encoding="utf-8"))
-        yield path.stem, [_verdict(row, place, row[field]) for place, row in enumerate(rows) if row["pred"]]
+        yield path.stem, [_verdict(row, field) for row in rows if row["pred"]]
         return
-    for file in sorted(path.glob("*/*/strict.jsonl")):
-        lines = map(json.loads, file.read_text(encoding="utf-8").splitlines())
-        answered = [_verdict(row, place, row["score"]) for place, row in enumerate(lines) if row["pred"]]
-        yield f"{path.name}, {file.parent.parent.name}", answered
+    for name, found in verdicts(path).items():
+        yield f"{path.name}, {name}", [one for one in found if one.pred]
 
 
 def look(answers: dict[str, list[Verdict]], databases: Path, cache: Path) -> dict[str, list[Told]]:
@@ -124,8 +124,8 @@ def _pair(one: Verdict) -> Pair:
     return Pair("", one.db_id, one.question, one.pred)
 
 
-def _verdict(row: dict[str, str], place: int, score: float) -> Verdict:
-    return Verdict(str(place), row["db_id"], row["question"], row["gold"], row["pred"], float(score))
+def _verdict(row: Mapping[str, Any], field: str) -> Verdict:
+    return Verdict("", row["db_id"], row["question"], row["gold"], row["pred"], float(row[field]))
 
 
 def _cells(some: Sequence[Told]) -> list[str]:

@@ -24,7 +24,7 @@ from agro_data.publish.read import open_version
 from agro_data.verify.grade import Case, GoldResults, grade_many
 from agro_train.agents.agent import Agent, open_agent
 from agro_train.decoding import Branch, Decoding, decode
-from agro_train.objections import objections
+from agro_train.objections import Answered, objections
 from agro_train.questions import questions_of_file, questions_of_version
 from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Task
@@ -169,7 +169,7 @@ def attempted(
         grades = iter(grade_many(cases, sandbox, GoldResults(), "strict"))
         tried: list[Tried] = []
         for place, task in enumerate(tasks):
-            answers = [(task, leaf.rollout.env.solution) for leaf in found[place]]
+            answers = [Answered.of(task, leaf.rollout.env.solution) for leaf in found[place]]
             against = objections(answers, sandbox)
             every = [
                 Attempt(leaf.given, leaf.likelihood, next(grades).right, gravity(told))
