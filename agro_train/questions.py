@@ -15,12 +15,12 @@ from agro_data.evaluation.evaluate import named_databases
 from agro_data.evaluation.load import load_questions
 from agro_data.evaluation.loaded import Pair
 from agro_data.fingerprint import stable_hash
-from agro_data.profiling.cache import cached_profile, cached_texts
+from agro_data.profiling.asked import Source, open_source
 from agro_data.profiling.serialise import Style, estimate_tokens
 from agro_data.protocol import MAX_TURNS
 from agro_data.publish.read import Version
 from agro_data.records import ANSWERABILITY
-from agro_train.tasks import COMPACT, PROMPT_BUDGET, Source, Task, find_sources, make_task
+from agro_train.tasks import COMPACT, PROMPT_BUDGET, Task, find_sources, make_task
 
 Row = Mapping[str, Any]
 
@@ -162,7 +162,7 @@ def questions_of_file(path: Path, databases: Path, cache: Path) -> Questions:
         }
         for name, pair in zip(names, loaded.pairs, strict=True)
     ]
-    sources = {db_id: source_of(database, cache / "profiles") for db_id, database in found.items()}
+    sources = {db_id: open_source(database, cache / "profiles") for db_id, database in found.items()}
     return Questions(path.name, tuple(rows), sources, databases, problems=tuple(map(str, loaded.problems)))
 
 
@@ -192,10 +192,4 @@ def one_question(question: str, database: Database, cache: Path, evidence: str |
         "place": "question",
         **PLAIN,
     }
-    return Questions("question", (row,), {database.db_id: source_of(database, cache / "profiles")}, database.path)
-
-
-def source_of(database: Database, profiles: Path) -> Source:
-    """A database with its profile and texts, kept below `profiles`, and the index of both."""
-    profile = cached_profile(database, profiles)
-    return Source.of(database, profile, cached_texts(database, profile, profiles))
+    return Questions("question", (row,), {database.db_id: open_source(database, cache / "profiles")}, database.path)

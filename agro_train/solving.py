@@ -16,14 +16,15 @@ from agro_data.alignment.example import Example
 from agro_data.alignment.solvers import Solver
 from agro_data.databases.sandbox import Sandbox
 from agro_data.fingerprint import seed_of, stable_hash
+from agro_data.profiling.asked import Source, open_source
 from agro_data.work import write_json
 from agro_train.agents.agent import Agent
 from agro_train.answers import answer
 from agro_train.decoding import Decoding
 from agro_train.predict import TOGETHER, identity_of
 from agro_train.programs.settings import training_code_version
-from agro_train.questions import PLAIN, Questions, source_of
-from agro_train.tasks import Source, Task
+from agro_train.questions import PLAIN, Questions
+from agro_train.tasks import Task
 
 
 def agent_solver(
@@ -48,7 +49,7 @@ def agent_solver(
     def attempts(examples: Sequence[Example], cycle: int) -> list[list[str]]:
         for one in examples:
             if one.database.content_hash not in sources:
-                sources[one.database.content_hash] = source_of(one.database, cache / "profiles")
+                sources[one.database.content_hash] = open_source(one.database, cache / "profiles")
         asked = {one.database.db_id: sources[one.database.content_hash] for one in examples}
         rows = tuple(_row(one) for one in examples)
         tasks = Questions("alignment", rows, asked, Path()).tasks(agent.reading)

@@ -9,22 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from agro_data.databases.types import Database
-from agro_data.profiling.cache import cached_profile, cached_texts
-from agro_data.profiling.concealing import texts_without, without
-from agro_data.profiling.linking import SchemaIndex, index_schema
+from agro_data.profiling.asked import Source, open_source, prompt_of
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.profiling.said_values import said_values
 from agro_data.profiling.serialise import (
     BUDGET,
     STYLE,
     Style,
     check_serialiser,
     estimate_tokens,
-    fit_schema,
     serialiser,
 )
-from agro_data.profiling.texts import Texts
-from agro_data.protocol import MAX_TURNS, render_prompt
+from agro_data.protocol import MAX_TURNS
 from agro_data.publish.checks import sources_of
 from agro_data.publish.read import Version
 from agro_data.sql.concealing import Hidden
@@ -88,21 +83,6 @@ def _first(instances: tuple[Database, ...], share: float) -> tuple[Database, ...
     return instances[: math.ceil(share * len(instances))]
 
 
-@dataclass(frozen=True)
-class Source:
-    """A database that tasks ask about, with its profile and the index of its schema."""
-
-    database: Database
-    profile: DatabaseProfile
-    index: SchemaIndex
-    texts: Texts = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, database: Database, profile: DatabaseProfile, texts: Texts) -> Source:
-        """A database as its profile shows it, `texts` what its columns hold beside the common values."""
-        return cls(database, profile, index_schema(profile, texts), texts)
-
-
 def find_sources(
     version: Version, databases: Path, cache: Path, only: Iterable[str] | None = None
 ) -> dict[str, Source]:
@@ -130,8 +110,7 @@ def find_sources(
                 f"{version.corpus} {version.name}: database {name} as it was when the corpus was made is not below "
                 f"{databases}; give the folder that the corpus was built from, unchanged"
             )
-        profile = cached_profile(found, cache)
-        sources[name] = Source.of(found, profile, cached_texts(found, profile, cache))
+        sources[name] = open_source(found, cache)
     return sources
 
 
@@ -153,25 +132,15 @@ def make_task(
     Raises `ValueError` when `budget` has no room for any table.
     """
     hidden = tuple(map(Hidden.of, row["hidden"]))
-    shown = without(source.profile, hidden) if hidden else source.profile
-    index = index_schema(shown, texts_without(source.texts, hidden)) if hidden else source.index
-    links = index.link(row["question"], row["evidence"])
-    schema = fit_schema(shown, style=style, budget=budget, links=links, count_tokens=count_tokens)
-    dialect = source.database.dialect
+    shown = source.without(hidden)
 
     def files(names: Iterable[str]) -> tuple[Database, ...]:
         return tuple(_instance(name, source.database, instances) for name in names)
 
     return Task(
         example_id=row["example_id"],
-        prompt=render_prompt(
-            schema.text,
-            row["question"],
-            dialect,
-            evidence=row["evidence"],
-            said=said_values(links, schema.columns),
-            max_turns=max_turns,
-            clarify=clarify,
+        prompt=prompt_of(
+            row, shown, style=style, budget=budget, count_tokens=count_tokens, max_turns=max_turns, clarify=clarify
         ),
         question=row["question"],
         gold=row["sql"],
@@ -179,8 +148,8 @@ def make_task(
         instances=files(row["instances"]),
         ordered=row["order_matters"],
         alternatives=tuple(row["alternatives"]),
-        schema=shown.schema,
-        profile=shown,
+        schema=shown.profile.schema,
+        profile=shown.profile,
         evidence=row["evidence"] or "",
         answerable=row["answerable"],
         hidden=hidden,

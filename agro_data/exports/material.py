@@ -10,14 +10,9 @@ import polars as pl
 
 from agro_data.config import ConfigError
 from agro_data.databases.types import Database
-from agro_data.profiling.cache import cached_profile, cached_texts
-from agro_data.profiling.concealing import texts_without, without
-from agro_data.profiling.linking import index_schema
-from agro_data.profiling.profile import DatabaseProfile
-from agro_data.profiling.said_values import said_values
-from agro_data.profiling.serialise import BUDGET, STYLE, Style, check_serialiser, fit_schema, serialiser
-from agro_data.profiling.texts import Texts
-from agro_data.protocol import Turn, inert, render_prompt, render_turn
+from agro_data.profiling.asked import Source, open_source, prompt_of
+from agro_data.profiling.serialise import BUDGET, STYLE, Style, check_serialiser, serialiser
+from agro_data.protocol import Turn, inert, render_turn
 from agro_data.publish.checks import sources_of
 from agro_data.publish.read import Version
 from agro_data.publish.summary import SPLITS
@@ -28,16 +23,6 @@ Content = str | pl.DataFrame | Path  # a text, a frame (written as Parquet), a d
 
 class ExportError(ConfigError):
     """A version that cannot be given in the form asked for, in words for the person who asked."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """A database of the version, as it lies on this machine, its profile, and what its columns hold beside the common
-    values."""
-
-    database: Database
-    profile: DatabaseProfile
-    texts: Texts
 
 
 @dataclass(frozen=True)
@@ -95,7 +80,7 @@ def gather(
     rows = version.examples().filter(pl.lit(clarify) | pl.col("answerable")).sort("example_id").collect()
     private = any(fact.get("values") == "synthetic" for fact in version.manifest["databases"])
     found = _found(version, databases, where, rows["db_id"].unique().sort().to_list())
-    sources = {db_id: _source(database, profiles, private) for db_id, database in found.items()}
+    sources = {db_id: open_source(database, profiles, values=not private) for db_id, database in found.items()}
     rows = rows.with_columns(pl.Series("prompt", _prompts(rows, sources, style, budget), dtype=pl.String))
     rows = rows.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).over("split").alias("position"))
     return Material(
@@ -150,26 +135,13 @@ def _found(version: Version, databases: Path, where: str, names: list[str]) -> d
     return {name: found[name] for name in names}
 
 
-def _source(database: Database, profiles: Path, private: bool) -> Source:
-    profile = cached_profile(database, profiles, values=not private)
-    return Source(database, profile, {} if private else cached_texts(database, profile, profiles))
-
-
 def _prompts(rows: pl.DataFrame, sources: Mapping[str, Source], style: Style, budget: int) -> list[str]:
-    indexes = {db_id: index_schema(source.profile, source.texts) for db_id, source in sources.items()}
     clarify = not rows["answerable"].all()
     prompts = []
     for row in rows.select("db_id", "question", "evidence", "hidden").iter_rows(named=True):
-        source, hidden = sources[row["db_id"]], list(map(Hidden.of, row["hidden"]))
-        shown = without(source.profile, hidden) if hidden else source.profile
-        index = index_schema(shown, texts_without(source.texts, hidden)) if hidden else indexes[row["db_id"]]
-        links = index.link(row["question"], row["evidence"])
+        shown = sources[row["db_id"]].without(tuple(map(Hidden.of, row["hidden"])))
         try:
-            schema = fit_schema(shown, style=style, budget=budget, links=links)
+            prompts.append(prompt_of(row, shown, style=style, budget=budget, clarify=clarify))
         except ValueError as error:
             raise ExportError(f"{error} (--budget TOKENS)") from error
-        dialect, said = source.database.dialect, said_values(links, schema.columns)
-        prompts.append(
-            render_prompt(schema.text, row["question"], dialect, evidence=row["evidence"], said=said, clarify=clarify)
-        )
     return prompts

@@ -19,6 +19,7 @@ from sqlglot import exp
 from agro_data.databases.opening import quoted
 from agro_data.databases.sandbox import Sandbox
 from agro_data.populate.schema import stream
+from agro_data.profiling.asked import Source
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.protocol import MAX_TURNS, Turn, inert, render_turn
 from agro_data.sql.canonical import sql_text
@@ -29,7 +30,7 @@ from agro_data.verify.grade import GoldResults
 from agro_data.verify.mutants import mutants_of
 from agro_train.rewards import Finished
 from agro_train.sql_env import SqlEnv, score, step
-from agro_train.tasks import Source, Task
+from agro_train.tasks import Task
 from agro_train.trajectories.schema_links import schema_links
 from agro_train.trajectories.store import DROPPED, TRAJECTORY, drop_of, trajectory_of
 

@@ -14,11 +14,12 @@ from train.small import GOLD, MATCHED, example
 
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
+from agro_data.profiling.asked import Source
 from agro_data.profiling.linking import index_schema
 from agro_data.profiling.profiler import profile_database
 from agro_data.protocol import MAX_TURNS, parse_transcript, render_observation
 from agro_data.publish.read import Version, latest
-from agro_train.tasks import NoTask, Source, Task, make_task
+from agro_train.tasks import NoTask, Task, make_task
 from agro_train.trajectories.store import TRAJECTORY, write_trajectories
 from agro_train.trajectories.teachers import FEATURES, Habits, make_trajectories, plan_trajectory
 
