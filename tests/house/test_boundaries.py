@@ -130,3 +130,11 @@ def test_import_loads_no_model_library(module: str) -> None:
     code = f"import sys, {module}; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"
+
+
+def test_test_files_have_names_of_their_own() -> None:
+    """pytest imports a test file by its base name: of two with one name, in whatever folders, it collects only one."""
+    places: dict[str, list[str]] = {}
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        places.setdefault(path.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}

@@ -44,7 +44,7 @@ from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignK
 from agro_data.profiling.profiler import profile_database
 
 sys.path.insert(0, str(Path(__file__).parent))
-import shop
+from intent import shop
 
 
 def only(shape: str, profile: DatabaseProfile, count: int) -> list[Intent]:

@@ -24,7 +24,7 @@ from agro_data.intent.to_sql import render_sql
 from agro_data.intent.tree import Intent, Query, Shape, from_json, to_json
 
 sys.path.insert(0, str(Path(__file__).parent))
-import shop
+from intent import shop
 
 Fetch = Callable[[str], list[tuple[Any, ...]]]
 

@@ -49,7 +49,7 @@ from agro_data.profiling.profile import DatabaseProfile, ForeignKey, TableProfil
 from agro_data.sql.identifiers import identifier
 
 sys.path.insert(0, str(Path(__file__).parent))
-import shop
+from intent import shop
 
 NAME, CITY = Column("t1", "name"), Column("t1", "city")
 LOW, HIGH, PRICE = Column("t1", "min_stock"), Column("t1", "max_stock"), Column("t1", "unit price")
