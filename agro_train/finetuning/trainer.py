@@ -22,7 +22,7 @@ from agro_train.runs.ranks import on_one_gpu
 def make_trainer(
     module: Any, tokenizer: Any, examples: Sequence[Example], tuning: FineTuning, folder: Path, callbacks: Sequence[Any]
 ) -> Any:
-    """A trainer of `module` that writes below `folder`. To share prompts `module` must attend by sdpa."""
+    """A trainer of `module`, which `fold_heads` has seen to, that writes below `folder`."""
     import torch  # noqa: PLC0415
     from trl import SFTConfig, SFTTrainer  # noqa: PLC0415
 
@@ -82,12 +82,12 @@ def _sharing(
     batches = schedule(examples, tuning.epochs, tuning.micro_batch, limits, tuning.seed)
 
     class Sharing(SFTTrainer):  # type: ignore[misc]
-        """TRL counts the ones of the mask, which here are pairs of tokens: counted another way."""
+        """TRL counts the ones of the mask, which here holds spans: counted another way."""
 
         read = 0
 
         def training_step(self, model: Any, inputs: dict[str, Any], *others: Any, **named: Any) -> Any:
-            self.read += inputs.pop("tokens") * self.args.world_size
+            self.read += inputs["input_ids"].numel() * self.args.world_size
             return super().training_step(model, inputs, *others, **named)
 
         def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
@@ -96,7 +96,7 @@ def _sharing(
 
     def rows_of(batch: list[dict[str, Any]]) -> dict[str, Any]:
         rows = [lay_row([examples[place] for place in places]) for one in batch for places in one["rows"]]
-        return {**collate(rows, tokenizer.pad_token_id), "tokens": sum(len(row.ids) for row in rows)}
+        return collate(rows)
 
     settings = SFTConfig(
         **common,

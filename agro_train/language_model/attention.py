@@ -1,7 +1,9 @@
-"""Attention of one new token a row, where several heads read the same keys (grouped-query attention, 2305.13245).
+"""PyTorch's attention with what its common way costs left out, in writing and in training.
 
-PyTorch's attention wants as many key heads as query heads, so that transformers copies keys and values for each step;
-on a CPU that takes longer than all the rest of writing. Here the heads of a group stand as several queries of one head.
+Of one new token a row, where several heads read the same keys (grouped-query attention, 2305.13245): PyTorch wants as
+many key heads as query heads, so that transformers copies keys and values for each step; on a CPU that takes longer
+than all the rest of writing. Here the heads of a group stand as several queries of one head. Of rows that lie end to
+end: each within its `Spans`.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agro_train.language_model.beginnings import beginnings_of
+from agro_train.language_model.spans import Spans
 
 if TYPE_CHECKING:
     import torch
@@ -44,15 +47,20 @@ def folded_attention(
     **settings: Any,
 ) -> tuple[torch.Tensor, None]:
     """`query` (rows, heads, 1, size) over `key` and `value` (rows, key heads, places, size); `attention_mask` true or 0
-    where a place is seen, and before them over the `beginnings` of the rows. Longer queries, and those in training, go
-    the usual way.
+    where a place is seen, and before them over the `beginnings` of the rows. Where the mask is that of `Spans`, all
+    queries of the one row (1, heads, tokens, size) within them. Other longer queries, and those in training, go the
+    usual way.
 
-    Returns (rows, 1, heads, size), as transformers wants it.
+    Returns (rows, queries, heads, size), as transformers wants it.
     """
     from torch.nn.functional import scaled_dot_product_attention  # noqa: PLC0415
     from transformers.integrations.sdpa_attention import sdpa_attention_forward  # noqa: PLC0415
 
     rows, heads, length, size = query.shape
+    spans = Spans.of(attention_mask)
+    if spans is not None and settings.get("position_bias") is None:
+        within = spans.attended(query, key, value, settings.get("scaling"), settings.get("dropout", 0.0))
+        return within.transpose(1, 2).contiguous(), None
     begun = beginnings_of(module) if settings.get("position_bias") is None else None
     if begun is not None:
         layer, beginnings = begun

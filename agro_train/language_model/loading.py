@@ -152,16 +152,21 @@ def by_distance(config: Any) -> bool:
     return bool(getattr(config.get_text_config(), "alibi", False))
 
 
+def reads_spans(kind: Any) -> bool:
+    """Whether a model, or its class, attends by the function that its configuration names, and knows PyTorch's."""
+    return bool(kind._supports_sdpa and kind._supports_attention_backend)
+
+
 def shares_prompts(path: Path) -> bool:
-    """Whether the model of a folder can read rows whose trajectories share a prompt: it takes a mask of its own, as
-    PyTorch's own attention does, and positions."""
+    """Whether the model of a folder can read rows whose trajectories share a prompt: it attends by whatever function it
+    is given (`folded_attention`) and takes positions."""
     from transformers import AutoConfig  # noqa: PLC0415
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING  # noqa: PLC0415
 
     with _loadable(path, "as a causal language model"):
         config = AutoConfig.from_pretrained(path)
         kind = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)]
-    return bool(kind._supports_sdpa) and not by_distance(config)
+    return reads_spans(kind) and not by_distance(config)
 
 
 def load_tokenizer(path: Path) -> Any:

@@ -2,23 +2,25 @@
 
 Most questions about a database have the same prompt up to the question, and it is the greater part of a trajectory. A
 row holds what its trajectories share, then the tail of each. A tail sees the shared beginning and itself, and its
-positions go on from there: its logits are those it would have alone (tested, as is the gradient). Nothing is cut.
+positions go on from there: its logits are those it would have alone (tested, as is the gradient). Rows lie end to end,
+so nothing is padded, and nothing is cut.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from random import Random
 from typing import Any
 
 from agro_data.fingerprint import seed_of
+from agro_train.language_model.spans import Spans
 from agro_train.language_model.tokens import IGNORED, Example
 
 SHARED = 0  # the tail of a token that all trajectories of a row share
-NEAR = 64  # groups among which those of like length are laid side by side, so that little is padded
 Places = tuple[int, ...]  # of trajectories
 
 
@@ -30,6 +32,12 @@ class Row:
     labels: list[int]
     positions: list[int]
     tails: list[int]
+
+    @property
+    def spans(self) -> list[int]:
+        """Tokens that are shared, then those of each tail."""
+        counts = Counter(self.tails)
+        return [counts[tail] for tail in range(max(self.tails) + 1)]
 
 
 @dataclass(frozen=True)
@@ -106,10 +114,6 @@ def lay_batches(examples: Sequence[Example], size: int, limits: Limits, seed: in
     waiting: dict[int, list[Places]] = defaultdict(list)
     for places in groups:
         waiting[len(places)].append(places)
-    for alike in waiting.values():
-        lengths = {places: row_length([examples[place] for place in places]) for places in alike}
-        near = [sorted(alike[start : start + NEAR], key=lengths.__getitem__) for start in range(0, len(alike), NEAR)]
-        alike[:] = [places for some in near for places in some]
     batches: list[list[Places]] = []
     while any(waiting.values()):
         batch: list[Places] = []
@@ -143,21 +147,17 @@ def schedule(examples: Sequence[Example], epochs: float, size: int, limits: Limi
     return found
 
 
-def collate(rows: Sequence[Row], pad: int) -> dict[str, Any]:
-    """Rows as tensors, padded at their ends: `input_ids`, `labels`, `position_ids` of (rows, length), and a boolean
-    `attention_mask` of (rows, 1, length, length), true where the token of the third sees the token of the fourth."""
+def collate(rows: Sequence[Row]) -> dict[str, Any]:
+    """Rows end to end as tensors: `input_ids`, `labels`, `position_ids` of (1, tokens), and their `Spans` as
+    `attention_mask`. No row is scored from the one before it: its first label is ignored."""
     import torch  # noqa: PLC0415
 
-    length = max(len(row.ids) for row in rows)
+    def line(lists: Iterable[list[int]]) -> Any:
+        return torch.tensor([[*chain.from_iterable(lists)]])
 
-    def padded(lists: Sequence[list[int]], value: int) -> Any:
-        return torch.tensor([one + [value] * (length - len(one)) for one in lists])
-
-    tails = padded([row.tails for row in rows], -1)
-    seen = (tails[:, None, :] == tails[:, :, None]) | (tails[:, None, :] == SHARED)
     return {
-        "input_ids": padded([row.ids for row in rows], pad),
-        "labels": padded([row.labels for row in rows], IGNORED),
-        "position_ids": padded([row.positions for row in rows], 0),
-        "attention_mask": (seen & torch.ones(length, length, dtype=torch.bool).tril())[:, None],
+        "input_ids": line(row.ids for row in rows),
+        "labels": line(row.labels for row in rows),
+        "position_ids": line(row.positions for row in rows),
+        "attention_mask": Spans([row.spans for row in rows]).as_mask(),
     }

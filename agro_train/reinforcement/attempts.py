@@ -26,7 +26,7 @@ def log_probs(
     no entropies where the head gives none.
 
     `prompts` and `completions` are ids and masks (attempts, places); attempts at one prompt share a row of at most so
-    many `tokens`, and those that are the same a place in it. The model must attend by PyTorch's own attention.
+    many `tokens`, and those that are the same a place in it. The model must attend as `fold_heads` has it.
     """
     import torch  # noqa: PLC0415
 
@@ -41,7 +41,7 @@ def log_probs(
     rows = group(examples, Limits(len(examples), tokens), seed=0)
     inputs = {
         name: tensor.to(ids.device)
-        for name, tensor in collate([lay_row([examples[place] for place in row]) for row in rows], 0).items()
+        for name, tensor in collate([lay_row([examples[place] for place in row]) for row in rows]).items()
     }
     scored = inputs["labels"][:, 1:] >= 0
     out = model(**inputs, fused_lm_head=True)

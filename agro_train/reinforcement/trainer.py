@@ -26,7 +26,7 @@ from trl.trainer.utils import add_fused_lm_head, split_tensor_dict
 from agro_data.fingerprint import seed_of
 from agro_train.advantages import informative
 from agro_train.agents.engine import EngineSampler
-from agro_train.language_model.attention import FOLDED
+from agro_train.language_model.attention import FOLDED, fold_heads
 from agro_train.language_model.fused_head import score_only_what_is_learnt
 from agro_train.language_model.loading import (
     LanguageModel,
@@ -34,6 +34,7 @@ from agro_train.language_model.loading import (
     by_distance,
     load_tokenizer,
     make_savable,
+    reads_spans,
     sees,
 )
 from agro_train.language_model.memory import give_back
@@ -195,8 +196,10 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
         **others: Any,
     ) -> Any:
         """TRL's, with each prompt read once where attention is PyTorch's own and sees the whole attempt."""
-        config = self.accelerator.unwrap_model(model).config
-        own = config._attn_implementation in (FOLDED, "sdpa") and not by_distance(config)
+        module = self.accelerator.unwrap_model(model)
+        fold_heads(module)  # TRL loads a reference model itself
+        config = module.config
+        own = config._attn_implementation == FOLDED and reads_spans(module) and not by_distance(config)
         attends = own and input_ids.size(1) <= sees(config)
         if not self.config.row_tokens or not attends or others.get("compute_aux_loss"):
             return super()._get_per_token_logps_and_entropies(

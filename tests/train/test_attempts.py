@@ -12,6 +12,7 @@ from train.small import grpo_config, make_corpus, make_writer, prompts_of
 from train.tiny import make_tiny_model
 
 from agro_train.grpo import train
+from agro_train.language_model.attention import fold_heads
 from agro_train.reinforcement.attempts import log_probs, without_idle
 from agro_train.reinforcement.config import GrpoConfig
 
@@ -37,6 +38,7 @@ def test_attempts_are_scored_as_each_would_be_alone(tmp_path: Path, tokens: int)
 
     score_only_what_is_learnt()
     network = AutoModelForCausalLM.from_pretrained(make_tiny_model(tmp_path), attn_implementation="sdpa")
+    fold_heads(network)
     plain = AutoModelForCausalLM.from_pretrained(tmp_path)
     add_fused_lm_head(network, temperature=0.7, outputs=("log_probs", "entropy"))
     prompts, completions = padded(PROMPTS, left=True), padded(ANSWERS, left=False)
@@ -59,6 +61,7 @@ def test_attempts_that_are_the_same_are_read_once(tmp_path: Path) -> None:
 
     score_only_what_is_learnt()
     network = AutoModelForCausalLM.from_pretrained(make_tiny_model(tmp_path), attn_implementation="sdpa")
+    fold_heads(network)
     add_fused_lm_head(network, temperature=1.0, outputs=("log_probs", "entropy"))
     read: list[int] = []
     network.model.embed_tokens.register_forward_hook(lambda _module, given, _out: read.append(given[0].numel()))

@@ -15,6 +15,7 @@ from train.small import TUNING as ONE_BY_ONE
 from train.tiny import make_tiny_model
 
 from agro_train.finetuning.fine_tune import fine_tune
+from agro_train.language_model.attention import fold_heads
 from agro_train.language_model.shared_prompts import (
     SHARED,
     Limits,
@@ -31,7 +32,6 @@ from agro_train.language_model.tokens import IGNORED, Example
 from agro_train.runs.store import Draft, read_metrics
 
 LIMITS = Limits(trajectories=4, tokens=400)
-PAD = 0
 
 
 def trajectory(opening: int, question: int, turns: int = 2) -> Example:
@@ -57,11 +57,14 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def network(base: Path) -> Any:
     from transformers import AutoModelForCausalLM
 
-    return AutoModelForCausalLM.from_pretrained(base, attn_implementation="sdpa")
+    model = AutoModelForCausalLM.from_pretrained(base, attn_implementation="sdpa")
+    fold_heads(model)
+    return model
 
 
 def logits(model: Any, row: Row, *others: Row) -> Any:
-    inputs = collate([row, *others], PAD)
+    """Of the tokens of `row`, which lies before the others."""
+    inputs = collate([row, *others])
     inputs.pop("labels")
     return model(**inputs).logits[0, : len(row.ids)]
 
@@ -72,7 +75,7 @@ def test_logits_are_those_of_each_trajectory_alone(base: Path) -> None:
     model = network(base)
     examples = EXAMPLES[-4:]
     row = lay_row(examples)
-    found = logits(model, row, lay_row(EXAMPLES[:1] * 2))  # of another length: one of both is padded
+    found = logits(model, row, lay_row(EXAMPLES[:1] * 2))
     assert len(row.ids) < sum(len(one.ids) for one in examples)
     for number, example in enumerate(examples, start=1):
         alone = model(input_ids=torch.tensor([example.ids])).logits[0]
@@ -113,7 +116,7 @@ def test_loss_and_gradient_are_those_of_trajectories_apart(base: Path) -> None:
     sum(single).backward()
     rows = [lay_row([EXAMPLES[place] for place in places]) for places in group(EXAMPLES, LIMITS, seed=1)]
     assert max(max(row.tails) for row in rows) > 2
-    shared = loss(together, collate(rows, PAD), learnt)
+    shared = loss(together, collate(rows), learnt)
     shared.backward()
     assert shared.item() == pytest.approx(sum(single).item(), rel=1e-5)
     for (name, one), other in zip(apart.named_parameters(), together.parameters(), strict=True):

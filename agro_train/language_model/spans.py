@@ -1,0 +1,89 @@
+"""Attention within rows that lie end to end: what a row's trajectories share sees itself, a tail sees that and itself.
+
+A mask over pairs of tokens could say the same, and costs what it leaves out: a kernel scores every pair and throws most
+away, and rows beside each other are padded to the longest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+
+NONE = -1  # fills rows of few tails up
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Of each row the number of tokens that its trajectories share, then that of each tail."""
+
+    rows: Sequence[Sequence[int]]
+
+    def as_mask(self) -> torch.Tensor:
+        """Integers (1, 1, rows, most spans), which go through a model of transformers as a mask of four dimensions
+        does: as they are, to each layer. Attention that takes them for a mask of pairs raises."""
+        import torch  # noqa: PLC0415
+
+        most = max(len(row) for row in self.rows)
+        return torch.tensor([[[[*row, *[NONE] * (most - len(row))] for row in self.rows]]])
+
+    @classmethod
+    def of(cls, mask: torch.Tensor | None) -> Spans | None:
+        """What `as_mask` made this of; None for a mask of pairs."""
+        if mask is None or mask.is_floating_point() or mask.dtype.itemsize == 1:
+            return None
+        held: Spans | None = getattr(mask, "spans", None)
+        if held is None:
+            held = cls([[length for length in row if length != NONE] for row in mask[0, 0].tolist()])
+            mask.spans = held  # type: ignore[attr-defined]  # read once, not in each layer: a GPU would be waited for
+        return held
+
+    def attended(
+        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, scale: float | None, dropout: float = 0.0
+    ) -> torch.Tensor:
+        """`query` (1, heads, tokens, size) over `key` and `value` (1, key heads, tokens, size), of all rows end to end.
+
+        Returns (1, heads, tokens, size).
+        """
+        import torch  # noqa: PLC0415
+
+        lengths = [*chain.from_iterable(self.rows)]
+        parts = zip(*(torch.split(tensor, lengths, dim=2) for tensor in (query, key, value)), strict=True)
+        found = []
+        for row in self.rows:
+            asked, keys, values = next(parts)
+            if row[0]:
+                found.append(_seen(asked, keys, values, scale, dropout))
+            for _ in row[1:]:
+                asked, own_keys, own_values = next(parts)
+                behind = torch.cat([keys, own_keys], dim=2), torch.cat([values, own_values], dim=2)
+                found.append(_seen(asked, *behind, scale, dropout))
+        return torch.cat(found, dim=2)
+
+
+def _seen(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, scale: float | None, dropout: float
+) -> torch.Tensor:
+    """Attention of the last tokens over all: each sees those up to its own."""
+    import torch  # noqa: PLC0415
+    from torch.nn.functional import scaled_dot_product_attention  # noqa: PLC0415
+
+    own, places = query.shape[2], key.shape[2]
+    mask = None
+    if own < places:
+        mask = torch.ones(own, places, dtype=torch.bool, device=query.device).tril(places - own)
+    return scaled_dot_product_attention(
+        query,
+        key,
+        value,
+        attn_mask=mask,
+        dropout_p=dropout,
+        is_causal=mask is None,
+        scale=scale,
+        enable_gqa=query.shape[1] != key.shape[1],
+    )
