@@ -11,7 +11,6 @@ from typing import Any
 
 from agro_train.finetuning.config import FineTuning
 from agro_train.finetuning.trainer import make_trainer
-from agro_train.language_model.attention import fold_heads
 from agro_train.language_model.loading import LanguageModel, load_tokenizer, make_savable, sees
 from agro_train.language_model.memory import give_back
 from agro_train.language_model.tokens import Example
@@ -46,7 +45,6 @@ def fine_tune(
         dtype=torch.bfloat16 if half else torch.float32,
         attn_implementation="sdpa" if tuning.share_prompts else None,
     )
-    fold_heads(module)  # so that it reads rows that share their prompts
     make_savable(module)
     longest = max(len(example.ids) for example in examples)
     if tuning.share_prompts and longest > sees(module.config):

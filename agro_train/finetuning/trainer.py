@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agro_train.finetuning.config import FineTuning
+from agro_train.language_model.attention import fold_heads
 from agro_train.language_model.fused_head import score_only_what_is_learnt
 from agro_train.language_model.loading import adapters
 from agro_train.language_model.shared_prompts import Limits, collate, lay_row, schedule
@@ -22,13 +23,14 @@ from agro_train.runs.ranks import on_one_gpu
 def make_trainer(
     module: Any, tokenizer: Any, examples: Sequence[Example], tuning: FineTuning, folder: Path, callbacks: Sequence[Any]
 ) -> Any:
-    """A trainer of `module`, which `fold_heads` has seen to, that writes below `folder`."""
+    """A trainer of `module` that writes below `folder`. To share prompts `module` must attend by sdpa."""
     import torch  # noqa: PLC0415
     from trl import SFTConfig, SFTTrainer  # noqa: PLC0415
 
     from datasets import Dataset  # noqa: PLC0415
 
     score_only_what_is_learnt()
+    fold_heads(module)
     os.environ["TENSORBOARD_LOGGING_DIR"] = str(folder / "tensorboard")
     steps = math.ceil(len(examples) * tuning.epochs / tuning.batch)
     common: dict[str, Any] = {
