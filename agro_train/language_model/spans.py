@@ -77,6 +77,8 @@ def _seen(
     mask = None
     if own < places:
         mask = torch.ones(own, places, dtype=torch.bool, device=query.device).tril(places - own)
+        if query.device.type != "cpu":  # a GPU's kernels take a mask only with keys for every head
+            key, value = (tensor.repeat_interleave(query.shape[1] // key.shape[1], dim=1) for tensor in (key, value))
     return scaled_dot_product_attention(
         query,
         key,

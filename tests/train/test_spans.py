@@ -100,3 +100,8 @@ def test_what_is_computed_twice_to_save_memory_is_the_same(tmp_path: Path) -> No
         network(**collate([row, row]), use_cache=False).logits.logsumexp(-1).sum().backward()
         gradients.append(network.model.embed_tokens.weight.grad.clone())
     torch.testing.assert_close(gradients[0], gradients[1])
+
+
+def test_on_other_devices_each_head_has_keys_of_its_own() -> None:
+    asked, keys = torch.empty(1, 4, 9, 8, device="meta"), torch.empty(1, 2, 9, 8, device="meta")
+    assert Spans([[4, 2, 3]]).attended(asked, keys, keys, None).shape == (1, 4, 9, 8)
