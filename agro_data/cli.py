@@ -32,6 +32,7 @@ from agro_data.verbs.export import export_command
 from agro_data.verbs.invent import invent_command
 from agro_data.verbs.next_round import next_round_command
 from agro_data.verbs.publish import publish_command
+from agro_data.verbs.snapshot import snapshot_command
 from agro_data.verbs.verify import verify_command
 from agro_data.verbs.versions import versions_group
 from agro_data.work import write_text
@@ -270,6 +271,7 @@ def report_command(
     print_json({"report": str(html)}) if as_json else say(f"{html}: report of {shown.path.name}")
 
 
+data.add_command(snapshot_command)
 data.add_command(invent_command)
 data.add_command(verify_command)
 data.add_command(audit_command)

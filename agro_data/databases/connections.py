@@ -4,9 +4,8 @@ SQL that was generated, or written by anyone else, runs in `agro_data.databases.
 
 The seam. All that the rest asks of an engine is what `Connection` has: `dialect`, `execute` with positional
 parameters that gives rows of `Cell`s, `objects` that lists tables and views with their keys, and `problems`.
-A server such as PostgreSQL needs, besides, a content hash that does not read everything (a snapshot's
-identity), a role that may only read, `statement_timeout`, `default_transaction_read_only`, and a guarded
-session like those in `guards`.
+A PostgreSQL server is no engine here: its tables are copied into a file (`agro_data.snapshot`), which has a
+content hash, stays as it is while a corpus points to it, and on which generated SQL can do no harm.
 """
 
 from __future__ import annotations

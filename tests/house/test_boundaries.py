@@ -17,6 +17,7 @@ ORDER: list[set[str]] = [
     {"focus"},
     {"models"},
     {"databases"},
+    {"snapshot"},
     {"llm"},
     {"protocol"},
     {"sql"},

@@ -1,0 +1,125 @@
+"""What a PostgreSQL server says of its tables: columns, keys and comments, of those that the role may read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import psycopg
+
+_TABLES = """
+SELECT c.oid, n.nspname, c.relname, c.relkind IN ('v', 'm', 'f'), c.relkind = 'r', obj_description(c.oid, 'pg_class')
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
+  AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+  AND NOT EXISTS (
+    SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+ORDER BY n.nspname <> 'public', n.nspname, c.relname
+"""  # neither partitions, whose rows their table gives, nor what belongs to an extension
+_COLUMNS = """
+SELECT a.attrelid, a.attname, a.attnotnull,
+       CASE t.typtype WHEN 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE format_type(t.oid, a.atttypmod) END,
+       has_column_privilege(a.attrelid, a.attnum, 'SELECT'), col_description(a.attrelid, a.attnum)
+FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+WHERE a.attrelid = ANY (%s) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum
+"""
+_UNIQUE = """
+SELECT i.indrelid, i.indisprimary, ARRAY(
+         SELECT a.attname::text FROM unnest(i.indkey::int2[]) WITH ORDINALITY k(number, place)
+         JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number
+         WHERE k.place <= i.indnkeyatts ORDER BY k.place)
+FROM pg_index i
+WHERE i.indrelid = ANY (%s) AND i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL
+ORDER BY i.indrelid, NOT i.indisprimary, i.indexrelid
+"""
+_FOREIGN = """
+SELECT k.conrelid, k.confrelid, ARRAY(
+         SELECT a.attname::text FROM unnest(k.conkey) WITH ORDINALITY c(number, place)
+         JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = c.number ORDER BY c.place),
+       ARRAY(
+         SELECT a.attname::text FROM unnest(k.confkey) WITH ORDINALITY c(number, place)
+         JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = c.number ORDER BY c.place)
+FROM pg_constraint k
+WHERE k.conrelid = ANY (%s) AND k.confrelid = ANY (%s) AND k.contype = 'f' AND k.convalidated
+ORDER BY k.conrelid, k.conname
+"""
+
+
+@dataclass(frozen=True)
+class Column:
+    """`declared` as PostgreSQL writes a type, of a domain the one below it."""
+
+    name: str
+    declared: str
+    required: bool
+    comment: str
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A foreign key; `table` is a place in the list of tables."""
+
+    columns: tuple[str, ...]
+    table: int
+    ref_columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """`only`: its rows are those of no table that inherits from it. `unreadable`: columns that the role may not see."""
+
+    schema: str
+    name: str
+    is_view: bool
+    only: bool
+    comment: str
+    columns: tuple[Column, ...]
+    unreadable: tuple[str, ...]
+    primary: tuple[str, ...]
+    unique: tuple[tuple[str, ...], ...]
+    references: tuple[Reference, ...]
+
+    def __str__(self) -> str:
+        return self.name if self.schema == "public" else f"{self.schema}.{self.name}"
+
+
+def read_tables(connection: psycopg.Connection[Any]) -> list[Table]:
+    """All tables and views but the system's, those of `public` first."""
+    found = connection.execute(_TABLES).fetchall()
+    oids = [oid for oid, *_ in found]
+    place = {oid: number for number, oid in enumerate(oids)}
+    columns: dict[int, list[Column]] = defaultdict(list)
+    unreadable: dict[int, list[str]] = defaultdict(list)
+    for oid, name, required, declared, readable, comment in connection.execute(_COLUMNS, [oids]):
+        if readable:
+            columns[oid].append(Column(name, declared, required, comment or ""))
+        else:
+            unreadable[oid].append(name)
+    keys: dict[int, list[tuple[bool, tuple[str, ...]]]] = defaultdict(list)
+    for oid, primary, names in connection.execute(_UNIQUE, [oids]):
+        keys[oid].append((primary, tuple(names)))
+    references: dict[int, list[Reference]] = defaultdict(list)
+    for oid, parent, names, ref_names in connection.execute(_FOREIGN, [oids, oids]):
+        references[oid].append(Reference(tuple(names), place[parent], tuple(ref_names)))
+    return [
+        Table(
+            schema=schema,
+            name=name,
+            is_view=is_view,
+            only=only,
+            comment=comment or "",
+            columns=tuple(columns[oid]),
+            unreadable=tuple(unreadable[oid]),
+            primary=next((names for primary, names in keys[oid] if primary), ()),
+            unique=_distinct([names for primary, names in keys[oid] if not primary]),
+            references=tuple(references[oid]),
+        )
+        for oid, schema, name, is_view, only, comment in found
+    ]
+
+
+def _distinct(keys: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    return tuple(dict.fromkeys(keys))

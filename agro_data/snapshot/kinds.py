@@ -1,0 +1,68 @@
+"""How a column of PostgreSQL is kept in DuckDB: its type there, and how the server is asked for it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_SAME = {
+    "smallint": "SMALLINT",
+    "integer": "INTEGER",
+    "bigint": "BIGINT",
+    "real": "FLOAT",
+    "double precision": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "time without time zone": "TIME",
+}
+# A year before Christ stands behind its day in brackets in DuckDB, which overlooks what PostgreSQL writes.
+_DAY = r"regexp_replace({}::text, ' BC$', ' (BC)')"
+_MOMENT = r"regexp_replace(({})::text, '^(\S+) (\S+) BC$', '\1 (BC) \2')"
+_BYTES = "bytea"
+_LENGTH = re.compile(r"\((\d+)(?:,(-?\d+))?\)")
+WIDEST = 38  # digits of a DECIMAL
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A type of DuckDB, and the expression that PostgreSQL gives such a value by; `{}` stands for the column."""
+
+    duckdb: str
+    expression: str = "{}"
+
+
+TEXT = Kind("VARCHAR", "{}::text")
+DOUBLE = Kind("DOUBLE")
+
+
+def decimal(digits: int, scale: int) -> Kind:
+    """Of numbers with so many digits, of them so many behind the point; binary where DuckDB has no room for them."""
+    return Kind(f"DECIMAL({max(1, digits)},{scale})") if 0 <= scale <= digits <= WIDEST else DOUBLE
+
+
+def unmeasured(declared: str) -> bool:
+    """Whether a type, as `format_type` writes it, is a number of which nothing says how many digits it has."""
+    return declared == "numeric"
+
+
+def kept(declared: str) -> Kind | None:
+    """Of a type as `format_type` writes it; None for bytes, which nobody asks about in words.
+
+    Moments with a time zone are kept in UTC; what DuckDB has no type for, as enums, JSON, arrays and ranges, as text.
+    """
+    bare = _LENGTH.sub("", declared)
+    if bare == _BYTES:
+        return None
+    if bare in _SAME:
+        return Kind(_SAME[bare])
+    if bare == "date":
+        return Kind("DATE", _DAY)
+    if bare == "timestamp without time zone":
+        return Kind("TIMESTAMP", _MOMENT)
+    if bare == "timestamp with time zone":
+        return Kind("TIMESTAMP", _MOMENT.replace("{}", "{} AT TIME ZONE 'UTC'"))
+    if bare == "money":
+        return Kind("DECIMAL(19,2)", "{}::numeric")
+    if bare == "numeric":
+        said = _LENGTH.search(declared)
+        return decimal(int(said[1]), int(said[2] or 0)) if said else DOUBLE
+    return TEXT

@@ -1,0 +1,212 @@
+"""What a snapshot of a real PostgreSQL server holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import date, datetime, time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import yaml
+from click.testing import CliRunner
+from snapshot.server import binaries, running
+
+from agro_data.cli import data
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.connections import open_database
+from agro_data.databases.opening import DatabaseError
+from agro_data.snapshot.copying import take_snapshot
+
+psycopg = pytest.importorskip("psycopg", reason="needs psycopg (agro-sql[postgres])")
+if binaries() is None:
+    pytest.skip("needs PostgreSQL's server (initdb), and a user to run it", allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with running() as address:
+        with psycopg.connect(address) as connection:
+            connection.execute(Path(__file__).with_name("shop.sql").read_text(encoding="utf-8"))
+        yield address
+
+
+NAMES = (
+    *("customer", "staff", "team", "sale", "line", "visit", "place", "city", 'Odd " name'),
+    *("late", "odd", "bytes", "shelf", "box"),
+    *("stock.item", "stock.part", "stock.visit"),
+)
+
+
+def rows(path: Path, sql: str) -> list[Any]:
+    with closing(duckdb.connect(path, read_only=True)) as file:
+        return file.execute(sql).fetchall()
+
+
+def test_what_is_copied_and_what_is_not(url: str, tmp_path: Path) -> None:
+    said: list[str] = []
+    made = take_snapshot(url, tmp_path / "shop.duckdb", only=[*NAMES, "broken"], report=said.append)
+    copied = {one.name: one.rows for one in made.tables}
+    assert copied == {
+        "customer": 3, "staff": 3, "team": 1, "sale": 2000, "line": 2000, "visit": 2, "place": 1, "city": 1,
+        'Odd " name': 1, "late": 2, "stock.item": 1, "stock.part": 2, "shelf": 2,
+        "box": 2,
+    }  # fmt: skip
+    assert len(said) == len(copied)
+    assert sorted(one.split(":")[0] for one in made.lost) == ["broken", "bytes", "odd", "stock.visit"]
+    assert "broken: division by zero" in made.lost
+    assert any(one.startswith("odd: part: ") and "NaN" in one for one in made.lost)
+    assert {one.split(":")[0] for one in made.notes} >= {"customer.photo", 'Odd " name.A "B', "bytes.raw"}
+    assert {path.name for path in tmp_path.iterdir()} == {"shop.duckdb", "shop.semantics.yml"}
+
+
+def test_values_are_those_of_the_server(url: str, tmp_path: Path) -> None:
+    made = take_snapshot(url, tmp_path / "shop.duckdb", only=["customer"])
+    first, second, third = rows(made.path, "SELECT * FROM customer ORDER BY id")
+    assert first[1:10] == (
+        "Ana", "ana@x", "ab", "glad", date(1990, 2, 3), datetime(2024, 1, 1, 10), time(7, 30), Decimal("12.50"),
+        Decimal("0.125"),
+    )  # fmt: skip
+    assert first[10] == 1e60  # more digits than DuckDB holds
+    assert first[11] != first[11]
+    assert first[12:] == (True, '{a,"b c"}', '{"k": [1, 2]}', "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", Decimal("3.50"))
+    assert second[1:4] == ('quote " comma , line\nbreak', None, "")
+    assert second[4:9] == (None, None, None, None, Decimal("-0.01"))
+    assert (third[1], third[3], third[6]) == ("", None, datetime(1999, 12, 31, 23, 59, 59, 123456))
+
+
+def test_moments_before_christ_and_at_no_time_are_kept(url: str, tmp_path: Path) -> None:
+    made = take_snapshot(url, tmp_path / "shop.duckdb", only=["late"])
+    assert rows(made.path, 'SELECT day::VARCHAR, moment::VARCHAR, "at"::VARCHAR FROM late') == [
+        ("0044-03-15 (BC)", "0044-03-15 (BC) 10:00:00.5", "0044-03-15 (BC) 09:00:00"),
+        ("infinity", None, "2024-01-01 00:00:00"),
+    ]
+
+
+def test_keys_come_along_declared_or_beside_the_file(url: str, tmp_path: Path) -> None:
+    made = take_snapshot(url, tmp_path / "shop.duckdb")
+    [database] = find_databases(made.path).databases
+    with open_database(database) as connection:
+        tables = {table.name: table for table in connection.objects()}
+        assert not connection.problems
+    assert tables["line"].primary_key == ("year", "number", "place")
+    [key] = tables["line"].foreign_keys
+    assert (key.columns, key.ref_table, key.ref_columns) == (("year", "number"), "sale", ("year", "number"))
+    assert {key.ref_table for key in tables["sale"].foreign_keys} == {"customer"}
+    assert len(tables["sale"].foreign_keys) == 2
+    assert ("mail",) in tables["customer"].unique_keys
+    assert [key.ref_table for key in tables["part"].foreign_keys] == ["item"]
+    keys = {(key.columns, key.ref_table) for key in tables["box"].foreign_keys}
+    assert keys == {(("shelf",), "shelf"), (("customer",), "customer")}  # though of other types than these
+    semantics = yaml.safe_load((tmp_path / "shop.semantics.yml").read_text(encoding="utf-8"))
+    joins = {(join["from"], join["to"]) for join in semantics["joins"]}
+    circle = {("staff.leads", "team.id"), ("team.head", "staff.id")}
+    assert joins - circle == {("staff.boss", "staff.id"), ("item.owner", "customer.id")}
+    assert len(joins & circle) == 1  # the other is declared
+    assert semantics["tables"] == {
+        "customer": {
+            "description": "Who has bought something.",
+            "columns": {"code": {"description": "The branch's code"}},
+        }
+    }
+
+
+def test_a_corpus_can_be_made_of_it(url: str, tmp_path: Path) -> None:
+    from agro_data.profiling.profiler import profile_database
+
+    take_snapshot(url, tmp_path / "shop.duckdb", schemas=["public"])
+    [database] = find_databases(tmp_path / "shop.duckdb").databases
+    profile = profile_database(database)
+    keys = {(key.table, key.ref_table) for key in profile.foreign_keys}
+    assert {("sale", "customer"), ("line", "sale"), ("staff", "staff")} <= keys
+    assert all("NaN" in problem for problem in profile.problems)
+
+
+def test_views_are_copied_where_they_are_asked_for(url: str, tmp_path: Path) -> None:
+    made = take_snapshot(url, tmp_path / "all.duckdb", views=True, schemas=["public"])
+    assert rows(made.path, "SELECT * FROM best") == [("Ana",)]
+    made = take_snapshot(url, tmp_path / "one.duckdb", only=["best"])
+    assert [one.name for one in made.tables] == ["best"]
+
+
+def test_a_role_gets_what_it_may_read_and_changes_nothing(url: str, tmp_path: Path) -> None:
+    with psycopg.connect(url) as connection:
+        connection.execute(
+            "DROP ROLE IF EXISTS reader; CREATE ROLE reader LOGIN; GRANT SELECT ON customer TO reader;"
+            "GRANT SELECT (id) ON staff TO reader"
+        )
+        connection.commit()
+        try:
+            made = take_snapshot(url.replace("user=postgres", "user=reader"), tmp_path / "few.duckdb")
+        finally:
+            connection.execute("DROP OWNED BY reader; DROP ROLE reader")
+    assert [(one.name, one.columns) for one in made.tables] == [("customer", 17), ("staff", 1)]
+    assert "staff.boss: the role may not read it, left out" in made.notes
+    assert any(one.startswith("the role may not read ") and one.endswith(" more") for one in made.notes)
+    assert made.lost == ["stock.visit: another table has this name but for its schema or its case"]
+
+
+def test_one_moment(url: str, tmp_path: Path) -> None:
+    """What is written while the tables are copied is not in any of them."""
+
+    def write(said: str) -> None:
+        if "customer" in said:
+            with psycopg.connect(url) as connection:
+                connection.execute("INSERT INTO place VALUES (99)")
+
+    made = take_snapshot(url, tmp_path / "shop.duckdb", only=["customer", "place"], report=write)
+    with psycopg.connect(url) as connection:
+        connection.execute("DELETE FROM place WHERE id = 99")
+    assert rows(made.path, "SELECT * FROM place") == [(1,)]
+
+
+def test_a_snapshot_is_whole_or_absent(url: str, tmp_path: Path) -> None:
+    target = tmp_path / "shop.duckdb"
+    with pytest.raises(DatabaseError, match=r"nothing could be copied.*bytes"):
+        take_snapshot(url, target, only=["bytes"])
+    assert not [*tmp_path.iterdir()]
+    take_snapshot(url, target, only=["place"])
+    with pytest.raises(DatabaseError, match="--replace"):
+        take_snapshot(url, target, only=["city"])
+    with pytest.raises(DatabaseError, match="nothing could be copied"):
+        take_snapshot(url, target, only=["bytes"], replace=True)
+    assert rows(target, "SELECT * FROM place") == [(1,)]
+    assert rows(take_snapshot(url, target, only=["city"], replace=True).path, "SELECT people FROM city") == [(100,)]
+
+
+def test_a_persons_words_stay(url: str, tmp_path: Path) -> None:
+    (tmp_path / "shop.semantics.yml").write_text("domain: retail\n")
+    made = take_snapshot(url, tmp_path / "shop.duckdb", only=["customer"])
+    assert any("left as it is" in one for one in made.notes)
+    assert (tmp_path / "shop.semantics.yml").read_text() == "domain: retail\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"only": ["nothing"]}, "no table nothing"),
+        ({"schemas": ["nowhere"]}, "no schema nowhere"),
+    ],
+)
+def test_what_is_not_there_is_said(url: str, tmp_path: Path, asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(DatabaseError, match=said):
+        take_snapshot(url, tmp_path / "shop.duckdb", **asked)
+
+
+def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseError, match="PostgreSQL: "):
+        take_snapshot("postgresql://me:secret@127.0.0.1:1/shop", tmp_path / "shop.duckdb")
+    with pytest.raises(DatabaseError, match=r"shop\.duckdb"):
+        take_snapshot("", tmp_path / "shop.db")
+
+
+def test_the_verb(url: str, tmp_path: Path) -> None:
+    target = tmp_path / "shop.duckdb"
+    done = CliRunner().invoke(data, ["snapshot", url, "--out", str(target), "--only", "customer", "--only", "sale"])
+    assert done.exit_code == 0, done.output
+    assert "2,000" in done.output
+    lost = CliRunner().invoke(data, ["snapshot", url, "--out", str(target), "--replace", "--json"])
+    assert lost.exit_code == 1
