@@ -23,7 +23,7 @@ from agro_train.cold_start import ColdStartConfig
 from agro_train.finetuning.config import FineTuning
 from agro_train.finetuning.trainer import make_trainer
 from agro_train.language_model.loading import load_tokenizer
-from agro_train.language_model.shared_prompts import Limits, row_length, schedule
+from agro_train.language_model.shared_prompts import row_length, schedule
 from agro_train.language_model.tokens import Example
 from agro_train.trajectories.material import encode_rows
 from bench.machine import description
@@ -76,7 +76,6 @@ def main() -> None:
         save_every=10**6,
         seed=defaults.seed,
         row_examples=options.row_examples,
-        row_tokens=defaults.row_tokens,
     )
     rows = open_version(options.trajectories).examples().collect()
     everything = encode_rows(rows, load_tokenizer(options.model), tuning.max_length)
@@ -93,8 +92,7 @@ def measure(
     model: Path, everything: Sequence[Example], tuning: FineTuning, size: int, rounds: int, ways: Sequence[str]
 ) -> dict[str, Any]:
     """Tokens that are read, and the speed of each way beside the first."""
-    limits = Limits(tuning.row_examples, tuning.row_tokens)
-    batches = schedule(everything, 1.0, tuning.micro_batch, limits, tuning.seed)
+    batches = schedule(everything, 1.0, tuning.micro_batch, tuning.row_examples, tuning.seed)
     places = [place for rows in batches for row in rows for place in row][:size]
     chosen = [everything[place] for place in places]
     timed: dict[str, Timed] = defaultdict(Timed)
@@ -121,8 +119,7 @@ def measure(
 
 def tokens(examples: Sequence[Example], tuning: FineTuning) -> list[Any]:
     """Trajectories, tokens when each is read whole, tokens in rows that share, and their ratio."""
-    limits = Limits(tuning.row_examples, tuning.row_tokens)
-    batches = schedule(examples, 1.0, tuning.micro_batch, limits, tuning.seed)
+    batches = schedule(examples, 1.0, tuning.micro_batch, tuning.row_examples, tuning.seed)
     apart = sum(len(one.ids) for one in examples)
     shared = sum(row_length([examples[place] for place in row]) for rows in batches for row in rows)
     return [len(examples), apart, shared, round(shared / apart, 3)]

@@ -42,9 +42,7 @@ def snapshot_command(
     """
     from agro_data.snapshot.copying import take_snapshot  # noqa: PLC0415 (only this verb asks a server)
 
-    made = take_snapshot(
-        url, out, schemas=schemas, only=only, views=views, replace=replace, report=notes.print
-    )
+    made = take_snapshot(url, out, schemas=schemas, only=only, views=views, replace=replace, report=notes.print)
     if as_json:
         print_json(
             {

@@ -13,8 +13,8 @@ from agro_train.programs.settings import SettingsError, check_counts
 class FineTuning:
     """How to train. `batch` examples make a step, `micro_batch` of them go through the model together.
 
-    `share_prompts`: of these, those that begin alike lie in one row, at most `row_examples` with `row_tokens` tokens,
-    and what they share is read once. `packing`: several in one row that share nothing.
+    `share_prompts`: of these, those that begin alike lie in one row, at most `row_examples`, and what they share is
+    read once. `packing`: several in one row that share nothing.
     `precision`: `mixed` keeps the weights in float32 and computes in bfloat16; `bfloat16` has half the memory, and
     loses updates that are small beside their weight. `auto` is `mixed` or `float32`, whichever is faster here.
     """
@@ -33,10 +33,9 @@ class FineTuning:
     warmup: float = 0.05
     share_prompts: bool = True
     row_examples: int = 4
-    row_tokens: int = 1_024
 
     def __post_init__(self) -> None:
-        check_counts(self, "batch", "micro_batch", "max_length", "save_every", "row_examples", "row_tokens")
+        check_counts(self, "batch", "micro_batch", "max_length", "save_every", "row_examples")
         if self.epochs <= 0:
             raise SettingsError(f"epochs is {self.epochs:g}: expected above 0")
         if self.batch % self.micro_batch:

@@ -15,7 +15,7 @@ from agro_train.finetuning.config import FineTuning
 from agro_train.language_model.attention import fold_heads
 from agro_train.language_model.fused_head import score_only_what_is_learnt
 from agro_train.language_model.loading import adapters
-from agro_train.language_model.shared_prompts import Limits, collate, lay_row, schedule
+from agro_train.language_model.shared_prompts import collate, lay_row, schedule
 from agro_train.language_model.tokens import Example
 from agro_train.runs.ranks import on_one_gpu
 
@@ -80,8 +80,7 @@ def _sharing(
 
     from datasets import Dataset  # noqa: PLC0415
 
-    limits = Limits(tuning.row_examples, tuning.row_tokens)
-    batches = schedule(examples, tuning.epochs, tuning.micro_batch, limits, tuning.seed)
+    batches = schedule(examples, tuning.epochs, tuning.micro_batch, tuning.row_examples, tuning.seed)
 
     class Sharing(SFTTrainer):  # type: ignore[misc]
         """TRL counts the ones of the mask, which here holds spans: counted another way."""

@@ -40,14 +40,6 @@ class Row:
         return [counts[tail] for tail in range(max(self.tails) + 1)]
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Of a row: at most so many trajectories and tokens. A single trajectory may have more tokens."""
-
-    trajectories: int
-    tokens: int
-
-
 def shared_length(examples: Sequence[Example]) -> int:
     """How many tokens all begin with, up to one before the first that is learnt.
 
@@ -81,8 +73,8 @@ def row_length(examples: Sequence[Example]) -> int:
     return sum(len(example.ids) for example in examples) - (len(examples) - 1) * shared_length(examples)
 
 
-def group(examples: Sequence[Example], limits: Limits, seed: int) -> list[Places]:
-    """Which trajectories share a row: those with the same `opening`, at random. One without an opening is alone."""
+def group(examples: Sequence[Example], most: int, seed: int) -> list[Places]:
+    """Which trajectories share a row: at most so many with the same `opening`, at random. One without is alone."""
     alike: dict[str, list[int]] = defaultdict(list)
     groups: list[Places] = []
     for place, example in enumerate(examples):
@@ -92,24 +84,17 @@ def group(examples: Sequence[Example], limits: Limits, seed: int) -> list[Places
             groups.append((place,))
     for opening, places in alike.items():
         Random(seed_of(seed, "who shares a row", opening)).shuffle(places)
-        row: list[int] = []
-        for place in places:
-            tried = [*row, place]
-            full = len(tried) > limits.trajectories
-            if row and (full or row_length([examples[one] for one in tried]) > limits.tokens):
-                groups.append(tuple(row))
-                tried = [place]
-            row = tried
-        groups.append(tuple(row))
+        groups += [tuple(places[start : start + most]) for start in range(0, len(places), most)]
     return groups
 
 
-def lay_batches(examples: Sequence[Example], size: int, limits: Limits, seed: int) -> list[list[Places]]:
-    """Every example once, in batches of exactly `size` trajectories, the last one of what is left, in random order.
+def lay_batches(examples: Sequence[Example], size: int, most: int, seed: int) -> list[list[Places]]:
+    """Every example once, in batches of exactly `size` trajectories, the last one of what is left, in random order; at
+    most so many in a row.
 
     A group goes whole into a batch that has room for it; where none fits, the smallest is parted.
     """
-    groups = group(examples, limits, seed)
+    groups = group(examples, most, seed)
     Random(seed_of(seed, "rows")).shuffle(groups)
     waiting: dict[int, list[Places]] = defaultdict(list)
     for places in groups:
@@ -138,11 +123,11 @@ def _next(waiting: dict[int, list[Places]], room: int) -> Places:
     return parted[:room]
 
 
-def schedule(examples: Sequence[Example], epochs: float, size: int, limits: Limits, seed: int) -> list[list[Places]]:
+def schedule(examples: Sequence[Example], epochs: float, size: int, most: int, seed: int) -> list[list[Places]]:
     """The batches of a whole training in their order; each epoch lays its rows anew."""
     found: list[list[Places]] = []
     for epoch in range(math.ceil(epochs)):
-        batches = lay_batches(examples, size, limits, seed_of(seed, "epoch", epoch))
+        batches = lay_batches(examples, size, most, seed_of(seed, "epoch", epoch))
         found += batches[: math.ceil(min(1.0, epochs - epoch) * len(batches))]
     return found
 

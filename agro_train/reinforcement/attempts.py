@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from agro_train.language_model.shared_prompts import Limits, collate, group, lay_row
+from agro_train.language_model.shared_prompts import collate, group, lay_row
 from agro_train.language_model.tokens import Example
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def log_probs(
-    model: Any, prompts: tuple[torch.Tensor, torch.Tensor], completions: tuple[torch.Tensor, torch.Tensor], tokens: int
+    model: Any, prompts: tuple[torch.Tensor, torch.Tensor], completions: tuple[torch.Tensor, torch.Tensor]
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Log-probabilities and entropies (attempts, places) of `completions`, 0 on padding, by a model with TRL's head;
     no entropies where the head gives none.
 
-    `prompts` and `completions` are ids and masks (attempts, places); attempts at one prompt share a row of at most so
-    many `tokens`, and those that are the same a place in it. The model must attend as `fold_heads` has it.
+    `prompts` and `completions` are ids and masks (attempts, places); attempts at one prompt share a row, and
+    those that are the same a place in it. The model must attend as `fold_heads` has it.
     """
     import torch  # noqa: PLC0415
 
@@ -38,7 +38,7 @@ def log_probs(
         Example([*prompt, *answer], [0] * len(prompt) + [1] * len(answer), ",".join(map(str, prompt)))
         for prompt, answer in distinct
     ]
-    rows = group(examples, Limits(len(examples), tokens), seed=0)
+    rows = group(examples, len(examples), seed=0)
     inputs = {
         name: tensor.to(ids.device)
         for name, tensor in collate([lay_row([examples[place] for place in row]) for row in rows]).items()

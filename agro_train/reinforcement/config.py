@@ -62,7 +62,7 @@ class GrpoConfig:
     # learning
     steps: int = 100  # of the optimiser
     micro_batch: int = 8  # attempts that go through the model together
-    row_tokens: int = 2_048  # of a row of attempts that share their prompt (more pays with larger models); 0: none
+    share_prompts: bool = True  # of these, those at one question lie in one row, which reads its prompt once
     iterations: int = 1  # optimiser steps on the same attempts
     learning_rate: float = 5e-6  # after the warm-up
     warmup_steps: int = 0  # over which it rises

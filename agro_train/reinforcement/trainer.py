@@ -201,7 +201,7 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
         config = module.config
         own = config._attn_implementation == FOLDED and reads_spans(module) and not by_distance(config)
         attends = own and input_ids.size(1) <= sees(config)
-        if not self.config.row_tokens or not attends or others.get("compute_aux_loss"):
+        if not self.config.share_prompts or not attends or others.get("compute_aux_loss"):
             return super()._get_per_token_logps_and_entropies(
                 model, input_ids, attention_mask, logits_to_keep, batch_size, compute_entropy, **others
             )
@@ -211,7 +211,7 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
             prompts = ids[:, :-logits_to_keep], mask[:, :-logits_to_keep]
             completions = ids[:, -logits_to_keep:], mask[:, -logits_to_keep:]
             with self.accelerator.autocast():
-                found.append(log_probs(model, prompts, completions, self.config.row_tokens))
+                found.append(log_probs(model, prompts, completions))
         entropies = [entropy for _, entropy in found if entropy is not None]  # a reference model gives none
         return torch.cat([logps for logps, _ in found]), torch.cat(entropies) if compute_entropy else None, None
 
