@@ -30,7 +30,7 @@ from agro_data.databases.opening import NO_SPACE
 DISK_FULL = NO_SPACE | {errno.EROFS}
 # Workers are forked from a process that has imported these and done nothing else: imports cost seconds, each stage
 # starts a pool, and a fork of the caller itself would inherit its threads and locks.
-PRELOADED = ["agro_data.stages.shards", "inflect"]
+PRELOADED = ["agro_data.stages.shards"]
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")

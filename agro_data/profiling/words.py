@@ -6,6 +6,8 @@ Nothing here knows of tables or columns; `agro_data.profiling.naming` decides wh
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -160,10 +162,32 @@ def spell(words: list[str]) -> str:
 
 
 @cache
-def _inflector() -> inflect.engine:
-    import inflect  # noqa: PLC0415  (two seconds, which only profiling has to spend)
+def inflector() -> inflect.engine:
+    """The rules of plurals, articles and number words.
 
-    return inflect.engine()
+    inflect has typeguard rewrite each of its functions, to check what they are given, which costs every process two to
+    four seconds. Here they are loaded as they are written.
+    """
+    with _unchecked():
+        import inflect  # noqa: PLC0415  (and only where words are needed)
+
+        return inflect.engine()
+
+
+@contextmanager
+def _unchecked() -> Iterator[None]:
+    """Meanwhile typeguard's decorator changes nothing."""
+    try:
+        import typeguard  # noqa: PLC0415
+    except ImportError:  # a release of inflect that does without
+        yield
+        return
+    decorator = typeguard.typechecked
+    typeguard.typechecked = lambda function: function  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        typeguard.typechecked = decorator
 
 
 @cache
@@ -188,7 +212,7 @@ def number_forms(word: str) -> tuple[str, str]:
         return word, word  # a plural that has no singular: "finances"
     if single in numbers:
         return numbers[single]
-    plural = word if single != word else str(_inflector().plural_noun(cast(Any, single)))
+    plural = word if single != word else str(inflector().plural_noun(cast(Any, single)))
     return single, plural
 
 

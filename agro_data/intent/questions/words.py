@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING
 
 from agro_data.intent.questions.vocabulary import (
     INVARIANT,
@@ -13,16 +12,7 @@ from agro_data.intent.questions.vocabulary import (
     SINGULAR_IN_S,
     WITHOUT_PLURAL,
 )
-
-if TYPE_CHECKING:
-    import inflect
-
-
-@cache
-def _engine() -> inflect.engine:
-    import inflect  # noqa: PLC0415  (two seconds, which only those who ask have to spend)
-
-    return inflect.engine()
+from agro_data.profiling.words import inflector
 
 
 def last_word(phrase: str) -> str:
@@ -63,7 +53,7 @@ def is_plural(phrase: str) -> bool:
         return word.endswith("s") and word[:-1].isupper() and len(word) > 2
     if low in {"people", "men", "women", "children", "criteria"}:
         return True
-    return low.endswith("s") and bool(_engine().singular_noun(low))
+    return low.endswith("s") and bool(inflector().singular_noun(low))
 
 
 @cache
@@ -84,7 +74,7 @@ def plural(phrase: str) -> str:
     elif word[-1:].isdigit() or not word[-1:].isalpha():
         many = word
     else:
-        many = str(_engine().plural_noun(word)) or word + "s"
+        many = str(inflector().plural_noun(word)) or word + "s"
     return (f"{before} {many}" if before else many) + rest
 
 
@@ -95,7 +85,7 @@ def singular(phrase: str) -> str:
         return phrase
     start, rest = head(phrase)
     before, _, word = start.rpartition(" ")
-    one = _engine().singular_noun(word) or word
+    one = inflector().singular_noun(word) or word
     return (f"{before} {one}" if before else str(one)) + rest
 
 
@@ -104,7 +94,7 @@ def article(phrase: str) -> str:
     """The phrase with "a" or "an"; a plural takes none."""
     if is_plural(phrase) or last_word(phrase).lower() in INVARIANT:
         return phrase
-    return str(_engine().a(phrase)).replace("a ID", "an ID")
+    return str(inflector().a(phrase)).replace("a ID", "an ID")
 
 
 def number_word(value: int) -> str:
