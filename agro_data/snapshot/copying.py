@@ -10,19 +10,19 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
-import yaml
 
-from agro_data.databases.opening import DatabaseError, first_line, folded, literal, quoted
+from agro_data.databases.opening import DatabaseError, first_line, literal, quoted
 from agro_data.snapshot.catalog import Column, Reference, Table, read_tables
-from agro_data.snapshot.kinds import DOUBLE, Kind, decimal, kept, unmeasured
-from agro_data.work import write_text
+from agro_data.snapshot.description import Join, describe
+from agro_data.snapshot.kinds import DOUBLE, Kind, decimal, unmeasured
+from agro_data.snapshot.outcome import Copied, Snapshot
+from agro_data.snapshot.plan import Planned, chosen_tables, plan, with_keys
 
 if TYPE_CHECKING:
     import psycopg
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 MISSING = "reading PostgreSQL needs psycopg: pip install 'agro-sql[postgres]'"
 _UNFIT = re.compile(r'Error when converting column "c(\d+)"\. (.*)')
 LONGEST_ROW = 64 * 2**20  # bytes
+_CSV = (  # as PostgreSQL writes it: what is empty without quotes is NULL
+    """auto_detect = false, header = false, delim = ',', quote = '"', escape = '"', nullstr = '', """
+    f"allow_quoted_nulls = false, parallel = false, max_line_size = {LONGEST_ROW}"
+)
 _FILE: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",
     "autoinstall_known_extensions": "false",
@@ -45,50 +49,6 @@ _SESSION = (
     "SET LOCAL IntervalStyle = 'postgres'",
     "SET LOCAL extra_float_digits = 1",
 )
-
-
-@dataclass(frozen=True)
-class Copied:
-    """A table that is in the file, with its number of rows and columns."""
-
-    name: str
-    rows: int
-    columns: int
-
-
-@dataclass
-class Snapshot:
-    """What was copied. `lost`: why each table is missing that should have been; `notes`: what else is not there."""
-
-    path: Path
-    tables: list[Copied] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    semantics: Path | None = None
-
-
-@dataclass(frozen=True)
-class _Planned:
-    """A table to be copied: its columns with the kinds in which they are kept, and its keys that are declared."""
-
-    table: Table
-    columns: tuple[tuple[Column, Kind], ...]
-    declared: tuple[Reference, ...] = ()
-
-    @property
-    def types(self) -> Mapping[str, str]:
-        """DuckDB's type of each column."""
-        return {column.name: kind.duckdb for column, kind in self.columns}
-
-    @property
-    def place(self) -> str:
-        """Its name in DuckDB."""
-        schema = "main" if self.table.schema == "public" else self.table.schema
-        return f"{quoted(schema)}.{quoted(self.table.name)}"
-
-    def has(self, names: Sequence[str]) -> bool:
-        """Whether all of these columns are copied."""
-        return {*names} <= self.types.keys()
 
 
 def take_snapshot(
@@ -117,13 +77,13 @@ def take_snapshot(
     with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as folder:
         part = Path(folder) / "part.duckdb"
         with _reading(url) as server, closing(duckdb.connect(part, config=_FILE)) as file:
-            planned = _planned(_chosen(read_tables(server), schemas, only, views, made), made)
+            planned = plan(chosen_tables(read_tables(server), schemas, only, views, made), made)
             done, joins = _copy_all(planned, server, file, Path(folder), made, report)
             file.execute("CHECKPOINT")
         if not made.tables:
             raise DatabaseError("; ".join(["nothing could be copied", *made.lost, *made.notes]))
         os.replace(part, target)
-    _describe(done, joins, made)
+    describe(done, joins, made)
     return made
 
 
@@ -144,85 +104,34 @@ def _reading(url: str) -> Iterator[psycopg.Connection[Any]]:
         raise DatabaseError(f"PostgreSQL: {first_line(error)}") from error
 
 
-def _chosen(
-    tables: Sequence[Table], schemas: Sequence[str], only: Sequence[str], views: bool, made: Snapshot
-) -> dict[int, Table]:
-    """The tables that are wanted, by place."""
-    known = {name for table in tables for name in (table.name, str(table), f"{table.schema}.{table.name}")}
-    if unknown := sorted({*only} - known):
-        raise DatabaseError(f"PostgreSQL has no table {unknown[0]} that the role may see")
-    if unknown := sorted({*schemas} - {table.schema for table in tables}):
-        raise DatabaseError(f"PostgreSQL has no schema {unknown[0]} with tables that the role may see")
-    found: dict[int, Table] = {}
-    taken: set[str] = set()
-    left_out = 0
-    for place, table in enumerate(tables):
-        named = {table.name, str(table), f"{table.schema}.{table.name}"} & {*only}
-        wanted = (not schemas or table.schema in schemas) and (not only or bool(named))
-        if wanted and table.is_view and not views and not named:
-            wanted = False
-            left_out += 1
-        if wanted and folded(table.name) in taken:
-            made.lost.append(f"{table}: another table has this name but for its schema or its case")
-            wanted = False
-        if wanted:
-            taken.add(folded(table.name))
-            found[place] = table
-    if left_out:
-        made.notes.append(f"views left out: {left_out}; --views copies what they give, as tables")
-    return found
-
-
-def _planned(chosen: Mapping[int, Table], made: Snapshot) -> dict[int, _Planned]:
-    """The tables with the columns that can be kept, by place."""
-    found: dict[int, _Planned] = {}
-    if closed := [str(table) for table in chosen.values() if table.unreadable and not table.columns]:
-        more = f" and {len(closed) - 3} more" if len(closed) > 3 else ""
-        made.notes.append(f"the role may not read {', '.join(closed[:3])}{more}")
-    for place, table in chosen.items():
-        if str(table) in closed:
-            continue
-        made.notes.extend(f"{table}.{name}: the role may not read it, left out" for name in table.unreadable)
-        columns: list[tuple[Column, Kind]] = []
-        for column in table.columns:
-            kind = kept(column.declared)
-            if kind is None:
-                made.notes.append(f"{table}.{column.name}: {column.declared} is not copied")
-            elif folded(column.name) in {folded(other.name) for other, _ in columns}:
-                made.notes.append(f"{table}.{column.name}: another column has this name but for its case, left out")
-            else:
-                columns.append((column, kind))
-        if columns:
-            found[place] = _Planned(table, tuple(columns))
-        else:
-            made.lost.append(f"{table}: none of its columns can be copied")
-    return found
-
-
 def _copy_all(
-    planned: dict[int, _Planned],
+    planned: dict[int, Planned],
     server: psycopg.Connection[Any],
     file: duckdb.DuckDBPyConnection,
     folder: Path,
     made: Snapshot,
     report: Callable[[str], object],
-) -> tuple[Sequence[_Planned], list[tuple[Table, Reference, Table]]]:
+) -> tuple[Sequence[Planned], list[Join]]:
     """Copy parents before children. Gives what was copied, and the keys between these that could not be declared."""
     import psycopg  # noqa: PLC0415
 
     waiting = dict(planned)
-    done: dict[int, _Planned] = {}
+    done: dict[int, Planned] = {}
     left: list[tuple[int, Reference]] = []
     for schema in sorted({one.table.schema for one in planned.values()} - {"public"}):
-        file.execute(f"CREATE SCHEMA {quoted(schema)}")
+        file.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
     while waiting:
-        place = next((place for place, one in waiting.items() if not _parents(place, one) & {*waiting}), min(waiting))
+        place = next(
+            (place for place, one in waiting.items() if not (one.parents - {place}) & {*waiting}), min(waiting)
+        )
         one = waiting.pop(place)
         try:
             with server.transaction():  # a savepoint: what fails ends nothing else
-                one = _with_keys(_measured(one, server), done)
+                one = with_keys(_measured(one, server), done)
                 rows = _copy(one, [done[key.table] for key in one.declared], server, file, folder)
-        except (psycopg.Error, duckdb.Error) as error:
+        except (psycopg.Error, duckdb.Error, DatabaseError) as error:
+            if server.closed:  # so it is for all that are left
+                raise
             file.execute(f"DROP TABLE IF EXISTS {one.place}")
             made.lost.append(f"{one.table}: {_reason(error, one)}")
             continue
@@ -238,39 +147,15 @@ def _copy_all(
     return [*done.values()], joins
 
 
-def _reason(error: Exception, one: _Planned) -> str:
+def _reason(error: Exception, one: Planned) -> str:
     """In one line; of a value that DuckDB has no place for with its column."""
     found = _UNFIT.search(str(error))
     return f"{one.columns[int(found[1])][0].name}: {found[2]}" if found else first_line(error)
 
 
-def _parents(place: int, one: _Planned) -> set[int]:
-    return {key.table for key in one.table.references} - {place}
-
-
-def _with_keys(one: _Planned, done: Mapping[int, _Planned]) -> _Planned:
-    """The table with the keys that DuckDB can hold: to a table of the same schema that is there, to columns that are
-    declared to be unique, and of their type, which the columns of a key therefore take."""
-    taken: dict[str, str] = {}
-    declared: list[Reference] = []
-    for key in one.table.references:
-        parent = done.get(key.table)
-        if parent is None or parent.table.schema != one.table.schema or not one.has(key.columns):
-            continue
-        unique = {frozenset(names) for names in (parent.table.primary, *parent.table.unique) if parent.has(names)}
-        if frozenset(key.ref_columns) not in unique:
-            continue
-        types = {name: parent.types[ref] for name, ref in zip(key.columns, key.ref_columns, strict=True)}
-        if all(taken.get(name, kind) == kind for name, kind in types.items()):
-            taken |= types
-            declared.append(key)
-    columns = tuple((column, replace(kind, duckdb=taken.get(column.name, kind.duckdb))) for column, kind in one.columns)
-    return _Planned(one.table, columns, tuple(declared))
-
-
 def _copy(
-    one: _Planned,
-    parents: Sequence[_Planned],
+    one: Planned,
+    parents: Sequence[Planned],
     server: psycopg.Connection[Any],
     file: duckdb.DuckDBPyConnection,
     folder: Path,
@@ -289,22 +174,25 @@ def _copy(
     file.execute(f"CREATE TABLE {one.place} ({', '.join(lines)})")
     asked = ", ".join(kind.expression.format(quoted(column.name)) for column, kind in one.columns)
     rows = folder / "rows.csv"
-    copy = f"COPY (SELECT {asked} FROM {_source(one.table)}) TO STDOUT (FORMAT csv)".encode()
-    with server.cursor() as cursor, rows.open("wb") as stream, cursor.copy(copy) as blocks:
-        for block in blocks:
-            stream.write(block)
-    read = ", ".join(f"{literal(f'c{place}')}: {literal(kind.duckdb)}" for place, (_, kind) in enumerate(one.columns))
-    file.execute(
-        f"""INSERT INTO {one.place} SELECT * FROM read_csv({literal(str(rows))}, auto_detect = false, header = false,
-            columns = {{{read}}}, delim = ',', quote = '"', escape = '"', nullstr = '', allow_quoted_nulls = false,
-            parallel = false, max_line_size = {LONGEST_ROW})"""
-    )
+    # The last column says nothing: without it a line with a single NULL would be empty.
+    copy = f"COPY (SELECT {asked}, 0 FROM {_source(one.table)}) TO STDOUT (FORMAT csv)".encode()
+    with server.cursor() as cursor, rows.open("wb") as stream:
+        with cursor.copy(copy) as blocks:
+            for block in blocks:
+                stream.write(block)
+        sent = cursor.rowcount
+    types = [*(kind.duckdb for _, kind in one.columns), "INTEGER"]
+    read = ", ".join(f"{literal(f'c{place}')}: {literal(kind)}" for place, kind in enumerate(types))
+    given = f"read_csv({literal(str(rows))}, columns = {{{read}}}, {_CSV})"
+    file.execute(f"INSERT INTO {one.place} SELECT * EXCLUDE (c{len(one.columns)}) FROM {given}")
     rows.unlink()
     counted = file.execute(f"SELECT COUNT(*) FROM {one.place}").fetchone()
-    return int(counted[0]) if counted else 0
+    if counted != (sent,):
+        raise DatabaseError(f"the server gave {sent:,} rows, and {counted} arrived")
+    return sent
 
 
-def _measured(one: _Planned, server: psycopg.Connection[Any]) -> _Planned:
+def _measured(one: Planned, server: psycopg.Connection[Any]) -> Planned:
     """The table with numbers that say nothing of their digits given as many as their values have; binary where one is
     none."""
     names = [quoted(column.name) for column, _ in one.columns if unmeasured(column.declared)]
@@ -323,7 +211,7 @@ def _measured(one: _Planned, server: psycopg.Connection[Any]) -> _Planned:
         scale, whole, no_number = next(found), next(found), next(found)
         return DOUBLE if no_number else decimal(whole + scale, scale)
 
-    return _Planned(one.table, tuple((column, kind(column, as_it_was)) for column, as_it_was in one.columns))
+    return Planned(one.table, tuple((column, kind(column, as_it_was)) for column, as_it_was in one.columns))
 
 
 def _source(table: Table) -> str:
@@ -332,28 +220,3 @@ def _source(table: Table) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(map(quoted, names))
-
-
-def _describe(copied: Sequence[_Planned], joins: Sequence[tuple[Table, Reference, Table]], made: Snapshot) -> None:
-    """Write what the file cannot say beside it, unless a person's own words lie there."""
-    said: dict[str, Any] = {"tables": {}, "joins": []}
-    for one in copied:
-        about: dict[str, Any] = {"description": one.table.comment} if one.table.comment else {}
-        if commented := {column.name: {"description": column.comment} for column, _ in one.columns if column.comment}:
-            about["columns"] = commented
-        if about:
-            said["tables"][one.table.name] = about
-    for child, key, parent in joins:
-        if len(key.columns) > 1:
-            made.notes.append(f"{child}: its key ({', '.join(key.columns)}) to {parent} can be declared nowhere")
-            continue
-        said["joins"].append({"from": f"{child.name}.{key.columns[0]}", "to": f"{parent.name}.{key.ref_columns[0]}"})
-    said = {key: value for key, value in said.items() if value}
-    if not said:
-        return
-    path = made.path.with_name(f"{made.path.stem}.semantics.yml")
-    if path.exists():
-        made.notes.append(f"{path.name} is there already and was left as it is; the server's comments are not in it")
-        return
-    write_text(path, yaml.safe_dump(said, sort_keys=False, allow_unicode=True, width=10_000))
-    made.semantics = path

@@ -71,5 +71,7 @@ INSERT INTO late VALUES
     ('0044-03-15 BC', '0044-03-15 10:00:00.5 BC', '0044-03-15 10:00:00+01 BC'), ('infinity', NULL, '2024-01-01Z');
 CREATE TABLE odd (id int, part numeric(3, 2));
 INSERT INTO odd VALUES (1, 'NaN');
+CREATE TABLE word (said text);
+INSERT INTO word VALUES (NULL), (''), (E'\n'), ('\.'), ('"'), (NULL), (',');
 CREATE TABLE bytes (raw bytea);
 CREATE VIEW broken AS SELECT 1 / (SELECT COUNT(*) - COUNT(*) FROM place) AS x;

@@ -86,6 +86,25 @@ def test_moments_before_christ_and_at_no_time_are_kept(url: str, tmp_path: Path)
     ]
 
 
+def test_texts_that_a_file_of_values_could_confuse(url: str, tmp_path: Path) -> None:
+    made = take_snapshot(url, tmp_path / "shop.duckdb", only=["word"])
+    assert [text for (text,) in rows(made.path, "SELECT said FROM word ORDER BY rowid")] == [
+        *(None, "", "\n", r"\.", '"', None, ","),
+    ]
+
+
+def test_a_server_that_goes_leaves_nothing(url: str, tmp_path: Path) -> None:
+    """Not the tables that were copied before."""
+
+    def end(said: str) -> None:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'agro'")
+
+    with pytest.raises(DatabaseError, match="PostgreSQL: "):
+        take_snapshot(url, tmp_path / "shop.duckdb", report=end)
+    assert not [*tmp_path.iterdir()]
+
+
 def test_keys_come_along_declared_or_beside_the_file(url: str, tmp_path: Path) -> None:
     made = take_snapshot(url, tmp_path / "shop.duckdb")
     [database] = find_databases(made.path).databases

@@ -1,0 +1,117 @@
+"""What is copied of what a server has: which tables with which columns, and which keys DuckDB can declare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agro_data.databases.opening import DatabaseError, folded, quoted
+from agro_data.snapshot.catalog import Column, Reference, Table
+from agro_data.snapshot.kinds import Kind, kept
+from agro_data.snapshot.outcome import Snapshot
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A table to be copied: its columns with the kinds in which they are kept, and its keys that are declared."""
+
+    table: Table
+    columns: tuple[tuple[Column, Kind], ...]
+    declared: tuple[Reference, ...] = ()
+
+    @property
+    def types(self) -> Mapping[str, str]:
+        """DuckDB's type of each column."""
+        return {column.name: kind.duckdb for column, kind in self.columns}
+
+    @property
+    def place(self) -> str:
+        """Its name in DuckDB."""
+        schema = "main" if self.table.schema == "public" else self.table.schema
+        return f"{quoted(schema)}.{quoted(self.table.name)}"
+
+    @property
+    def parents(self) -> set[int]:
+        """Places of the tables that its keys refer to."""
+        return {key.table for key in self.table.references}
+
+    def has(self, names: Sequence[str]) -> bool:
+        """Whether all of these columns are copied."""
+        return {*names} <= self.types.keys()
+
+
+def chosen_tables(
+    tables: Sequence[Table], schemas: Sequence[str], only: Sequence[str], views: bool, made: Snapshot
+) -> dict[int, Table]:
+    """The tables that are wanted, by place."""
+    known = {name for table in tables for name in (table.name, str(table), f"{table.schema}.{table.name}")}
+    if unknown := sorted({*only} - known):
+        raise DatabaseError(f"PostgreSQL has no table {unknown[0]} that the role may see")
+    if unknown := sorted({*schemas} - {table.schema for table in tables}):
+        raise DatabaseError(f"PostgreSQL has no schema {unknown[0]} with tables that the role may see")
+    found: dict[int, Table] = {}
+    taken: set[str] = set()
+    left_out = 0
+    for place, table in enumerate(tables):
+        named = {table.name, str(table), f"{table.schema}.{table.name}"} & {*only}
+        wanted = (not schemas or table.schema in schemas) and (not only or bool(named))
+        if wanted and table.is_view and not views and not named:
+            wanted = False
+            left_out += 1
+        if wanted and folded(table.name) in taken:
+            made.lost.append(f"{table}: another table has this name but for its schema or its case")
+            wanted = False
+        if wanted:
+            taken.add(folded(table.name))
+            found[place] = table
+    if left_out:
+        made.notes.append(f"views left out: {left_out}; --views copies what they give, as tables")
+    return found
+
+
+def plan(tables: Mapping[int, Table], made: Snapshot) -> dict[int, Planned]:
+    """The tables with the columns that can be kept, by place."""
+    found: dict[int, Planned] = {}
+    if closed := [str(table) for table in tables.values() if table.unreadable and not table.columns]:
+        more = f" and {len(closed) - 3} more" if len(closed) > 3 else ""
+        made.notes.append(f"the role may not read {', '.join(closed[:3])}{more}")
+    for place, table in tables.items():
+        if str(table) in closed:
+            continue
+        made.notes.extend(f"{table}.{name}: the role may not read it, left out" for name in table.unreadable)
+        columns: list[tuple[Column, Kind]] = []
+        for column in table.columns:
+            kind = kept(column.declared)
+            if kind is None:
+                made.notes.append(f"{table}.{column.name}: {column.declared} is not copied")
+            elif folded(column.name) in {folded(other.name) for other, _ in columns}:
+                made.notes.append(f"{table}.{column.name}: another column has this name but for its case, left out")
+            else:
+                columns.append((column, kind))
+        if columns:
+            found[place] = Planned(table, tuple(columns))
+        else:
+            made.lost.append(f"{table}: none of its columns can be copied")
+    return found
+
+
+def with_keys(one: Planned, done: Mapping[int, Planned]) -> Planned:
+    """The table with the keys that DuckDB can hold: to a table of the same schema that is there, to columns that are
+    declared to be unique, and of their type, which the columns of a key therefore take."""
+    taken: dict[str, str] = {}
+    declared: list[Reference] = []
+    for key in one.table.references:
+        parent = done.get(key.table)
+        if parent is None or parent.table.schema != one.table.schema or not one.has(key.columns):
+            continue
+        unique = {frozenset(names) for names in (parent.table.primary, *parent.table.unique) if parent.has(names)}
+        if frozenset(key.ref_columns) not in unique:
+            continue
+        types = {name: parent.types[ref] for name, ref in zip(key.columns, key.ref_columns, strict=True)}
+        if all(taken.get(name, kind) == kind for name, kind in types.items()):
+            taken |= types
+            declared.append(key)
+    columns = tuple(
+        (column, Kind(taken.get(column.name, kind.duckdb), kind.expression)) for column, kind in one.columns
+    )
+    return Planned(one.table, columns, tuple(declared))
