@@ -16,10 +16,10 @@ train: $(VENV)/.train  ## trajectories, cold start, GRPO, evaluation, promotion,
 	@$(ENV) dagster job execute -j train_grpo
 
 test: $(VENV)/.dev  ## fast tests, under 10 minutes on two cores
-	$(ENV) pytest -n 2 --dist loadfile
+	$(ENV) pytest -n 2 --dist worksteal
 
 test-all: $(VENV)/.dev  ## the slow ones too
-	$(ENV) pytest -n 2 --dist loadfile -m ''
+	$(ENV) pytest -n 2 --dist worksteal -m ''
 
 ui: $(VENV)/.embed  ## the Dagster UI on this machine only
 	$(ENV) dg dev --host 127.0.0.1 --port $${PORT:-3000}
