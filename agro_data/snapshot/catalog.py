@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +84,11 @@ class Table:
     def __str__(self) -> str:
         return self.name if self.schema == "public" else f"{self.schema}.{self.name}"
 
+    @property
+    def names(self) -> frozenset[str]:
+        """What a person may call it."""
+        return frozenset((self.name, f"{self.schema}.{self.name}"))
+
 
 def read_tables(connection: psycopg.Connection[Any]) -> list[Table]:
     """All tables and views but the system's, those of `public` first."""
@@ -114,12 +118,8 @@ def read_tables(connection: psycopg.Connection[Any]) -> list[Table]:
             columns=tuple(columns[oid]),
             unreadable=tuple(unreadable[oid]),
             primary=next((names for primary, names in keys[oid] if primary), ()),
-            unique=_distinct([names for primary, names in keys[oid] if not primary]),
+            unique=tuple(dict.fromkeys(names for primary, names in keys[oid] if not primary)),
             references=tuple(references[oid]),
         )
         for oid, schema, name, is_view, only, comment in found
     ]
-
-
-def _distinct(keys: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
-    return tuple(dict.fromkeys(keys))

@@ -44,8 +44,7 @@ def chosen_tables(
     tables: Sequence[Table], schemas: Sequence[str], only: Sequence[str], views: bool, made: Snapshot
 ) -> dict[int, Table]:
     """The tables that are wanted, by place."""
-    known = {name for table in tables for name in (table.name, str(table), f"{table.schema}.{table.name}")}
-    if unknown := sorted({*only} - known):
+    if unknown := sorted({*only} - {name for table in tables for name in table.names}):
         raise DatabaseError(f"PostgreSQL has no table {unknown[0]} that the role may see")
     if unknown := sorted({*schemas} - {table.schema for table in tables}):
         raise DatabaseError(f"PostgreSQL has no schema {unknown[0]} with tables that the role may see")
@@ -53,15 +52,14 @@ def chosen_tables(
     taken: set[str] = set()
     left_out = 0
     for place, table in enumerate(tables):
-        named = {table.name, str(table), f"{table.schema}.{table.name}"} & {*only}
-        wanted = (not schemas or table.schema in schemas) and (not only or bool(named))
-        if wanted and table.is_view and not views and not named:
-            wanted = False
+        named = bool(table.names & {*only})
+        if (schemas and table.schema not in schemas) or (only and not named):
+            continue
+        if table.is_view and not (views or named):
             left_out += 1
-        if wanted and folded(table.name) in taken:
+        elif folded(table.name) in taken:
             made.lost.append(f"{table}: another table has this name but for its schema or its case")
-            wanted = False
-        if wanted:
+        else:
             taken.add(folded(table.name))
             found[place] = table
     if left_out:

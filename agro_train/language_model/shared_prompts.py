@@ -9,7 +9,7 @@ so nothing is padded, and nothing is cut.
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -20,24 +20,17 @@ from agro_data.fingerprint import seed_of
 from agro_train.language_model.spans import Spans
 from agro_train.language_model.tokens import IGNORED, Example
 
-SHARED = 0  # the tail of a token that all trajectories of a row share
 Places = tuple[int, ...]  # of trajectories
 
 
 @dataclass(frozen=True)
 class Row:
-    """Tokens of several trajectories. `tails` says for each which trajectory it is of, from 1, or `SHARED`."""
+    """Tokens of several trajectories. `spans`: how many they share, then how many each has of its own."""
 
     ids: list[int]
     labels: list[int]
     positions: list[int]
-    tails: list[int]
-
-    @property
-    def spans(self) -> list[int]:
-        """Tokens that are shared, then those of each tail."""
-        counts = Counter(self.tails)
-        return [counts[tail] for tail in range(max(self.tails) + 1)]
+    spans: list[int]
 
 
 def shared_length(examples: Sequence[Example]) -> int:
@@ -58,13 +51,13 @@ def shared_length(examples: Sequence[Example]) -> int:
 def lay_row(examples: Sequence[Example]) -> Row:
     """One row of `examples`."""
     shared = shared_length(examples)
-    row = Row(examples[0].ids[:shared], [IGNORED] * shared, [*range(shared)], [SHARED] * shared)
-    for number, example in enumerate(examples, start=1):
+    row = Row(examples[0].ids[:shared], [IGNORED] * shared, [*range(shared)], [shared])
+    for example in examples:
         tail = example.ids[shared:]
         row.ids.extend(tail)
         row.labels.extend([IGNORED, *example.labels[shared + 1 :]])  # no tail is scored from the one before it
         row.positions.extend(range(shared, len(example.ids)))
-        row.tails.extend([number] * len(tail))
+        row.spans.append(len(tail))
     return row
 
 

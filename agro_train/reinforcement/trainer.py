@@ -103,6 +103,8 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
             callbacks=list(callbacks),
             rollout_func=lambda slots, _: self._play(slots),
         )
+        if self.ref_model is not None:  # which TRL has loaded itself
+            fold_heads(self.accelerator.unwrap_model(self.ref_model))
         self.config = config
         self.player = player
         self.schedule: Sequence[Task] = ()
@@ -197,7 +199,6 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
     ) -> Any:
         """TRL's, with each prompt read once where attention is PyTorch's own and sees the whole attempt."""
         module = self.accelerator.unwrap_model(model)
-        fold_heads(module)  # TRL loads a reference model itself
         config = module.config
         own = config._attn_implementation == FOLDED and reads_spans(module) and not by_distance(config)
         attends = own and input_ids.size(1) <= sees(config)

@@ -17,7 +17,6 @@ from train.tiny import make_tiny_model
 from agro_train.finetuning.fine_tune import fine_tune
 from agro_train.language_model.attention import fold_heads
 from agro_train.language_model.shared_prompts import (
-    SHARED,
     Row,
     collate,
     group,
@@ -31,6 +30,7 @@ from agro_train.language_model.tokens import IGNORED, Example
 from agro_train.runs.store import Draft, read_metrics
 
 MOST = 4
+SHARED = 0
 
 
 def trajectory(opening: int, question: int, turns: int = 2) -> Example:
@@ -61,6 +61,11 @@ def network(base: Path) -> Any:
     return model
 
 
+def tails(row: Row) -> list[int]:
+    """Of each token which trajectory it is of, from 1, or `SHARED`."""
+    return [tail for tail, length in enumerate(row.spans) for _ in range(length)]
+
+
 def logits(model: Any, row: Row, *others: Row) -> Any:
     """Of the tokens of `row`, which lies before the others."""
     inputs = collate([row, *others])
@@ -78,7 +83,7 @@ def test_logits_are_those_of_each_trajectory_alone(base: Path) -> None:
     assert len(row.ids) < sum(len(one.ids) for one in examples)
     for number, example in enumerate(examples, start=1):
         alone = model(input_ids=torch.tensor([example.ids])).logits[0]
-        mine = [place for place, tail in enumerate(row.tails) if tail in (SHARED, number)]
+        mine = [place for place, tail in enumerate(tails(row)) if tail in (SHARED, number)]
         assert [row.ids[place] for place in mine] == example.ids
         assert torch.allclose(found[mine], alone, atol=1e-5)
 
@@ -89,9 +94,9 @@ def test_no_token_sees_another_tail(base: Path) -> None:
     model = network(base)
     row = lay_row(EXAMPLES[-3:])
     before = logits(model, row)
-    changed = replace(row, ids=[id + 1 if tail == 2 else id for id, tail in zip(row.ids, row.tails, strict=True)])
+    changed = replace(row, ids=[id + 1 if tail == 2 else id for id, tail in zip(row.ids, tails(row), strict=True)])
     after = logits(model, changed)
-    others = [place for place, tail in enumerate(row.tails) if tail != 2]
+    others = [place for place, tail in enumerate(tails(row)) if tail != 2]
     assert torch.equal(before[others], after[others])
     assert not torch.allclose(before, after)
 
@@ -114,7 +119,7 @@ def test_loss_and_gradient_are_those_of_trajectories_apart(base: Path) -> None:
     ]
     sum(single).backward()
     rows = [lay_row([EXAMPLES[place] for place in places]) for places in group(EXAMPLES, MOST, seed=1)]
-    assert max(max(row.tails) for row in rows) > 2
+    assert max(max(tails(row)) for row in rows) > 2
     shared = loss(together, collate(rows), learnt)
     shared.backward()
     assert shared.item() == pytest.approx(sum(single).item(), rel=1e-5)
@@ -158,7 +163,7 @@ def test_every_trajectory_is_laid_once_and_whole(made: list[Example], size: int,
         assert len(row.ids) == row_length(members)
         assert len(places) == 1 or (len(places) <= most and members[0].opening)
         for number, example in enumerate(members, start=1):
-            mine = [place for place, tail in enumerate(row.tails) if tail in (SHARED, number)]
+            mine = [place for place, tail in enumerate(tails(row)) if tail in (SHARED, number)]
             assert [row.ids[place] for place in mine] == example.ids
             assert [row.positions[place] for place in mine] == [*range(len(example.ids))]
             assert [row.labels[place] for place in mine][1:] == example.labels[1:]
