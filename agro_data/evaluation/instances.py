@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import polars as pl
@@ -89,8 +90,14 @@ def given(folder: Path, databases: Mapping[str, Database], rows: Sequence[Predic
 
 
 def files_in(folder: Path, source: Database) -> tuple[Database, ...]:
-    """The instances of `source` in a folder, by name."""
+    """The instances of `source` in a folder, by name. One of the same size and time as before is not read again."""
     if not folder.is_dir():
         return ()
     paths = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES and path.is_file())
-    return tuple(instance_at(source, path) for path in paths)
+    seen = [(path, path.stat()) for path in paths]
+    return tuple(_instance(source, path, now.st_size, now.st_mtime_ns) for path, now in seen)
+
+
+@lru_cache(10_000)
+def _instance(source: Database, path: Path, size: int, changed: int) -> Database:
+    return instance_at(source, path)

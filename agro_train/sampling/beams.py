@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agro_train.naming.writing import Restriction
 from agro_train.sampling.held import Held, Scored, likely
+from agro_train.sampling.rounds import goes_round
 from agro_train.sampling.rows import Rows
 from agro_train.sampling.types import Sampled
 
@@ -52,7 +53,7 @@ def search(
 ) -> list[tuple[Sampled, bool]]:
     """The likeliest turn found for each row, with `width` beginnings of each under way; and whether it was `turned`.
 
-    A turn that nothing allowed can follow is given as it stands, as cut.
+    A turn that nothing allowed can follow, or that goes round, is given as it stands, as cut.
     """
     import torch  # noqa: PLC0415
 
@@ -71,7 +72,8 @@ def search(
             for one in grown:
                 (ended if over(one.ids) else live)[place].append(one)
             best = max(map(_score, ended[place]), default=float("-inf"))
-            live[place] = [one for one in live[place] if one.score > best]  # it can only fall
+            better = [one for one in live[place] if one.score > best]  # a score can only fall
+            live[place] = [one for one in better if not goes_round(one.ids)]
         going = [one for beams in live for one in beams]
         if not going or written + 1 == max_tokens:
             break

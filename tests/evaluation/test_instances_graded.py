@@ -17,6 +17,9 @@ from click.testing import CliRunner
 from agro_data import verify_pairs
 from agro_data.cli import data
 from agro_data.databases.catalog import find_databases
+from agro_data.databases.content import instance_at
+from agro_data.databases.types import Database
+from agro_data.evaluation import instances
 from agro_data.evaluation.building import built
 from agro_data.evaluation.evaluate import evaluate
 from agro_data.evaluation.instances import Instances, given
@@ -89,6 +92,26 @@ def test_a_gold_that_an_index_does_not_list_is_graded_on_the_database_itself_and
     assert not found.problems
     graded = evaluate(rows, place / "db", metric="strict-ts", instances=suite)
     assert [verdict.score for verdict in graded.verdicts] == [1, 1]  # on b, LIMIT cuts between two
+
+
+def test_a_file_is_read_again_only_where_it_has_changed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several models and metrics are graded on the same files, and to hash a DuckDB file is to read all its rows."""
+    read = list[str]()
+
+    def reading(source: Database, path: Path) -> Database:
+        read.append(f"{path.parent.name}/{path.name}")
+        return instance_at(source, path)
+
+    monkeypatch.setattr(instances, "instance_at", reading)
+    rows = [asked("chess", OLD, OLD, "1")]
+    first = of(place, rows)[0].files["chess"]
+    assert of(place, rows)[0].files["chess"] == first
+    assert read == ["chess/a.sqlite", "chess/b.sqlite"]
+    (place / "suite" / "chess" / "b.sqlite").unlink()
+    write_club(place / "suite" / "chess" / "b.sqlite", ("Gil", 21), ("Hope", 31), ("Ivo", 41))
+    again = of(place, rows)[0].files["chess"]
+    assert read[2:] == ["chess/b.sqlite"]
+    assert [one.content_hash == other.content_hash for one, other in zip(first, again, strict=True)] == [True, False]
 
 
 @pytest.mark.slow

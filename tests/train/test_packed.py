@@ -19,27 +19,30 @@ from agro_train.sampling.module import ModuleSampler
 HALF = pytest.mark.skipif(
     not torch.ops.mkldnn._is_mkldnn_bf16_supported(), reason="this CPU has no products in bfloat16"
 )
+KINDS = pytest.mark.parametrize("kind", ["float32", pytest.param("bfloat16", marks=HALF)])
 
 
-@HALF
+@KINDS
 @given(rows=st.integers(1, 70), wide=st.integers(1, 90), high=st.integers(1, 90), bias=st.booleans())
 @settings(max_examples=40, deadline=None)
-def test_the_same_numbers(rows: int, wide: int, high: int, bias: bool) -> None:
+def test_the_same_numbers(kind: str, rows: int, wide: int, high: int, bias: bool) -> None:
     torch.manual_seed(rows)
-    layer = Linear(wide, high, bias=bias, dtype=torch.bfloat16)
-    entered = torch.randn(2, rows, wide, dtype=torch.bfloat16)
+    dtype = getattr(torch, kind)
+    layer = Linear(wide, high, bias=bias, dtype=dtype)
+    entered = torch.randn(2, rows, wide, dtype=dtype)
     with torch.no_grad():
         expected = layer(entered)
         with packed(layer):
+            assert _copied(layer) == [""]
             found = layer(entered)
-    assert found.dtype == torch.bfloat16
+    assert found.dtype == dtype
     torch.testing.assert_close(found, expected)
 
 
-@HALF
-def test_layers_are_as_before_afterwards(tmp_path: Path) -> None:
+@KINDS
+def test_layers_are_as_before_afterwards(kind: str, tmp_path: Path) -> None:
     """Also where writing fails; and weights that have changed since are read as they are."""
-    module = load(str(make_tiny_model(tmp_path)), Path("unused"), dtype="bfloat16").network
+    module = load(str(make_tiny_model(tmp_path)), Path("unused"), dtype=kind).network
     ids = torch.tensor([[5, 6, 7]])
     with packed(module):
         assert _copied(module)
@@ -74,7 +77,7 @@ def test_autocast_and_adapters(tmp_path: Path) -> None:
             torch.testing.assert_close(module(ids).logits, expected)
 
 
-def test_float32_and_large_models_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_models_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = str(make_tiny_model(tmp_path))
     monkeypatch.setattr(packing, "MOST", 100)
     for kind in ("float32", "bfloat16"):
@@ -83,9 +86,9 @@ def test_float32_and_large_models_stay(tmp_path: Path, monkeypatch: pytest.Monke
             assert not _copied(module)
 
 
-@HALF
-def test_a_sampler_writes_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = load(str(make_tiny_model(tmp_path)), Path("unused"), dtype="bfloat16")
+@KINDS
+def test_a_sampler_writes_with_them(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load(str(make_tiny_model(tmp_path)), Path("unused"), dtype=kind)
     packs = list[Linear]()
     product = packing._product
 
