@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from agro_data.config import ConfigError
 from agro_data.protocol import STOPS
 from agro_train.language_model.loading import LanguageModel, find_folder, load_tokenizer
+from agro_train.sampling.repetition import LONGEST, SHORTEST, TIMES
 from agro_train.sampling.types import Sampled, rooms, too_long
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 CONTEXT = 8_192  # tokens of prompt and rollout that memory is kept for; a model's own limit may be less
 MEMORY = 0.9  # share of the GPU's
 CPU_CACHE = 2 << 30  # bytes of keys and values without a GPU, where vLLM would take most of the memory
+CUT = ("length", "repetition")  # why a turn ends that is not over, as vLLM says it
 
 
 @dataclass
@@ -43,9 +45,11 @@ class EngineSampler:
         self, prefixes: Sequence[Sequence[int]], *, temperature: float, max_tokens: int, seeds: Sequence[int | None]
     ) -> list[Sampled]:
         from vllm import SamplingParams  # noqa: PLC0415
+        from vllm.sampling_params import RepetitionDetectionParams  # noqa: PLC0415
 
         context = self.engine.model_config.max_model_len
         room = rooms(prefixes, max_tokens, context)
+        repetition = RepetitionDetectionParams(max_pattern_size=LONGEST, min_pattern_size=SHORTEST, min_count=TIMES)
         asked = [
             SamplingParams(
                 temperature=0.0 if seeds[place] is None else temperature,
@@ -56,6 +60,7 @@ class EngineSampler:
                 # Turns end where `ModuleSampler` ends them, not also at what generation_config.json names.
                 ignore_eos=True,
                 stop_token_ids=[self.tokenizer.eos_token_id],
+                repetition_detection=repetition,
                 logprobs=0,
             )
             for place, most in room.items()
@@ -89,7 +94,7 @@ class EngineSampler:
 def _turn(output: Any) -> Sampled:
     ids = list(output.token_ids)
     logprobs = [at[token].logprob for token, at in zip(ids, output.logprobs, strict=True)]
-    return Sampled(ids, logprobs, output.finish_reason == "length")
+    return Sampled(ids, logprobs, output.finish_reason in CUT)
 
 
 def load_engine(name: str, cache: Path, *, dtype: str = "float32") -> LanguageModel:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agro_train.naming.writing import Restriction
 from agro_train.sampling.held import Held, Scored, likely
-from agro_train.sampling.rounds import goes_round
+from agro_train.sampling.repetition import repeats_itself
 from agro_train.sampling.rows import Rows
 from agro_train.sampling.types import Sampled
 
@@ -53,7 +53,7 @@ def search(
 ) -> list[tuple[Sampled, bool]]:
     """The likeliest turn found for each row, with `width` beginnings of each under way; and whether it was `turned`.
 
-    A turn that nothing allowed can follow, or that goes round, is given as it stands, as cut.
+    A turn that nothing allowed can follow, or that repeats itself, is given as it stands, as cut.
     """
     import torch  # noqa: PLC0415
 
@@ -73,7 +73,7 @@ def search(
                 (ended if over(one.ids) else live)[place].append(one)
             best = max(map(_score, ended[place]), default=float("-inf"))
             better = [one for one in live[place] if one.score > best]  # a score can only fall
-            live[place] = [one for one in better if not goes_round(one.ids)]
+            live[place] = [one for one in better if not repeats_itself(one.ids)]
         going = [one for beams in live for one in beams]
         if not going or written + 1 == max_tokens:
             break

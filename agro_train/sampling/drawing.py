@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from agro_train.naming.writing import Restriction
 from agro_train.sampling.held import Held, Scored
-from agro_train.sampling.rounds import goes_round
+from agro_train.sampling.repetition import repeats_itself
 from agro_train.sampling.rows import Rows
 from agro_train.sampling.types import Sampled
 
@@ -51,8 +51,8 @@ def draw(
 ) -> int:
     """Write turns to their ends, a strand of them at each row. Gives how many tokens were computed.
 
-    A turn that its restriction lets nothing follow, or that goes round, stays as it is, cut. `temperature` also scales
-    the log-probabilities of turns that take what is likeliest.
+    A turn that its restriction lets nothing follow, or that repeats itself, stays as it is, cut. `temperature` also
+    scales the log-probabilities of turns that take what is likeliest.
     """
     computed = 0
     for written in range(max_tokens):
@@ -69,7 +69,7 @@ def draw(
         for way in [way for way, strand in going.items() if over(strand[0].ids)]:
             for turn in going.pop(way):
                 turn.cut = False
-        going = {way: strand for way, strand in going.items() if not goes_round(strand[0].ids)}
+        going = {way: strand for way, strand in going.items() if not repeats_itself(strand[0].ids)}
         if not going or written + 1 == max_tokens:
             break
         seated = rows.go_on([row for row, _ in going], [token for _, token in going])  # who is done is not read on

@@ -136,7 +136,7 @@ class ModuleSampler:
         """Turns with one beginning under way; those that were turned from what is likeliest again, with `beams`.
 
         One that only a single beginning could end stays as it is. One that none ends, since kept from what it wants it
-        goes round until it is cut, is drawn instead.
+        goes on until it is cut, is drawn instead.
         """
         found = search(self._begin(prefixes), restrictions, self.held, 1, max_tokens, self._over)
         turns = [turn for turn, _ in found]

@@ -24,7 +24,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class Sampled:
-    """One turn. `cut`: it ends because `max_tokens` were written, not because the turn was over.
+    """One turn. `cut`: it ends because `max_tokens` were written, or it repeated itself, not because the turn was over.
 
     `usage` is given where `ids` are not the model's own tokens. `refusal` is why there is no turn: what a
     server said, or that there is more to be read than the model can.

@@ -15,6 +15,7 @@ from agro_train.grpo import train
 from agro_train.language_model.loading import LanguageModel, load
 from agro_train.language_model.tokens import encode_prompt
 from agro_train.sampling.module import ModuleSampler
+from agro_train.sampling.repetition import repeats_itself
 from agro_train.sampling.types import Sampler
 
 pytest.importorskip("vllm", reason="vLLM is not installed; docs/reference.md says how to install it, or its CPU build")
@@ -100,6 +101,18 @@ def test_greedy_turns_are_those_of_the_module(
 def test_a_turn_without_an_end_is_cut(engine: EngineSampler, prefixes: list[list[int]]) -> None:
     [turn] = engine(prefixes[:1], temperature=0.0, max_tokens=3, seeds=[0])
     assert (len(turn.ids), len(turn.logprobs), turn.cut) == (3, 3, True)
+
+
+def test_a_turn_that_repeats_itself_is_cut_where_the_module_cuts_it(
+    engine: EngineSampler, model: LanguageModel, prefixes: list[list[int]]
+) -> None:
+    """A model that has learnt nothing repeats itself where it takes the likeliest token."""
+    asked = {"temperature": 0.0, "max_tokens": 400, "seeds": [0] * len(prefixes)}
+    theirs = engine(prefixes, **asked)
+    ours = ModuleSampler(model.network, model.tokenizer)(prefixes, **asked)
+    assert any(repeats_itself(turn.ids) for turn in ours)
+    assert [turn.ids for turn in theirs] == [turn.ids for turn in ours]
+    assert all(turn.cut for turn in theirs if repeats_itself(turn.ids))
 
 
 def test_sampled_turns_have_the_logprobs_they_were_drawn_with(
