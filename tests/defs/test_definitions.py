@@ -123,7 +123,10 @@ ops:
 
 @pytest.mark.parametrize(
     "command",
-    ["dagster job execute -j build_corpus -c {config}", "dg launch --job build_corpus --config {config}"],
+    [
+        "dagster job execute -j build_corpus -c {config}",
+        pytest.param("dg launch --job build_corpus --config {config}", marks=pytest.mark.slow),
+    ],
 )
 def test_the_job_runs_as_the_readme_says(command: str, tmp_path: Path) -> None:
     config = run_config(tmp_path)

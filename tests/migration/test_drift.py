@@ -6,7 +6,6 @@ import json
 import shutil
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ import polars as pl
 import pytest
 from making import make_school
 from migration.shop import ASKED, make_shop, rows
+from typed import typed
 
 import agro_data
 from agro_data.config import ConfigError
@@ -38,7 +38,6 @@ from agro_data.records import EXAMPLE, REJECTED
 from agro_data.verbs.verify import _version as chosen
 from agro_data.verify.replay import replay
 
-ROOT = Path(__file__).resolve().parents[2]
 FEW = {name: ASKED[name] for name in ("in_paris", "dear", "tall", "bosses")}
 CHANGES = (
     "ALTER TABLE customer RENAME TO client",
@@ -407,14 +406,7 @@ def test_a_version_is_meant_by_where_one_stands(tmp_path: Path, monkeypatch: pyt
 
 
 def agro(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from agro_train.cli import main; main()", "verify", *arguments, "--workers", "1"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        env={"PYTHONPATH": str(ROOT), "PATH": "", "COLUMNS": "200", "AGRO_CACHE": str(folder / "cache")},
-    )
+    return typed(folder, "verify", *arguments, "--workers", "1")
 
 
 def test_the_verb_is_a_gate_and_opens_the_version(tmp_path: Path) -> None:

@@ -7,14 +7,14 @@ import gzip
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from pairs.market import sqlite_market, write_pairs
+from typed import typed
 
-ROOT = Path(__file__).resolve().parents[2]
 SOUND = ("How many stalls?", "SELECT count(*) FROM stall")
 TIED = ("The largest sale?", "SELECT sale_id FROM sale ORDER BY amount DESC LIMIT 1")
 FAILING = ("Names?", "SELECT nane FROM stall")
@@ -26,17 +26,7 @@ Agro = Callable[..., subprocess.CompletedProcess[str]]
 def agro(tmp_path: Path) -> Agro:
     sqlite_market(tmp_path / "databases")
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", "from agro_train.cli import main; main()", "verify", *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env={"PYTHONPATH": str(ROOT), "PATH": "", "COLUMNS": "200", "AGRO_CACHE": str(tmp_path / "cache")},
-        )
-
-    return run
+    return partial(typed, tmp_path, "verify")
 
 
 def test_sound_pairs_end_with_0(agro: Agro, tmp_path: Path) -> None:

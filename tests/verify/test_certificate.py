@@ -125,7 +125,7 @@ def test_the_same_seed_gives_the_same_certificates(dialect: Dialect, sandbox: Sa
     assert other.certificates != first.certificates
 
 
-@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+@pytest.mark.parametrize("dialect", ["sqlite", pytest.param("duckdb", marks=pytest.mark.slow)])
 def test_own_instances_do_not_depend_on_the_company(dialect: Dialect, sandbox: Sandbox, tmp_path: Path) -> None:
     database = shop(tmp_path, dialect)
     profile = profile_database(database)
