@@ -21,7 +21,9 @@ print(result.version.examples().collect().height, result.complete, len(result.pr
 """
 
 
-@pytest.mark.parametrize("way", ["a file", "standard input", "-c"])
+@pytest.mark.parametrize(
+    "way", ["a file", *(pytest.param(way, marks=pytest.mark.slow) for way in ("standard input", "-c"))]
+)
 def test_a_plain_script_builds_with_two_workers(way: str, tmp_path: Path) -> None:
     (tmp_path / "databases").mkdir()
     for name in ("one", "two"):

@@ -173,7 +173,10 @@ def agro(*arguments: object, code: int = 0) -> str:
     return done.output
 
 
-@pytest.fixture(scope="module", params=sorted(SOURCES))
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(one, marks=() if one == "sqlite" else pytest.mark.slow) for one in sorted(SOURCES)],
+)
 def private(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Private]:
     place = tmp_path_factory.mktemp("private")
     source = place / "source"

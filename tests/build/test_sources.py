@@ -63,6 +63,7 @@ def constructs(frame: pl.DataFrame) -> set[str]:
     return set(frame["constructs"].explode())
 
 
+@pytest.mark.slow  # certificates on DuckDB: two minutes each
 @pytest.mark.parametrize("make", [duckdb_shop, parquet_shop, csv_shop])
 def test_duckdb_files_and_folders_of_tables(make: Callable[[Path], Path], tmp_path: Path) -> None:
     source = make(tmp_path / ("shop.duckdb" if make is duckdb_shop else "shop"))

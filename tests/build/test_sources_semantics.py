@@ -144,7 +144,9 @@ def test_what_is_hidden_is_nowhere(built: agro_data.Build) -> None:
     assert len(texts) > 10
     for text in texts:
         for canary in canaries:
-            assert canary.lower() not in text.lower(), f"{canary} in {text[:200]}"
+            # five digits in a row stand in a digest of what is not hidden, now and then
+            said = re.search(rf"(?<![0-9a-f]){canary.lower()}(?![0-9a-f])", text.lower())
+            assert said is None, f"{canary} in {text[:200]}"
 
 
 def shares(result: agro_data.Build) -> dict[str, float]:
@@ -153,6 +155,7 @@ def shares(result: agro_data.Build) -> dict[str, float]:
     return {name: count / rows.height for name, count in counts.iter_rows()}
 
 
+@pytest.mark.slow
 def test_weights_change_what_is_asked(tmp_path: Path) -> None:
     more = freight(tmp_path / "more" / "source", "prior: {superlative: 8, window: 0, top_per_group: 0}\n")
     usual = freight(tmp_path / "usual" / "source", "")

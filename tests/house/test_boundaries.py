@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,14 @@ def test_import_loads_no_model_library(module: str) -> None:
     code = f"import sys, {module}; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"
+
+
+def test_no_folder_of_tests_is_passed_over(pytestconfig: pytest.Config) -> None:
+    """pytest does not look into folders of some names, of itself into none that is called `build`."""
+    passed_over = pytestconfig.getini("norecursedirs")
+    folders = {path.parent.relative_to(ROOT) for path in (ROOT / "tests").rglob("test_*.py")}
+    lost = [str(one) for one in folders if any(fnmatch(part, name) for part in one.parts for name in passed_over)]
+    assert not lost
 
 
 def test_test_files_have_names_of_their_own() -> None:
