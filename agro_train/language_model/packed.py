@@ -37,18 +37,20 @@ def _layers(module: Module) -> Sequence[tuple[Linear, torch.dtype]]:
     """Layers to pack, with the type in which they compute: autocast's, where it is on."""
     import torch  # noqa: PLC0415
 
+    if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+        return []  # such a build of PyTorch has none of oneDNN's functions
     autocast = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else None
-    fast: dict[torch.dtype, Callable[[], bool]] = {
-        torch.float32: torch.backends.mkldnn.is_available,
-        torch.bfloat16: torch.ops.mkldnn._is_mkldnn_bf16_supported,
-        torch.float16: torch.ops.mkldnn._is_mkldnn_fp16_supported,
+    computes = {
+        torch.float32: True,
+        torch.bfloat16: torch.ops.mkldnn._is_mkldnn_bf16_supported(),
+        torch.float16: torch.ops.mkldnn._is_mkldnn_fp16_supported(),
     }
     found = [
         (layer, autocast or layer.weight.dtype)
         for layer in module.modules()
         if type(layer) is torch.nn.Linear and "forward" not in layer.__dict__ and layer.weight.device.type == "cpu"
     ]
-    found = [(layer, kind) for layer, kind in found if kind in fast and fast[kind]()]
+    found = [(layer, kind) for layer, kind in found if computes.get(kind)]
     return found if sum(layer.weight.numel() * kind.itemsize for layer, kind in found) <= MOST else []
 
 

@@ -1,7 +1,7 @@
 """Turns that repeat themselves: they say the same over and over.
 
-A model that takes the likeliest token does not leave off, and one that draws rarely does. Such a turn
-would end at its limit; it is cut where it is seen, since each token costs a pass of the model. vLLM does the same
+A model that takes the likeliest token does not leave off, and one that draws rarely does. Such a turn would end at its
+limit; it is cut where that is seen, since each token costs a pass of the model. vLLM does the same
 (`RepetitionDetectionParams`), and is asked to by these figures.
 """
 

@@ -61,7 +61,7 @@ class Mixed:
     after: dict[str, tuple[str, int]]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[pytest.param(None, id="all", marks=pytest.mark.slow)])  # takes two minutes
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
     place = tmp_path_factory.mktemp("mixed")
     folder = place / "databases"
@@ -82,7 +82,6 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
     return Mixed(folder, result, examples, unusable, usable, before, snapshot(folder))
 
 
-@pytest.mark.slow
 def test_every_unusable_file_is_named_with_its_reason(mixed: Mixed) -> None:
     for name, reason in mixed.unusable.items():
         (line,) = [problem for problem in mixed.result.problems if problem.startswith(f"{name}: ")]
@@ -91,7 +90,6 @@ def test_every_unusable_file_is_named_with_its_reason(mixed: Mixed) -> None:
     assert all("\n" not in line for line in (*mixed.result.problems, *mixed.result.notes))
 
 
-@pytest.mark.slow
 def test_every_usable_database_gives_its_share(mixed: Mixed) -> None:
     counts = dict(mixed.examples["db_id"].value_counts().rows())
     assert set(counts) == set(mixed.usable)
@@ -100,7 +98,6 @@ def test_every_usable_database_gives_its_share(mixed: Mixed) -> None:
     assert mixed.result.version.verify_hashes() == []
 
 
-@pytest.mark.slow
 def test_what_is_odd_about_a_usable_one_is_noted(mixed: Mixed) -> None:
     for db_id, note in mixed.usable.items():
         assert note in "\n".join(mixed.result.notes), db_id
@@ -109,12 +106,10 @@ def test_what_is_odd_about_a_usable_one_is_noted(mixed: Mixed) -> None:
         assert any(f"semantics.yml: {part}" in line for line in notes), part
 
 
-@pytest.mark.slow
 def test_the_sources_are_as_they_were(mixed: Mixed) -> None:
     assert mixed.after == mixed.before
 
 
-@pytest.mark.slow
 def test_stored_sql_runs_without_us_and_gives_its_digest(mixed: Mixed) -> None:
     paths = {db["db_id"]: mixed.folder / db["relative_path"] for db in mixed.result.version.manifest["databases"]}
     for row in mixed.examples.iter_rows(named=True):
@@ -141,7 +136,6 @@ def text_or_bytes(raw: bytes) -> str | bytes:
         return raw
 
 
-@pytest.mark.slow
 def test_questions_are_said_as_people_write(mixed: Mixed) -> None:
     for row in mixed.examples.iter_rows(named=True):
         question = row["question"]
@@ -149,7 +143,6 @@ def test_questions_are_said_as_people_write(mixed: Mixed) -> None:
         assert not re.search(r"[A-Za-z]_[A-Za-z]|_\d|[`\[\]]|\"\"|\\|\bt\d+\.", question), question
 
 
-@pytest.mark.slow
 def test_odd_tables_columns_and_values_are_asked_about(mixed: Mixed) -> None:
     def used(db_id: str) -> set[str]:
         return {column for row in mixed.examples.filter(pl.col("db_id") == db_id)["columns"] for column in row}
@@ -165,7 +158,6 @@ def test_odd_tables_columns_and_values_are_asked_about(mixed: Mixed) -> None:
     assert {"Orders.Name", "Orders.name_1"} <= used("files")
 
 
-@pytest.mark.slow
 def test_no_question_repeats_a_value_nobody_can_write(mixed: Mixed) -> None:
     dirty = mixed.examples.filter(pl.col("db_id").is_in(["dirty_cells", "duck"]))
     for text in (*dirty["question"], *dirty["sql"]):

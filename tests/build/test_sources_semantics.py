@@ -143,10 +143,9 @@ def test_what_is_hidden_is_nowhere(built: agro_data.Build) -> None:
             texts.append(file.read_text())
     assert len(texts) > 10
     for text in texts:
+        told = re.sub(r"\b[0-9a-f]{16,}\b", "", text.lower())  # a digest may have any five digits in a row
         for canary in canaries:
-            # five digits in a row stand in a digest of what is not hidden, now and then
-            said = re.search(rf"(?<![0-9a-f]){canary.lower()}(?![0-9a-f])", text.lower())
-            assert said is None, f"{canary} in {text[:200]}"
+            assert canary.lower() not in told, f"{canary} in {text[:200]}"
 
 
 def shares(result: agro_data.Build) -> dict[str, float]:

@@ -77,13 +77,18 @@ def test_autocast_and_adapters(tmp_path: Path) -> None:
             torch.testing.assert_close(module(ids).logits, expected)
 
 
-def test_large_models_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = str(make_tiny_model(tmp_path))
-    monkeypatch.setattr(packing, "MOST", 100)
-    for kind in ("float32", "bfloat16"):
-        module = load(folder, Path("unused"), dtype=kind).network
+@pytest.mark.parametrize("kind", ["float32", "bfloat16"])
+def test_large_models_and_those_on_other_processors_stay(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = load(str(make_tiny_model(tmp_path)), Path("unused"), dtype=kind).network
+    with monkeypatch.context() as patch:
+        patch.setattr(packing, "MOST", 100)
         with packed(module):
             assert not _copied(module)
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    with packed(module):
+        assert not _copied(module)
 
 
 @KINDS
