@@ -132,7 +132,8 @@ def build_command(
 ) -> None:
     """Build a corpus version from databases.
 
-    The same databases, settings and seed give the same bytes. A build that was stopped goes on where it was.
+    The same databases, settings and seed give the same bytes (instances in DuckDB files: the same rows). A build
+    that was stopped goes on where it was.
 
     \b
     Examples:

@@ -30,7 +30,8 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True)
 class BuildConfig:
-    """Everything that, with the databases' content and the code, decides a corpus byte for byte.
+    """Everything that, with the databases' content and the code, decides a corpus byte for byte (instances in DuckDB
+    files: row for row).
 
     `databases` and `exclude` are paths: what enters the fingerprint is what they hold, not where they are.
     """

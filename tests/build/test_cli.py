@@ -99,6 +99,7 @@ def test_preview_shows_rows_and_writes_nothing(place: Path) -> None:
     assert sorted(p.name for p in place.iterdir()) == before
 
 
+@pytest.mark.slow
 def test_dry_run_estimates(place: Path) -> None:
     done = agro("build", "--databases", "school.sqlite", "--dry-run", "--json", cwd=place)
     assert done.returncode == 0, done.stderr
@@ -150,6 +151,7 @@ def test_the_first_digits_of_an_id_are_enough(place: Path) -> None:
     assert example_id in explained.stdout
 
 
+@pytest.mark.slow
 def test_fewer_than_asked_exits_1_and_names_what_limits(tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "city.csv").write_text("name,residents\nBonn,330\nKiel,250\nUlm,130\n")

@@ -92,7 +92,9 @@ def excluded_file(kind: str, rows: pl.DataFrame, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", ["json", "jsonl", "csv", "parquet", "spider"])
+@pytest.mark.parametrize(
+    "kind", ["json", "csv", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("jsonl", "parquet", "spider"))]
+)
 def test_what_is_excluded_is_gone_and_says_why(kind: str, school: Path, plain: agro_data.Build, tmp_path: Path) -> None:
     known = examples(plain).select("question", "sql")
     result = build(tmp_path, school, exclude=(str(excluded_file(kind, known, tmp_path)),), size=40)
