@@ -40,6 +40,7 @@ DUCKDB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": "false",  # else `FROM x` could read a Python variable x
     "temp_directory": "",  # no spilling: nothing is written anywhere
     "threads": "1",
+    "async_threads": "0",  # else eight for each engine, with 8 MiB each of the address space that a worker may take
 }
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})  # of an `OSError`: a disk or quota is full
 UTC = "SET TimeZone = 'UTC'"  # else a TIMESTAMPTZ would read otherwise on a machine in another time zone
@@ -162,6 +163,8 @@ def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tupl
 
 def schemas_of(connection: duckdb.DuckDBPyConnection, catalog: str = "") -> list[str]:
     """The schemas of a DuckDB file, or of one that is attached: `main`, then those that hold a table or view."""
+    if not connection.execute("SELECT 1 FROM duckdb_schemas() WHERE NOT internal LIMIT 1").fetchone():
+        return ["main"]  # as mostly; the catalogs below cost ten milliseconds when they are first looked at
     found = connection.execute(
         """SELECT DISTINCT schema_name FROM (
              SELECT database_name, schema_name, internal FROM duckdb_tables()

@@ -36,6 +36,7 @@ from agro_data.databases.types import Layout, Limits
 RESIDENT_SHARE = 4  # of the memory limit, the share (1/4) from which a worker starts afresh between messages
 OPEN_SHARE = 8  # of the memory limit, the share (1/8) that databases kept open may take by the weights below
 WEIGHT, CACHE = 2**19, 2**21  # of an open SQLite file: its schema and handles (bounds their number too), page cache
+ENGINE = 6 * 2**20  # of DuckDB's for each open file, with what a statement leaves
 PAGE_SIZE = mmap.PAGESIZE
 STATE = struct.Struct("dqqq")  # since when (monotonic), phase, task in the message, place among the task's targets
 CHECK = 4  # bytes after it that tell a whole one from one that is being written
@@ -191,9 +192,12 @@ class _Sessions:
         return session
 
     def _weight_of(self, layout: Layout, path: Path) -> int:
-        if layout != "sqlite":
-            return self._most // 8  # DuckDB keeps what it has read, up to a limit of its own
-        return WEIGHT + min(path.stat().st_size, CACHE)
+        """DuckDB keeps what it has read, up to a limit of its own; of a folder it may be many times the files' size."""
+        much = self._most // 8
+        if layout == "files":
+            return much
+        size = path.stat().st_size
+        return WEIGHT + min(size, CACHE) if layout == "sqlite" else min(ENGINE + size, much)
 
 
 def _bound_memory(limits: Limits) -> None:

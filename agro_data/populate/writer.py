@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
+from agro_data.databases.engine import attached
 from agro_data.databases.opening import discreet_line, quoted
 from agro_data.databases.types import Cell
 from agro_data.populate.schema import Columns, PopulateError, Rows, Schema
@@ -54,14 +55,11 @@ def write_duckdb(schema: Schema, rows: Rows, path: Path) -> Path:
     """
 
     def make(temporary: Path) -> None:
-        con = duckdb.connect(str(temporary), config={"threads": 1, "default_block_size": BLOCK_SIZE})
-        try:
+        with attached(temporary, f"(BLOCK_SIZE {BLOCK_SIZE})") as con:
             con.execute(schema.ddl)
             for table, columns in rows.items():
                 _insert_duckdb(con, schema, table, columns)
             con.execute("CHECKPOINT")
-        finally:
-            con.close()
 
     return _replace(path, make)
 

@@ -20,8 +20,8 @@ from urllib.parse import quote
 import duckdb
 
 from agro_data.databases.data_files import data_files
+from agro_data.databases.engine import READ_ONLY, attached, attaching
 from agro_data.databases.opening import (
-    DUCKDB_SETTINGS,
     NO_SPACE,
     DatabaseError,
     create_tables,
@@ -211,35 +211,34 @@ def _collations(connection: sqlite3.Connection, table: str, columns: list[str]) 
 
 def _copy_duckdb(database: Database, target: Path, seed: str, shuffle: bool, sampled: bool) -> None:
     """Tables, views and macros of a DuckDB file, or the files of a folder as tables."""
-    with duckdb.connect(target, config=DUCKDB_SETTINGS) as connection:
+    files = database.layout == "files"
+    source = (":memory:",) if files else (database.path, READ_ONLY)
+    with attached(target) as connection, attaching(connection, *source) as old:
         own = quoted(_column(connection, "SELECT current_database()")[0])
         views: list[str] = []
-        if database.layout == "files":
-            connection.execute("ATTACH ':memory:' AS old")
-            connection.execute("USE old")
+        if files:
+            connection.execute(f"USE {old}")
             tables, _ = create_tables(connection, database.path)
             connection.execute(f"USE {own}")
             names = [("main", name) for name in tables]
         else:
-            connection.execute(f"ATTACH {literal(database.path)} AS old (READ_ONLY)")
             names = [
                 (str(schema), str(name))
                 for schema, name in connection.execute(
-                    """SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'old'
-                       AND NOT internal ORDER BY schema_name <> 'main', schema_name, table_name"""
+                    f"""SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = '{old}'
+                        AND NOT internal ORDER BY schema_name <> 'main', schema_name, table_name"""
                 ).fetchall()
             ]
             views = _column(
                 connection,
-                """SELECT sql FROM duckdb_views() WHERE database_name = 'old'
-                   AND NOT internal ORDER BY schema_name <> 'main', schema_name, view_name""",
+                f"""SELECT sql FROM duckdb_views() WHERE database_name = '{old}'
+                    AND NOT internal ORDER BY schema_name <> 'main', schema_name, view_name""",
             )
-            _copy_definitions(connection, own)
-            _execute_all(
-                connection, [f"CREATE SCHEMA IF NOT EXISTS {quoted(s)}" for s in schemas_of(connection, "old")]
-            )
+            _copy_definitions(connection, old, own)
+            _execute_all(connection, [f"CREATE SCHEMA IF NOT EXISTS {quoted(s)}" for s in schemas_of(connection, old)])
         for schema, name in names:
-            _copy_duckdb_table(connection, schema, name, f"{seed}:{name}", shuffle, sampled)
+            place = f"{quoted(schema)}.{quoted(name)}"
+            _copy_duckdb_table(connection, old, place, f"{seed}:{name}", shuffle, sampled)
         _execute_all(connection, views)
 
 
@@ -247,12 +246,12 @@ def _column(connection: duckdb.DuckDBPyConnection, sql: str) -> list[str]:
     return [str(value) for (value,) in connection.execute(sql).fetchall()]
 
 
-def _copy_definitions(connection: duckdb.DuckDBPyConnection, own: str) -> None:
+def _copy_definitions(connection: duckdb.DuckDBPyConnection, old: str, own: str) -> None:
     """Macros, types and views. DuckDB gives the defaults of a macro's parameters away in a copy of all definitions
     only; the tables that come with it, empty and with their keys, make room again.
     """
     try:
-        connection.execute(f"COPY FROM DATABASE old TO {own} (SCHEMA)")
+        connection.execute(f"COPY FROM DATABASE {old} TO {own} (SCHEMA)")
     except duckdb.Error:  # it makes tables before the macros that they use: then views without macros must do
         return
     listed = connection.execute(
@@ -263,10 +262,9 @@ def _copy_definitions(connection: duckdb.DuckDBPyConnection, own: str) -> None:
 
 
 def _copy_duckdb_table(
-    connection: duckdb.DuckDBPyConnection, schema: str, name: str, seed: str, shuffle: bool, sampled: bool
+    connection: duckdb.DuckDBPyConnection, old: str, place: str, seed: str, shuffle: bool, sampled: bool
 ) -> None:
-    place = f"{quoted(schema)}.{quoted(name)}"
-    source = f"old.{place}"
+    source = f"{old}.{place}"
     numbered = f"(SELECT *, row_number() OVER () AS agro_row FROM {source})"
     try:
         (rows,) = connection.execute(f"SELECT COUNT(*) FROM {source}").fetchone() or (0,)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from agro_data.databases.content import instance_at
+from agro_data.databases.content import instance_at, written_hash
 from agro_data.databases.types import Database, Limits
 from agro_data.populate.schema import Rows, Schema
 from agro_data.populate.writer import write_duckdb, write_sqlite
@@ -111,9 +111,11 @@ def write_instance(source: Database, schema: Schema, rows: Rows, name: str, *, f
 
     Raises `PopulateError` when the rows break the schema.
     """
-    write = write_sqlite if source.dialect == "sqlite" else write_duckdb
-    path = write(schema, rows, folder / f"{name}.{source.dialect}")
-    database = instance_at(source, path)
+    path = folder / f"{name}.{source.dialect}"
+    if source.dialect == "sqlite":
+        database = instance_at(source, write_sqlite(schema, rows, path))
+    else:
+        database = instance_at(source, write_duckdb(schema, rows, path), written_hash(path))
     return Instance(database, shuffled_copy(database, scratch, seed=0), path.stat().st_size)
 
 

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 from database_files import csv_file, duckdb_file, parquet_file, sqlite_file
 
-from agro_data.databases.content import content_hash, duckdb_hash
+from agro_data.databases.content import content_hash, duckdb_hash, written_hash
 from agro_data.databases.opening import DatabaseError
 
 KINDS = """
@@ -83,6 +83,11 @@ def test_rows_that_stand_only_in_the_log_count(tmp_path: Path) -> None:
     listed = sorted(file.name for file in copy.iterdir())
     assert content_hash(copy / "a.duckdb", "duckdb") == content_hash(path, "duckdb") != before
     assert sorted(file.name for file in copy.iterdir()) == listed
+
+
+def test_what_we_have_written_has_the_hash_that_anyone_finds(tmp_path: Path) -> None:
+    path = duckdb_file(tmp_path / "a.duckdb", KINDS.replace("CREATE MACRO", "-- CREATE MACRO") + FILL)
+    assert written_hash(path) == duckdb_hash(path)
 
 
 def test_other_layouts_are_hashed_by_bytes(tmp_path: Path) -> None:
