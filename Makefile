@@ -6,6 +6,9 @@ PIP_ARGS ?=
 SHELL := /bin/bash
 ENV := source ./env.sh &&
 
+# Tests start some hundred processes, which else compile it each where PYTHONDONTWRITEBYTECODE is set.
+COMPILED = $(VENV)/bin/python -m compileall -q agro_data agro_train
+
 .PHONY: corpus train test test-all ui bench docs check format clean
 
 corpus: $(VENV)/.embed  ## build the sample corpus and show where it is, three rows, counts and funnel
@@ -16,9 +19,11 @@ train: $(VENV)/.train  ## trajectories, cold start, GRPO, evaluation, promotion,
 	@$(ENV) dagster job execute -j train_grpo
 
 test: $(VENV)/.dev  ## fast tests, under 10 minutes on two cores
+	@$(COMPILED)
 	$(ENV) pytest -n 2 --dist worksteal
 
 test-all: $(VENV)/.dev  ## the slow ones too
+	@$(COMPILED)
 	$(ENV) pytest -n 2 --dist worksteal -m ''
 
 ui: $(VENV)/.embed  ## the Dagster UI on this machine only

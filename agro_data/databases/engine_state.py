@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate
 
 DENIED_SQLITE_FUNCTIONS = frozenset((
@@ -51,6 +52,7 @@ def is_sqlite_state(table: str) -> bool:
     return name.startswith("sqlite_") or name == "dbstat"
 
 
+@lru_cache(16)  # a statement is run on many instances, one after the other
 def duckdb_state_named(sql: str) -> str:
     """The first name in a DuckDB statement that reaches the engine's state, or "".
 

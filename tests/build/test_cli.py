@@ -168,7 +168,7 @@ def test_fewer_than_asked_exits_1_and_names_what_limits(tmp_path: Path) -> None:
 def test_no_example_left_writes_no_version_and_says_what_became_of_the_candidates(tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "city.csv").write_text("name\nBonn\n")
-    settings = ("build", "--databases", "shop", "--size", 10, "--embedding-model", "structural")
+    settings = ("build", "--databases", "shop", "--size", 10, "--embedding-model", "structural", "--no-certify")
     agro(*settings, "--out", "first", cwd=tmp_path)
     asked = pl.read_parquet(next((tmp_path / "first" / "corpus").glob("v*")) / "data" / "*.parquet")
     asked.select("question", "sql").write_ndjson(tmp_path / "known.jsonl")

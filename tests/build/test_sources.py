@@ -95,11 +95,11 @@ def test_a_duckdb_file_written_again_gives_the_same_examples(tmp_path: Path) -> 
     assert first.version.fingerprint == second.version.fingerprint
 
 
-@pytest.mark.parametrize("layout", [pytest.param(spider_layout, marks=pytest.mark.slow), bird_layout])
+@pytest.mark.parametrize("layout", [spider_layout, bird_layout])
 def test_benchmark_layouts_lend_their_names(layout: Callable[[Path], Path], tmp_path: Path) -> None:
     root = layout(tmp_path / "bench")
     (source,) = root.rglob("*.sqlite")
-    result = build(tmp_path, root)
+    result = build(tmp_path, root, certify=False)
     frame = replayed(result, lambda _: source)
     assert set(frame["db_id"]) == {"stable"}
     questions = "\n".join(frame["question"]).lower()
@@ -114,10 +114,9 @@ def test_benchmark_layouts_lend_their_names(layout: Callable[[Path], Path], tmp_
         assert not re.search(identifier, questions), identifier
 
 
-@pytest.mark.slow
 def test_bird_descriptions_give_codes_their_meaning(tmp_path: Path) -> None:
     root = bird_layout(tmp_path / "bench")
-    frame = build(tmp_path, root, size=200).version.examples().collect()
+    frame = build(tmp_path, root, size=200, certify=False).version.examples().collect()
     coded = frame.filter(pl.col("sql").str.contains("'[WFD]'"))
     assert coded.height > 5
     for row in coded.iter_rows(named=True):
@@ -145,6 +144,7 @@ def test_a_mixed_folder(tmp_path: Path) -> None:
     assert sorted((p.relative_to(root), p.stat().st_mtime_ns, p.stat().st_size) for p in root.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_a_manifest_repeats_a_build_of_duckdb(tmp_path: Path) -> None:
     source = duckdb_shop(tmp_path / "shop.duckdb")
     first = build(tmp_path / "1", source, size=30)

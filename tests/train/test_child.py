@@ -78,7 +78,7 @@ def test_a_child_that_has_left_something_out_has_done_its_work(tmp_path: Path, m
         assert materialize(script, instance, monkeypatch).success
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_cancelling_the_run_ends_every_child(number: signal.Signals, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()

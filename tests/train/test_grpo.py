@@ -344,6 +344,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_been(
     assert resumed.manifest["model_sha256"] == quiet.manifest["model_sha256"]
 
 
+@pytest.mark.slow
 def test_two_processes_learn_together(config: GrpoConfig, tmp_path: Path) -> None:
     settings = tmp_path / "settings.json"
     settings.write_text(json.dumps(settings_to(config)), encoding="utf-8")
