@@ -26,6 +26,7 @@ from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from agro_data.databases.opening import NO_SPACE
+from agro_data.databases.sandbox import end_own_sandboxes
 
 DISK_FULL = NO_SPACE | {errno.EROFS}
 # Workers are forked from a process that has imported these and done nothing else: imports cost seconds, each stage
@@ -84,8 +85,11 @@ def run_shards(
         on_done(outcome)
 
     if not isolate and workers == 1:
-        for index, task in enumerate(tasks):
-            settle(index, _attempt(function, task))
+        try:
+            for index, task in enumerate(tasks):
+                settle(index, _attempt(function, task))
+        finally:
+            end_own_sandboxes()  # as the end of a worker ends its own
     elif tasks:
         lost = _run_pool(function, dict(enumerate(tasks)), workers, settle)
         for index in lost:

@@ -42,6 +42,7 @@ DUCKDB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "threads": "1",
     "async_threads": "0",  # else eight for each engine, with 8 MiB each of the address space that a worker may take
 }
+TAKEN = frozenset(("memory", "system", "temp"))  # names of databases that any engine of DuckDB has
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})  # of an `OSError`: a disk or quota is full
 UTC = "SET TimeZone = 'UTC'"  # else a TIMESTAMPTZ would read otherwise on a machine in another time zone
 
@@ -142,10 +143,20 @@ def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tupl
     import duckdb  # noqa: PLC0415
 
     if layout == "duckdb":
-        config = {**DUCKDB_SETTINGS, **settings, "enable_external_access": "false"}
-        connection = duckdb.connect(path, read_only=True, config=config)
+        # Attached, not connected to: DuckDB has one engine in a process for all that connect to a file, with one
+        # configuration, which would be that of whoever came first, a person's own connection or ours.
+        connection = duckdb.connect(":memory:", config={**DUCKDB_SETTINGS, **settings})
+        name = quoted("agro" if path.stem in TAKEN else path.stem)
+        try:
+            connection.execute(f"ATTACH {literal(path)} AS {name} (TYPE duckdb, READ_ONLY)")
+        except duckdb.ResourceInUseException as error:
+            raise DatabaseError(
+                f"{path.name}: this process has it open to write to; close it, or give a copy"
+            ) from error
+        connection.execute(f"USE {name}.main")
         connection.execute(UTC)
         look_in_all_schemas(connection)
+        connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         return connection, []
     connection = duckdb.connect(":memory:", config=DUCKDB_SETTINGS)
@@ -182,7 +193,9 @@ def look_in_all_schemas(connection: duckdb.DuckDBPyConnection) -> None:
     Of tables with one name the first in the order of `schemas_of` is meant. Every reader of a file comes by here.
     """
     if len(schemas := schemas_of(connection)) > 1:
-        connection.execute(f"SET search_path = {literal(','.join(map(quoted, schemas)))}")
+        ((own,),) = connection.execute("SELECT current_database()").fetchall()
+        places = ",".join(f"{quoted(own)}.{quoted(schema)}" for schema in schemas)
+        connection.execute(f"SET search_path = {literal(places)}")
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection, folder: Path) -> tuple[dict[str, DataTable], list[str]]:

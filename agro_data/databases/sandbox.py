@@ -12,7 +12,6 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, field
-from functools import cache
 from hashlib import sha256
 from multiprocessing import Pipe
 from multiprocessing.connection import wait
@@ -315,10 +314,21 @@ class Sandbox:
             queue.appendleft(_Batch(batch.targets, places, tasks, 0 if lost else fruitless))
 
 
-@cache
+_OWN: dict[Limits, Sandbox] = {}
+
+
 def own_sandbox(limits: Limits) -> Sandbox:
-    """One sandbox of these limits, with one worker, for each process that works on shards; it ends with the process."""
-    return Sandbox(workers=1, limits=limits)
+    """One sandbox of these limits, with one worker, for each process that works on shards.
+
+    It ends with the process, or by `end_own_sandboxes`.
+    """
+    return _OWN.get(limits) or _OWN.setdefault(limits, Sandbox(workers=1, limits=limits))
+
+
+def end_own_sandboxes() -> None:
+    """Let go of what they have open: until then nobody could write to a DuckDB file."""
+    while _OWN:
+        _OWN.popitem()[1].close()
 
 
 def _lost(

@@ -13,10 +13,10 @@ from verify.verify_shop import SCHEMA, as_database, shop
 
 from agro_data.alignment.example import Example
 from agro_data.alignment.solvers import Solver
-from agro_data.databases.sandbox import own_sandbox
+from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Limits
 
-SANDBOX = own_sandbox(Limits())  # for all tests: starting a worker takes longer than most of them
+SANDBOX = Sandbox(limits=Limits())  # for all tests: starting a worker takes longer than most of them
 
 OLD = "SELECT name FROM customer WHERE age > 40"  # Bo, Di, Finn; and Gus of the instance
 OLDER = "SELECT name FROM customer WHERE age > 45"

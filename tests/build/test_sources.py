@@ -144,6 +144,14 @@ def test_a_mixed_folder(tmp_path: Path) -> None:
     assert sorted((p.relative_to(root), p.stat().st_mtime_ns, p.stat().st_size) for p in root.rglob("*")) == before
 
 
+def test_a_duckdb_file_is_free_when_its_build_is_done(tmp_path: Path) -> None:
+    source = duckdb_shop(tmp_path / "shop.duckdb")
+    with duckdb.connect(source, read_only=True):  # as in a notebook
+        assert build(tmp_path, source, size=20, certify=False).complete
+    with duckdb.connect(source) as connection:
+        connection.execute("CREATE TABLE more (a INTEGER)")
+
+
 @pytest.mark.slow
 def test_a_manifest_repeats_a_build_of_duckdb(tmp_path: Path) -> None:
     source = duckdb_shop(tmp_path / "shop.duckdb")

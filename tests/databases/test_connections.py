@@ -5,6 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -29,6 +30,7 @@ CREATE TABLE line(sale_id INTEGER, number INTEGER, PRIMARY KEY (sale_id, number)
                   FOREIGN KEY (sale_id) REFERENCES sale(id));
 CREATE VIEW buyer AS SELECT email FROM customer;
 """
+ONE = "INSERT INTO customer VALUES (1, 'a@b.c');"
 
 
 def tables(connection: Connection) -> dict[str, TableInfo]:
@@ -37,7 +39,7 @@ def tables(connection: Connection) -> dict[str, TableInfo]:
 
 @pytest.mark.parametrize("make", [sqlite_file, duckdb_file])
 def test_tables_keys_and_views(make: object, tmp_path: Path) -> None:
-    path = make(tmp_path / "shop.db", SHOP + "INSERT INTO customer VALUES (1, 'a@b.c');")  # type: ignore[operator]
+    path = make(tmp_path / "shop.db", SHOP + ONE)  # type: ignore[operator]
     with open_database(found(path)) as connection:
         shop = tables(connection)
         assert list(shop) == ["customer", "line", "sale", "buyer"]
@@ -348,6 +350,32 @@ def test_generated_sql_sees_the_tables_of_all_schemas(tmp_path: Path) -> None:
         bare, hidden = sandbox.run(database, ["SELECT total FROM v", "SELECT c FROM T"], want="rows")
     assert (bare.status, bare.rows) == ("ok", ((3,),))
     assert hidden.status == "error"  # t is that of main
+
+
+@pytest.mark.parametrize("name", ["shop", "memory", 'it\'s a "shop"'])
+def test_a_duckdb_file_that_a_person_reads_meanwhile_can_be_read(name: str, tmp_path: Path) -> None:
+    path = duckdb_file(tmp_path / f"{name}.duckdb", SHOP + ONE)
+    with duckdb.connect(path, read_only=True) as own, open_database(found(path)) as connection:
+        assert set(tables(connection)) == {"customer", "sale", "line", "buyer"}
+        assert own.execute("SELECT current_setting('lock_configuration')").fetchone() == (False,)  # theirs is as it was
+
+
+def test_threads_may_read_one_duckdb_file(tmp_path: Path) -> None:
+    database = found(duckdb_file(tmp_path / "shop.duckdb", SHOP + ONE))
+
+    def read(_: int) -> frozenset[str]:
+        with open_database(database) as connection:
+            return frozenset(tables(connection))
+
+    with ThreadPoolExecutor(4) as threads:
+        assert set(threads.map(read, range(16))) == {frozenset({"customer", "sale", "line", "buyer"})}
+
+
+def test_a_duckdb_file_that_is_written_to_meanwhile_says_what_to_do(tmp_path: Path) -> None:
+    database = found(duckdb_file(tmp_path / "shop.duckdb", SHOP + ONE))
+    refused = pytest.raises(DatabaseError, match="this process has it open to write to; close it, or give a copy")
+    with duckdb.connect(database.path), refused, open_database(database):
+        pass
 
 
 def test_what_cannot_be_opened_says_so(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from train.small import Scripted, make_corpus
 from agro_data.alignment.cycles import Rule, check
 from agro_data.alignment.example import Example, Home
 from agro_data.databases.catalog import find_databases
-from agro_data.databases.sandbox import own_sandbox
+from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Limits
 from agro_data.profiling.cache import cached_profile
 from agro_train.agents.agent import Agent
@@ -22,7 +22,7 @@ from agro_train.questions import Reading
 from agro_train.solving import agent_solver
 
 RIGHT = "<think>so</think><solution>SELECT name FROM school</solution>"
-SANDBOX = own_sandbox(Limits())
+SANDBOX = Sandbox(limits=Limits())
 
 
 @pytest.fixture
