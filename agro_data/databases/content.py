@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 from agro_data.databases.data_files import data_files
 from agro_data.databases.opening import (
-    UTC,
     DatabaseError,
     first_line,
     open_duckdb,
@@ -109,7 +108,6 @@ def written_hash(path: Path) -> str:
     from agro_data.databases.engine import READ_ONLY, attached  # noqa: PLC0415
 
     with attached(path, READ_ONLY) as connection:
-        connection.execute(UTC)
         return _hash(connection, [])
 
 

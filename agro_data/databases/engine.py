@@ -14,7 +14,7 @@ from pathlib import Path
 
 import duckdb
 
-from agro_data.databases.opening import DUCKDB_SETTINGS, literal
+from agro_data.databases.opening import DUCKDB_SETTINGS, UTC, literal
 
 _NAMES = count()
 _engines = threading.local()  # two threads may have the same file attached, one engine may not
@@ -33,6 +33,7 @@ def attached(path: Path, options: str = "") -> Iterator[duckdb.DuckDBPyConnectio
         _engines.own = duckdb.connect(":memory:", config=DUCKDB_SETTINGS)
     with _engines.own.cursor() as connection, attaching(connection, path, options) as name:
         connection.execute(f"USE {name}")
+        connection.execute(UTC)
         yield connection
 
 

@@ -31,6 +31,17 @@ def test_a_file_is_whole_when_it_is_left(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["it's one.duckdb"]  # and no log beside it
 
 
+def test_moments_are_read_alike_wherever_the_machine_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+
+    def moment(_: int) -> tuple[float, ...] | None:
+        with attached(tmp_path / "a.duckdb") as connection:
+            return connection.execute("SELECT epoch('2024-01-01 00:00:00'::TIMESTAMPTZ)").fetchone()
+
+    with ThreadPoolExecutor(1) as thread:  # whose engine starts now
+        assert list(thread.map(moment, [0])) == [(1_704_067_200.0,)]
+
+
 def test_an_error_leaves_nothing_attached(tmp_path: Path) -> None:
     path = written(tmp_path / "a.duckdb")
     with pytest.raises(duckdb.BinderException), attached(path) as connection:
