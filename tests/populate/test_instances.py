@@ -239,13 +239,34 @@ def test_what_a_query_asks_of_a_wide_column_is_found(tmp_path: Path) -> None:
 
 def test_a_column_that_no_invented_value_fits_is_empty_where_it_may_be(tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "odd.duckdb") as con:
-        con.execute("CREATE TABLE offer (id INTEGER PRIMARY KEY, odd UUID)")
-        con.execute("INSERT INTO offer VALUES (1, uuid()), (2, NULL)")
+        con.execute("CREATE TABLE offer (id INTEGER PRIMARY KEY, odd DECIMAL(2, 2))")
+        con.execute("INSERT INTO offer VALUES (1, 0.25), (2, NULL)")
     profile = profile_database(find_databases(tmp_path).databases[0], values=False)
     schema = instance_schema(profile)
     rows = next(instances(read(profile, "SELECT id FROM offer"), schema, profile, 7))
     with duckdb.connect(write_duckdb(schema, rows, tmp_path / "made.duckdb")) as con:
         assert con.execute("SELECT DISTINCT odd FROM offer").fetchall() == [(None,)]
+
+
+@pytest.mark.parametrize("values", [True, False])
+@pytest.mark.parametrize(
+    ("declared", "cell"), [("UUID", "uuid()"), ("UTINYINT", "i"), ("DATE", "DATE '2024-01-01' + i::INTEGER")]
+)
+def test_a_key_of_any_kind_gives_rows_enough(tmp_path: Path, declared: str, cell: str, values: bool) -> None:
+    with duckdb.connect(tmp_path / "keyed.duckdb") as con:
+        con.execute(f"CREATE TABLE person (id {declared} PRIMARY KEY, name VARCHAR, age UTINYINT UNIQUE)")
+        con.execute(
+            f"CREATE TABLE visit (number INTEGER PRIMARY KEY, who {declared} REFERENCES person(id), cost DOUBLE)"
+        )
+        con.execute(f"INSERT INTO person SELECT {cell}, 'name ' || i % 40, i FROM range(1, 121) r(i)")
+        con.execute("INSERT INTO visit SELECT row_number() OVER (), id, age * 1.5 FROM person")
+    profile = profile_database(find_databases(tmp_path).databases[0], values=values)
+    schema = instance_schema(profile)
+    for seed in range(3):
+        rows = random_rows(schema, profile, seed, {"person": 150, "visit": 150})
+        assert len(rows["person"]["id"]) >= 75  # an age has 256 values, of which not each is found
+        with duckdb.connect(write_duckdb(schema, rows, tmp_path / f"made-{seed}.duckdb")) as con:
+            assert con.execute("SELECT count(*) > 50 FROM visit JOIN person ON who = id").fetchone() == (True,)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from agro_data.populate.schema import ColumnSpec, Schema, stream
 from agro_data.profiling.profile import DatabaseProfile
 
 _TRIES = 300  # draws for a value that a column was not given before
+_FEW = 3  # draws once that many were in vain
 _POOL = 7  # different values of a column besides the query's own
 _ELSEWHERE = 0.08  # share of cells that hold a literal meant for another column of their kind
 _LITERAL = 0.4  # share of cells that hold a literal of the query or a neighbour of one
@@ -106,6 +107,7 @@ class _Column:
         self.pool = list(filter(may, pool)) or known or list(filter(may, (None,))) or list(pool)
         self.used: set[Cell] = set()
         self.number = 0
+        self.tries = _TRIES
 
     def any(self) -> Cell:
         if self.nulls and self.rng.random() < self.nulls:
@@ -142,7 +144,7 @@ class _Column:
                 self.used.add(near)
                 return near
         value: Cell = None
-        for _ in range(_TRIES):
+        for _ in range(self.tries):
             climbing = not mixed and self.spec.kind in ("integer", "real", "boolean")
             start = self.number if climbing else self.rng.randrange(30)
             value = fresh(self.spec, self.observed, self.number + start % 7, self.rng)
@@ -150,4 +152,5 @@ class _Column:
             if value not in self.used and self.may(value):
                 self.used.add(value)
                 return value
+        self.tries = _FEW  # it would be looked for in vain at every row
         return value if self.may(value) else self.rng.choice(self.pool)

@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, time, timedelta
+from uuid import UUID
 
 from agro_data.databases.types import Cell
 from agro_data.populate.schema import ColumnSpec
@@ -47,7 +48,7 @@ def holds(value: Cell, column: ColumnSpec) -> bool:
         return True
     if isinstance(value, str):
         readers = {"date": date.fromisoformat, "datetime": datetime.fromisoformat, "time": time.fromisoformat}
-        if column.declared_type.upper() == "UUID":
+        if _is_uuid(column):
             return _UUID.fullmatch(value) is not None
         return column.kind in ("text", "blob", "other") or (
             column.kind in readers and _reads(readers[column.kind], value)
@@ -59,6 +60,10 @@ def holds(value: Cell, column: ColumnSpec) -> bool:
             return False  # UBIGINT and its like
         return column.kind in ("integer", "real") and abs(value) <= largest(column.declared_type, column.kind)
     return column.kind == "blob"
+
+
+def _is_uuid(column: ColumnSpec) -> bool:
+    return column.declared_type.upper() == "UUID"
 
 
 def _reads(reader: Callable[[str], object], value: str) -> bool:
@@ -150,6 +155,9 @@ def fresh(column: ColumnSpec, known: Sequence[Cell], number: int, rng: random.Ra
         return str(most + 1 + number)
     if number < len(texts):
         return texts[number]
+    if _is_uuid(column):
+        first = UUID(texts[0]).int if texts else 0
+        return str(UUID(int=(first + number + 1) % 2**128))
     word = texts[number % len(texts)] if texts else WORDS[number % len(WORDS)]
     return f"{word}{number}" if " " not in word else f"{word} {number}"
 
