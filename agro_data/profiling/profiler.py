@@ -401,6 +401,7 @@ def _column_profile(
         sole_key=(name,) == primary or (name,) in uniques,
         part_of_key=name in primary,
         refers=any(name in key.columns for key in outgoing),
+        opaque=info.declared_type.upper() == "UUID",
     )
     return ColumnProfile(
         name=name,

@@ -58,6 +58,7 @@ class Place:
     sole_key: bool = False  # the whole primary key or a one-column unique key
     part_of_key: bool = False
     refers: bool = False  # the child side of a foreign key
+    opaque: bool = False  # of a type whose values mean nothing: UUID
 
 
 def role_of(words: list[str], statistics: Statistics, place: Place) -> Role:
@@ -67,6 +68,8 @@ def role_of(words: list[str], statistics: Statistics, place: Place) -> Role:
     fault that a reader notices first. Empty columns are judged by name and declaration.
     """
     kind = statistics.kind
+    if place.opaque:
+        return "identifier"
     if kind in ("blob", "other"):
         return "identifier" if kind == "other" and _identifies(words) else "other"
     if kind == "boolean" or _two_valued(words, statistics):

@@ -133,6 +133,7 @@ def test_keys_are_identifiers_whatever_they_are_called() -> None:
     values = describe([1, 2, 3])
     assert role_of(["weight"], values, Place(sole_key=True)) == "identifier"
     assert role_of(["weight"], values, Place(refers=True)) == "identifier"
+    assert role_of(["discount"], values, Place(opaque=True)) == "identifier"
     assert role_of(["weight"], values, Place()) == "measure"
 
 

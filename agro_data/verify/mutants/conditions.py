@@ -20,7 +20,9 @@ _OTHERS: dict[type[exp.Expr], tuple[type[exp.Expr], ...]] = {
     exp.EQ: (exp.NEQ, exp.GTE, exp.LTE),
     exp.NEQ: (exp.EQ, exp.GT, exp.LT),
 }
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)([ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?")
+_CLOCK = re.compile(r"(\d\d):(\d\d)(:\d\d(?:\.\d+)?)?")
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 def of_conditions(place: Place, scope: Scope) -> Iterator[Edit]:
@@ -150,19 +152,19 @@ def _pattern(core: exp.Like, label: str) -> Iterator[Edit]:
 
 
 def _literal(place: Place, node: exp.Expr, label: str) -> Iterator[Edit]:
-    """A number a step beside, a day beside, a text in other case."""
+    """A number a step beside, a day, a minute or the next UUID, a text in other case."""
     others: Sequence[exp.Expr]
     if isinstance(node, exp.Literal) and not node.is_string:
         others = [exp.Literal.number(value) for value in _steps(str(node.this))]
         if isinstance(node.parent, exp.Neg):
             return
-    elif isinstance(node, exp.Literal) and _DAY.fullmatch(str(node.this)):
-        others = [exp.Literal.string(value) for value in _days(str(node.this))]
+    elif isinstance(node, exp.Literal) and (near := _typed(str(node.this))) is not None:
+        others = [exp.Literal.string(value) for value in near]
     else:
         text = str(node.this if isinstance(node, exp.Literal) else node.name)
         cases = [text.upper(), text.lower(), text.capitalize()]
-        near = text[:-1] if text.endswith("s") and len(text) > 1 else text + "s"
-        others = [exp.Literal.string(value) for value in (*[v for v in dict.fromkeys(cases) if v != text][:2], near)]
+        other = text[:-1] if text.endswith("s") and len(text) > 1 else text + "s"
+        others = [exp.Literal.string(value) for value in (*[v for v in dict.fromkeys(cases) if v != text][:2], other)]
     for weight, other in enumerate(others):
         yield Edit("literal", label, node, other, (swap(node, other),), weight=weight)
 
@@ -182,6 +184,22 @@ def _steps(number: str) -> list[str]:
     decimals = len(number.split(".")[1])
     step = 10.0**-decimals
     return [f"{float(number) + step:.{decimals}f}", f"{max(float(number) - step, 0.0):.{decimals}f}"]
+
+
+def _typed(text: str) -> list[str] | None:
+    """Values beside a day, a moment, a time or a UUID, in the same form; None where `text` is none of them.
+
+    Columns of such types read other spellings of one value as that value (`0A` as `0a`), or do not read them at all.
+    """
+    if moment := _MOMENT.fullmatch(text):
+        return [day + (moment[2] or "") for day in _days(moment[1])]
+    if clock := _CLOCK.fullmatch(text):
+        minutes = int(clock[1]) * 60 + int(clock[2])
+        near = [minute for minute in (minutes + 1, minutes - 1) if 0 <= minute < 24 * 60]
+        return [f"{minute // 60:02}:{minute % 60:02}{clock[3] or ''}" for minute in near] or None
+    if _UUID.fullmatch(text):
+        return [text[:-1] + ("1" if text[-1] == "0" else "0")]
+    return None
 
 
 def _days(day: str) -> list[str]:

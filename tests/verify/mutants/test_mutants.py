@@ -114,6 +114,23 @@ def test_the_mistakes_people_make(gold: str, kind: str, expected: str) -> None:
     assert expected in of_kind(gold, kind)
 
 
+@pytest.mark.parametrize(
+    ("literal", "beside"),
+    [
+        ("2024-02-29", {"2024-02-28", "2024-03-01"}),
+        ("2024-02-29 10:30:00", {"2024-02-28 10:30:00", "2024-03-01 10:30:00"}),
+        ("00:00:30", {"00:01:30"}),
+        ("9999-12-31", set()),
+        ("0a6aac00-0000-4000-8000-00000000000F", {"0a6aac00-0000-4000-8000-000000000000"}),
+        ("99:10", {"99:10s"}),
+        ("paris", {"PARIS", "Paris", "pari"}),
+    ],
+)
+def test_what_stands_beside_a_literal_is_of_its_form(literal: str, beside: set[str]) -> None:
+    made = of_kind(f"SELECT name FROM customer WHERE city = '{literal}'", "literal")
+    assert made == {f"SELECT name FROM customer WHERE city = '{other}'" for other in beside}
+
+
 def test_every_kind_is_shown_somewhere() -> None:
     shown = {mutant.kind for _, _, made in CASES for mutant in made}
     shown |= {mutant.kind for gold, _, _ in FURTHER for mutant in mutants(gold)}
