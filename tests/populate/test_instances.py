@@ -187,6 +187,33 @@ def test_against_adds_rows_for_the_other_query(school: DatabaseProfile) -> None:
     assert any(row.cells.get("home") == "Lima" for proposal in both for row in proposal.rows)
 
 
+def test_the_group_that_is_kept_may_be_that_of_null(school: DatabaseProfile) -> None:
+    """Else `COUNT(mentor)` and `WHERE NOT mentor IS NULL` would give what the query gives."""
+    schema = instance_schema(school)  # mentor is NULL somewhere, home is not
+    for column, held in (("mentor", True), ("home", False)):
+        query = read(school, f"SELECT {column}, COUNT(*) FROM student GROUP BY {column} ORDER BY COUNT(*) DESC LIMIT 1")
+        largest = [
+            max((p.rows for p in witnesses(query, schema, school, seed) if p.kind == "group"), key=len)
+            for seed in range(20)
+        ]
+        unknown = [all(row.cells.get(column, 0) is None for row in rows) for rows in largest]
+        assert any(unknown) == held
+        assert not all(unknown)
+
+
+def test_what_misses_a_bound_is_often_the_bound_and_lies_alone_beyond_an_end(school: DatabaseProfile) -> None:
+    schema = instance_schema(school)
+    gold, other = (read(school, f"SELECT MAX(weight) FROM pet WHERE weight {sign} 4") for sign in (">", ">="))
+    at_bound = alone = 0
+    for seed in range(40):
+        made = witnesses(gold, schema, school, seed, against=other)
+        misses = [p for p in made if p.kind == "miss" and p.why == "differs in weight > 4"]
+        at_bound += any(row.cells.get("weight") == 4 for p in misses for row in p.rows)
+        alone += sum(p.kind == "extreme" for p in made) <= 1
+    assert at_bound >= 15
+    assert alone >= 10
+
+
 def test_duckdb_accepts_instances(school: DatabaseProfile, tmp_path: Path) -> None:
     profile = replace(school, dialect="duckdb")
     schema = instance_schema(profile)

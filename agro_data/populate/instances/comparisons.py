@@ -15,6 +15,10 @@ from agro_data.populate.schema import ColumnSpec
 Operator = Literal["=", "<", "<=", ">", ">=", "like", "null", "in", "between"]
 
 
+_BOUNDED: frozenset[Operator] = frozenset(("<", "<=", ">", ">="))
+AT_BOUND = 0.5  # share of the values that miss a bound and are the bound itself
+
+
 @dataclass(frozen=True)
 class Test:
     """`operator` with its constants, to be met or (`wanted` False) to be missed; by what `view` shows of a value."""
@@ -80,6 +84,9 @@ def choose(tests: Sequence[Test], column: ColumnSpec, others: Sequence[Cell], rn
     passing = [value for value in found if all(test.passes(value) for test in tests)]
     named = [t for t in tests if t.wanted and t.operator in ("=", "in") and t.view is None]
     exact = [v for t in named for v in t.values if v in passing]
+    bounds = [v for t in tests if not t.wanted and t.operator in _BOUNDED for v in t.values if v in passing]
+    if bounds and rng.random() < AT_BOUND:  # what a stricter or a laxer bound is told by
+        return True, rng.choice(bounds)
     passing = exact or passing or [value for value in others if all(test.passes(value) for test in tests)]
     return (True, rng.choice(passing)) if passing else (False, None)
 

@@ -24,13 +24,17 @@ End = tuple[Scope, exp.Expr, bool]
 """A SELECT, the column whose end it looks at, and whether that is the upper end."""
 
 
-def extremes(query: Query) -> Iterator[Plan]:
-    """For each end that is looked at: rows beyond it that miss a condition, one that meets all, and two that tie."""
+def extremes(query: Query, missing: bool = False) -> Iterator[Plan]:
+    """For each end that is looked at: rows beyond it that miss a condition and, unless only these are wanted, one that
+    meets all and two that tie.
+    """
     for end in _ends(query):
         side = "last" if end[2] else "first"
-        for name, missed in (("", {}), *query.missable):
-            why = f"{side} by {end[1].sql()}" + (f", differs in {name}" if name else "")
-            yield Plan("extreme", why, _Beyond(query, end, missed))
+        for name, missed in query.missable:
+            yield Plan("extreme", f"{side} by {end[1].sql()}, differs in {name}", _Beyond(query, end, missed))
+        if missing:
+            continue
+        yield Plan("extreme", f"{side} by {end[1].sql()}", _Beyond(query, end, {}))
         yield Plan("extreme", f"two are {side} by {end[1].sql()} and show the same", _Tied(query, end))
 
 

@@ -19,6 +19,7 @@ from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.scope import Scope, Source
 
 LARGEST = 160  # rows of the largest group
+UNKNOWN = 0.6  # share of instances in which a group's keys are NULL, mostly of that which HAVING or LIMIT keeps
 _BOUNDS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ)
 
 
@@ -30,7 +31,11 @@ def groups(query: Query, scope: Scope, rng: random.Random) -> Iterator[Plan]:
     sizes = _sizes(scope)
     if _two_valued(query, scope):
         sizes = sorted(rng.sample(sizes, 2))
-    makers = _Groups(query, scope, inverse=rng.random() < 0.5, most=len(sizes))
+    unknown = None
+    if any(_may_be_null(query, column) for column in group_columns(query.found, scope)) and rng.random() < UNKNOWN:
+        kept = len(sizes) - 1 if scope.select.args.get("having") is not None or _descending(scope) else 0
+        unknown = rng.choice((kept, kept, rng.randrange(len(sizes))))
+    makers = _Groups(query, scope, inverse=rng.random() < 0.5, most=len(sizes), unknown=unknown)
     middle = [len(sizes) - 3, len(sizes) - 2] if len(sizes) > 2 else []  # together they outnumber the largest
     twins = rng.choice((middle, rng.sample(range(len(sizes)), 2), []))
     if scope.select.args.get("limit") is not None and rng.random() < 0.4:
@@ -51,6 +56,7 @@ class _Groups:
     scope: Scope
     inverse: bool  # the more rows, the smaller their numbers
     most: int
+    unknown: int | None  # the rank of the group whose keys are NULL, where they may be
 
     def make(self, groups: Sequence[tuple[int, int]]) -> Make:
         """A maker of groups of these (rank, size) which show the same."""
@@ -79,7 +85,11 @@ class _Groups:
         for other in frames[1:]:
             for column in self._keys():
                 tableau.equate(tableau.unknown_of(column, frames[0]), tableau.unknown_of(column, other))
-        if rng.random() < ALONE:
+        unknown = [c for c in self._keys() if _may_be_null(self.query, c)] if rank == self.unknown else []
+        for column in unknown:
+            if (cell := tableau.unknown_of(column, frames[0])) is not None:
+                tableau.require(cell, Test("null", ()))
+        if not unknown and rng.random() < ALONE:
             tableau.stand_alone(tableau.unknown_of(column, frames[0]) for column in self._keys())
         apart = rng.randrange(1, size) if size > 2 and rng.random() < 0.4 else None
         together = [frame for number, frame in enumerate(frames) if number != apart]
@@ -146,6 +156,11 @@ def _numbers_of(aggregate: exp.Expr, figure: float, size: int, rng: random.Rando
         return [figure - each * (size - 1), *([each] * (size - 1))]
     pairs = [figure + sign * apart * (n + 1) for n in range(size // 2) for sign in (1, -1)]
     return [*pairs, *([figure] if size % 2 else [])]
+
+
+def _may_be_null(query: Query, column: exp.Column) -> bool:
+    places = places_of(query.found, column)
+    return any(query.schema.by_name[table].by_name[name].nullable for table, name in places)
 
 
 def _two_valued(query: Query, scope: Scope) -> bool:

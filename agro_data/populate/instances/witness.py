@@ -21,6 +21,7 @@ from agro_data.sql.scope import Resolution, Scope, Source, local_nodes
 
 _COPIES = 3  # readings of the whole query that meet everything
 _PAIRS = 24  # sibling and namesake proposals of one query
+_LONE = 0.5  # share of the instances against another query that have one row beyond an end
 _ENDS = 2  # proposals beyond an end: one that lies further out hides the others
 
 
@@ -43,21 +44,28 @@ def witnesses(
     if len(queries) == 2:
         said = [frozenset(name for name, _ in query.missable) for query in queries]
         queries = [replace(query, apart=other) for query, other in zip(queries, reversed(said), strict=True)]
+    alone = stream(seed, "lone")
+    lone = alone.choice(queries) if len(queries) == 2 and alone.random() < _LONE else None
     out: list[Proposal] = []
     for query in queries:
-        for plan in _plans(query, share, rng):
+        for plan in _plans(query, share, rng, None if lone is None else query is lone):
             rows = plan.make(rng)
             if rows:
                 out.append(Proposal(plan.kind, plan.why, rows))
     return out
 
 
-def _plans(query: Query, share: float, rng: random.Random) -> list[Plan]:
+def _plans(query: Query, share: float, rng: random.Random, lone: bool | None) -> list[Plan]:
+    """`lone`: whether this query has the only end that an instance has, which misses a condition; None: it may have
+    several, as the other query has."""
     common = [plan for plan in _common(query) if rng.random() <= share]
     pairs = [*_siblings(query), *_namesakes(query)]
     chosen = sorted(rng.sample(range(len(pairs)), min(_PAIRS, round(len(pairs) * share))))
-    ends = list(extremes(query))
+    ends = list(extremes(query, missing=True)) if lone is not None else []
+    ends = ends or list(extremes(query))
     most = rng.randint(2, 2 * _ENDS) if query.apart else rng.randint(0, _ENDS)
+    if lone is not None:
+        most = int(lone)
     beyond = rng.sample(ends, min(most, len(ends)))
     grouped = [
         plan

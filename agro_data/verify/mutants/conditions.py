@@ -163,8 +163,8 @@ def _literal(place: Place, node: exp.Expr, label: str) -> Iterator[Edit]:
     else:
         text = str(node.this if isinstance(node, exp.Literal) else node.name)
         cases = [text.upper(), text.lower(), text.capitalize()]
-        other = text[:-1] if text.endswith("s") and len(text) > 1 else text + "s"
-        others = [exp.Literal.string(value) for value in (*[v for v in dict.fromkeys(cases) if v != text][:2], other)]
+        plural = text[:-1] if text.endswith("s") and len(text) > 1 else text + "s"
+        others = [exp.Literal.string(value) for value in (*[v for v in dict.fromkeys(cases) if v != text][:2], plural)]
     for weight, other in enumerate(others):
         yield Edit("literal", label, node, other, (swap(node, other),), weight=weight)
 
