@@ -16,11 +16,10 @@ import duckdb
 
 from agro_data.databases.opening import DUCKDB_SETTINGS, UTC, literal
 
+READ_ONLY = "(READ_ONLY)"
+
 _NAMES = count()
 _engines = threading.local()  # two threads may have the same file attached, one engine may not
-
-
-READ_ONLY = "(READ_ONLY)"
 
 
 @contextmanager

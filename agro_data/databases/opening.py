@@ -42,7 +42,7 @@ DUCKDB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "threads": "1",
     "async_threads": "0",  # else eight for each engine, with 8 MiB each of the address space that a worker may take
 }
-TAKEN = frozenset(("memory", "system", "temp"))  # names of databases that any engine of DuckDB has
+TAKEN = frozenset(("main", "memory", "system", "temp"))  # names that any engine of DuckDB has a database or schema of
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})  # of an `OSError`: a disk or quota is full
 UTC = "SET TimeZone = 'UTC'"  # else a TIMESTAMPTZ would read otherwise on a machine in another time zone
 
@@ -146,7 +146,7 @@ def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tupl
         # Attached, not connected to: DuckDB has one engine in a process for all that connect to a file, with one
         # configuration, which would be that of whoever came first, a person's own connection or ours.
         connection = duckdb.connect(":memory:", config={**DUCKDB_SETTINGS, **settings})
-        name = quoted("agro" if path.stem in TAKEN else path.stem)
+        name = quoted("agro" if path.stem.lower() in TAKEN else path.stem)
         try:
             connection.execute(f"ATTACH {literal(path)} AS {name} (TYPE duckdb, READ_ONLY)")
         except duckdb.ResourceInUseException as error:

@@ -314,21 +314,26 @@ class Sandbox:
             queue.appendleft(_Batch(batch.targets, places, tasks, 0 if lost else fruitless))
 
 
-_OWN: dict[Limits, Sandbox] = {}
+class _Own(threading.local):
+    def __init__(self) -> None:
+        self.sandboxes: dict[Limits, Sandbox] = {}
+
+
+_own = _Own()
 
 
 def own_sandbox(limits: Limits) -> Sandbox:
-    """One sandbox of these limits, with one worker, for each process that works on shards.
+    """One sandbox of these limits, with one worker, for each process (or thread) that works on shards.
 
     It ends with the process, or by `end_own_sandboxes`.
     """
-    return _OWN.get(limits) or _OWN.setdefault(limits, Sandbox(workers=1, limits=limits))
+    return _own.sandboxes.get(limits) or _own.sandboxes.setdefault(limits, Sandbox(workers=1, limits=limits))
 
 
 def end_own_sandboxes() -> None:
-    """Let go of what they have open: until then nobody could write to a DuckDB file."""
-    while _OWN:
-        _OWN.popitem()[1].close()
+    """Let go of what those of this thread have open: until then nobody could write to a DuckDB file."""
+    while _own.sandboxes:
+        _own.sandboxes.popitem()[1].close()
 
 
 def _lost(

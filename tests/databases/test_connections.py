@@ -352,7 +352,7 @@ def test_generated_sql_sees_the_tables_of_all_schemas(tmp_path: Path) -> None:
     assert hidden.status == "error"  # t is that of main
 
 
-@pytest.mark.parametrize("name", ["shop", "memory", 'it\'s a "shop"'])
+@pytest.mark.parametrize("name", ["shop", "memory", "Main", "temp", "information_schema", 'it\'s a "shop"'])
 def test_a_duckdb_file_that_a_person_reads_meanwhile_can_be_read(name: str, tmp_path: Path) -> None:
     path = duckdb_file(tmp_path / f"{name}.duckdb", SHOP + ONE)
     with duckdb.connect(path, read_only=True) as own, open_database(found(path)) as connection:

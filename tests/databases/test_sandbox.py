@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
@@ -19,7 +20,7 @@ from database_files import csv_file, duckdb_file, fingerprint, found, parquet_fi
 
 from agro_data.databases import worker
 from agro_data.databases.digest import result_digest
-from agro_data.databases.sandbox import Sandbox, _State, _Worker
+from agro_data.databases.sandbox import Sandbox, _State, _Worker, end_own_sandboxes, own_sandbox
 from agro_data.databases.types import Database, Limits
 from agro_data.databases.worker import show, shown
 
@@ -33,6 +34,25 @@ ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELEC
 def sandbox() -> Iterator[Sandbox]:
     with Sandbox(limits=Limits(seconds=2)) as pool:
         yield pool
+
+
+def test_each_thread_ends_its_own_sandboxes(tmp_path: Path) -> None:
+    database = unchecked(sqlite_file(tmp_path / "a.sqlite"), "sqlite")
+    mine = own_sandbox(Limits())
+
+    def elsewhere() -> bool:
+        other = own_sandbox(Limits())
+        ran = other.run(database, ["SELECT 1"])[0].ok
+        end_own_sandboxes()
+        return ran and other is not mine
+
+    try:
+        with ThreadPoolExecutor(1) as thread:
+            assert thread.submit(elsewhere).result()
+        assert mine.run(database, ["SELECT 1"])[0].ok
+        assert own_sandbox(Limits()) is mine
+    finally:
+        end_own_sandboxes()
 
 
 def test_results_are_complete(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -273,6 +274,18 @@ def test_a_column_that_no_invented_value_fits_is_empty_where_it_may_be(tmp_path:
     rows = next(instances(read(profile, "SELECT id FROM offer"), schema, profile, 7))
     with duckdb.connect(write_duckdb(schema, rows, tmp_path / "made.duckdb")) as con:
         assert con.execute("SELECT DISTINCT odd FROM offer").fetchall() == [(None,)]
+
+
+def test_a_uuid_of_sqlite_may_be_any_text(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "any.sqlite")) as con:
+        con.execute("CREATE TABLE person (id UUID PRIMARY KEY, name TEXT)")
+        con.executemany("INSERT INTO person VALUES (?, ?)", [(f"p-{n}", f"name {n}") for n in range(9)])
+        con.commit()
+    profile = profile_database(find_databases(tmp_path).databases[0])
+    schema = instance_schema(profile)
+    rows = random_rows(schema, profile, 1, 40)
+    assert len(set(rows["person"]["id"])) == len(rows["person"]["id"]) > 30
+    check(schema, rows)
 
 
 @pytest.mark.parametrize("values", [True, False])

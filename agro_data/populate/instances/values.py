@@ -156,7 +156,7 @@ def fresh(column: ColumnSpec, known: Sequence[Cell], number: int, rng: random.Ra
     if number < len(texts):
         return texts[number]
     if _is_uuid(column):
-        first = UUID(texts[0]).int if texts else 0
+        first = next((UUID(value).int for value in texts if _UUID.fullmatch(value)), 0)  # SQLite holds others, too
         return str(UUID(int=(first + number + 1) % 2**128))
     word = texts[number % len(texts)] if texts else WORDS[number % len(WORDS)]
     return f"{word}{number}" if " " not in word else f"{word} {number}"
