@@ -17,6 +17,7 @@ from agro_data.populate.rows import build_rows
 from agro_data.populate.schema import ColumnSpec, PopulateError, Schema, TableSpec, kind_of
 from agro_data.populate.writer import write_duckdb, write_sqlite
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Kind, TableProfile
+from agro_data.profiling.statistics import is_uuid
 
 # A declared type may quote values (ENUM ('a', 'b')); only plain names with sizes are carried over.
 _PLAIN_TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_ ]*(\(\s*\d+\s*(,\s*\d+\s*)?\))?")
@@ -193,7 +194,7 @@ def _hint(table: TableProfile, column: ColumnProfile, spec: TableSpec, count: in
     if unique and place.kind in ("integer", "real", "boolean"):
         start = 2025 - count if column.role == "year" else 1
         return ColumnHint(Series(start), 0.0, unique=True)
-    if place.declared_type.upper() == "UUID":
+    if is_uuid(place.declared_type):
         return ColumnHint(Words("uuid"), _null_share(column), unique)
     hint = guess_hint(
         f"{table.singular} {table.name}",

@@ -19,7 +19,7 @@ from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignK
 from agro_data.profiling.reading import Group, TableRead, Tuples, read_values, stable_seed
 from agro_data.profiling.roles import Place, role_of, unit_of
 from agro_data.profiling.sources import read_semantics
-from agro_data.profiling.statistics import rounded
+from agro_data.profiling.statistics import is_uuid, rounded
 
 SAMPLE_ROWS = 300
 _SHOWN = 0.9  # confidence in a key that a view shows of a table
@@ -401,7 +401,7 @@ def _column_profile(
         sole_key=(name,) == primary or (name,) in uniques,
         part_of_key=name in primary,
         refers=any(name in key.columns for key in outgoing),
-        opaque=info.declared_type.upper() == "UUID",
+        opaque=is_uuid(info.declared_type),
     )
     return ColumnProfile(
         name=name,

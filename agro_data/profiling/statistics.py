@@ -15,6 +15,7 @@ from agro_data.databases.types import Cell
 from agro_data.profiling.dates import all_times, all_year_texts, all_years, date_format
 from agro_data.profiling.profile import Kind
 
+UUID_FORM = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _COMMON = 50
 _NESTED = re.compile(
     r"\]$|^(STRUCT|MAP|UNION|JSON|VARIANT|INTERVAL)\b", re.IGNORECASE
@@ -138,6 +139,11 @@ def _kind(counts: Counter[Cell], declared_type: str) -> Kind:
     if types[str] >= _PURE * len(counts) and set(types) <= {str, bytes}:
         return "text"
     return "blob" if set(types) == {bytes} else "other"
+
+
+def is_uuid(declared_type: str) -> bool:
+    """Whether a declared type is UUID: in DuckDB values are `UUID_FORM` then, in SQLite any text."""
+    return declared_type.upper() == "UUID"
 
 
 def declared_kind(declared_type: str) -> Kind:

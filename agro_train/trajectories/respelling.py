@@ -19,7 +19,8 @@ from pathlib import Path
 import duckdb
 from sqlglot import exp
 
-from agro_data.databases.opening import DUCKDB_SETTINGS, DatabaseError, folded, look_in_all_schemas, quoted
+from agro_data.databases.engine import attached
+from agro_data.databases.opening import DatabaseError, folded, look_in_all_schemas, quoted
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.fingerprint import stable_hash
@@ -156,7 +157,7 @@ def _rename(database: Database, names: Spelling) -> None:
             for statement in ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "BEGIN", *statements, "COMMIT"):
                 connection.execute(statement)
     else:
-        with duckdb.connect(database.path, config=DUCKDB_SETTINGS) as opened:
+        with attached(database.path) as opened:
             look_in_all_schemas(opened)
             for statement in statements:
                 opened.execute(statement)

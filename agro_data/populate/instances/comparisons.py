@@ -14,7 +14,6 @@ from agro_data.populate.schema import ColumnSpec
 
 Operator = Literal["=", "<", "<=", ">", ">=", "like", "null", "in", "between"]
 
-
 _BOUNDED: frozenset[Operator] = frozenset(("<", "<=", ">", ">="))
 AT_BOUND = 0.5  # share of the values that miss a bound and are the bound itself
 

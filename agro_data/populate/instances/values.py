@@ -12,11 +12,11 @@ from agro_data.databases.types import Cell
 from agro_data.populate.schema import ColumnSpec
 from agro_data.populate.surrogate import largest
 from agro_data.profiling.profile import ColumnProfile
+from agro_data.profiling.statistics import UUID_FORM, is_uuid
 
 _WHOLE = re.compile(r"[+-]?\d{1,15}")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 WORDS = (
     "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "haven", "inlet", "jetty", "knoll", "larch",
     "maple", "north", "ochre", "prism", "quartz", "ridge", "slate", "tulip",
@@ -48,8 +48,8 @@ def holds(value: Cell, column: ColumnSpec) -> bool:
         return True
     if isinstance(value, str):
         readers = {"date": date.fromisoformat, "datetime": datetime.fromisoformat, "time": time.fromisoformat}
-        if _is_uuid(column):
-            return _UUID.fullmatch(value) is not None
+        if is_uuid(column.declared_type):
+            return UUID_FORM.fullmatch(value) is not None
         return column.kind in ("text", "blob", "other") or (
             column.kind in readers and _reads(readers[column.kind], value)
         )
@@ -60,10 +60,6 @@ def holds(value: Cell, column: ColumnSpec) -> bool:
             return False  # UBIGINT and its like
         return column.kind in ("integer", "real") and abs(value) <= largest(column.declared_type, column.kind)
     return column.kind == "blob"
-
-
-def _is_uuid(column: ColumnSpec) -> bool:
-    return column.declared_type.upper() == "UUID"
 
 
 def _reads(reader: Callable[[str], object], value: str) -> bool:
@@ -155,8 +151,8 @@ def fresh(column: ColumnSpec, known: Sequence[Cell], number: int, rng: random.Ra
         return str(most + 1 + number)
     if number < len(texts):
         return texts[number]
-    if _is_uuid(column):
-        first = next((UUID(value).int for value in texts if _UUID.fullmatch(value)), 0)  # SQLite holds others, too
+    if is_uuid(column.declared_type):
+        first = next((UUID(value).int for value in texts if UUID_FORM.fullmatch(value)), 0)  # SQLite holds others, too
         return str(UUID(int=(first + number + 1) % 2**128))
     word = texts[number % len(texts)] if texts else WORDS[number % len(WORDS)]
     return f"{word}{number}" if " " not in word else f"{word} {number}"

@@ -56,17 +56,10 @@ def witnesses(
 
 
 def _plans(query: Query, share: float, rng: random.Random, lone: bool | None) -> list[Plan]:
-    """`lone`: whether this query has the only end that an instance has, which misses a condition; None: it may have
-    several, as the other query has."""
     common = [plan for plan in _common(query) if rng.random() <= share]
     pairs = [*_siblings(query), *_namesakes(query)]
     chosen = sorted(rng.sample(range(len(pairs)), min(_PAIRS, round(len(pairs) * share))))
-    ends = list(extremes(query, missing=True)) if lone is not None else []
-    ends = ends or list(extremes(query))
-    most = rng.randint(2, 2 * _ENDS) if query.apart else rng.randint(0, _ENDS)
-    if lone is not None:
-        most = int(lone)
-    beyond = rng.sample(ends, min(most, len(ends)))
+    beyond = _beyond(query, rng, lone)
     grouped = [
         plan
         for scope in query.found.scopes
@@ -74,6 +67,17 @@ def _plans(query: Query, share: float, rng: random.Random, lone: bool | None) ->
         for plan in groups(query, scope, rng)
     ]
     return [*common, *(pairs[number] for number in chosen), *beyond, *grouped]
+
+
+def _beyond(query: Query, rng: random.Random, lone: bool | None) -> list[Plan]:
+    """Some of the query's extremes. Against another query `lone` says whether this is the one of the two that has a
+    single row beyond an end, which misses a condition where it has any; None: both have several.
+    """
+    most = rng.randint(2, 2 * _ENDS) if query.apart else rng.randint(0, _ENDS)
+    ends = list(extremes(query))
+    if lone is not None:
+        most, ends = int(lone), list(extremes(query, missing=True)) or ends
+    return rng.sample(ends, min(most, len(ends)))
 
 
 def _common(query: Query) -> Iterator[Plan]:

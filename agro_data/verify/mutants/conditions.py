@@ -8,6 +8,7 @@ from datetime import date, timedelta
 
 from sqlglot import exp
 
+from agro_data.profiling.statistics import UUID_FORM
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.scope import Scope, local_nodes
 from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, leaves, links, swap
@@ -22,7 +23,6 @@ _OTHERS: dict[type[exp.Expr], tuple[type[exp.Expr], ...]] = {
 }
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)([ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?")
 _CLOCK = re.compile(r"(\d\d):(\d\d)(:\d\d(?:\.\d+)?)?")
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 def of_conditions(place: Place, scope: Scope) -> Iterator[Edit]:
@@ -197,7 +197,7 @@ def _typed(text: str) -> list[str] | None:
         minutes = int(clock[1]) * 60 + int(clock[2])
         near = [minute for minute in (minutes + 1, minutes - 1) if 0 <= minute < 24 * 60]
         return [f"{minute // 60:02}:{minute % 60:02}{clock[3] or ''}" for minute in near] or None
-    if _UUID.fullmatch(text):
+    if UUID_FORM.fullmatch(text):
         return [text[:-1] + ("1" if text[-1] == "0" else "0")]
     return None
 
