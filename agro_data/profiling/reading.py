@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import struct
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -46,7 +47,13 @@ def read_values(
     names = [column.name for column in table.columns]
     reading = read_table(connection, connection.dialect, table.name, names, is_view=table.is_view, seed=seed)
     places = {name: place for place, name in enumerate(names)}
-    columns: Sequence[Sequence[Cell]] = list(zip(*reading.rows, strict=True)) or [()] * len(names)
+    columns: list[Sequence[Cell]] = list(zip(*reading.rows, strict=True)) or [()] * len(names)
+    if connection.dialect == "duckdb" and any(column.declared_type == "FLOAT" for column in table.columns):
+        columns = [
+            [_as_written(cell) for cell in cells] if column.declared_type == "FLOAT" else cells
+            for column, cells in zip(table.columns, columns, strict=True)
+        ]
+        reading = replace(reading, rows=list(zip(*columns, strict=True)))
     statistics = {
         column.name: describe(cells, column.declared_type) for column, cells in zip(table.columns, columns, strict=True)
     }
@@ -96,6 +103,18 @@ def _folded(connection: Connection, table: str, statistics: dict[str, Statistics
         name: replace(known, distinct=min(known.distinct, int(count or 0)))
         for (name, known), count in zip(statistics.items(), counted, strict=True)
     }
+
+
+def _as_written(cell: Cell) -> Cell:
+    """The shortest number that a FLOAT holds as `cell`: 0.199 for 0.19900000095367432, which nobody wrote or asks for.
+
+    DuckDB compares a FLOAT with a decimal as FLOATs, so `x = 0.199` finds it; with an exponent it compares as DOUBLEs.
+    """
+    if not isinstance(cell, float) or not 1e-4 <= abs(cell) < 1e16:
+        return cell
+    held = struct.pack("f", cell)
+    spelt = (float(f"{cell:.{digits}g}") for digits in range(6, 9))
+    return next((short for short in spelt if struct.pack("f", short) == held), cell)
 
 
 def _tuples(columns: Sequence[Sequence[Cell]]) -> Tuples:

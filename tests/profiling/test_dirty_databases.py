@@ -290,3 +290,20 @@ def test_a_large_duckdb_table_is_sampled(tmp_path: Path, monkeypatch: pytest.Mon
     assert any("'f' holds NaN or infinity" in problem for problem in profile.problems)
     assert decode(encode(profile)).table("dated").column("f") == dated.column("f")
     assert profile_database(database).table("reading") == reading
+
+
+def test_single_precision_is_told_as_it_was_written(tmp_path: Path) -> None:
+    """A FLOAT holds 0.199 as 0.19900000095367432; by which number a query finds it is the other matter."""
+    path = tmp_path / "lab.duckdb"
+    written = [0.199, 1.1, -7.35, 123456.79, 16777216.0, 3.0, 1e-7]
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TABLE probe (mass FLOAT, height DOUBLE)")
+        connection.executemany("INSERT INTO probe VALUES (?, ?)", [(mass, 0.19900000095367432) for mass in written])
+        profile = profile_database(Database("lab", "duckdb", "duckdb", path, "", path.name))
+        mass, height = profile.table("probe").columns
+        assert [value for value, _ in height.common] == [0.19900000095367432]
+        told = [value for value, _ in mass.common]
+        assert {*written[:-1]} <= {*told}
+        for value in told:
+            found = connection.execute(f"SELECT count(*) FROM probe WHERE mass = {value}").fetchone()
+            assert found == (1,), value
