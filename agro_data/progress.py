@@ -82,7 +82,7 @@ class Lines:
         elapsed = max(now - start, 1e-9)
         rate = done / elapsed
         left = (total - done) / rate if rate > 0 else float("inf")
-        tail = f"{_clock(left)} left" if done < total else f"done in {_clock(elapsed)}"
+        tail = f"{clock(left)} left" if done < total else f"done in {clock(elapsed)}"
         self.write(f"{stage}: {done:,} of {total:,} {unit}, {rate:,.{0 if rate >= 10 else 1}f} {unit}/s, {tail}")
 
 
@@ -125,8 +125,12 @@ class Bars:
         self.progress.update(task.id, completed=done, total=total, rate=rate)
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """A span of time in words: "2 h 5 min", "3 min 20 s", "unknown time" if it is infinite."""
     if seconds == float("inf"):
         return "unknown time"
     minutes, rest = divmod(round(seconds), 60)
+    hours, over = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {over} min"
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from agro_data.progress import clock
+
 TITLES = {
     "loss": "loss",
     "reward": "reward",
@@ -21,6 +23,7 @@ TITLES = {
     "tokens_per_second": "tokens per second",
 }
 TERM = "reward/"
+PLACE = frozenset({"phase", "step", "steps", "seconds_left"})  # where a run stands
 
 
 def figures(line: Mapping[str, Any]) -> dict[str, float]:
@@ -35,8 +38,11 @@ def figures(line: Mapping[str, Any]) -> dict[str, float]:
 
 
 def said(line: Mapping[str, Any]) -> str:
-    """A line of metrics in words: "grpo step 12: loss 0.1234, reward 0.5"."""
-    shown = figures(line) or {name.replace("_", " "): line[name] for name in line if name not in {"phase", "step"}}
-    listed = (f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in shown.items())
-    step = f" step {line['step']}" if "step" in line else ""
+    """A line of metrics in words: "grpo step 12 of 100: loss 0.1234, reward 0.5, 20 min 5 s left"."""
+    shown = figures(line) or {name.replace("_", " "): line[name] for name in line if name not in PLACE}
+    listed = [f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in shown.items()]
+    if line.get("seconds_left"):
+        listed.append(f"{clock(line['seconds_left'])} left")
+    of = f" of {line['steps']:,}" if "steps" in line else ""
+    step = f" step {line['step']:,}{of}" if "step" in line else ""
     return f"{line.get('phase', 'training')}{step}: {', '.join(listed)}"

@@ -340,9 +340,11 @@ class Log(TrainerCallback):  # type: ignore[misc]
         self.path = path
         self.report = report
         self._since = (0.0, 0.0, 0.0, 0)
+        self._began = (0.0, 0)  # seconds and step
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._since = self._now(state)
+        self._began = (self._since[0], state.global_step)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         give_back(args.device)
@@ -360,6 +362,7 @@ class Log(TrainerCallback):  # type: ignore[misc]
             "phase": "grpo",
             **line,
             "seconds": seconds,
+            "seconds_left": self._left(state),
             "generation_seconds": generation,
             "environment_seconds": environment,
             "loss_seconds": max(0.0, seconds - generation - environment),
@@ -368,6 +371,12 @@ class Log(TrainerCallback):  # type: ignore[misc]
         }
         append_metrics(self.path, line)
         self.report(line)
+
+    def _left(self, state: Any) -> float:
+        """Seconds of the steps to come, each as long as those of this process have been."""
+        began, first = self._began
+        done, total = int(state.global_step) - first, int(state.max_steps) - first
+        return round((self._since[0] - began) / max(1, done) * (total - done), 1)
 
     def _now(self, state: Any) -> tuple[float, float, float, int]:
         player = self.player

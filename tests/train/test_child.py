@@ -150,6 +150,9 @@ def test_what_is_drawn() -> None:
     line = {"step": 4, "phase": "grpo", "loss": 0.25, "kl": float("nan"), "reward/correct": 1, "note": "x"}
     assert figures(line) == {"loss": 0.25, "reward: correct": 1.0}
     assert said(line) == "grpo step 4: loss 0.25, reward: correct 1"
+    standing = {"steps": 1_200, "seconds_left": 3_725.0}
+    assert said(line | standing) == "grpo step 4 of 1,200: loss 0.25, reward: correct 1, 1 h 2 min left"
+    assert said(line | standing | {"seconds_left": 0.0}) == "grpo step 4 of 1,200: loss 0.25, reward: correct 1"
     assert said({"phase": "trajectories", "dropped": 3}) == "trajectories: dropped 3"
 
 

@@ -42,7 +42,7 @@ def test_a_cold_start_from_the_terminal(folder: Path) -> None:
     assert shown["run"] == run.name
     assert shown["manifest"]["config"]["examples"] == 8
     assert shown["manifest"]["corpus"]["name"] == "school"
-    assert "cold_start step 4: loss" in done.stderr
+    assert "cold_start step 4 of 4: loss" in done.stderr
 
 
 def test_what_cannot_be_trained_is_said(folder: Path) -> None:
