@@ -81,8 +81,7 @@ class Lines:
         self.last[stage] = now
         elapsed = max(now - start, 1e-9)
         rate = done / elapsed
-        left = (total - done) / rate if rate > 0 else float("inf")
-        tail = f"{clock(left)} left" if done < total else f"done in {clock(elapsed)}"
+        tail = f"{clock(time_left(elapsed, done, total))} left" if done < total else f"done in {clock(elapsed)}"
         self.write(f"{stage}: {done:,} of {total:,} {unit}, {rate:,.{0 if rate >= 10 else 1}f} {unit}/s, {tail}")
 
 
@@ -123,6 +122,11 @@ class Bars:
         task = self.progress.tasks[self.tasks[stage]]
         rate = f"{done / task.elapsed:,.0f}/s" if task.elapsed else ""
         self.progress.update(task.id, completed=done, total=total, rate=rate)
+
+
+def time_left(elapsed: float, done: int, total: int) -> float:
+    """Seconds until `total` at the pace so far; infinite before anything is done."""
+    return elapsed / done * (total - done) if done else float("inf")
 
 
 def clock(seconds: float) -> str:

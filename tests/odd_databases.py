@@ -19,6 +19,8 @@ from uuid import UUID
 
 import duckdb
 
+from agro_data.databases.opening import quoted
+
 NAMES = (
     *("customer", "Order", "group", "line item", "SalesRep", "2024 target", "überweisung", "tbl_stock", "user's note"),
     *("parent", "event", "measure", "VISIT", "part_of", "select", "invoice#", "person", "Land", "route", "shipment"),
@@ -142,23 +144,18 @@ def make_odd(path: Path, seed: int) -> Path:
     duck = path.suffix == ".duckdb"
     tables: list[Table] = []
     for name in rng.sample(NAMES, rng.randrange(2, 7)):
-        tables.append(_table(rng, name, tables, DUCKDB if duck else SQLITE, duck))
-    if duck:
-        with duckdb.connect(path) as connection:
-            for table in tables:
-                connection.execute(_create(table))
-                if rows := table.rows():
-                    connection.executemany(_insert(table), rows)
-    else:
-        with closing(sqlite3.connect(path)) as connection:
-            for table in tables:
-                connection.execute(_create(table))
-                connection.executemany(_insert(table), table.rows())
-            connection.commit()
+        tables.append(_table(rng, name, tables, duck))
+    with closing(duckdb.connect(path) if duck else sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN")
+        for table in tables:
+            connection.execute(_create(table))
+            if rows := table.rows():  # DuckDB takes no empty list
+                connection.executemany(_insert(table), rows)
+        connection.execute("COMMIT")
     return path
 
 
-def _table(rng: random.Random, name: str, before: list[Table], kinds: tuple[Kind, ...], duck: bool) -> Table:
+def _table(rng: random.Random, name: str, before: list[Table], duck: bool) -> Table:
     rows = rng.choice((0, 1, 2, 7, 30, 30, 80, 80, 80, 200))
     if not before:
         rows = 60  # one table to ask about, whatever the others are
@@ -178,7 +175,7 @@ def _table(rng: random.Random, name: str, before: list[Table], kinds: tuple[Kind
     for parent in rng.sample(parents, min(len(parents), rng.randrange(3))):
         _refer(rng, table, parent, rows)
     for _ in range(rng.randrange(1, 7)):
-        table.columns.append(_column(rng, next(free), rng.choice(kinds), rows))
+        table.columns.append(_column(rng, next(free), rng.choice(DUCKDB if duck else SQLITE), rows))
     return table
 
 
@@ -191,7 +188,7 @@ def _key(rng: random.Random, name: str, rows: int, duck: bool) -> Column:
 
 
 def _refer(rng: random.Random, table: Table, parent: Table, rows: int) -> None:
-    """Columns that hold keys of `parent`, some of which stand in no row; declared or not."""
+    """Columns that hold keys of `parent`, one in ten NULL; declared or not."""
     taken = [rng.choice(range(len(parent.key[0].values))) if rng.random() < 0.9 else None for _ in range(rows)]
     columns = [
         Column(f"{parent.name}_{part.name}", part.declared, [None if n is None else part.values[n] for n in taken])
@@ -211,11 +208,6 @@ def _column(rng: random.Random, name: str, kind: Kind, rows: int) -> Column:
     values = [None if rng.random() < nulls else draw(rng) for _ in range(rows)]
     bounded = nulls == 0 and None not in values and rng.random() < 0.4
     return Column(name, kind.declared, values, " NOT NULL" if bounded else "")
-
-
-def quoted(name: str) -> str:
-    """`name` as both engines take it, whatever is in it."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _create(table: Table) -> str:

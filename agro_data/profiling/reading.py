@@ -46,14 +46,10 @@ def read_values(
     """Read `table` once. `groups` are the column groups whose values key inference will compare."""
     names = [column.name for column in table.columns]
     reading = read_table(connection, connection.dialect, table.name, names, is_view=table.is_view, seed=seed)
+    if connection.dialect == "duckdb":
+        reading = _as_written(reading, [column.declared_type == "FLOAT" for column in table.columns])
     places = {name: place for place, name in enumerate(names)}
-    columns: list[Sequence[Cell]] = list(zip(*reading.rows, strict=True)) or [()] * len(names)
-    if connection.dialect == "duckdb" and any(column.declared_type == "FLOAT" for column in table.columns):
-        columns = [
-            [_as_written(cell) for cell in cells] if column.declared_type == "FLOAT" else cells
-            for column, cells in zip(table.columns, columns, strict=True)
-        ]
-        reading = replace(reading, rows=list(zip(*columns, strict=True)))
+    columns: Sequence[Sequence[Cell]] = list(zip(*reading.rows, strict=True)) or [()] * len(names)
     statistics = {
         column.name: describe(cells, column.declared_type) for column, cells in zip(table.columns, columns, strict=True)
     }
@@ -105,7 +101,17 @@ def _folded(connection: Connection, table: str, statistics: dict[str, Statistics
     }
 
 
-def _as_written(cell: Cell) -> Cell:
+def _as_written(reading: Reading, single: Sequence[bool]) -> Reading:
+    """The reading with the shortest numbers in its columns of single precision."""
+    if not any(single):
+        return reading
+    rows = [
+        tuple(_shortest(cell) if one else cell for cell, one in zip(row, single, strict=True)) for row in reading.rows
+    ]
+    return replace(reading, rows=rows)
+
+
+def _shortest(cell: Cell) -> Cell:
     """The shortest number that a FLOAT holds as `cell`: 0.199 for 0.19900000095367432, which nobody wrote or asks for.
 
     DuckDB compares a FLOAT with a decimal as FLOATs, so `x = 0.199` finds it; with an exponent it compares as DOUBLEs.

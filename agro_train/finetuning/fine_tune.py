@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from agro_data.progress import time_left
 from agro_train.finetuning.config import FineTuning
 from agro_train.finetuning.trainer import make_trainer
 from agro_train.language_model.loading import LanguageModel, load_tokenizer, make_savable, sees
@@ -122,7 +123,7 @@ def _callback(
                 "token_accuracy": logs.get("mean_token_accuracy", math.nan),
                 "learning_rate": logs["learning_rate"],
                 "seconds": round(seconds, 1),
-                "seconds_left": round(seconds / max(1, done) * (total - done), 1),
+                "seconds_left": round(time_left(seconds, done, total), 1),
                 "tokens_per_second": round(logs.get("num_tokens", 0.0) / max(seconds, 1e-9), 1),
                 "trajectories_per_second": round(learnt_from / max(seconds, 1e-9), 3),
             }

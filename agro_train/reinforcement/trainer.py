@@ -24,6 +24,7 @@ from trl import GRPOConfig, GRPOTrainer
 from trl.trainer.utils import add_fused_lm_head, split_tensor_dict
 
 from agro_data.fingerprint import seed_of
+from agro_data.progress import time_left
 from agro_train.advantages import informative
 from agro_train.agents.engine import EngineSampler
 from agro_train.language_model.attention import FOLDED, fold_heads
@@ -375,8 +376,7 @@ class Log(TrainerCallback):  # type: ignore[misc]
     def _left(self, state: Any) -> float:
         """Seconds of the steps to come, each as long as those of this process have been."""
         began, first = self._began
-        done, total = int(state.global_step) - first, int(state.max_steps) - first
-        return round((self._since[0] - began) / max(1, done) * (total - done), 1)
+        return round(time_left(self._since[0] - began, state.global_step - first, state.max_steps - first), 1)
 
     def _now(self, state: Any) -> tuple[float, float, float, int]:
         player = self.player
