@@ -33,7 +33,7 @@ from agro_data.publish.read import open_version
 from agro_data.terminal import FAILED_SOME, Verb, notes, run, show_table, tell
 from agro_data.work import write_json, write_text
 from agro_train.abstention import abstention
-from agro_train.agents.agent import IN_WORDS, Agent, Engine, open_agent, reading_named
+from agro_train.agents.agent import BATCH, IN_WORDS, Agent, Engine, open_agent, reading_named
 from agro_train.agents.choosing import slug, told_apart
 from agro_train.answers import Answer
 from agro_train.comparison_page import render_page
@@ -80,6 +80,7 @@ class EvaluationConfig:
     seed: int = 0  # of samples and intervals
     workers: int = 1  # processes that run SQL
     engine: Engine = "transformers"  # who writes
+    batch: int = BATCH  # turns written together by transformers; a GPU has room for more, and takes as long for them
     dtype: str = "float32"  # type of the weights, as torch names it; auto: the fastest here
     style: str = COMPACT  # how a schema is written, for models that were not trained here
     budget: int = PROMPT_BUDGET  # tokens of a schema, for the same models
@@ -148,7 +149,14 @@ def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tu
     for name, own in told_apart(config.models, root, cache, () if config.allow_seen else sets).items():
         # One model in memory at a time.
         opened = open_agent(
-            name, root, cache, reading=reading, dtype=config.dtype, engine=config.engine, limits=config.limits
+            name,
+            root,
+            cache,
+            reading=reading,
+            dtype=config.dtype,
+            engine=config.engine,
+            limits=config.limits,
+            batch=config.batch,
         )
         agent = replace(opened, name=own)
         for questions in sets:
@@ -379,6 +387,7 @@ def _sets(config: EvaluationConfig, cache: Path) -> list[Questions]:
 @click.option("--seed", type=int, help="Of samples and intervals.  [default: 0]")
 @click.option("--engine", type=click.Choice(get_args(Engine)), help="What generates.  [default: transformers]")
 @click.option("--dtype", help="Type of the weights; auto: the fastest here.  [default: float32]")
+@click.option("--batch", type=int, help="Turns that transformers writes together: more on a GPU.  [default: 64]")
 @click.option("--allow-seen/--refuse-seen", default=None, help="Whether databases of the training may be asked about.")
 def main(config_file: Path | None, **given: Any) -> None:
     """Evaluate models side by side.

@@ -19,7 +19,7 @@ from agro_train.questions import Questions
 from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Task
 
-TOGETHER = 128  # rollouts that are worked on at a time
+TOGETHER = 128  # rollouts that are worked on at a time, or as many as an agent writes together
 
 
 def predict(
@@ -44,7 +44,7 @@ def predict(
     known = _known(out, made_by, tasks)
     waiting = [task for task in tasks if task.example_id not in known]
     waiting.sort(key=lambda task: task.prompt)  # those of one database side by side: its schema is read once
-    together = max(1, TOGETHER // decoding.samples)
+    together = max(1, max(TOGETHER, agent.batch) // decoding.samples)
     stage = f"answers of {agent.name}"
     progress(stage, 0, len(waiting), "questions")
     if waiting:

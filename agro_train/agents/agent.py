@@ -25,6 +25,7 @@ from agro_train.sampling.types import Sampler
 from agro_train.tasks import NoTask
 
 READING = Reading()
+BATCH = 64  # turns that are written together, where nothing else is said
 Unit = Literal["tokens", "estimated tokens"]
 Engine = Literal["transformers", "vllm"]
 _LOADERS: Mapping[Engine, Callable[..., LanguageModel]] = {"transformers": load, "vllm": load_engine}
@@ -45,6 +46,7 @@ class Agent:
     run: ModelRun | None = None
     unit: Unit = "tokens"
     engine: Engine = "transformers"
+    batch: int = BATCH  # turns that it writes together: at least so many rollouts are worth working on at a time
 
     def close(self) -> None:
         """Give back what it holds beside this process's memory: an engine."""
@@ -61,13 +63,15 @@ def open_agent(
     dtype: str = "float32",
     engine: Engine = "transformers",
     limits: Limits = LIMITS,
+    batch: int = BATCH,
 ) -> Agent:
     """The agent of a name: `promoted`, a run below `models` or its path, a folder, a Hub id, or a server's URL.
 
     A run reads schemas as it was trained to, whatever `reading` says, and has as many turns; what it could write in
-    training it may write where `limits` are lower, too. `engine` generates, unless it is a server. Raises
-    `NoRun`, `ModelMissing`, `SerialiserMismatch`, `ConfigError` where the engine is not installed, and `EndpointError`
-    when the server does not answer.
+    training it may write where `limits` are lower, too. `engine` generates, unless it is a server; transformers writes
+    `batch` turns together: a GPU has room for more, and takes as long for them. Raises `NoRun`, `ModelMissing`,
+    `SerialiserMismatch`, `ConfigError` where the engine is not installed, and `EndpointError` when the server does not
+    answer.
     """
     if is_url(name):
         from agro_train.agents.endpoint import open_endpoint  # noqa: PLC0415 (imports this module)
@@ -80,9 +84,9 @@ def open_agent(
             raise
         model = _load(name, cache, dtype, engine, missing)
         own = replace(model, name=model.path.name) if Path(name).is_dir() else model
-        return agent_of(own, reading, limits, engine)
+        return agent_of(own, reading, limits, engine, batch)
     model = replace(_LOADERS[engine](str(run.model), cache, dtype=dtype), name=run.name)
-    return _of_run(run, model, engine, limits)
+    return _of_run(run, model, engine, limits, batch)
 
 
 def is_url(name: str) -> bool:
@@ -90,11 +94,12 @@ def is_url(name: str) -> bool:
     return name.startswith(("http://", "https://"))
 
 
-def agent_of(model: LanguageModel, reading: Reading, limits: Limits, engine: Engine) -> Agent:
+def agent_of(model: LanguageModel, reading: Reading, limits: Limits, engine: Engine, batch: int = BATCH) -> Agent:
     """The agent of a model that `engine` has loaded. Schemas are counted by its own tokenizer."""
     own = replace(reading, count_tokens=_counter(model.tokenizer), turns=limits.turns)
-    sampler = (EngineSampler if engine == "vllm" else ModuleSampler)(model.network, model.tokenizer)
-    return Agent(model.name, sampler, model.tokenizer, own, model_hash(model.path), limits, engine=engine)
+    writes = (model.network, model.tokenizer)
+    sampler = EngineSampler(*writes) if engine == "vllm" else ModuleSampler(*writes, batch)
+    return Agent(model.name, sampler, model.tokenizer, own, model_hash(model.path), limits, engine=engine, batch=batch)
 
 
 def reading_named(style: str, budget: int) -> Reading:
@@ -104,7 +109,7 @@ def reading_named(style: str, budget: int) -> Reading:
     return Reading(cast(Style, style), budget)
 
 
-def _of_run(run: ModelRun, model: LanguageModel, engine: Engine, limits: Limits) -> Agent:
+def _of_run(run: ModelRun, model: LanguageModel, engine: Engine, limits: Limits, batch: int) -> Agent:
     manifest = run.manifest
     style, budget = trained_reading(run)
     if model.framing != manifest.get("framing", model.framing):
@@ -118,7 +123,7 @@ def _of_run(run: ModelRun, model: LanguageModel, engine: Engine, limits: Limits)
             "written as it was trained. Use the version of agro-sql that made it, or train it again"
         )
     reading = Reading(style, budget, clarify=bool(manifest.get("clarify")))
-    agent = agent_of(model, reading, trained_limits(run, limits), engine)
+    agent = agent_of(model, reading, trained_limits(run, limits), engine, batch)
     return replace(agent, trained_on=seen_by(run), run=run)
 
 

@@ -115,8 +115,7 @@ def _tokens(
             for place, chance in enumerate(some):
                 if chance is not None:
                     levels[row, place] = torch.rand((), generator=chance, dtype=torch.float64)
-        mass = logprobs.double().exp().cumsum(dim=-1)
-        drawn = torch.searchsorted(mass, levels.to(mass.device) * mass[:, -1:]).clamp(max=mass.shape[1] - 1)
+        drawn = inverted(logprobs, levels.to(logprobs.device))
     if sure := [(row, place) for row, some in enumerate(chances) for place, one in enumerate(some) if one is None]:
         rows, places = zip(*sure, strict=True)
         drawn[rows, places] = logprobs.argmax(dim=-1)[list(rows)]
@@ -125,3 +124,11 @@ def _tokens(
         [*zip(some, scored, strict=True)][: len(here)]
         for some, scored, here in zip(drawn.tolist(), scores, chances, strict=True)
     ]
+
+
+def inverted(logprobs: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
+    """The tokens (rows, draws) at which the probability up to them passes `levels` (rows, draws), in [0, 1)."""
+    import torch  # noqa: PLC0415
+
+    mass = logprobs.double().exp().cumsum(dim=-1)
+    return torch.searchsorted(mass, levels * mass[:, -1:]).clamp(max=mass.shape[1] - 1)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 AGAIN = 0.7  # temperature at which a turn is drawn that none of the likeliest beginnings ends
 _TAIL = 12  # tokens in which the end of a closing tag lies
+_LAST = {stop[-1] for stop in STOPS}  # characters that end one: few tokens have them
 
 
 @dataclass
@@ -40,6 +41,8 @@ class ModuleSampler:
 
     `batch` is how many turns with prefixes of their own are written together; those that share one are more, in as much
     memory. The module runs `under` what is given: a trainer's autocast.
+
+    On a GPU it may `record` how a token of turns that nothing restricts is written; these then share nothing.
     """
 
     module: Any
@@ -47,9 +50,11 @@ class ModuleSampler:
     batch: int = 64
     under: Callable[[], AbstractContextManager[object]] = nullcontext
     share: bool = True
+    record: bool = True
     written: int = field(default=0, init=False)
     held: Held = field(init=False, repr=False)
     remembered: Remembered | None = field(default=None, init=False, repr=False)
+    _closing: dict[int, bool] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.held = Held(self.tokenizer)
@@ -102,7 +107,7 @@ class ModuleSampler:
         try:
             # not inference mode, in which autocast casts every weight anew for each token
             with torch.no_grad(), self.under(), packed(self.module), self.remembering():
-                for most, places in self._batches(prefixes, room):
+                for most, places in self._batches(prefixes, room, self._records(restrictions)):
                     some = [prefixes[place] for place in places]
                     if restrictions is not None and sure:
                         turns = self._search(some, [restrictions[place] for place in places], most, beams)
@@ -117,11 +122,13 @@ class ModuleSampler:
             self.module.train(training)
         return [found[place] for place in range(len(prefixes))]
 
-    def _batches(self, prefixes: Sequence[Sequence[int]], room: Mapping[int, int]) -> Iterator[tuple[int, list[int]]]:
+    def _batches(
+        self, prefixes: Sequence[Sequence[int]], room: Mapping[int, int], alone: bool
+    ) -> Iterator[tuple[int, list[int]]]:
         """Places of prefixes that are written on together, those that begin alike side by side, with the tokens that
-        each has `room` for: nearly always the same for all."""
+        each has `room` for: nearly always the same for all. `alone`: what rows have in common is not shared."""
         order = sorted(room, key=lambda place: (-room[place], tuple(prefixes[place])))
-        shared = self.share and attends_behind(self.module)
+        shared = self.share and not alone and attends_behind(self.module)
         for most, some in groupby(order, key=room.__getitem__):
             places = [*some]
             for start, end in parts([prefixes[place] for place in places], most, self.batch, shared):
@@ -172,6 +179,9 @@ class ModuleSampler:
         return [max(some, key=_likelihood).sampled() if some else None for some in ended]
 
     def _draw(self, prefixes: Sequence[Sequence[int]], turns: Sequence[Turn], temperature: float, most: int) -> None:
+        held = [turn.restriction for turn in turns if turn.restriction is not None]
+        if self._records(held) and self._recorded(prefixes, turns, temperature, most):
+            return
         strands = [[turn] for turn in turns]
         if self.share:
             alike: dict[tuple[int, ...], list[Turn]] = defaultdict(list)
@@ -180,9 +190,30 @@ class ModuleSampler:
             prefixes, strands = [*alike], [*alike.values()]
         self.written += draw(self._begin(prefixes), strands, self.held, temperature, most, self._over)
 
+    def _records(self, restrictions: Sequence[Restriction] | None) -> bool:
+        return self.record and not restrictions and attends_behind(self.module) and self.module.device.type == "cuda"
+
+    def _recorded(
+        self, prefixes: Sequence[Sequence[int]], turns: Sequence[Turn], temperature: float, most: int
+    ) -> bool:
+        """Whether the turns could be written so; where not, it is not tried again."""
+        from agro_train.sampling.recorded import NotRecorded, write  # noqa: PLC0415 (imports transformers)
+
+        pad = self.tokenizer.pad_token_id
+        try:
+            self.written += write(self.module, prefixes, turns, temperature, most, self._over, pad)
+        except NotRecorded:
+            self.record = False
+        return self.record
+
     def _over(self, ids: Sequence[int]) -> bool:
-        if ids[-1] == self.tokenizer.eos_token_id:
+        last = ids[-1]
+        if last == self.tokenizer.eos_token_id:
             return True
+        if last not in self._closing:
+            self._closing[last] = any(end in self.tokenizer.decode([last]) for end in _LAST)
+        if not self._closing[last]:
+            return False
         tail = self.tokenizer.decode(ids[-_TAIL:])
         return any(stop in tail for stop in STOPS)
 

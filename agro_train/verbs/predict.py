@@ -59,6 +59,13 @@ A_PATH = click.Path(path_type=Path)
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answers.")
 @click.option("--dtype", default="float32", show_default=True, help="Type of the weights; auto: the fastest here.")
 @click.option("--engine", type=click.Choice(["transformers", "vllm"]), default="transformers", show_default=True)
+@click.option(
+    "--batch",
+    type=click.IntRange(1),
+    default=64,
+    show_default=True,
+    help="Turns that transformers writes together: more on a GPU.",
+)
 @click.option("--allow-seen", is_flag=True, help="Ask also about databases that a model was trained on.")
 @click.option("--models", "models_root", type=A_PATH, default=Path("models"), show_default=True, help="Trained runs.")
 @click.option("--data", type=A_PATH, default=Path("datasets"), show_default=True, help="The folder of the corpora.")
@@ -105,7 +112,7 @@ def predict_command(
     with Bars(notes) as progress:
         called = told_apart(models, settings["models_root"], cache, [] if settings["allow_seen"] else [asked])
         for name, own in called.items():
-            loaded = {"dtype": settings["dtype"], "engine": settings["engine"], "limits": limits}
+            loaded = {"limits": limits, **{name: settings[name] for name in ("dtype", "engine", "batch")}}
             agent = replace(open_agent(name, settings["models_root"], cache, reading=reading, **loaded), name=own)
             file = out if len(called) == 1 else out.with_name(f"{out.stem}-{slug(own)}{out.suffix}")
             how = {"workers": settings["workers"], "progress": progress}
