@@ -9,7 +9,7 @@ ENV := source ./env.sh &&
 # Tests start some hundred processes, which else compile it each where PYTHONDONTWRITEBYTECODE is set.
 COMPILED = $(VENV)/bin/python -m compileall -q agro_data agro_train
 
-.PHONY: corpus train test test-all ui bench docs check format clean
+.PHONY: corpus train test test-all test-gpu ui bench docs check format clean
 
 corpus: $(VENV)/.embed  ## build the sample corpus and show where it is, three rows, counts and funnel
 	@$(ENV) dagster job execute -j build_corpus
@@ -25,6 +25,9 @@ test: $(VENV)/.dev  ## fast tests, about ten minutes on two cores
 test-all: $(VENV)/.dev  ## the slow ones too
 	@$(COMPILED)
 	$(ENV) pytest -n 2 --dist worksteal -m ''
+
+test-gpu: $(VENV)/.dev  ## those that need a GPU, on a machine that has one
+	$(ENV) pytest -m gpu
 
 ui: $(VENV)/.embed  ## the Dagster UI on this machine only
 	$(ENV) dg dev --host 127.0.0.1 --port $${PORT:-3000}

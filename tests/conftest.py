@@ -13,6 +13,14 @@ from hypothesis import HealthCheck, settings
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tests are of the CPU, which every machine has, also where there is a GPU: `-m gpu` alone lets them see it. Torch
+    reads this when it is loaded, which is later."""
+    if config.option.markexpr != "gpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+
 # What a test says of the code does not depend on how busy the machine is.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")

@@ -49,8 +49,14 @@ def of_op(config: dict[str, Any], op: str) -> dict[str, Any]:
 
 
 def test_there_are_examples_for_cpus_a_gpu_and_eight() -> None:
-    assert [path.stem for path in TRAINING] == ["train_135m_cpu", "train_8b_80gb", "train_8b_8gpu", "train_cpu"]
-    assert [read(path)["resources"]["training"]["config"]["processes"] for path in TRAINING] == [1, 1, 8, 1]
+    processes = {path.stem: read(path)["resources"]["training"]["config"]["processes"] for path in TRAINING}
+    assert processes == {
+        "train_135m_80gb": 1,
+        "train_135m_cpu": 1,
+        "train_8b_80gb": 1,
+        "train_8b_8gpu": 8,
+        "train_cpu": 1,
+    }
 
 
 @pytest.mark.parametrize("path", TRAINING, ids=lambda path: path.stem)

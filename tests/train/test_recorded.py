@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -16,7 +17,7 @@ from agro_train.sampling.recorded import LOOK, write
 
 PREFIXES = [[5, 6, 7, 8], [9, 10], [5, 6, 7, 8], [11] * 30]
 SEEDS: Sequence[int | None] = [1, 2, 3, None]
-gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU: a recording is a CUDA graph")
+no_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="a recording is a CUDA graph: make test-gpu")
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,8 @@ def test_a_turn_ends_within_what_was_written_together(model: LanguageModel) -> N
     assert not any(turn.cut for turn in turns)
 
 
-@gpu
+@pytest.mark.gpu
+@no_gpu
 @pytest.mark.parametrize("autocast", [False, True])
 def test_a_recording_writes_what_single_steps_write(model: LanguageModel, autocast: bool) -> None:
     sampler = ModuleSampler(model.network, model.tokenizer)
@@ -74,11 +76,12 @@ def test_a_recording_writes_what_single_steps_write(model: LanguageModel, autoca
         assert turn.logprobs == pytest.approx(other.logprobs, abs=1e-3)
 
 
-@gpu
+@pytest.mark.gpu
+@no_gpu
 def test_a_sampler_on_a_gpu_records_and_sees_weights_that_have_changed(model: LanguageModel) -> None:
     sampler, plain = ModuleSampler(model.network, model.tokenizer), ModuleSampler(model.network, model.tokenizer)
     plain.record = False
-    asked = {"temperature": 1.0, "max_tokens": 20, "seeds": [0, 1, 2, 3]}
+    asked: dict[str, Any] = {"temperature": 1.0, "max_tokens": 20, "seeds": [0, 1, 2, 3]}
     for _ in range(2):
         turns, others = sampler(PREFIXES, **asked), plain(PREFIXES, **asked)
         assert sampler.record

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -38,8 +39,11 @@ def pairs(rows: list[list[int]]) -> torch.Tensor:
     )
 
 
-@given(rows_of_spans, st.sampled_from([1, 2, 4]), st.integers(0, 99))
-def test_attention_and_gradient_are_those_of_a_mask_of_pairs(rows: list[list[int]], heads: int, seed: int) -> None:
+@pytest.mark.parametrize("way", [Spans.one_by_one, Spans.side_by_side])
+@given(rows=rows_of_spans, heads=st.sampled_from([1, 2, 4]), seed=st.integers(0, 99))
+def test_attention_and_gradient_are_those_of_a_mask_of_pairs(
+    way: Any, rows: list[list[int]], heads: int, seed: int
+) -> None:
     torch.manual_seed(seed)
     tokens = sum(map(sum, rows))
     asked = torch.randn(1, 4, tokens, 8, requires_grad=True)
@@ -48,7 +52,7 @@ def test_attention_and_gradient_are_those_of_a_mask_of_pairs(rows: list[list[int
     every = [tensor.repeat_interleave(4 // heads, dim=1) for tensor in (keys, values)]
     scores = (asked @ every[0].mT * 0.3).masked_fill(~pairs(rows), -torch.inf)
     expected = scores.softmax(-1) @ every[1]
-    found = Spans(rows).attended(asked, keys, values, 0.3)
+    found = way(Spans(rows), asked, keys, values, 0.3, 0.0)
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
     for one, other in zip(
         torch.autograd.grad((found * weights).sum(), (asked, keys, values)),
