@@ -40,7 +40,7 @@ from agro_train.comparison_page import render_page
 from agro_train.decoding import LIMITS, Decoding, Kind, decoding_named
 from agro_train.objections import Answered, objections
 from agro_train.predict import predict
-from agro_train.programs.settings import find_cache, read_values, settings_from, settings_to
+from agro_train.programs.settings import check_counts, find_cache, read_values, settings_from, settings_to
 from agro_train.questions import Questions, questions_of_file, questions_of_version
 from agro_train.rollouts import Limits
 from agro_train.sql_env import RAN
@@ -97,6 +97,7 @@ class EvaluationConfig:
             raise ConfigError("say what to ask: --corpus VERSION, or --questions FILE, or both")
         if not self.databases:
             raise ConfigError("say where the databases are: --databases PATH (in Dagster questions_databases)")
+        check_counts(self, "batch")
         if self.engine not in get_args(Engine):
             raise ConfigError(f"there is no engine {self.engine!r}; use {', '.join(get_args(Engine))}")
 
