@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -202,7 +203,9 @@ class ModuleSampler:
         pad = self.tokenizer.pad_token_id
         try:
             self.written += write(self.module, prefixes, turns, temperature, most, self._over, pad)
-        except NotRecorded:
+        except NotRecorded as error:
+            said = str(error).partition("\n")[0]
+            warnings.warn(f"turns are written row by row from here on, which is slower: {said}", stacklevel=2)
             self.record = False
         return self.record
 

@@ -28,7 +28,8 @@ Over = Callable[[Sequence[int]], bool]
 
 
 class NotRecorded(RuntimeError):
-    """The module does something that a recording cannot hold, or keeps something else than keys and values."""
+    """The module does something that a recording cannot hold, keeps something else than keys and values, or there is
+    no room for those of every row."""
 
 
 class PlacedLayer(DynamicLayer):  # type: ignore[misc]
@@ -147,8 +148,11 @@ def write(
         if turn.chance is not None:
             chance = torch.Generator().set_state(turn.chance.get_state())  # the turn's own is left as it is
             levels[row] = torch.rand(max_tokens, generator=chance, dtype=torch.float64)
-    board = Board.begin(module, prefixes, levels, temperature, pad)
-    step = _recorded(board) if record else board.step
+    try:
+        board = Board.begin(module, prefixes, levels, temperature, pad)
+        step = _recorded(board) if record else board.step
+    except RuntimeError as error:  # CUDA's, of what a recording cannot hold, or of memory
+        raise NotRecorded(str(error)) from error
     going = [*range(len(turns))]
     for start in range(0, max_tokens, LOOK):
         end = min(start + LOOK, max_tokens)
@@ -187,7 +191,7 @@ def _room(states: torch.Tensor, rows: torch.Tensor, tokens: int) -> torch.Tensor
 
 def _recorded(board: Board) -> Callable[[], None]:
     """The step of `board` as a recording; the board is as it was before. It is good only within the autocast that it
-    was made in, whose copies of the weights it reads. Raises `NotRecorded`."""
+    was made in, whose copies of the weights it reads. Raises `RuntimeError`."""
     import torch  # noqa: PLC0415
 
     changed = ("logits", "ids", "scores", "place", "count", "seen", "positions")
@@ -195,15 +199,12 @@ def _recorded(board: Board) -> Callable[[], None]:
     graph = torch.cuda.CUDAGraph()
     beside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     beside.wait_stream(torch.cuda.current_stream())
-    try:
-        with torch.cuda.stream(beside):
-            for _ in range(min(WARM, board.ids.shape[1])):
-                board.step()
-        torch.cuda.current_stream().wait_stream(beside)
-        with torch.cuda.graph(graph, capture_error_mode="thread_local"):  # a data loader pins memory beside it
+    with torch.cuda.stream(beside):
+        for _ in range(min(WARM, board.ids.shape[1])):
             board.step()
-    except RuntimeError as error:
-        raise NotRecorded(str(error)) from error
+    torch.cuda.current_stream().wait_stream(beside)
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):  # a data loader pins memory beside it
+        board.step()
     for name, value in zip(changed, before, strict=True):
         getattr(board, name).copy_(value)
     return graph.replay
