@@ -27,22 +27,14 @@ WAYS = {"as it is done": (True, True), "weights as they lie": (True, False), "an
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--model", required=True, help="a trained run or a model's folder")
-    parser.add_argument("--models", type=Path, default=Path("models"))
-    parser.add_argument("--cache", type=Path, default=Path(".agro-cache"))
-    parser.add_argument("--dtype", default="bfloat16", help="type of the weights")
-    parser.add_argument("--schema", type=int, default=250, help="tokens of a schema")
-    parser.add_argument("--question", type=int, default=60, help="tokens behind it")
-    parser.add_argument("--rows", type=int, nargs="+", default=[1, 4, 16, 64, 128])
+    parser = options(__doc__, dtype="bfloat16", rows=[1, 4, 16, 64, 128])
     parser.add_argument("--steps", type=int, default=9)
     given = parser.parse_args()
     agent = open_agent(given.model, given.models, given.cache, dtype=given.dtype)
     if not isinstance(agent.sampler, ModuleSampler):
         raise SystemExit(f"{agent.name} is not a model that runs here")
-    module, pad, chance = agent.sampler.module.eval(), agent.tokenizer.pad_token_id, Random(0)
-    schemas = [_tokens(given.schema, chance) for _ in range(SCHEMAS)]
-    prompts = [[*schema, *_tokens(given.question, chance)] for _ in range(QUESTIONS) for schema in schemas]
+    module, pad = agent.sampler.module.eval(), agent.tokenizer.pad_token_id
+    prompts = draw_prompts(given.schema, given.question)
     found = [_steps(module, pad, [prompts[row % len(prompts)] for row in range(n)], given.steps) for n in given.rows]
     show(
         f"Seconds of a step of {agent.name}, up to {len(prompts)} prompts of {len(prompts[0])} tokens",
@@ -52,6 +44,26 @@ def main() -> None:
             for n, seconds in zip(given.rows, found, strict=True)
         ],
     )
+
+
+def options(text: str | None, dtype: str, rows: list[int]) -> argparse.ArgumentParser:
+    """Which model writes, behind how many tokens, and how many turns at a time."""
+    parser = argparse.ArgumentParser(description=(text or "").splitlines()[0])
+    parser.add_argument("--model", required=True, help="a trained run or a model's folder")
+    parser.add_argument("--models", type=Path, default=Path("models"))
+    parser.add_argument("--cache", type=Path, default=Path(".agro-cache"))
+    parser.add_argument("--dtype", default=dtype, help="type of the weights")
+    parser.add_argument("--schema", type=int, default=250, help="tokens of a schema")
+    parser.add_argument("--question", type=int, default=60, help="tokens behind it")
+    parser.add_argument("--rows", type=int, nargs="+", default=rows)
+    return parser
+
+
+def draw_prompts(schema: int, question: int) -> list[list[int]]:
+    """`QUESTIONS` of so many random tokens about each of `SCHEMAS` schemas."""
+    chance = Random(0)
+    schemas = [_tokens(schema, chance) for _ in range(SCHEMAS)]
+    return [[*one, *_tokens(question, chance)] for _ in range(QUESTIONS) for one in schemas]
 
 
 def _tokens(count: int, chance: Random) -> list[int]:
