@@ -25,6 +25,7 @@ from agro_data.publish.read import Version, open_version
 from agro_data.work import write_json
 from agro_train.agents.agent import trained_reading
 from agro_train.language_model.loading import load, model_hash, reads, refuse_recurrent
+from agro_train.language_model.memory import enough_memory
 from agro_train.language_model.precision import settled
 from agro_train.language_model.tokens import encode
 from agro_train.programs.settings import SettingsError, read_settings, settings_to, training_code_version
@@ -163,7 +164,8 @@ def _learn(
         forget_metrics(draft.metrics, after=step_of(checkpoint) if checkpoint else 0)
     before = sum(line["seconds"] for line in read_metrics(draft.metrics))
     started = time.monotonic()
-    outcome = trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    with enough_memory("micro_batch (the steps stay the same) or sample_batch, or set gradient_checkpointing or lora"):
+        outcome = trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     save(trainer, base, draft.model)
     return {
         "steps": outcome.global_step,

@@ -15,6 +15,7 @@ from agro_data.work import write_json, write_text
 from agro_train.agents.agent import Agent
 from agro_train.answers import Answer, answer, asked
 from agro_train.decoding import GREEDY, Decoding
+from agro_train.language_model.memory import enough_memory
 from agro_train.questions import Questions
 from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Task
@@ -37,7 +38,8 @@ def predict(
     `out` with answers of the same model, decoding and seed is gone on with; a question, prompt or database that was
     changed since, under the same id, is asked anew, and so is what a server refused. In the end it holds what was
     asked, and no more: answers to other questions lie in a file beside it, for when they are asked again. Raises
-    `ConfigError` when it holds those of another, and when a schema does not fit into the agent's budget.
+    `ConfigError` when it holds those of another, when a schema does not fit into the agent's budget, and when a GPU has
+    too little memory.
     """
     made_by = identity_of(agent, decoding, seed)
     tasks = questions.tasks(agent.reading)
@@ -53,7 +55,8 @@ def predict(
     with Sandbox(workers, SQL_LIMITS) as sandbox:
         for first in range(0, len(waiting), together):
             some = waiting[first : first + together]
-            found = answer(some, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
+            with enough_memory("batch"):
+                found = answer(some, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
             with out.open("a", encoding="utf-8") as file:
                 file.write(_lines(found))
             known |= {one.example_id: one for one in found}

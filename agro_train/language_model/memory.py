@@ -1,4 +1,4 @@
-"""Memory that PyTorch has freed on the CPU, given back to the system.
+"""Memory: what PyTorch has freed on the CPU goes back to the system, and a GPU that has too little says so in words.
 
 glibc keeps what is freed in pieces below 32 MB for later, and since tensors of each step have other sizes, a training
 would hold several times what it uses.
@@ -7,9 +7,12 @@ would hold several times what it uses.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
+
+from agro_data.config import ConfigError
 
 if TYPE_CHECKING:
     import torch
@@ -28,3 +31,18 @@ def _trim() -> Callable[[int], int] | None:
     except (AttributeError, OSError, TypeError):  # musl, macOS, Windows
         return None
     return found
+
+
+@contextmanager
+def enough_memory(lower: str) -> Iterator[None]:
+    """Around work on a GPU. Raises `ConfigError` where its memory is too small: which settings to `lower`, and what
+    PyTorch says of the memory."""
+    try:
+        yield
+    except RuntimeError as error:
+        import torch  # noqa: PLC0415
+
+        if not isinstance(error, torch.OutOfMemoryError):
+            raise
+        said = str(error).split(" Process ")[0].split(" Including ")[0]  # then it tells of others' memory, at length
+        raise ConfigError(f"the GPU has too little memory: lower {lower}. {said}") from error

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agro_train.language_model.memory import give_back
+from agro_data.config import ConfigError
+from agro_train.language_model.memory import enough_memory, give_back
 
 MEGABYTE = 1_000_000
 
@@ -29,3 +30,20 @@ def test_what_is_freed_in_pieces_is_given_back() -> None:
     give_back(torch.device("cpu"))
     assert resident() < before - 200 * MEGABYTE
     assert all(bool((one == 1).all()) for one in kept)
+
+
+def test_a_gpu_with_too_little_memory_says_what_to_lower() -> None:
+    import torch
+
+    said = (
+        "CUDA out of memory. Tried to allocate 26.00 MiB. GPU 0 has a total capacity of 79.18 GiB of which 8.25 MiB is "
+        "free. Process 2807 has 13.97 GiB memory in use. Including non-PyTorch memory, this process has 16.89 GiB."
+    )
+    told = r"lower micro_batch\. CUDA out of memory.* 8\.25 MiB is free\.$"
+    with pytest.raises(ConfigError, match=told), enough_memory("micro_batch"):
+        raise torch.OutOfMemoryError(said)
+
+
+def test_other_errors_stay_what_they_are() -> None:
+    with pytest.raises(RuntimeError, match="shapes"), enough_memory("micro_batch"):
+        raise RuntimeError("shapes differ")
