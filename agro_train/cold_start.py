@@ -31,6 +31,7 @@ from agro_train.language_model.loading import (
     refuse_recurrent,
     shares_prompts,
 )
+from agro_train.language_model.memory import enough_memory
 from agro_train.language_model.precision import settled
 from agro_train.programs.settings import SettingsError, read_settings, settings_to, training_code_version
 from agro_train.questions import Questions, SeenInTraining, questions_of_version
@@ -133,7 +134,8 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
     if corpus is not None and not config.allow_evaluated:
         _refuse_held_back(corpus, parent, sources)
     with writing(draft):
-        learnt, material = _learn(config, corpus, sources, base, draft, report)
+        with enough_memory("micro_batch (the steps stay the same) or max_length, or set lora"):
+            learnt, material = _learn(config, corpus, sources, base, draft, report)
         return finished(draft, lambda: _facts(config, corpus, sources, material, (parent, base), draft) | learnt)
 
 

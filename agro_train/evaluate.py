@@ -33,7 +33,7 @@ from agro_data.publish.read import open_version
 from agro_data.terminal import FAILED_SOME, Verb, notes, run, show_table, tell
 from agro_data.work import write_json, write_text
 from agro_train.abstention import abstention
-from agro_train.agents.agent import BATCH, IN_WORDS, Agent, Engine, open_agent, reading_named
+from agro_train.agents.agent import IN_WORDS, Agent, Engine, open_agent, reading_named
 from agro_train.agents.choosing import slug, told_apart
 from agro_train.answers import Answer
 from agro_train.comparison_page import render_page
@@ -43,6 +43,7 @@ from agro_train.predict import predict
 from agro_train.programs.settings import check_counts, find_cache, read_values, settings_from, settings_to
 from agro_train.questions import Questions, questions_of_file, questions_of_version
 from agro_train.rollouts import Limits
+from agro_train.sampling.module import BATCH
 from agro_train.sql_env import RAN
 from agro_train.tasks import COMPACT, PROMPT_BUDGET
 

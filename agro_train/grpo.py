@@ -45,6 +45,7 @@ from agro_train.tasks import Task
 Report = Callable[[dict[str, Any]], object]
 
 SELECTION = "prompts.json"
+LOWER = "micro_batch (the steps stay the same) or sample_batch, or set gradient_checkpointing or lora"
 PLACES = ("corpus", "databases", "models", "cache", "workers")  # settings that do not decide what is learnt
 
 
@@ -76,7 +77,7 @@ def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
         _check_parent(config, parent, version)
     questions = questions_of_version(version, Path(config.databases), Path(config.cache), config.split)
     with writing(draft):
-        with Sandbox(config.workers, SQL_LIMITS) as sandbox:
+        with Sandbox(config.workers, SQL_LIMITS) as sandbox, enough_memory(LOWER):
             learnt, kept = _learn(config, parent, base, questions, sandbox, draft, report)
         return finished(draft, lambda: _manifest(config, version, (parent, base), draft, learnt, kept))
 
@@ -164,8 +165,7 @@ def _learn(
         forget_metrics(draft.metrics, after=step_of(checkpoint) if checkpoint else 0)
     before = sum(line["seconds"] for line in read_metrics(draft.metrics))
     started = time.monotonic()
-    with enough_memory("micro_batch (the steps stay the same) or sample_batch, or set gradient_checkpointing or lora"):
-        outcome = trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    outcome = trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     save(trainer, base, draft.model)
     return {
         "steps": outcome.global_step,

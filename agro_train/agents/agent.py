@@ -20,12 +20,11 @@ from agro_train.questions import Reading
 from agro_train.rollouts import Limits
 from agro_train.runs.corpora import seen_by
 from agro_train.runs.store import PROMOTED, ModelRun, NoRun, find_run
-from agro_train.sampling.module import ModuleSampler
+from agro_train.sampling.module import BATCH, ModuleSampler
 from agro_train.sampling.types import Sampler
 from agro_train.tasks import NoTask
 
 READING = Reading()
-BATCH = 64  # turns that are written together, where nothing else is said
 Unit = Literal["tokens", "estimated tokens"]
 Engine = Literal["transformers", "vllm"]
 _LOADERS: Mapping[Engine, Callable[..., LanguageModel]] = {"transformers": load, "vllm": load_engine}

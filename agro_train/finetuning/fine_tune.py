@@ -13,7 +13,7 @@ from agro_data.progress import time_left
 from agro_train.finetuning.config import FineTuning
 from agro_train.finetuning.trainer import make_trainer
 from agro_train.language_model.loading import LanguageModel, load_tokenizer, make_savable, sees
-from agro_train.language_model.memory import enough_memory, give_back
+from agro_train.language_model.memory import give_back
 from agro_train.language_model.tokens import Example
 from agro_train.programs.settings import SettingsError
 from agro_train.runs.store import Draft, append_metrics, forget_metrics, read_metrics, step_of
@@ -31,8 +31,7 @@ def fine_tune(
 ) -> dict[str, Any]:
     """Train the model in folder `base` and save it in `draft.model`; gives the figures of the manifest.
 
-    Of several processes (`accelerate launch`) the first one saves; the others give nothing. `batch` is of each. Raises
-    `ConfigError` where a GPU has too little memory.
+    Of several processes (`accelerate launch`) the first one saves; the others give nothing. `batch` is of each.
 
     A draft that holds checkpoints is continued from its last one, and its losses are those of a run without a break.
     """
@@ -61,8 +60,7 @@ def fine_tune(
     resumed = draft.last_checkpoint()
     if trainer.is_world_process_zero():
         forget_metrics(draft.metrics, after=step_of(resumed) if resumed else 0)
-    with enough_memory("micro_batch (the steps stay the same) or max_length, or set lora"):
-        outcome = trainer.train(resume_from_checkpoint=str(resumed) if resumed else None)
+    outcome = trainer.train(resume_from_checkpoint=str(resumed) if resumed else None)
     trainer.accelerator.wait_for_everyone()
     if not trainer.is_world_process_zero():
         return {}

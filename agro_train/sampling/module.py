@@ -26,6 +26,7 @@ from agro_train.sampling.types import Sampled, rooms, too_long
 if TYPE_CHECKING:
     import torch
 
+BATCH = 64  # turns that are written together, where nothing else is said
 AGAIN = 0.7  # temperature at which a turn is drawn that none of the likeliest beginnings ends
 _TAIL = 12  # tokens in which the end of a closing tag lies
 _LAST = {stop[-1] for stop in STOPS}  # characters that end one: few tokens have them
@@ -48,7 +49,7 @@ class ModuleSampler:
 
     module: Any
     tokenizer: Any
-    batch: int = 64
+    batch: int = BATCH
     under: Callable[[], AbstractContextManager[object]] = nullcontext
     share: bool = True
     record: bool = True

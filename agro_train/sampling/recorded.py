@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from transformers.cache_utils import DynamicLayer
 
 from agro_train.sampling.drawing import Turn, inverted
-from agro_train.sampling.reading import grows, read
+from agro_train.sampling.reading import grows, read, states
 from agro_train.sampling.repetition import repeats_itself
 
 if TYPE_CHECKING:
@@ -84,8 +84,7 @@ class Board:
         read_places, tokens = mask.shape[1], levels.shape[1]
         place = mask.new_tensor([read_places])
         cache.layers = [
-            PlacedLayer(_room(layer.keys, rows, tokens), _room(layer.values, rows, tokens), place)
-            for layer in cache.layers
+            PlacedLayer(_room(keys, rows, tokens), _room(values, rows, tokens), place) for keys, values in states(cache)
         ]
         seen = torch.zeros(len(rows), 1, 1, read_places + tokens, dtype=torch.bool, device=mask.device)
         seen[..., :read_places] = mask[rows][:, None, None].bool()
@@ -176,16 +175,12 @@ def _ended(turn: Turn, ids: Sequence[int], scores: Sequence[float], over: Over) 
     return False
 
 
-def _room(states: torch.Tensor, rows: torch.Tensor, tokens: int) -> torch.Tensor:
-    """`states` (texts, heads, places, size) of these rows with room for so many tokens, in the type in which attention
-    is computed."""
-    import torch  # noqa: PLC0415
-
-    device = states.device.type
-    kind = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else states.dtype
-    _texts, heads, places, size = states.shape
-    held = states.new_zeros(len(rows), heads, places + tokens, size, dtype=kind)
-    held[:, :, :places] = states[rows]
+def _room(kept: torch.Tensor, rows: torch.Tensor, tokens: int) -> torch.Tensor:
+    """Keys or values `kept` (texts, heads, places, size) of these rows with room for so many tokens: zeros, since what
+    is masked counts as 0 times what stands there."""
+    _texts, heads, places, size = kept.shape
+    held = kept.new_zeros(len(rows), heads, places + tokens, size)
+    held[:, :, :places] = kept[rows]
     return held
 
 
