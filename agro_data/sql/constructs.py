@@ -92,6 +92,13 @@ def is_one_row(query: exp.Expr) -> bool:
     return any(is_aggregate(part) for item in query.expressions for part in local_nodes(item))
 
 
+def number_of(query: exp.Expr, clause: str) -> int | None:
+    """The number that LIMIT or OFFSET of a query says, None where it says none."""
+    value = query.args.get(clause)
+    literal = value.expression if value is not None else None
+    return int(literal.this) if isinstance(literal, exp.Literal) and literal.is_int else None
+
+
 def constructs_of(found: Resolution) -> tuple[str, ...]:
     """Names of `CONSTRUCTS` that the query uses, in that order."""
     present = set(_of_sources(found))

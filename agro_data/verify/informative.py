@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from agro_data.databases.types import Dialect
 from agro_data.sql.canonical import sql_text
+from agro_data.sql.constructs import number_of
 from agro_data.sql.scope import Resolution, Scope, Source
 
 MOST = 60  # variants of a query: each is run
@@ -28,7 +29,9 @@ def drop_variants(found: Resolution, dialect: Dialect) -> list[Variant]:
     conjuncts of ON, joins that only filter, branches of set operations, LIMIT; in subqueries and CTEs too.
 
     Left in are guards that say only "a missing value does not count": IS NOT NULL on a column that the same SELECT
-    or the NOT IN around it uses anyway. The tree is edited in place and restored. Of more than `MOST` the first.
+    or the NOT IN around it uses anyway; and the WHERE of a SELECT that keeps its first row, which often is the first
+    without it: whether it matters is for instances to tell (a mutant drops it). The tree is edited in place and
+    restored. Of more than `MOST` the first.
     """
     return list(islice(_Dropper(found, dialect).variants(), MOST))
 
@@ -61,7 +64,7 @@ class _Dropper:
     def _conditions(self, scope: Scope) -> Iterator[Variant]:
         for clause in ("where", "having", "qualify"):
             node = scope.select.args.get(clause)
-            if node is None:
+            if node is None or (clause == "where" and number_of(scope.select, "limit") == 1):
                 continue
             for label, rest in self._weakened(node.this, scope):
                 name = f"{clause.upper()} {label}"

@@ -18,7 +18,7 @@ from sqlglot import exp
 from agro_data.databases.opening import folded
 from agro_data.databases.types import Dialect
 from agro_data.sql.canonical import sql_text
-from agro_data.sql.constructs import is_aggregate, is_one_row
+from agro_data.sql.constructs import is_aggregate, is_one_row, number_of
 from agro_data.sql.scope import Resolution, Scope, leftmost, local_nodes
 from agro_data.verify.choices import Choice, choices, distinct_on, whole_window
 from agro_data.verify.equivalence import Rows
@@ -139,9 +139,9 @@ class _Context:
         probe = node.copy()
         for number, expression in enumerate(added):
             probe.args["expressions"].append(exp.alias_(expression.copy(), f"agro_key_{number}"))
-        limit, offset = _number(node, "limit"), _number(node, "offset") or 0
+        limit, offset = number_of(node, "limit"), number_of(node, "offset") or 0
         clauses = [clause for clause in ("limit", "offset") if node.args.get(clause) is not None]
-        computed = any(_number(node, clause) is None for clause in clauses)
+        computed = any(number_of(node, clause) is None for clause in clauses)
         if computed:  # how many rows are kept is not known here: they may end anywhere
             limit, offset = None, 0
             for clause in clauses:
@@ -162,7 +162,7 @@ class _Context:
         for node in self.found.tree.find_all(exp.Subquery):
             select = node.this
             value = not isinstance(node.parent, (exp.In, exp.Exists, exp.From, exp.Join, exp.SetOperation, exp.CTE))
-            if not value or not isinstance(select, exp.Query) or is_one_row(select) or _number(select, "limit") == 1:
+            if not value or not isinstance(select, exp.Query) or is_one_row(select) or number_of(select, "limit") == 1:
                 continue
             if not self._correlated(select):
                 sql = self.wrapped("COUNT(*)", select, "")
@@ -388,12 +388,6 @@ def _keeps_any(select: exp.Select) -> bool:
     """Whether DISTINCT ON shows more than what it keeps one row of."""
     on = distinct_on(select)
     return bool(on) and any(item.unalias() not in on for item in select.expressions)
-
-
-def _number(node: exp.Expr, clause: str) -> int | None:
-    value = node.args.get(clause)
-    literal = value.expression if value is not None else None
-    return int(literal.this) if isinstance(literal, exp.Literal) and literal.is_int else None
 
 
 def _needs_total_order(window: exp.Window) -> bool:

@@ -27,7 +27,7 @@ GOLDS = [
     "SELECT name FROM customer ORDER BY age DESC LIMIT 1",
     "SELECT COUNT(*) FROM purchase WHERE total < 15",
 ]
-SMALL = Budget(files=12, homes=2, rounds=1)
+SMALL = Budget(files=12, homes=2, rounds=2)
 
 
 @pytest.fixture(scope="module")

@@ -56,6 +56,7 @@ SOUND = [
     "SELECT name, age FROM customer ORDER BY age, name",
     "SELECT name FROM customer ORDER BY age DESC LIMIT 1",
     "SELECT city, COUNT(*) AS n FROM customer GROUP BY city ORDER BY n DESC LIMIT 1",
+    "SELECT name FROM customer WHERE age > 20 ORDER BY age DESC LIMIT 1",  # the first without WHERE, too
     "SELECT name FROM customer WHERE age = (SELECT MAX(age) FROM customer)",
     "SELECT name FROM customer c WHERE NOT EXISTS (SELECT 1 FROM purchase p WHERE p.customer_id = c.id)",
     "SELECT name, RANK() OVER (ORDER BY age) AS r FROM customer",

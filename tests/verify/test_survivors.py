@@ -64,6 +64,9 @@ SURVIVED = [
     ("values shown elsewhere", "SELECT DISTINCT ward FROM doctor WHERE pay > 97"),
     ("values in both sets", "SELECT ward FROM doctor WHERE pay > 99 INTERSECT SELECT ward FROM doctor WHERE pay < 94"),
     ("equals under a window", "SELECT ward, RANK() OVER (ORDER BY pay DESC) FROM doctor"),
+    ("the greatest average", "SELECT ward FROM doctor GROUP BY ward ORDER BY AVG(pay) DESC LIMIT 1"),
+    ("the least average", "SELECT ward, AVG(pay) FROM doctor GROUP BY ward ORDER BY AVG(pay) LIMIT 1"),
+    ("the first of some", "SELECT name FROM doctor WHERE ward = 'North' ORDER BY pay DESC LIMIT 1"),
     ("a share of nothing", "SELECT 100.0 * SUM(CASE WHEN pay > 99 THEN 1 ELSE 0 END) / COUNT(*) FROM doctor"),
 ]
 

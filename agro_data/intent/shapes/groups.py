@@ -61,7 +61,7 @@ def grouping(scene: Scene, empty_too: bool = False) -> Grouping | None:
         return None
     categories, parents = scene.atlas.categories(table.name), scene.atlas.groups_by(table.name)
     targeted = scene.target is not None and any(scene.target == (table.name, c.name) for c in categories)
-    if categories and (targeted or not parents or scene.chance(0.5)):
+    if categories and (targeted or not parents or scene.chance(0.4)):
         frame = scene.frame(table)
         column = scene.column(table.name, [c for c in categories if c.distinct <= max(200, table.rows // 2)])
         if column is None:

@@ -15,6 +15,7 @@ from agro_data.intent.choose import (
 from agro_data.intent.filters import by_name, conditions
 from agro_data.intent.scene import Draft, Frame, Scene
 from agro_data.intent.tree import Aggregate, Column, Expression, OrderKey, Predicate, conjunction, walk
+from agro_data.profiling.profile import TableProfile
 
 
 def gather(scene: Scene, frame: Frame, filters: int, hops: int, skip: tuple[Column, ...] = ()) -> Predicate | None:
@@ -51,12 +52,12 @@ def spoken(*nodes: object) -> set[str]:
 
 def listing(scene: Scene) -> Draft | None:
     """Columns of a subject and of the parents it is joined with."""
-    table = scene.subject(lambda t: True)
+    hops = scene.number(scene.prior.hops)
+    table = _subject(scene, hops)
     if table is None:
         return None
     frame = scene.frame(table)
     named = bool(scene.atlas.labels(table.name))
-    hops = scene.number(scene.prior.hops)
     if not named and len(scene.atlas.groups_by(table.name)) > 1 and scene.chance(0.6):
         hops = 2  # what joins two things: ask for one by the other
     elif hops == 0 and not named and scene.atlas.up[table.name] and scene.chance(0.6):
@@ -77,6 +78,12 @@ def listing(scene: Scene) -> Draft | None:
     order = order_of(frame, shown) if ordered and not distinct else ()
     query = frame.query(select=outputs(shown), where=where, order_by=order, distinct=distinct)
     return Draft(query, "total_order" if order else "none")
+
+
+def _subject(scene: Scene, hops: int) -> TableProfile | None:
+    """A table to ask about: one that has parents, where some are to be joined."""
+    joined = scene.subject(lambda t: scene.atlas.up[t.name]) if hops and scene.target is None else None
+    return joined or scene.subject(lambda t: True)
 
 
 def _about_parents(
@@ -109,12 +116,13 @@ def _distinct(scene: Scene, frame: Frame, shown: list[Column], filtered: Predica
 
 def count(scene: Scene) -> Draft | None:
     """How many rows, or how many different values."""
-    table = scene.subject(lambda t: True)
+    plain = scene.chance(0.25)
+    hops = 0 if plain else scene.number(scene.prior.hops)
+    table = _subject(scene, hops)
     if table is None:
         return None
     frame = scene.frame(table)
-    plain = scene.chance(0.25)
-    where = None if plain else gather(scene, frame, scene.number(scene.prior.filters), scene.number(scene.prior.hops))
+    where = None if plain else gather(scene, frame, scene.number(scene.prior.filters), hops)
     if unused(frame, spoken(where)):
         return None
     what: Expression = Aggregate("count")
@@ -182,12 +190,12 @@ def superlative(scene: Scene) -> Draft | None:
             return None
     key = Column(frame.root, column.name)
     named = [e for e in scene.atlas.groups_by(table.name) if e.whole]
-    if named and scene.chance(0.25):
+    if named and scene.chance(0.4):
         # Whose it is: the parent of the row that comes first.
         parent = frame.up(frame.root, scene.pick(named))
         shown = answer(frame, parent)[:2]
         return Draft(frame.query(select=outputs(shown), order_by=(OrderKey(key, descending),), limit=k), "total_order")
-    where = gather(scene, frame, scene.number((0.83, 0.16, 0.01)), scene.number((0.88, 0.12)), (key,))
+    where = gather(scene, frame, scene.number((0.83, 0.16, 0.01)), scene.number((0.75, 0.25)), (key,))
     if unused(frame, spoken(where)):
         return None
     lot = scene.rng.random()

@@ -16,6 +16,7 @@ _TRIES = 300  # draws for a value that a column was not given before
 _FEW = 3  # draws once that many were in vain
 _POOL = 7  # different values of a column besides the query's own
 _ELSEWHERE = 0.08  # share of cells that hold a literal meant for another column of their kind
+_START = 60  # where new keys begin, at times: those of two tables need not meet
 _LITERAL = 0.4  # share of cells that hold a literal of the query or a neighbour of one
 _MOST_NULL = 0.25
 
@@ -80,6 +81,8 @@ class Draws:
             nulls = min(profile.null_share, _MOST_NULL) if spec.nullable else 0.0
             known = [value for value in (fit(seen, spec) for seen in observed(profile)) if may(value)]
             found = _Column(spec, literals, known, nulls, self._of_kind.get(spec.kind, []), rng, may)
+            if name in self._schema.by_name[table].primary_key:
+                found.number = rng.choice((0, 0, rng.randrange(_START)))
             self._columns[place] = found
         return found
 

@@ -7,19 +7,28 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from sqlglot import exp
 
 from agro_data.populate.instances.comparisons import Test
 from agro_data.populate.instances.focus import group_columns, places_of
 from agro_data.populate.instances.plans import ALONE, Make, Plan, Query, share_rows
-from agro_data.populate.instances.proposal import PartialRow
+from agro_data.populate.instances.proposal import PartialRow, Place
 from agro_data.populate.instances.tableau import Frame, Missed, Tableau, literal
+from agro_data.populate.instances.values import beyond
 from agro_data.sql.constructs import is_aggregate
-from agro_data.sql.scope import Scope, Source
+from agro_data.sql.scope import Scope, Source, local_nodes
 
 LARGEST = 160  # rows of the largest group
 UNKNOWN = 0.6  # share of instances in which a group's keys are NULL, mostly of that which HAVING or LIMIT keeps
+# By rank, the smallest group first: MIN is greatest in the first, MAX in the second, AVG in the third, SUM and COUNT in
+# the fourth; of DISTINCT values AVG in the first, SUM in the second. Mirrored where the least comes first.
+_APART = {0: (61,), 1: (120, 1), 2: (100, 100, 10), 3: (60, 60, 60, 59)}
+Numbers = Literal["any", "inverse", "apart"]
+"""What stands in columns of numbers: the more rows a group has the smaller ones, or such that each aggregate ranks
+another group first.
+"""
 _BOUNDS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ)
 
 
@@ -29,16 +38,20 @@ def groups(query: Query, scope: Scope, rng: random.Random) -> Iterator[Plan]:
     show the same.
     """
     sizes = _sizes(scope)
+    if scope.select.args.get("limit") is not None and not _descending(scope) and rng.random() < 0.5:
+        sizes = [size + 1 for size in sizes]  # of a group of one, whatever is counted is one
     if _two_valued(query, scope):
         sizes = sorted(rng.sample(sizes, 2))
     unknown = None
     if any(_may_be_null(query, column) for column in group_columns(query.found, scope)) and rng.random() < UNKNOWN:
         kept = len(sizes) - 1 if scope.select.args.get("having") is not None or _descending(scope) else 0
         unknown = rng.choice((kept, kept, rng.randrange(len(sizes))))
-    makers = _Groups(query, scope, inverse=rng.random() < 0.5, most=len(sizes), unknown=unknown)
+    numbers: Numbers = rng.choice(("any", "inverse", "apart"))
+    ends = tuple(_ends(query, scope, rng)) if numbers == "apart" else ()
+    makers = _Groups(query, scope, numbers, ends, most=len(sizes), unknown=unknown)
     middle = [len(sizes) - 3, len(sizes) - 2] if len(sizes) > 2 else []  # together they outnumber the largest
     twins = rng.choice((middle, rng.sample(range(len(sizes)), 2), []))
-    if scope.select.args.get("limit") is not None and rng.random() < 0.4:
+    if scope.select.args.get("limit") is not None and not _shows_key(query, scope) and rng.random() < 0.4:
         top = len(sizes) - 1 if _descending(scope) else 0
         yield Plan("group", f"two groups of {sizes[top]} that show the same", makers.make([(top, sizes[top])] * 2))
         twins = [top]
@@ -54,7 +67,8 @@ def groups(query: Query, scope: Scope, rng: random.Random) -> Iterator[Plan]:
 class _Groups:
     query: Query
     scope: Scope
-    inverse: bool  # the more rows, the smaller their numbers
+    numbers: Numbers
+    ends: tuple[tuple[exp.Column, float], ...]  # columns of numbers that are aggregated, and past what they are apart
     most: int
     unknown: int | None  # the rank of the group whose keys are NULL, where they may be
 
@@ -80,8 +94,12 @@ class _Groups:
             ways += [rng.choice(misses)[1] for _ in range(rng.randint(0, 2 * (self.most - rank)))]
         frames = [tableau.select(self.scope.select, missed) for missed in ways]
         self._bounded(tableau, frames[:size], rng)
-        if self.inverse:
-            self._numbers(tableau, frames[:size], rank, rng)
+        if self.numbers == "apart":
+            self._apart(tableau, frames[:size], rank)
+        else:
+            self._repeated(tableau, frames[:size], rank, rng)
+        if self.numbers == "inverse":
+            self._inverse(tableau, frames[:size], rank, rng)
         for other in frames[1:]:
             for column in self._keys():
                 tableau.equate(tableau.unknown_of(column, frames[0]), tableau.unknown_of(column, other))
@@ -89,7 +107,7 @@ class _Groups:
         for column in unknown:
             if (cell := tableau.unknown_of(column, frames[0])) is not None:
                 tableau.require(cell, Test("null", ()))
-        if not unknown and rng.random() < ALONE:
+        if not unknown and (self.ends or rng.random() < ALONE):
             tableau.stand_alone(tableau.unknown_of(column, frames[0]) for column in self._keys())
         apart = rng.randrange(1, size) if size > 2 and rng.random() < 0.4 else None
         together = [frame for number, frame in enumerate(frames) if number != apart]
@@ -120,7 +138,29 @@ class _Groups:
             and any(key.ref_table == source.table and key.table in tables for key in self.query.schema.foreign_keys)
         ]
 
-    def _numbers(self, tableau: Tableau, frames: Sequence[Frame], rank: int, rng: random.Random) -> None:
+    def _repeated(self, tableau: Tableau, frames: Sequence[Frame], rank: int, rng: random.Random) -> None:
+        """What an aggregate takes DISTINCT values of comes again in a group, in the largest most of all."""
+        for column in _distinct_columns(self.query, self.scope):
+            if rng.random() > (0.8 if rank == self.most - 1 else 0.2):
+                continue
+            cells = [tableau.unknown_of(column, frame) for frame in frames]
+            again = cells[1:] if rng.random() < 0.6 else cells[1:2]
+            for other in again:
+                if cells[0] is not None and not tableau.is_key(cells[0]):
+                    tableau.equate(cells[0], other)
+
+    def _apart(self, tableau: Tableau, frames: Sequence[Frame], rank: int) -> None:
+        """Numbers by which each aggregate ranks another group first, past all that the column holds."""
+        numbers = _APART.get(rank + len(_APART) - self.most, ())
+        sign = 1 if _descending(self.scope) else -1
+        for column, end in self.ends if numbers else ():
+            for place, frame in enumerate(frames):
+                unknown = tableau.unknown_of(column, frame)
+                if unknown is not None and tableau.is_free(unknown):
+                    number = numbers[min(place, len(numbers) - 1)]
+                    tableau.require(unknown, Test("=", (end + sign * number,)))
+
+    def _inverse(self, tableau: Tableau, frames: Sequence[Frame], rank: int, rng: random.Random) -> None:
         """Numbers of which nothing is asked: small in large groups, so that sums and averages rank against counts."""
         for frame in frames:
             for row in frame.rows.values():
@@ -156,6 +196,42 @@ def _numbers_of(aggregate: exp.Expr, figure: float, size: int, rng: random.Rando
         return [figure - each * (size - 1), *([each] * (size - 1))]
     pairs = [figure + sign * apart * (n + 1) for n in range(size // 2) for sign in (1, -1)]
     return [*pairs, *([figure] if size % 2 else [])]
+
+
+def _shows_key(query: Query, scope: Scope) -> bool:
+    """Whether a SELECT shows what it groups by, so that no two of its groups show the same."""
+    keys = {place for column in group_columns(query.found, scope) for place in places_of(query.found, column)}
+    shown = (item.unalias() for item in scope.select.expressions)
+    return any(keys & set(places_of(query.found, item)) for item in shown if isinstance(item, exp.Column))
+
+
+def _ends(query: Query, scope: Scope, rng: random.Random) -> Iterator[tuple[exp.Column, float]]:
+    """The columns of numbers that a SELECT shows or orders by an aggregate of, and a number past what each holds."""
+    seen: set[Place] = set()
+    for node in _inside(scope):
+        inner = node.this if isinstance(node, (exp.Avg, exp.Sum, exp.Min, exp.Max)) else None
+        column = inner.expressions[0] if isinstance(inner, exp.Distinct) else inner
+        places = places_of(query.found, column) if isinstance(column, exp.Column) else []
+        if not isinstance(column, exp.Column) or not places or places[0] in seen:
+            continue
+        table, name = places[0]
+        spec = query.schema.by_name[table].by_name[name]
+        end = beyond(spec, query.profile.table(table).column(name), _descending(scope), rng)
+        if spec.kind in ("integer", "real") and isinstance(end, int | float):
+            seen.add(places[0])
+            yield column, end
+
+
+def _inside(scope: Scope) -> Iterator[exp.Expr]:
+    """The nodes of SELECT, HAVING and ORDER BY, without those of subqueries."""
+    for clause in (*scope.select.expressions, scope.select.args.get("having"), scope.select.args.get("order")):
+        yield from local_nodes(clause) if clause is not None else ()
+
+
+def _distinct_columns(query: Query, scope: Scope) -> list[exp.Column]:
+    """The columns of which a SELECT takes an aggregate of DISTINCT values."""
+    columns = [c for node in _inside(scope) if isinstance(node, exp.Distinct) for c in node.expressions]
+    return [column for column in columns if isinstance(column, exp.Column) and query.found.binding(column) is not None]
 
 
 def _may_be_null(query: Query, column: exp.Column) -> bool:

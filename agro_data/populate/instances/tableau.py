@@ -107,6 +107,10 @@ class Tableau:
         table, column = self._places[unknown]
         return self.schema.by_name[table].is_unique((column,))
 
+    def is_free(self, unknown: int) -> bool:
+        """Whether nothing is asked of an unknown, and it is no key."""
+        return self.root(unknown) not in self._tests and not self.is_key(unknown)
+
     def free_numbers(self, row: int) -> list[str]:
         """Columns of a row that hold numbers, are no part of a key, and of which nothing is asked yet."""
         table, cells = self.rows[row]

@@ -46,16 +46,17 @@ def witnesses(
         queries = [replace(query, apart=other) for query, other in zip(queries, reversed(said), strict=True)]
     alone = stream(seed, "lone")
     lone = alone.choice(queries) if len(queries) == 2 and alone.random() < _LONE else None
+    ranked = alone.choice(queries)  # the groups of both would tie for the first place
     out: list[Proposal] = []
     for query in queries:
-        for plan in _plans(query, share, rng, None if lone is None else query is lone):
+        for plan in _plans(query, share, rng, None if lone is None else query is lone, query is ranked):
             rows = plan.make(rng)
             if rows:
                 out.append(Proposal(plan.kind, plan.why, rows))
     return out
 
 
-def _plans(query: Query, share: float, rng: random.Random, lone: bool | None) -> list[Plan]:
+def _plans(query: Query, share: float, rng: random.Random, lone: bool | None, ranked: bool) -> list[Plan]:
     common = [plan for plan in _common(query) if rng.random() <= share]
     pairs = [*_siblings(query), *_namesakes(query)]
     chosen = sorted(rng.sample(range(len(pairs)), min(_PAIRS, round(len(pairs) * share))))
@@ -64,9 +65,15 @@ def _plans(query: Query, share: float, rng: random.Random, lone: bool | None) ->
         plan
         for scope in query.found.scopes
         if scope.select.args.get("group") is not None and not scope.correlated
+        if ranked or not _ranks(scope)
         for plan in groups(query, scope, rng)
     ]
     return [*common, *(pairs[number] for number in chosen), *beyond, *grouped]
+
+
+def _ranks(scope: Scope) -> bool:
+    """Whether a SELECT keeps the first of its groups."""
+    return scope.select.args.get("group") is not None and scope.select.args.get("limit") is not None
 
 
 def _beyond(query: Query, rng: random.Random, lone: bool | None) -> list[Plan]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from agro_data.sql.constructs import is_aggregate, is_one_row
+from agro_data.sql.constructs import is_aggregate, is_one_row, number_of
 from agro_data.sql.scope import Scope, local_nodes
 from agro_data.verify.mutants.columns import candidates, kind_class, reference
 from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, linking, swap
@@ -213,7 +213,7 @@ def _distinct(place: Place, scope: Scope) -> Iterator[Edit]:
     label = place.label("SELECT", scope)
     if select.args.get("distinct") is not None:
         yield Edit("distinct", label, "DISTINCT", "dropped", (Change(select, "distinct", None),), weight=0)
-    elif not is_one_row(select):
+    elif not is_one_row(select) and number_of(select, "limit") != 1:  # one row is distinct
         yield Edit("distinct", label, "DISTINCT", "added", (Change(select, "distinct", exp.Distinct()),), weight=0)
 
 

@@ -188,3 +188,9 @@ def test_on_real_golds(shared_data: Path, size: int) -> None:
 def test_the_same_query_has_the_same_mutants() -> None:
     gold = fixture("sqlite")[1][0]
     assert json.dumps([vars(m) for m in mutants(gold)]) == json.dumps([vars(m) for m in mutants(gold)])
+
+
+def test_distinct_is_not_asked_of_one_row() -> None:
+    assert of_kind("SELECT name FROM customer ORDER BY age LIMIT 3", "distinct")
+    assert not of_kind("SELECT name FROM customer ORDER BY age LIMIT 1", "distinct")
+    assert not of_kind("SELECT MAX(age) FROM customer", "distinct")
