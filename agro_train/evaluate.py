@@ -48,8 +48,11 @@ from agro_train.sql_env import RAN
 from agro_train.tasks import COMPACT, PROMPT_BUDGET
 
 HELD = ", their SQL held to the names of the schema"
-ON_A_CORPUS = ("strict", "strict-ts", "spider-ex", "bird-ex")
-ON_A_FILE = ("strict", "spider-ex", "bird-ex")
+ON_INSTANCES = ("strict", "strict-ts", "spider-ex", "bird-ex")
+ON_SOURCES = ("strict", "spider-ex", "bird-ex")
+BUILT, NONE = "built", "none"
+Suite = Path | str
+"""What `strict-ts` is on besides the database: a folder `<db_id>/*.sqlite`, instances built for the golds, or none."""
 # Of a statement that a model wrote. Steps stop the same statements everywhere, after about ten seconds.
 SQL_LIMITS = SqlLimits(seconds=30.0, rows=1_000_000, bytes=256 * 2**20, steps=300_000_000)
 
@@ -67,7 +70,7 @@ class EvaluationConfig:
     corpus: str = ""  # a version's folder
     split: str = "test"  # the split of the corpus that is asked
     questions: Sequence[str] = ()  # files of questions with SQL, asked besides
-    instances: str = ""  # folder <db_id>/*.sqlite, for strict-ts on question files
+    instances: str = BUILT  # of strict-ts, where a corpus has none: a folder <db_id>/*.sqlite, built or none
     out: str = "evaluation"  # where summary, page and verdicts are written
     models_root: str = "models"  # where runs lie
     cache: str = ""  # profiles and unpacked models; `$AGRO_CACHE` or .agro-cache, if empty
@@ -172,7 +175,7 @@ def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tu
                 workers=config.workers,
                 progress=progress,
             )
-            suite = questions.instances or (Path(config.instances) if config.instances else None)
+            suite = suite_of(questions, config.instances)
             one = scored_by(questions, agent, answers, suite, cache, workers=config.workers, progress=progress)
             for metric, found in one.by_metric.items():
                 write_text(folder / f"{metric}.jsonl", lines(found.verdicts))
@@ -188,6 +191,13 @@ def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tu
     return compared
 
 
+def suite_of(questions: Questions, instances: str) -> Suite:
+    """The instances of the corpus, else those named: on a database alone a wrong answer may be right by luck."""
+    if questions.instances is not None:
+        return questions.instances
+    return instances if instances in (BUILT, NONE) else Path(instances)
+
+
 def answerable(questions: Questions) -> Questions:
     """Those that have an answer, which SQL can be held against."""
     return replace(questions, rows=tuple(row for row in questions.rows if row["answerable"]))
@@ -197,7 +207,7 @@ def scored_by(
     questions: Questions,
     agent: Agent,
     answers: Sequence[Answer],
-    suite: Path | None,
+    suite: Suite,
     cache: Path,
     *,
     workers: int = 1,
@@ -225,13 +235,13 @@ def _answered(row: Mapping[str, Any], asked: Questions, answer: Answer) -> Answe
 def score(
     questions: Questions,
     answers: Sequence[Answer],
-    instances: Path | None,
+    suite: Suite,
     cache: Path | None = None,
     *,
     workers: int = 1,
     progress: Reporter = silent,
 ) -> dict[str, Evaluation]:
-    """Evaluations by metric. `strict-ts` is on the database and all `instances`; without them it is left out."""
+    """Evaluations by metric. `strict-ts` is on the database and its instances; without a suite it is left out."""
     rows = [
         Prediction(
             row["place"],
@@ -247,13 +257,13 @@ def score(
         for row, one in zip(questions.rows, answers, strict=True)
     ]
     databases = {name: source.database for name, source in questions.sources.items()}
-    metrics = ON_A_FILE if instances is None else ON_A_CORPUS
+    metrics = ON_SOURCES if suite == NONE else ON_INSTANCES
     return {
         metric: grade(
             rows,
             databases,
             metric=metric,
-            instances=instances if METRICS[metric].suite else None,
+            instances=suite if METRICS[metric].suite and isinstance(suite, Path) else None,
             with_source=METRICS[metric].suite,
             cache=cache,
             workers=workers,
@@ -376,6 +386,7 @@ def _sets(config: EvaluationConfig, cache: Path) -> list[Questions]:
 @click.option("--split", help="Its split.  [default: test]")
 @click.option("--questions", multiple=True, help="A file of questions with SQL (repeatable).")
 @click.option("--databases", help="The databases that are asked about.")
+@click.option("--instances", help="What else to judge on: a folder <db_id>/*.sqlite, `none`, or built for the golds.")
 @click.option("--out", help="Folder of the results.  [default: evaluation]")
 @click.option("--models-root", help="Where trained runs are.  [default: models]")
 @click.option("--cache", help="Profiles and unpacked models.  [default: .agro-cache]")

@@ -23,7 +23,7 @@ from agro_data.publish.read import open_version
 from agro_train.agents.agent import Agent, open_agent
 from agro_train.answers import Answer, answer
 from agro_train.decoding import GREEDY, Decoding
-from agro_train.evaluate import score
+from agro_train.evaluate import NONE, score
 from agro_train.questions import Questions, questions_of_file, questions_of_version
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sql_env import SQL_LIMITS
@@ -117,7 +117,7 @@ def measure(
             found.append(
                 Measured(
                     _named(decoding),
-                    score(asked, [answers[place] for place in range(count)], asked.instances, cache)["strict"].verdicts,
+                    score(asked, [answers[place] for place in range(count)], NONE, cache)["strict"].verdicts,
                     leaves=sum(len(one.predictions) for one in answers.values()) / count,
                     read=sum(one.read for one in answers.values()) / count,
                     written=sum(one.written for one in answers.values()) / count,

@@ -50,6 +50,13 @@ A_PATH = click.Path(path_type=Path)
     help="Of several answers those vote that least speaks against.",
 )
 @click.option("--limit", type=click.IntRange(1), default=None, metavar="N", help="Ask N questions, spread over all.")
+@click.option(
+    "--instances",
+    default="built",
+    metavar="FOLDER",
+    show_default=True,
+    help="What answers are judged on besides: instances <db_id>/*.sqlite, built for the golds, or none.",
+)
 @click.option("--style", default=None, help="Schema style for models not trained here.  [default: compact]")
 @click.option("--budget", type=int, default=None, help="Tokens of a schema, for the same models.  [default: 250]")
 @click.option("--turn-tokens", type=click.IntRange(1), default=256, show_default=True, help="Tokens of a turn at most.")
@@ -94,7 +101,7 @@ def predict_command(
     from agro_train.agents.agent import open_agent, reading_named  # noqa: PLC0415 (so that --help is quick)
     from agro_train.agents.choosing import slug, told_apart  # noqa: PLC0415
     from agro_train.decoding import decoding_named  # noqa: PLC0415
-    from agro_train.evaluate import answerable, compare, scored_by, table  # noqa: PLC0415
+    from agro_train.evaluate import answerable, compare, scored_by, suite_of, table  # noqa: PLC0415
     from agro_train.predict import predict  # noqa: PLC0415
     from agro_train.rollouts import Limits  # noqa: PLC0415
     from agro_train.tasks import COMPACT, PROMPT_BUDGET  # noqa: PLC0415
@@ -118,7 +125,7 @@ def predict_command(
             how = {"workers": settings["workers"], "progress": progress}
             answers = predict(asked, agent, file, decoding=decoding, seed=settings["seed"], **how)
             agent.close()
-            scored.append(scored_by(asked, agent, answers, asked.instances, cache, **how))
+            scored.append(scored_by(asked, agent, answers, suite_of(asked, settings["instances"]), cache, **how))
             files.append(file)
     figures = compare(answerable(asked), scored, settings["seed"])
     print_json(figures) if as_json else show_table(table(figures))

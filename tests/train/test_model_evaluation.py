@@ -18,7 +18,19 @@ from agro_data.config import ConfigError
 from agro_data.evaluation.rows import UnreadableInput
 from agro_train import evaluate
 from agro_train.decoding import Decoding
-from agro_train.evaluate import Compared, EvaluationConfig, Scored, compare, evaluate_models, score, scored_by, table
+from agro_train.evaluate import (
+    BUILT,
+    NONE,
+    Compared,
+    EvaluationConfig,
+    Scored,
+    compare,
+    evaluate_models,
+    score,
+    scored_by,
+    suite_of,
+    table,
+)
 from agro_train.predict import predict
 from agro_train.programs.settings import SettingsError, settings_from, settings_to
 from agro_train.promotion import decide
@@ -39,7 +51,7 @@ def test_models_are_scored_side_by_side(questions: Questions, place: Path, tmp_p
     scored = []
     for name, say in (("counts", counts), ("knows", knows)):
         answers = predict(questions, agent(Scripted(say), name), tmp_path / f"{name}.jsonl")
-        scored.append(Scored(name, "tokens", tuple(answers), score(questions, answers, None, place / "cache")))
+        scored.append(Scored(name, "tokens", tuple(answers), score(questions, answers, NONE, place / "cache")))
     figures = compare(questions, scored)
     first, second = figures["models"]
     assert (first["format_rate"], second["format_rate"]) == (0.5, 1.0)
@@ -65,7 +77,7 @@ def test_the_leaves_of_a_tree_are_scored_with_their_votes(questions: Questions, 
 
     answers = predict(questions, agent(Scripted(say)), tmp_path / "preds.jsonl", decoding=Decoding("tree", 5, 1.0, 3))
     assert {one.votes for one in answers} == {(2, 2, 1, 1)}
-    found = score(questions, answers, None, place / "cache")["strict"]
+    found = score(questions, answers, NONE, place / "cache")["strict"]
     assert [verdict.votes for verdict in found.verdicts] == [(2, 2, 1, 1)] * 4
     assert found.summary["score"]["mean"] > 0
     assert found.summary["attempts"]["majority"]["mean"] == found.summary["score"]["mean"]
@@ -90,11 +102,23 @@ def test_instances_tell_a_lucky_answer(questions: Questions, place: Path, tmp_pa
     assert [verdict.score for verdict in found["strict-ts"].verdicts] == [0, 1, 1, 1]
 
 
+def test_instances_are_built_where_none_are_given(questions: Questions, place: Path, tmp_path: Path) -> None:
+    def lucky(text: str, number: int, seed: int) -> str:
+        return turn("solution", "SELECT 6" if "How many schools" in text else gold_of(text))
+
+    assert suite_of(questions, EvaluationConfig.instances) == BUILT
+    answers = predict(questions, agent(Scripted(lucky)), tmp_path / "preds.jsonl")
+    found = score(questions, answers, BUILT, tmp_path / "cache")
+    assert [verdict.score for verdict in found["strict"].verdicts] == [1, 1, 1, 1]
+    assert [verdict.score for verdict in found["strict-ts"].verdicts] == [0, 1, 1, 1]
+    assert "strict-ts" not in score(questions, answers, NONE, tmp_path / "cache")
+
+
 def test_questions_without_sql_can_be_asked_and_not_scored(place: Path, tmp_path: Path) -> None:
     bare = questions_of_file(place / "bare.json", place / "databases", place / "cache")
     answers = predict(bare, agent(Scripted(knows)), tmp_path / "preds.jsonl")
     assert [one.predictions[0] for one in answers] == [sql for _, _, sql in ROWS]
-    figures = compare(bare, [scored_by(bare, agent(Scripted(knows)), answers, None, place / "cache")])
+    figures = compare(bare, [scored_by(bare, agent(Scripted(knows)), answers, NONE, place / "cache")])
     assert figures["models"][0]["execution_rate"] is None
     assert figures["pairs"] == []
     config = EvaluationConfig(("x",), str(place / "databases"), questions=(str(place / "bare.json"),))
@@ -172,7 +196,7 @@ def test_a_corpus_of_few_databases_is_evaluated_on_them(place: Path, tmp_path: P
         learnt.refuse_seen(asked.contents().values(), "this model")
     one = agent(Scripted(lambda *_: turn("solution", "SELECT name FROM school")))
     answers = predict(asked, one, tmp_path / "p.jsonl")
-    figures = compare(asked, [scored_by(asked, one, answers, asked.instances, tmp_path / "cache")])
+    figures = compare(asked, [scored_by(asked, one, answers, suite_of(asked, NONE), tmp_path / "cache")])
     assert "has read those databases" in " ".join(figures["notes"])
 
 
@@ -187,7 +211,7 @@ def test_of_answers_without_a_gold_it_is_known_which_nothing_speaks_against(plac
 
     one = agent(Scripted(say))
     answers = predict(asked, one, tmp_path / "p.jsonl")
-    found = scored_by(asked, one, answers, None, place / "cache")
+    found = scored_by(asked, one, answers, NONE, place / "cache")
     assert [[finding.kind for finding in some] for some in found.findings or ()] == [["unknown_name"], [], [], []]
     figures = compare(asked, [found])
     assert figures["models"][0]["unopposed_rate"] == 0.5
@@ -204,6 +228,6 @@ def test_a_corpus_without_certificates_is_evaluated_on_its_databases(place: Path
     assert asked.instances is None
     one = agent(Scripted(lambda *_: turn("solution", "SELECT name FROM school")))
     answers = predict(asked, one, tmp_path / "p.jsonl")
-    found = scored_by(asked, one, answers, asked.instances, tmp_path / "cache")
+    found = scored_by(asked, one, answers, suite_of(asked, NONE), tmp_path / "cache")
     assert "strict" in found.by_metric
     assert "strict-ts" not in found.by_metric

@@ -155,7 +155,7 @@ def test_predict_from_the_command_line(place: Path, tmp_path: Path, monkeypatch:
     assert done.exit_code == 1, done.output  # random weights answer nothing, and that is said
     figures = json.loads(done.stdout)
     assert [one["model"] for one in figures["models"]] == ["tiny", "other"]
-    assert {pair["metric"] for pair in figures["pairs"]} == {"strict", "spider-ex", "bird-ex"}
+    assert {pair["metric"] for pair in figures["pairs"]} == {"strict", "strict-ts", "spider-ex", "bird-ex"}
     assert (tmp_path / "preds-tiny.jsonl").is_file()
     assert (tmp_path / "preds-other.jsonl").is_file()
     assert "no prediction for 2 of 2 questions" in done.stderr
