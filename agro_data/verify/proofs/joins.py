@@ -12,25 +12,41 @@ from agro_data.verify.proofs.terms import (
     aggregates_of,
     columns_in,
     conjuncts,
+    outside_aggregates,
     substituted,
     terms_of,
+    windowed,
 )
 
 
 def inner_joins(select: Select, known: Known, fired: set[str]) -> Select:
-    """LEFT JOIN to JOIN, where a row without a partner cannot be or does not pass."""
+    """LEFT JOIN to JOIN, where a row without a partner cannot be, does not pass or is not seen."""
     facts = Facts(known, select)
     for place, source in enumerate(select.sources):
         if not source.left:
             continue
         rejected = any(column[1] == source.alias for term in select.where for column in rejecting(term))
         kept = not rejected and _always_partner(source, facts)
-        if rejected or kept:
-            fired.add("null_rejected" if rejected else "foreign_key")
+        ignored = not (rejected or kept) and _ignores_nulls(select, source)
+        if rejected or kept or ignored:
+            fired.add("null_rejected" if rejected else "foreign_key" if kept else "null_ignored")
             sources = list(select.sources)
             sources[place] = replace(source, left=False, on=())
             return replace(select, sources=tuple(sources), where=conjuncts((*select.where, *source.on)))
     return select
+
+
+def _ignores_nulls(select: Select, source: From) -> bool:
+    """Whether all that a SELECT shows are totals of the source's columns: a row without a partner adds to none."""
+    shown = (*select.outputs, *select.having, *(key.term for key in select.order))
+    totals = list(aggregates_of(select))
+    return (
+        bool(totals)
+        and select.group is None
+        and all(total[3] is not None and total[3][:2] == ("col", source.alias) for total in totals)
+        and not any(part[0] == "col" for term in shown for part in outside_aggregates(term))
+        and not windowed(select)
+    )
 
 
 def _always_partner(source: From, facts: Facts) -> bool:

@@ -7,6 +7,7 @@ Both queries are brought into a normal form; equal forms are equal queries. Each
 | `normal_form` | names, parentheses, order of AND, OR, =, +, * and inner joins; BETWEEN; IN a list; NOT inward; LIKE |
 | `not_null` | COUNT(c) is COUNT(*), COALESCE(c, 0) is c, `c IS NOT NULL` is true, where c is never NULL |
 | `null_rejected` | LEFT JOIN is JOIN where a condition rejects the rows without a partner |
+| `null_ignored` | LEFT JOIN is JOIN where all that is shown are totals of its columns, which do not see NULL |
 | `null_together` | columns of a LEFT JOINed table that are never NULL by themselves are NULL for want of a partner |
 | `foreign_key` | a parent joined along an enforced foreign key (or several in a row) and not asked for; LEFT JOIN; IN |
 | `key` | what a key determines: DISTINCT, GROUP BY and ORDER BY beyond it, a self join on it, a LEFT JOIN to it |
