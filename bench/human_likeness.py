@@ -13,6 +13,7 @@ folder, or a JSON or JSONL file of {"db_id", "question", "sql" or "query"}.
     the same SQL, and two random halves of one side.
 (b) Templates: SQL with names and literals masked. How many of ours people use, and how many of people's we cover.
     Ceiling: one half of the people's databases against the other, with ours cut to the size of that half.
+    Beside it, how many of both have a join, a LIMIT, and so on.
 (c) `--draw N` prints pairs to be read, in random order and without anything that says how they were made.
 """
 
@@ -31,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from agro_data.publish.read import open_version
-from agro_data.sql.facts import sql_facts
+from agro_data.sql.facts import SqlFacts, sql_facts
 from agro_data.sql.parse import SqlRefused
 from bench.telling_apart import (
     Encode,
@@ -86,23 +87,33 @@ def read_schema(file: Path) -> Schema:
 # --- (b) templates ---
 
 
-def templates(pairs: Sequence[Pair], schemas: dict[str, Schema]) -> tuple[list[tuple[Pair, str]], Counter[str]]:
-    """Each pair with its template, and the reasons why others have none (class and count)."""
-    known: dict[tuple[str, str], str | None] = {}
+def read(pairs: Sequence[Pair], schemas: dict[str, Schema]) -> tuple[list[tuple[Pair, SqlFacts]], Counter[str]]:
+    """Each pair with what its SQL is, and the reasons why others cannot be read (class and count)."""
+    known: dict[tuple[str, str], SqlFacts | None] = {}
     refused: Counter[str] = Counter()
     found = []
     for pair in pairs:
         key = (pair.db_id, pair.sql)
         if key not in known:
             try:
-                known[key] = sql_facts(pair.sql, "sqlite", schemas.get(pair.db_id, {})).template
+                known[key] = sql_facts(pair.sql, "sqlite", schemas.get(pair.db_id, {}))
             except SqlRefused as error:
                 known[key] = None
                 refused[error.reason] += 1
-        template = known[key]
-        if template is not None:
-            found.append((pair, template))
+        facts = known[key]
+        if facts is not None:
+            found.append((pair, facts))
     return found, refused
+
+
+def construct_shares(found: Sequence[tuple[Pair, SqlFacts]]) -> dict[str, float]:
+    """The share of rows whose SQL has each construct, the commonest first; `join` is of any number of tables."""
+    counts = Counter(name for _, facts in found for name in {*facts.constructs, *_joined(facts.constructs)})
+    return {name: rounded(count / len(found)) for name, count in counts.most_common()}
+
+
+def _joined(constructs: Sequence[str]) -> list[str]:
+    return ["join"] if any(name.startswith("join_") for name in constructs) else []
 
 
 def overlap(asked: Sequence[str], reference: Sequence[str]) -> dict[str, float]:
@@ -200,9 +211,12 @@ def measure(
         one, two = pairs_of["random_halves"]
         shares = {"human": distinct_ngrams(one), "human_other_half": distinct_ngrams(two)}
     figures["distinct_4grams"] = {name: rounded(share) for name, share in shares.items()}
-    ours_found, ours_refused = templates(ours, schemas)
-    human_found, human_refused = templates(human, schemas)
-    figures["templates"] = template_shares(ours_found, human_found, seed=seed)
+    ours_found, ours_refused = read(ours, schemas)
+    human_found, human_refused = read(human, schemas)
+    figures["templates"] = template_shares(
+        *([(pair, facts.template) for pair, facts in found] for found in (ours_found, human_found)), seed=seed
+    )
+    figures["constructs"] = {"ours": construct_shares(ours_found), "human": construct_shares(human_found)}
     figures["without_template"] = {"ours": dict(ours_refused), "human": dict(human_refused)}
     return figures
 
@@ -237,6 +251,9 @@ def as_text(figures: dict[str, Any]) -> str:
     for name in ("most_common_not_used_by_humans", "most_common_human_not_covered"):
         for template, count in found.get(name, []):
             lines.append(f"  {name.replace('_', ' ')}: {count} x {template}")
+    mine, theirs = figures["constructs"]["ours"], figures["constructs"]["human"]
+    for name, share in theirs.items():
+        lines.append(f"  {name:38} ours {100 * mine.get(name, 0.0):5.1f} %  people {100 * share:5.1f} %")
     for side, reasons in figures["without_template"].items():
         if reasons:
             lines.append(f"  {side}: SQL without a template: {reasons}")

@@ -141,10 +141,21 @@ def test_names_and_literals_do_not_make_a_template(tmp_path: Path) -> None:
         Pair("shop", "", "select  T1.price from item as T1 where T1.id > 'x'"),
         Pair("shop", "", "DELETE FROM item"),
     ]
-    found, refused = bench.templates(pairs, {"shop": schema})
+    found, refused = bench.read(pairs, {"shop": schema})
     assert len(found) == 2
-    assert found[0][1] == found[1][1]
+    assert found[0][1].template == found[1][1].template
     assert sum(refused.values()) == 1
+
+
+def test_the_share_of_each_construct() -> None:
+    schema = {"item": {"id": "INTEGER", "price": "REAL"}}
+    asked = ["SELECT id FROM item ORDER BY price LIMIT 1", "SELECT COUNT(*) FROM item AS a, item AS b"]
+    found, _ = bench.read([Pair("shop", "", sql) for sql in asked], {"shop": schema})
+    shares = bench.construct_shares(found)
+    assert {name: shares[name] for name in ("limit", "order_by", "join", "join_2", "aggregate")} == {
+        "limit": 0.5, "order_by": 0.5, "join": 0.5, "join_2": 0.5, "aggregate": 0.5
+    }  # fmt: skip
+    assert "having" not in shares
 
 
 def test_the_draw_is_blind_and_repeatable(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
