@@ -149,6 +149,7 @@ def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tu
     """
     cache, out = Path(config.cache), Path(config.out)
     sets = _sets(config, cache)
+    suites = {one.name: suite_of(one, config.instances) for one in sets}
     scored: dict[str, list[Scored]] = {one.name: [] for one in sets}
     root, reading = Path(config.models_root), reading_named(config.style, config.budget)
     for name, own in told_apart(config.models, root, cache, () if config.allow_seen else sets).items():
@@ -175,7 +176,7 @@ def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tu
                 workers=config.workers,
                 progress=progress,
             )
-            suite = suite_of(questions, config.instances)
+            suite = suites[questions.name]
             one = scored_by(questions, agent, answers, suite, cache, workers=config.workers, progress=progress)
             for metric, found in one.by_metric.items():
                 write_text(folder / f"{metric}.jsonl", lines(found.verdicts))
@@ -193,6 +194,8 @@ def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tu
 
 def suite_of(questions: Questions, instances: str) -> Suite:
     """The instances of the corpus, else those named: on a database alone a wrong answer may be right by luck."""
+    if instances not in (BUILT, NONE) and not Path(instances).is_dir():
+        raise ConfigError(f"{instances}: no such folder of instances (<db_id>/*.sqlite); or say {BUILT}, or {NONE}")
     if questions.instances is not None:
         return questions.instances
     return instances if instances in (BUILT, NONE) else Path(instances)

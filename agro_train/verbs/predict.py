@@ -109,6 +109,7 @@ def predict_command(
     cache = cache_folder(RunConfig(out=settings["data"]))
     asked = _asked(corpus, questions, settings, cache)
     asked = asked.first(limit) if limit else asked
+    suite = suite_of(asked, settings["instances"])
     reading = reading_named(settings["style"] or COMPACT, settings["budget"] or PROMPT_BUDGET)
     decoding = decoding_named(
         settings["decoding"], settings["samples"], names=settings["names"], checks=settings["check"]
@@ -125,7 +126,7 @@ def predict_command(
             how = {"workers": settings["workers"], "progress": progress}
             answers = predict(asked, agent, file, decoding=decoding, seed=settings["seed"], **how)
             agent.close()
-            scored.append(scored_by(asked, agent, answers, suite_of(asked, settings["instances"]), cache, **how))
+            scored.append(scored_by(asked, agent, answers, suite, cache, **how))
             files.append(file)
     figures = compare(answerable(asked), scored, settings["seed"])
     print_json(figures) if as_json else show_table(table(figures))

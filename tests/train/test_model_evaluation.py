@@ -112,6 +112,8 @@ def test_instances_are_built_where_none_are_given(questions: Questions, place: P
     assert [verdict.score for verdict in found["strict"].verdicts] == [1, 1, 1, 1]
     assert [verdict.score for verdict in found["strict-ts"].verdicts] == [0, 1, 1, 1]
     assert "strict-ts" not in score(questions, answers, NONE, tmp_path / "cache")
+    with pytest.raises(ConfigError, match=r"nowhere: no such folder of instances"):
+        suite_of(questions, "nowhere")
 
 
 def test_questions_without_sql_can_be_asked_and_not_scored(place: Path, tmp_path: Path) -> None:
