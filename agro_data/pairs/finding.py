@@ -106,6 +106,9 @@ _KINDS = (
         "bare_extreme", "note", True, "A column is taken from the row of MIN or MAX", "only SQLite does: use a subquery"
     ),
     Kind("unlinked_join", "warning", True, "A join without a condition: all pairs of rows", "add the join condition"),
+    Kind(
+        "join_without_key", "warning", False, "A join over columns that are no key", "look whether they hold the same"
+    ),
     Kind("scalar_rows", "warning", True, "A subquery for one value has several rows", "use IN, or make it one row"),
     Kind("row_order", "warning", True, "The answer depends on how rows are stored", _CHANCE),
     Kind("useless_predicate", "note", True, "A condition that never changes the answer", "take it out"),

@@ -74,6 +74,11 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
         ("Sales with stalls?", "SELECT T1.name, T2.day FROM stall AS T1, sale AS T2 WHERE T1.stall_id = T2.stall_id"),
     ),
     (
+        "join_without_key",
+        ("Sales of stalls?", "SELECT T1.name, T2.day FROM stall AS T1 JOIN sale AS T2 ON T1.stall_id = T2.sale_id"),
+        ("Sales of stalls?", "SELECT T1.name, T2.day FROM stall AS T1 JOIN sale AS T2 ON T1.stall_id = T2.stall_id"),
+    ),
+    (
         "useless_distinct",
         ("Not sold?", "SELECT stall_id FROM stall EXCEPT SELECT DISTINCT stall_id FROM sale"),
         ("Not sold?", "SELECT stall_id FROM stall EXCEPT SELECT stall_id FROM sale"),
