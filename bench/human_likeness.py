@@ -253,7 +253,8 @@ def as_text(figures: dict[str, Any]) -> str:
             lines.append(f"  {name.replace('_', ' ')}: {count} x {template}")
     mine, theirs = figures["constructs"]["ours"], figures["constructs"]["human"]
     for name, share in theirs.items():
-        lines.append(f"  {name:38} ours {100 * mine.get(name, 0.0):5.1f} %  people {100 * share:5.1f} %")
+        own = f"ours {100 * mine.get(name, 0.0):5.1f} %  " if mine else ""
+        lines.append(f"  {name:38} {own}people {100 * share:5.1f} %")
     for side, reasons in figures["without_template"].items():
         if reasons:
             lines.append(f"  {side}: SQL without a template: {reasons}")

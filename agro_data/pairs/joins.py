@@ -12,7 +12,8 @@ from sqlglot import exp
 from agro_data.databases.opening import folded
 from agro_data.pairs.finding import Finding
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.sql.scope import Resolution, Scope, Source, local_nodes
+from agro_data.sql.scope import Binding, Resolution, Scope
+from agro_data.verify.mutants.edit import conditions, leaves
 
 Place = tuple[str, str]
 """A table and a column of it, in lower case."""
@@ -28,27 +29,33 @@ def check_joins(names: Mapping[str, Resolution], profile: DatabaseProfile) -> di
 
 def _of_query(found: Resolution, roots: Mapping[Place, Place]) -> Iterator[Finding]:
     for scope in found.scopes:
-        linked: dict[tuple[int, int], list[tuple[str, bool]]] = {}
+        first: dict[frozenset[int], str] = {}  # of each two sources that are linked, how
+        keyed: set[frozenset[int]] = set()
         for equality, left, right in _links(found, scope):
-            one, other = sorted((id(left[0]), id(right[0])))
-            linked.setdefault((one, other), []).append((equality.sql(), _is_key(_place(*left), _place(*right), roots)))
-        for links in linked.values():
-            if not any(key for _, key in links):
-                yield Finding("join_without_key", f"{links[0][0]} joins two tables over columns that are no key.")
+            both = frozenset((id(left.source), id(right.source)))
+            first.setdefault(both, equality.sql())
+            if _is_key(_place(left), _place(right), roots):
+                keyed.add(both)
+        for both, equality_sql in first.items():
+            if both not in keyed:
+                yield Finding("join_without_key", f"{equality_sql} joins two tables over columns that are no key.")
 
 
-def _links(found: Resolution, scope: Scope) -> Iterator[tuple[exp.EQ, tuple[Source, str], tuple[Source, str]]]:
-    """The equalities of columns of two tables, each with the sources and the names of its columns."""
-    clauses = [scope.select.args.get("where"), *(scope.select.args.get("joins") or ())]
-    for node in (part for clause in clauses if clause is not None for part in local_nodes(clause)):
-        sides = [found.binding(side) for side in (node.left, node.right)] if isinstance(node, exp.EQ) else []
-        own = [(b.source, b.name) for b in sides if b is not None and b.source is not None and b.source.table]
-        if isinstance(node, exp.EQ) and len(own) == 2 and folded(own[0][0].table) != folded(own[1][0].table):
-            yield node, own[0], own[1]
+def _links(found: Resolution, scope: Scope) -> Iterator[tuple[exp.EQ, Binding, Binding]]:
+    """The equalities of columns of two tables, of this FROM or of one around it."""
+    for *_, condition in conditions(scope):
+        for part in (leaf.unnest() for leaf in leaves(condition)):
+            if not isinstance(part, exp.EQ):
+                continue
+            left, right = found.binding(part.left), found.binding(part.right)
+            if left and right and _place(left)[0] and _place(right)[0] and _place(left)[0] != _place(right)[0]:
+                yield part, left, right
 
 
-def _place(source: Source, name: str) -> Place:
-    return folded(source.table), folded(source.columns[name])
+def _place(bound: Binding) -> Place:
+    """The table is "" where the column is one of a derived table."""
+    source = bound.source
+    return (folded(source.table), folded(source.columns[bound.name])) if source is not None else ("", "")
 
 
 def _is_key(left: Place, right: Place, roots: Mapping[Place, Place]) -> bool:

@@ -71,3 +71,9 @@ def test_others_are_found(joined: str, profile: DatabaseProfile) -> None:
 def test_one_in_a_subquery_is_found(profile: DatabaseProfile) -> None:
     inner = "SELECT s.id FROM school AS s JOIN teacher AS t ON t.id = s.id"
     assert len(said(f"SELECT name FROM school WHERE id IN ({inner})", profile)) == 1
+
+
+def test_so_is_one_with_the_query_around(profile: DatabaseProfile) -> None:
+    about = "SELECT name FROM school AS s WHERE EXISTS (SELECT 1 FROM teacher AS t WHERE t.{} = s.id)"
+    assert len(said(about.format("id"), profile)) == 1
+    assert said(about.format("school"), profile) == []
