@@ -8,6 +8,7 @@ from typing import Any
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.fingerprint import seed_of
+from agro_data.profiling.same_key import NO_KEYS, Keys
 from agro_data.protocol import BOUNDS, MAX_TURNS, Bounds
 from agro_train.language_model.tokens import Tokens, encode, encode_prompt, text_of
 from agro_train.naming.scopes import Names
@@ -157,4 +158,5 @@ def _names(rollout: Rollout) -> Names:
     task = rollout.env.task
     if task is None:
         raise RuntimeError("a rollout has a task when it is under way: reset its environment first")
-    return Names.of(task.schema, task.database.dialect)
+    keys = NO_KEYS if task.profile is None else Keys.of(task.profile)
+    return Names.of(task.schema, task.database.dialect, keys)

@@ -12,29 +12,27 @@ from sqlglot import exp
 from agro_data.databases.opening import folded
 from agro_data.pairs.finding import Finding
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.profiling.same_key import Keys, Place
 from agro_data.sql.scope import Binding, Resolution, Scope
 from agro_data.verify.mutants.edit import conditions, leaves
-
-Place = tuple[str, str]
-"""A table and a column of it, in lower case."""
 
 
 def check_joins(names: Mapping[str, Resolution], profile: DatabaseProfile) -> dict[str, list[Finding]]:
     """By SQL, the pairs of tables that it joins, but not over a key. Columns of one name may be a key that nobody
     declared, so that they pass unless they are called no more than `id`; so does a table that is joined with itself.
     """
-    roots = _roots(profile)
-    return {sql: [*_of_query(found, roots)] for sql, found in names.items()} if roots else {}
+    keys = Keys.of(profile)
+    return {sql: [*_of_query(found, keys)] for sql, found in names.items()} if keys.roots else {}
 
 
-def _of_query(found: Resolution, roots: Mapping[Place, Place]) -> Iterator[Finding]:
+def _of_query(found: Resolution, keys: Keys) -> Iterator[Finding]:
     for scope in found.scopes:
         first: dict[frozenset[int], str] = {}  # of each two sources that are linked, how
         keyed: set[frozenset[int]] = set()
         for equality, left, right in _links(found, scope):
             both = frozenset((id(left.source), id(right.source)))
             first.setdefault(both, equality.sql())
-            if _is_key(_place(left), _place(right), roots):
+            if keys.same(_place(left), _place(right)) or _place(left)[1] == _place(right)[1] != "id":
                 keyed.add(both)
         for both, equality_sql in first.items():
             if both not in keyed:
@@ -56,23 +54,3 @@ def _place(bound: Binding) -> Place:
     """The table is "" where the column is one of a derived table."""
     source = bound.source
     return (folded(source.table), folded(source.columns[bound.name])) if source is not None else ("", "")
-
-
-def _is_key(left: Place, right: Place, roots: Mapping[Place, Place]) -> bool:
-    same_name = left[1] == right[1] != "id"
-    return same_name or roots.get(left, left) == roots.get(right, right)
-
-
-def _roots(profile: DatabaseProfile) -> dict[Place, Place]:
-    """Columns that refer to others or are referred to, each with one that stands for all that hold the same key."""
-    roots: dict[Place, Place] = {}
-
-    def root(place: Place) -> Place:
-        while roots.setdefault(place, place) != place:
-            place = roots[place]
-        return place
-
-    for key in profile.foreign_keys:
-        for column, referred in zip(key.columns, key.ref_columns, strict=True):
-            roots[root((folded(key.table), folded(column)))] = root((folded(key.ref_table), folded(referred)))
-    return {place: root(place) for place in list(roots)}

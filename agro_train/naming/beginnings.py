@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agro_data.databases.opening import folded
+from agro_train.naming import keyed
 from agro_train.naming.reading import Reading
 from agro_train.naming.scopes import Scopes
 from agro_train.naming.words import ALIAS, COMPUTED, ENDING, GIVEN, PLAIN, SPECIAL, TABLE_FUNCTIONS, inside
@@ -26,22 +27,31 @@ def _names_begin(reading: Reading, name: str, quote: str) -> bool:
         return _alias_begins(reading, name, quote)
     if top.want == "word" or (top.want == "bracket" and top.last == "over"):
         return True
+    if top.want == "column" and top.link is not None:
+        tied = keyed.may_be_tied(reading.scopes)
+        return _begins(name, (column for place, column in tied if top.sources[place].alias == top.qualifier), quote)
     if top.want == "column":
         found = reading.scopes.qualified_by(top.qualifier)
         return any(columns is None or _begins(name, columns, quote) for columns in found) or _begins(name, SPECIAL)
     if top.want == "source":
-        words = {*reading.scopes.names.tables, *(cte for cte, _ in reading.scopes.ctes())}
+        tables = (table for table in reading.scopes.names.tables if keyed.may_join(reading.scopes, table))
+        words = {*tables, *(cte for cte, _ in reading.scopes.ctes())}
         return _begins(name, words, quote) or (not quote and _begins(name, TABLE_FUNCTIONS | {"lateral"}))
+    if top.want == "operand" and top.link is not None:
+        return any(_begins(name, words, quote) for words in keyed.names_of(reading.scopes))
     if top.want == "operand":
         return _operand_begins(reading.scopes, name, quote)
     return reading.scopes.alias_may_follow
 
 
 def _alias_begins(reading: Reading, name: str, quote: str) -> bool:
-    """Any word may: where it stands for another source already, it may go on (`v2` behind `v`)."""
+    """Any word may behind AS, without it a short one; where it stands for another source already, it may go on (`v2`
+    behind `v`)."""
     top = reading.top
-    if quote or top.want != "sourced" or name not in ENDING:
+    if quote or top.want != "sourced":
         return True
+    if name not in ENDING:
+        return ALIAS.fullmatch(name) is not None
     return any(alias != name and alias.startswith(name) for alias, _ in top.qualified)  # `orders` behind `order`
 
 
@@ -54,7 +64,7 @@ def _operand_begins(scopes: Scopes, name: str, quote: str) -> bool:
         return True
     open_select = False
     for level in scopes.queries():
-        if _begins(name, (alias for alias, _ in (*level.sources, *level.past)), quote):
+        if _begins(name, (one.alias for one in (*level.sources, *level.past)), quote):
             return True
         open_select |= level.clause == "select" and not level.closed
     if not open_select:

@@ -20,7 +20,7 @@ def may_link(thought: str, names: Names) -> bool:
     """Whether a thought so far can stand: its last sentence links nothing that the schema lacks.
 
     A link stands at the beginning of a sentence or behind another link, its bracket right behind its name. All else is
-    prose, and so is a function, or a table without a bracket, which could be any word.
+    prose, and so is a function, or a table without a bracket, which could be any word, unless there is `_` in it.
     """
     ends = [found.end() for found in _SENTENCE.finditer(thought)]
     text = thought[ends[-1] if ends else 0 :].lstrip()
@@ -34,7 +34,7 @@ def may_link(thought: str, names: Names) -> bool:
                 return False
             text = rest
         elif table not in names.tables:
-            return True
+            return "_" not in table or (not text and any(one.startswith(table) for one in names.tables))
         if not text.startswith(","):
             return True
         text = text[1:].lstrip()

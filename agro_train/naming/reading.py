@@ -9,11 +9,13 @@ that misses a name writes two words for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agro_data.databases.opening import folded
-from agro_train.naming.scopes import EVERY, Level, Scopes, Want, outputs_of
+from agro_train.naming import keyed
+from agro_train.naming.scopes import EVERY, Level, Scopes, Source, Want, outputs_of
 from agro_train.naming.words import (
+    ALIAS,
     BEFORE,
     CASE,
     ENDING,
@@ -27,6 +29,7 @@ from agro_train.naming.words import (
     TABLE_FUNCTIONS,
     TYPED,
     UNITS,
+    UNKEYED,
     VALUES,
     WINDOW,
     inside,
@@ -71,6 +74,8 @@ class Reading:
 
     def _value(self, kind: str, text: str) -> bool:
         top = self.top
+        if top.link is not None:
+            return False
         if top.want == "operand":
             top.want, top.last, top.alias_may_follow = "after", text, False
             return True
@@ -78,6 +83,8 @@ class Reading:
 
     def _sign(self, sign: str) -> bool:
         top = self.top
+        if top.link is not None:
+            return keyed.equals(top, sign)
         if sign in "([{":
             return self._open(sign)
         if sign in ")]}":
@@ -113,7 +120,7 @@ class Reading:
             top.want = "new"
             return following
         if top.want in ("sourced", "aliased") or (top.clause == "on" and top.want == "after"):
-            top.clause, top.want, top.last = "from", "source", ","
+            top.clause, top.want, top.last, top.owed = "from", "source", ",", False
             return self.scopes.bind()
         if top.want == "after" or top.kind == "window":
             top.want, top.last = "operand", ","
@@ -128,7 +135,7 @@ class Reading:
         if top.want == "operand":
             top.want, top.alias_may_follow = "after", True
         elif top.want == "source":
-            top.want, top.source, want, sees = "sourced", ("", None), "start", False
+            top.want, top.source, want, sees = "sourced", Source("", None), "start", False
         elif top.want == "start":
             top.want, top.clause, top.closed, want = "after", "limit", True, "start"
         elif top.want == "cte" and top.last in ("as", "materialized"):
@@ -141,7 +148,7 @@ class Reading:
             pass
         else:
             return False
-        if want == "start" and not self.scopes.may_deepen:
+        if (want == "start" and not self.scopes.may_deepen) or not self.scopes.may_nest:
             return False
         level = Level("query" if want == "start" else kind, want, sees=sees)  # type: ignore[arg-type]
         level.last = "(" if before != "after" else sign
@@ -163,9 +170,9 @@ class Reading:
         if inner.kind == "names":
             top.renamed = inner.outputs
             if top.want == "aliased" and top.sources:
-                top.sources = (*top.sources[:-1], (top.sources[-1][0], inner.outputs))
+                top.sources = (*top.sources[:-1], Source(top.sources[-1].alias, inner.outputs))
         elif top.want == "sourced":
-            top.source = ("", outputs_of(inner))
+            top.source = Source("", outputs_of(inner))
         elif top.want == "cte":
             top.ctes = (*top.ctes[:-1], (top.cte, top.renamed or outputs_of(inner)))
             top.last, top.renamed = ")", frozenset()
@@ -185,6 +192,8 @@ class Reading:
             if not quote and name in self.keywords():
                 return self._keyword(name)
             top.word, top.quote = name, quote
+            if top.link is not None:
+                return any(name in tied for tied in keyed.names_of(self.scopes))
             return (
                 self.scopes.may_be_column(name, quote)
                 or bool(self.scopes.qualified_by(name))
@@ -192,7 +201,7 @@ class Reading:
             )
         if not quote and name in self.keywords():
             return self._keyword(name)
-        if top.want == "sourced" and (quote or name not in RESERVED):
+        if top.want == "sourced" and (quote or (name not in RESERVED and ALIAS.fullmatch(name))):
             return self._alias(name)
         if top.want == "bracket" and top.last == "over":
             top.want = "after"
@@ -214,15 +223,17 @@ class Reading:
             return True
         if top.want == "column":
             top.want, top.last, top.alias_may_follow = "after", "column", False
-            return self.scopes.refer(top.qualifier, name)
+            return self.scopes.refer(top.qualifier, name) and keyed.take(self.scopes, top.qualifier, name)
         if not quote and name == "lateral":
             return True
         found = self.scopes.source_named(name)
+        if found is not None and found.table and not keyed.may_join(self.scopes, name):
+            return False
         if found is None:
             top.word, top.want = name, "sourced"
-            top.source = ("", None)
+            top.source = Source("", None)
             return not quote and name in TABLE_FUNCTIONS
-        top.source, top.want = (name, found[0]), "sourced"
+        top.source, top.want = found, "sourced"
         return True
 
     def _new(self, name: str) -> bool:
@@ -245,7 +256,7 @@ class Reading:
         top = self.top
         if top.source is None:
             return False
-        top.source, top.want, top.last = (name, top.source[1]), "aliased", "alias"
+        top.source, top.want, top.last = replace(top.source, alias=name), "aliased", "alias"
         return self.scopes.bind()
 
     def _told(self, sign: str) -> bool:
@@ -254,11 +265,15 @@ class Reading:
         name, top.word = top.word, ""
         if sign == ".":
             top.qualifier, top.want = name, "column"
+            if top.link is not None:
+                return name in keyed.names_of(self.scopes)[0]
             return bool(self.scopes.qualified_by(name))
+        if not self.scopes.may_nest:
+            return False
         if top.want == "sourced":
             self.scopes.levels.append(Level("bracket", "operand"))
             return True
-        if top.quote or name not in self.scopes.names.functions:
+        if top.quote or top.link is not None or name not in self.scopes.names.functions:
             return False
         top.want, top.last, top.alias_may_follow = "after", name, True
         level = Level("bracket", "word" if name == "extract" else "operand")
@@ -274,14 +289,15 @@ class Reading:
         if top.want == "sourced":  # a table function without brackets
             return False
         top.want, top.last, top.alias_may_follow = "after", "column", False
-        return self.scopes.may_be_column(name, top.quote) and self.scopes.refer("", name, top.quote)
+        known = self.scopes.may_be_column(name, top.quote) and self.scopes.refer("", name, top.quote)
+        return known and keyed.take(self.scopes, "", name)
 
     # --- ends -------------------------------------------------------------------------------------------------------
 
     def _end_select(self) -> bool:
         top = self.top
         ended = self.settle() and top.want in ("after", "sourced", "aliased") and top.clause not in ("", "with")
-        return ended and not top.cases and self.scopes.end_from()
+        return ended and top.link is None and not top.cases and self.scopes.end_from()
 
     def complete(self) -> bool:
         """Whether the query may end here."""
@@ -293,6 +309,8 @@ class Reading:
     def keywords(self) -> frozenset[str]:
         """Keywords that may stand next."""
         top = self.top
+        if top.link is not None:
+            return frozenset()
         if top.kind == "window":
             return WINDOW | BEFORE | INFIX | POSTFIX | (CASE if top.cases else frozenset())
         if top.want == "start":
@@ -334,7 +352,7 @@ class Reading:
         if top.clause == "select":
             words |= {"from", "as", "exclude"} | SET | {"where", "limit", "order"}
         if top.clause in ("from", "on"):
-            words |= self.scopes.names.joining | {"on", "using"}
+            words |= self.scopes.names.joining | ({"on", "using"} if top.owed else set())
             words |= {"as"} if top.want == "sourced" else set()
         if top.clause in ("order", "limit"):
             words |= {"asc", "desc", "nulls", "first", "last", "offset"}
@@ -359,13 +377,18 @@ class Reading:
             if name == "values":
                 top.clause, top.closed, top.source = "limit", True, None
         elif name == "from" and top.kind == "query" and before != "distinct":
-            top.clause, top.want = "from", "source"
+            top.clause, top.want, top.owed = "from", "source", False
         elif name in JOINED or name in self.scopes.names.joining or name == "outer":
+            top.free = name in UNKEYED or (top.free and top.want == "join")
+            top.owed = name == "join" and not top.free
             top.clause, top.want = "from", "source" if name == "join" else "join"
             return self.scopes.bind()
         elif name in ("on", "using"):
-            top.clause, top.want = ("on" if top.kind == "query" else top.clause), "operand"
-            return self.scopes.bind()
+            top.clause, top.want, top.owed = ("on" if top.kind == "query" else top.clause), "operand", False
+            bound = self.scopes.bind()
+            if name == "on" and top.kind == "query":
+                keyed.begin(self.scopes)
+            return bound
         elif name in SET and top.kind == "query":
             return self._another_select()
         elif name in ENDING and top.kind == "query" and before != "within":
@@ -394,6 +417,6 @@ class Reading:
         if not self._end_select():
             return False
         top = self.top
-        top.past, top.sources, top.closed = (*top.past, *top.sources), (), False
+        top.past, top.sources, top.closed, top.tied = (*top.past, *top.sources), (), False, 1
         top.bare, top.qualified, top.clause, top.want = frozenset(), frozenset(), "", "start"
         return True

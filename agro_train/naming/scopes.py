@@ -15,12 +15,16 @@ from typing import Literal
 
 from agro_data.databases.opening import folded
 from agro_data.databases.types import Dialect
+from agro_data.profiling.same_key import NO_KEYS, Keys
 from agro_data.sql.scope import Schema
 from agro_train.naming.words import ALIAS, COMPUTED, FUNCTIONS, JOINING, SPECIAL
 
-# A model that goes round writes one query into another, or joins without end: more than any query of Spider has (3, 5).
+# A model that goes round writes one query into another, or joins without end: more than any query of Spider has (3, 5),
+# and of brackets and digits more than any has.
 DEEPEST = 4  # queries within queries
+BRACKETS = 12  # within each other, and the query
 SOURCES = 8  # of one query
+DIGITS = 20  # of a number, with its point and exponent
 EVERY = "*"  # behind a qualifier
 
 Columns = frozenset[str] | None  # folded; None: not known, anything may be one
@@ -52,11 +56,13 @@ class Names:
     tables: dict[str, frozenset[str]]
     columns: frozenset[str]
     dialect: Dialect
+    keys: Keys = NO_KEYS
 
     @classmethod
-    def of(cls, schema: Schema, dialect: Dialect) -> Names:
+    def of(cls, schema: Schema, dialect: Dialect, keys: Keys = NO_KEYS) -> Names:
+        """Without `keys` tables may be joined over any columns."""
         tables = {folded(table): frozenset(map(folded, columns)) for table, columns in schema.items()}
-        return cls(tables, frozenset().union(*tables.values()), dialect)
+        return cls(tables, frozenset().union(*tables.values()), dialect, keys)
 
     @cached_property
     def letters(self) -> frozenset[str]:
@@ -70,6 +76,24 @@ class Names:
     @property
     def functions(self) -> frozenset[str]:
         return FUNCTIONS[self.dialect]
+
+
+@dataclass(frozen=True)
+class Source:
+    """What FROM lists. `table` is the schema's, "" for anything else."""
+
+    alias: str
+    columns: Columns
+    table: str = ""
+
+
+@dataclass(frozen=True)
+class Link:
+    """The equality behind ON that must be over a key, as far as it is read: `left` is what its first column may be, as
+    places of sources and columns of them."""
+
+    want: Literal["left", "equals", "right"] = "left"
+    left: frozenset[tuple[int, str]] = frozenset()
 
 
 @dataclass
@@ -87,9 +111,13 @@ class Level:
     cases: int = 0  # CASEs that are open
     sees: bool = True  # whether names of the query around it may stand in it
     closed: bool = False  # all of FROM is read
-    sources: tuple[tuple[str, Columns], ...] = ()
-    past: tuple[tuple[str, Columns], ...] = ()  # sources of the SELECTs before a set operation
-    source: tuple[str, Columns] | None = None  # read last, its alias may follow
+    sources: tuple[Source, ...] = ()
+    past: tuple[Source, ...] = ()  # sources of the SELECTs before a set operation
+    source: Source | None = None  # read last, its alias may follow
+    owed: bool = False  # whether ON or USING may follow
+    free: bool = False  # whether the join that is read asks for no key: CROSS, NATURAL and their like
+    link: Link | None = None  # while it is read
+    tied: int = 1  # how many sources the last ON could tie
     bare: frozenset[str] = frozenset()  # columns that wait for a source
     qualified: frozenset[tuple[str, str]] = frozenset()
     outputs: frozenset[str] = frozenset()
@@ -125,6 +153,11 @@ class Scopes:
         """Whether one more query may stand in those around."""
         return sum(level.kind == "query" for level in self.levels) < DEEPEST
 
+    @property
+    def may_nest(self) -> bool:
+        """Whether one more bracket may stand in those around."""
+        return len(self.levels) < BRACKETS
+
     def _query(self, place: int) -> int:
         """The place of the query that a level belongs to."""
         while self.levels[place].kind != "query":
@@ -157,10 +190,10 @@ class Scopes:
                 yield self.names.columns
                 yield from (columns for _, columns in self.ctes())
             yield level.named
-            yield from (columns for _, columns in level.sources)
+            yield from (one.columns for one in level.sources)
             if level.clause == "order" and level.past:
                 yield level.outputs
-                yield from (columns for _, columns in level.past)
+                yield from (one.columns for one in level.past)
 
     def may_be_column(self, name: str, quote: str) -> bool:
         """Whether `name`, written in `quote`, may be a column, or a string of SQLite."""
@@ -174,7 +207,7 @@ class Scopes:
         """What a qualifier may stand for, as sets of columns; none where it may not be one."""
         found: list[Columns] = []
         for level in self.queries():
-            own = [columns for alias, columns in (*level.sources, *level.past) if alias == name]
+            own = [one.columns for one in (*level.sources, *level.past) if one.alias == name]
             if own:
                 return found + own
             if level.clause == "select":
@@ -185,16 +218,16 @@ class Scopes:
                 found += [one for one in able if all(has(one, column) for column in used)]
         return found
 
-    def source_named(self, name: str) -> tuple[Columns] | None:
-        """The columns of what FROM may name so, in a tuple; None where there is nothing of that name."""
+    def source_named(self, name: str) -> Source | None:
+        """What FROM may name so; None where there is nothing of that name."""
         for cte, columns in self.ctes():
             if cte == name:
-                return (columns,)
-        return (self.names.tables[name],) if name in self.names.tables else None
+                return Source(name, columns)
+        return Source(name, self.names.tables[name], name) if name in self.names.tables else None
 
     def conflicts(self, name: str, columns: Columns) -> bool:
         """Whether `name` was used for a column that is not among `columns`, or stands for another source."""
-        twice = name != "" and sum(alias == name for alias, _ in self.top.sources) > 1
+        twice = name != "" and sum(one.alias == name for one in self.top.sources) > 1
         return twice or any(alias == name and not has(columns, column) for alias, column in self.top.qualified)
 
     def bind(self) -> bool:
@@ -204,9 +237,9 @@ class Scopes:
             return True
         if len(top.sources) >= SOURCES:
             return False
-        (name, columns), top.source = top.source, None
-        top.sources = (*top.sources, (name, columns))
-        return not self.conflicts(name, columns)
+        last, top.source = top.source, None
+        top.sources = (*top.sources, last)
+        return not self.conflicts(last.alias, last.columns)
 
     def refer(self, qualifier: str, name: str, quote: str = "") -> bool:
         """Remember that a column was named. Behind a qualifier it must be one of what that may stand for."""
@@ -232,16 +265,16 @@ class Scopes:
             return True
         own.closed = True
         for name in sorted(own.bare):
-            if not any(has(columns, name) for columns in (own.named, *(found for _, found in own.sources))):
+            if not any(has(columns, name) for columns in (own.named, *(one.columns for one in own.sources))):
                 outer = next((one for one in around if not one.closed), None)
-                if any(has(columns, name) for level in around for _, columns in level.sources):
+                if any(has(one.columns, name) for level in around for one in level.sources):
                     continue
                 if outer is None:
                     return False
                 outer.bare |= {name}
         for qualifier, name in sorted(own.qualified):
-            bound = [columns for alias, columns in own.sources if alias == qualifier]
-            bound = bound or [c for level in around for alias, c in level.sources if alias == qualifier][:1]
+            bound = [one.columns for one in own.sources if one.alias == qualifier]
+            bound = bound or [one.columns for level in around for one in level.sources if one.alias == qualifier][:1]
             if any(has(columns, name) for columns in bound):
                 continue
             outer = next((one for one in around if not one.closed), None)
@@ -264,15 +297,15 @@ def _offers(query: Level, qualifier: str, name: str) -> bool:
     """Whether a query whose FROM is read has what a name stands for."""
     sources = (*query.sources, *query.past)
     if qualifier:
-        return any(alias == qualifier for alias, _ in sources)
+        return any(one.alias == qualifier for one in sources)
     own = (query.named, query.outputs) if query.past else (query.named,)
-    return any(has(columns, name) for columns in (*own, *(found for _, found in sources)))
+    return any(has(columns, name) for columns in (*own, *(one.columns for one in sources)))
 
 
 def outputs_of(level: Level) -> Columns:
     """The columns of a derived table, with some that it may not have; None where they are not known."""
     if not level.star:
         return level.outputs
-    found = [columns for _, columns in (*level.past, *level.sources)]
+    found = [one.columns for one in (*level.past, *level.sources)]
     known = [columns for columns in found if columns is not None]
     return frozenset(level.outputs).union(*known) if found and len(known) == len(found) else None

@@ -32,6 +32,7 @@ JOINED = {  # what follows a word of a join that is not JOIN; else JOIN does
     "right": _words("outer join"),
     "full": _words("outer join"),
 }
+UNKEYED = _words("cross natural positional asof")  # joins that ask for no key
 WINDOW = _words(
     "partition by order asc desc nulls first last rows range groups between and unbounded preceding following current "
     "row exclude ties no others"

@@ -14,7 +14,7 @@ from typing import Protocol
 from agro_train.naming.beginnings import may_begin
 from agro_train.naming.links import may_link
 from agro_train.naming.reading import Reading
-from agro_train.naming.scopes import Names, Scopes
+from agro_train.naming.scopes import DIGITS, Names, Scopes
 
 _OPENED = re.compile(r"<(sql|solution)>")
 _THOUGHT = re.compile(r"<think>(.*?)(</think>|\Z)", re.DOTALL)
@@ -75,6 +75,8 @@ class Written:
                 break
             if text.startswith(("--", "/*"), place) or (kind == "number" and text[end : end + 1].isidentifier()):
                 return None
+            if kind == "number" and len(token) > DIGITS:
+                return None
             if kind != "space":
                 reading = reading.copy() if reading is self.reading else reading
                 if not reading.take(kind, token):
@@ -109,6 +111,8 @@ class Written:
             return reading.copy().take("sign", _WHOLE[rest])
         if whole is None:
             return (number := _EXPONENT.fullmatch(rest)) is not None and reading.copy().take("number", number[1])
+        if whole.lastgroup == "number" and len(rest) > DIGITS:
+            return False
         if whole.lastgroup == "word":
             return may_begin(reading, "word", rest)
         return reading.copy().take(str(whole.lastgroup), rest)

@@ -34,6 +34,7 @@ STANDS = [
     "Give the number of singers. singer</think>",
     "Give the names. singer(Name), cars_data</think>",
     "There is one. Done</think>",
+    "Give car_parts. cars_data",
 ]
 FALLS = [
     "Give the names. singers(Name)",
@@ -44,6 +45,8 @@ FALLS = [
     "singer()",
     "singer(Name Singer_ID)",
     "singer(*)",
+    "Give the number of cars. car_parts",
+    "Give the number of cars. cars_data, car_",
     'cars_data("free meals")',
     'cars_data("free meals (%)" ',
     "Straße(ärger)",
@@ -76,7 +79,7 @@ def test_links_of_any_schema_can_be_written(schema: dict[str, dict[str, str]]) -
 
 @given(st.text(max_size=30) | st.text('sc(,) "', max_size=12))
 def test_prose_is_free(thought: str) -> None:
-    assert may_link(thought, NAMES) or "(" in thought
+    assert may_link(thought, NAMES) or "(" in thought or "_" in thought
 
 
 def test_a_model_is_held_to_links_while_it_thinks(tmp_path: Path) -> None:
