@@ -74,6 +74,7 @@ class ColdStartConfig(TrajectoriesConfig):
     packing: bool = False  # several in one row that share nothing, instead of `share_prompts`
     share_prompts: bool = True  # trajectories whose prompts begin alike lie in one row, which reads that once
     row_examples: int = 4  # trajectories in such a row at most, and at most `micro_batch`
+    compile: bool = False  # norms and feed-forward layers become kernels at the first step: for long runs on a GPU
     lora: int = 0  # rank of adapters; 0 trains every weight
     precision: str = "auto"  # mixed, bfloat16, float32, or auto: mixed or float32, whichever is faster here
     check_every: int = 0  # steps between two looks at format and execution rate; 0: only at the end
@@ -95,6 +96,7 @@ class ColdStartConfig(TrajectoriesConfig):
             packing=self.packing,
             share_prompts=self.share_prompts,
             row_examples=self.row_examples,
+            compile=self.compile,
             lora=self.lora,
             precision=self.precision,
             check_every=self.check_every,

@@ -12,6 +12,7 @@ from typing import Any
 from agro_data.progress import time_left
 from agro_train.finetuning.config import FineTuning
 from agro_train.finetuning.trainer import make_trainer
+from agro_train.language_model.fused_layers import unfuse
 from agro_train.language_model.loading import LanguageModel, load_tokenizer, make_savable, sees
 from agro_train.language_model.memory import give_back
 from agro_train.language_model.tokens import Example
@@ -85,6 +86,7 @@ def fine_tune(
 def _saved(trainer: Any, tuning: FineTuning, folder: Path) -> Any:
     """The trained module, adapters merged, as it is saved in `folder` with its tokenizer: in bfloat16."""
     trained = trainer.accelerator.unwrap_model(trainer.model)
+    unfuse(trained)
     whole = trained.merge_and_unload() if tuning.lora else trained
     whole.bfloat16().save_pretrained(folder)
     trainer.processing_class.save_pretrained(folder)

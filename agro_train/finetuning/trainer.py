@@ -14,6 +14,7 @@ from typing import Any
 from agro_train.finetuning.config import FineTuning
 from agro_train.language_model.attention import fold_heads
 from agro_train.language_model.fused_head import score_only_what_is_learnt
+from agro_train.language_model.fused_layers import fuse
 from agro_train.language_model.loading import adapters
 from agro_train.language_model.shared_prompts import collate, lay_row, schedule
 from agro_train.language_model.tokens import Example
@@ -31,6 +32,8 @@ def make_trainer(
 
     score_only_what_is_learnt()
     fold_heads(module)
+    if tuning.compile:
+        fuse(module)
     os.environ["TENSORBOARD_LOGGING_DIR"] = str(folder / "tensorboard")
     steps = math.ceil(len(examples) * tuning.epochs / tuning.batch)
     common: dict[str, Any] = {
