@@ -10,6 +10,7 @@ from agro_data.diversity.styles import assign_styles
 from agro_data.fingerprint import seed_of
 from agro_data.focus import NO_FOCUS, Focus
 from agro_data.intent.questions import STYLES, render_question
+from agro_data.intent.questions.other_words import in_other_words
 from agro_data.intent.tree import from_json
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.records import QUESTION, REJECTED, rows
@@ -35,7 +36,8 @@ def questions(
 
 def in_style(record: dict[str, Any], profile: DatabaseProfile, style: str, seed: int) -> dict[str, Any]:
     """The question's columns for one record and style."""
-    question = render_question(from_json(record["intent"]), profile, style, seed)
+    intent = from_json(record["intent"])
+    question = render_question(intent, in_other_words(profile, intent, seed), style, seed)
     return {
         "question": question.text,
         "style": question.style,

@@ -93,6 +93,10 @@ NONE_OF: Weights = {"have no": 60, "do not have any": 40}
 BUT_NOT: Weights = {"no": 70, "do not have any": 30}
 SOME: Weights = {"plural": 45, "a": 15, "at least one": 30, "some": 10}
 
+# Questions by those who do not speak as the schema does, and of what they could call otherwise, what they do.
+OTHER_WORDS = 0.5
+OTHER_WORD = 0.7
+
 AVERAGE_ALONE = 0.5  # "above the average price", else "above the average price of all products"
 SINGULAR_LIST = 0.2  # "the name and age of all singers", else "the names and ages"
 COMPOUND = 0.6  # "the stadium name" beside columns of a concert, else "the name of its stadium"

@@ -1,0 +1,110 @@
+"""What people call things that a schema calls otherwise: a nation for a country, the pay for a salary.
+
+A question in the schema's words teaches to copy them, and who asks has often not read it. A word is replaced only by
+what no name of the database has, so that nothing else can be meant, and everywhere in the question alike. What a table
+or column is called in `semantics.yml` besides its name serves the same way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from typing import Any, cast
+
+import yaml
+
+from agro_data.intent.questions import words
+from agro_data.intent.questions.habits import OTHER_WORD, OTHER_WORDS
+from agro_data.intent.questions.voice import Voice
+from agro_data.intent.tree import Intent, Source, walk
+from agro_data.profiling.profile import DatabaseProfile, TableProfile
+
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+
+
+def in_other_words(profile: DatabaseProfile, intent: Intent, seed: int) -> DatabaseProfile:
+    """The profile as one who does not use all of its words would read it, or as it is: a share of intents.
+
+    Equal arguments give equal words.
+    """
+    voice = Voice("in other words", intent.db_id, intent.seed, seed)
+    if not voice.chance(OTHER_WORDS):
+        return profile
+    asked = {source.table for source in walk(intent.query) if isinstance(source, Source)}
+    tables = [table for table in profile.tables if table.name in asked]
+    taken = _words(_phrases(profile.tables))
+    said = {
+        known: voice.pick(*free)
+        for known in sorted(set(_entries(_phrases(tables))))
+        if (free := [other for other in other_words()[known] if taken.isdisjoint(_words([other]) - _words([known]))])
+        and voice.chance(OTHER_WORD)
+    }
+    if len(set(said.values())) < len(said):  # two things would be called the same
+        return profile
+    called = {
+        (at, name): voice.pick(*free)
+        for at, name, stated in _stated(tables)
+        if (free := [other for other in stated if taken.isdisjoint(_words([other]))]) and voice.chance(OTHER_WORD)
+    }
+    if not said and not called:
+        return profile
+    return replace(profile, tables=tuple(_renamed(table, said, called) for table in profile.tables))
+
+
+@cache
+def other_words() -> Mapping[str, list[str]]:
+    """The shipped list `other_words.yml`, read once."""
+    text = files("agro_data.intent.questions").joinpath("other_words.yml").read_text(encoding="utf-8")
+    return cast(dict[str, list[str]], yaml.safe_load(text))
+
+
+def _stated(tables: Iterable[TableProfile]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Table and column, "" for the table itself, with what else they are called."""
+    for table in tables:
+        yield table.name, "", table.synonyms
+        for column in table.columns:
+            yield table.name, column.name, column.synonyms
+
+
+def _phrases(tables: Iterable[TableProfile]) -> list[str]:
+    return [phrase for table in tables for phrase in (table.singular, *(column.phrase for column in table.columns))]
+
+
+def _words(phrases: Iterable[str]) -> frozenset[str]:
+    """The words of some phrases, each as a singular too."""
+    found = {word for phrase in phrases for word in _WORD.findall(phrase.lower())} - _GLUE
+    return frozenset(found | {words.singular(word) for word in found})
+
+
+_GLUE = frozenset({"of", "the", "a", "in", "date", "number", "year", "place", "name"})  # say nothing alone
+
+
+def _entries(phrases: Iterable[str]) -> Iterator[str]:
+    """The entries of the list that stand in a phrase; of two that overlap the longer, then the one before."""
+    for phrase in phrases:
+        for found in _pattern().finditer(phrase.lower()):
+            yield found[0]
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    entries = sorted(other_words(), key=lambda entry: (-len(entry.split()), entry))
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, entries))})(?![\w-])")
+
+
+def _renamed(table: TableProfile, said: Mapping[str, str], called: Mapping[tuple[str, str], str]) -> TableProfile:
+    def spoken(name: str, phrase: str) -> str:
+        if (table.name, name) in called:
+            return called[table.name, name]
+        return _pattern().sub(lambda found: said.get(found[0].lower(), found[0]), phrase)
+
+    singular = spoken("", table.singular)
+    changes: dict[str, Any] = {
+        "singular": singular,
+        "plural": table.plural if singular == table.singular else words.plural(singular),
+        "columns": tuple(replace(column, phrase=spoken(column.name, column.phrase)) for column in table.columns),
+    }
+    return replace(table, **changes)
