@@ -35,21 +35,21 @@ def in_other_words(profile: DatabaseProfile, intent: Intent, seed: int) -> Datab
         return profile
     asked = {source.table for source in walk(intent.query) if isinstance(source, Source)}
     tables = [table for table in profile.tables if table.name in asked]
-    taken = _words(_phrases(profile.tables))
+    names = _phrases(profile.tables)
+    taken = _words(names)
     said = {
         known: voice.pick(*free)
         for known in sorted(set(_entries(_phrases(tables))))
         if (free := [other for other in other_words()[known] if taken.isdisjoint(_words([other]) - _words([known]))])
         and voice.chance(OTHER_WORD)
     }
-    if len(set(said.values())) < len(said):  # two things would be called the same
-        return profile
     called = {
         (at, name): voice.pick(*free)
         for at, name, stated in _stated(tables)
-        if (free := [other for other in stated if taken.isdisjoint(_words([other]))]) and voice.chance(OTHER_WORD)
+        if (free := [other for other in stated if other.lower() not in names]) and voice.chance(OTHER_WORD)
     }
-    if not said and not called:
+    chosen = [*said.values(), *called.values()]
+    if not chosen or len(set(chosen)) < len(chosen):  # two things would be called the same
         return profile
     return replace(profile, tables=tuple(_renamed(table, said, called) for table in profile.tables))
 
@@ -70,12 +70,13 @@ def _stated(tables: Iterable[TableProfile]) -> Iterator[tuple[str, str, tuple[st
 
 
 def _phrases(tables: Iterable[TableProfile]) -> list[str]:
-    return [phrase for table in tables for phrase in (table.singular, *(column.phrase for column in table.columns))]
+    found = (phrase for table in tables for phrase in (table.singular, *(column.phrase for column in table.columns)))
+    return [phrase.lower() for phrase in found]
 
 
 def _words(phrases: Iterable[str]) -> frozenset[str]:
     """The words of some phrases, each as a singular too."""
-    found = {word for phrase in phrases for word in _WORD.findall(phrase.lower())} - _GLUE
+    found = {word for phrase in phrases for word in _WORD.findall(phrase)} - _GLUE
     return frozenset(found | {words.singular(word) for word in found})
 
 
@@ -85,7 +86,7 @@ _GLUE = frozenset({"of", "the", "a", "in", "date", "number", "year", "place", "n
 def _entries(phrases: Iterable[str]) -> Iterator[str]:
     """The entries of the list that stand in a phrase; of two that overlap the longer, then the one before."""
     for phrase in phrases:
-        for found in _pattern().finditer(phrase.lower()):
+        for found in _pattern().finditer(phrase):
             yield found[0]
 
 
