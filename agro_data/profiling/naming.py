@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agro_data.profiling.words import (
     expand,
@@ -60,10 +60,14 @@ class Names:
     words: list[str]
     columns: dict[str, list[str]]
     phrases: dict[str, str]
+    given: frozenset[str] = frozenset()  # columns that hints call otherwise than the rules, and "" for the table
 
 
 def name_database(tables: Mapping[str, Sequence[str]], hints: Mapping[str, Hints]) -> dict[str, Names]:
     """Names for every table of `tables` (table to its columns, as the database spells them)."""
+    stated = {name: hint for name, hint in hints.items() if hint.noun or hint.phrases}
+    plain = {name: replace(hint, noun="", plural="", phrases={}) for name, hint in stated.items()}
+    usual = name_database(tables, {**hints, **plain}) if stated else {}
     nouns = _distinct_nouns({name: _table_words(name, hints.get(name, Hints())) for name in tables})
     every = {name: stem(words) for name, words in nouns.items()}
     result: dict[str, Names] = {}
@@ -81,8 +85,15 @@ def name_database(tables: Mapping[str, Sequence[str]], hints: Mapping[str, Hints
             words=every[name],
             columns=full,
             phrases=_distinct_phrases(phrases, full),
+            given=_given(hint, usual[name]) if name in stated else frozenset(),
         )
     return _settle(result)
+
+
+def _given(hint: Hints, usual: Names) -> frozenset[str]:
+    """The columns that are stated otherwise than the rules would name them, and "" for the table."""
+    columns = {column for column, phrase in hint.phrases.items() if phrase != usual.phrases.get(column)}
+    return frozenset(columns | ({""} if hint.noun and hint.noun != usual.singular else set()))
 
 
 def _settle(names: dict[str, Names]) -> dict[str, Names]:
@@ -93,9 +104,7 @@ def _settle(names: dict[str, Names]) -> dict[str, Names]:
         seen[value.singular] += 1
         nth = seen[value.singular]
         settled[table] = (
-            value
-            if nth == 1
-            else Names(f"{value.singular} {nth}", f"{value.plural} {nth}", value.words, value.columns, value.phrases)
+            value if nth == 1 else replace(value, singular=f"{value.singular} {nth}", plural=f"{value.plural} {nth}")
         )
     return settled
 

@@ -44,6 +44,7 @@ class ColumnProfile:
     integral: bool = False  # every number is whole
     description: str = ""
     synonyms: tuple[str, ...] = ()
+    named: bool = False  # by a person, in semantics.yml, and otherwise than the rules would: that word is kept
     codes: tuple[tuple[str, str], ...] = ()  # (value as text, meaning)
     unit: str = ""
     hidden: bool = False
@@ -84,6 +85,7 @@ class TableProfile:
     sample_rows: tuple[tuple[Cell, ...], ...] = ()  # up to 300 whole rows, in column order, seeded
     description: str = ""
     synonyms: tuple[str, ...] = ()
+    named: bool = False  # as of a column
     is_view: bool = False
     hidden: bool = False
 

@@ -353,6 +353,7 @@ def _table_profile(read: TableRead, names: Names, keys: Sequence[ForeignKey], se
         sample_rows=read.sample,
         description=known.description,
         synonyms=known.synonyms,
+        named="" in names.given,
         is_view=table.is_view,
     )
 
@@ -422,6 +423,7 @@ def _column_profile(
         integral=statistics.integral,
         description=known.description,
         synonyms=known.synonyms,
+        named=name in names.given,
         codes=known.codes,
         unit=known.unit or unit_of(words),
     )

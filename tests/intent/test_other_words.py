@@ -68,6 +68,14 @@ def test_no_word_is_taken_that_the_database_has_for_something_else() -> None:
     assert not any("nation" in text for text in asked(COUNTED, replace(PROFILE, tables=(COUNTRY, SINGER, nation))))
 
 
+def test_no_word_is_taken_that_the_schema_has_where_a_person_gave_another() -> None:
+    called = replace(SINGER, name="vocalists")
+    query = replace(BORN, sources=(Source("a", "vocalists"),))
+    assert all(
+        "singer" in text for text in asked(query, replace(PROFILE, tables=(COUNTRY, called, SONG), foreign_keys=()))
+    )
+
+
 def test_two_things_are_never_called_the_same() -> None:
     acts = replace(PROFILE, tables=(*(replace(one, synonyms=("act",)) for one in (COUNTRY, SINGER)), SONG))
     intent = Intent("music", "list", COUNTED, 7)
@@ -81,6 +89,13 @@ def test_what_a_side_file_calls_a_table_is_said() -> None:
     texts = asked(BORN, known)
     assert any("crooners" in text for text in texts)
     assert any("singers" in text for text in texts)
+
+
+def test_a_name_that_a_person_gave_is_kept() -> None:
+    known = replace(PROFILE, tables=(COUNTRY, replace(SINGER, named=True), SONG))
+    texts = asked(BORN, known)
+    assert all("singer" in text for text in texts)
+    assert any("birthday" in text for text in texts)
 
 
 def test_names_of_tables_and_columns_stay() -> None:

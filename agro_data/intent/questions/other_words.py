@@ -2,7 +2,7 @@
 
 A question in the schema's words teaches to copy them, and who asks has often not read it. A word is replaced only by
 what no name of the database has, so that nothing else can be meant, and everywhere in the question alike. What a table
-or column is called in `semantics.yml` besides its name serves the same way.
+or column is called in `semantics.yml` besides its name serves the same way; a name that stands there is kept.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def in_other_words(profile: DatabaseProfile, intent: Intent, seed: int) -> Datab
     asked = {source.table for source in walk(intent.query) if isinstance(source, Source)}
     tables = [table for table in profile.tables if table.name in asked]
     names = _phrases(profile.tables)
-    taken = _words(names)
+    taken = _words([*names, *_identifiers(profile.tables)])
     said = {
         known: voice.pick(*free)
         for known in sorted(set(_entries(_phrases(tables))))
@@ -74,6 +74,12 @@ def _phrases(tables: Iterable[TableProfile]) -> list[str]:
     return [phrase.lower() for phrase in found]
 
 
+def _identifiers(tables: Iterable[TableProfile]) -> list[str]:
+    """Names of tables and columns as words: where a person gave another, the name itself may still be read."""
+    found = (name for table in tables for name in (table.name, *(column.name for column in table.columns)))
+    return [words.spelled(name) for name in found]
+
+
 def _words(phrases: Iterable[str]) -> frozenset[str]:
     """The words of some phrases, each as a singular too."""
     found = {word for phrase in phrases for word in _WORD.findall(phrase)} - _GLUE
@@ -97,15 +103,16 @@ def _pattern() -> re.Pattern[str]:
 
 
 def _renamed(table: TableProfile, said: Mapping[str, str], called: Mapping[tuple[str, str], str]) -> TableProfile:
-    def spoken(name: str, phrase: str) -> str:
-        if (table.name, name) in called:
-            return called[table.name, name]
+    def spoken(name: str, phrase: str, named: bool) -> str:
+        if named or (table.name, name) in called:
+            return called.get((table.name, name), phrase)
         return _pattern().sub(lambda found: said.get(found[0].lower(), found[0]), phrase)
 
-    singular = spoken("", table.singular)
+    singular = spoken("", table.singular, table.named)
+    columns = [replace(one, phrase=spoken(one.name, one.phrase, one.named)) for one in table.columns]
     changes: dict[str, Any] = {
         "singular": singular,
         "plural": table.plural if singular == table.singular else words.plural(singular),
-        "columns": tuple(replace(column, phrase=spoken(column.name, column.phrase)) for column in table.columns),
+        "columns": tuple(columns),
     }
     return replace(table, **changes)
