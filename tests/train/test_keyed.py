@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from train.in_pieces import write
 
 from agro_data.profiling.same_key import Keys
 from agro_train.naming.reading import Reading
@@ -74,32 +73,15 @@ REFUSED = [
 ]
 
 
-def write(sql: str, cuts: list[int] | None = None, names: Names = NAMES) -> bool:
-    text = f"{sql}</solution>"
-    places = sorted({0, len(text), *(cuts if cuts is not None else range(len(text)))})
-    written: Written | None = Written(Reading(Scopes(names)), closing="solution")
-    for start, end in pairwise(places):
-        written = written.then(text[start:end]) if written is not None else None
-    return written is not None and written.ended
-
-
-@pytest.mark.parametrize("sql", JOINED)
-def test_joins_over_keys_can_be_written(sql: str) -> None:
-    assert write(sql)
-    assert write(sql, [])
-    assert write(sql.upper())
-
-
-@pytest.mark.parametrize("sql", REFUSED)
-def test_other_joins_cannot(sql: str) -> None:
-    assert not write(sql)
-    assert not write(sql, [])
-    assert write(sql, names=Names.of(SCHEMA, "sqlite"))  # but for the key nothing is wrong with them
+@pytest.mark.parametrize(("sql", "over_a_key"), [*((sql, True) for sql in JOINED), *((sql, False) for sql in REFUSED)])
+def test_joins_are_over_keys(sql: str, over_a_key: bool) -> None:
+    assert write(sql, NAMES) == write(sql, NAMES, []) == write(sql.upper(), NAMES) == over_a_key
+    assert write(sql, Names.of(SCHEMA, "sqlite"))  # but for the key nothing is wrong with any
 
 
 @given(st.sampled_from(JOINED + REFUSED), st.lists(st.integers(0, 80), max_size=8))
 def test_where_the_pieces_end_decides_nothing(sql: str, cuts: list[int]) -> None:
-    assert write(sql, [cut for cut in cuts if cut < len(sql)]) == (sql in JOINED)
+    assert write(sql, NAMES, [cut for cut in cuts if cut < len(sql)]) == (sql in JOINED)
 
 
 @pytest.mark.parametrize(

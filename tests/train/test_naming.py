@@ -6,7 +6,6 @@ import json
 import math
 import sqlite3
 from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from train.in_pieces import write
 from train.tiny import make_tiny_model
 from transformers import DynamicCache
 
@@ -97,25 +97,16 @@ UNWRITABLE = [
 ]
 
 
-def write(sql: str, cuts: list[int] | None = None, names: Names = NAMES) -> bool:
-    text = f"{sql}</solution>"
-    places = sorted({0, len(text), *(cuts if cuts is not None else range(len(text)))})
-    written: Written | None = Written(Reading(Scopes(names)), closing="solution")
-    for start, end in pairwise(places):
-        written = written.then(text[start:end]) if written is not None else None
-    return written is not None and written.ended
-
-
 @pytest.mark.parametrize("sql", WRITABLE)
 def test_queries_of_the_schema_can_be_written_letter_by_letter(sql: str) -> None:
-    assert write(sql)
-    assert write(sql.upper().replace('"B"', "'b'"))
+    assert write(sql, NAMES)
+    assert write(sql.upper().replace('"B"', "'b'"), NAMES)
 
 
 @pytest.mark.parametrize("sql", UNWRITABLE)
 def test_other_names_cannot(sql: str) -> None:
-    assert not write(sql)
-    assert not write(sql, [])
+    assert not write(sql, NAMES)
+    assert not write(sql, NAMES, [])
 
 
 ABROAD = {"Straße": {"Ärger": "int", 'a"b': "int"}, "城市": {"名": "text"}}
@@ -136,7 +127,7 @@ ABROAD = {"Straße": {"Ärger": "int", 'a"b': "int"}, "城市": {"名": "text"}}
 )
 def test_names_and_words_of_duckdb(sql: str, writable: bool) -> None:
     names = Names.of(ABROAD, "duckdb")
-    assert write(sql, names=names) == write(sql, [], names) == writable
+    assert write(sql, names) == write(sql, names, []) == writable
 
 
 def test_a_letter_of_several_tokens_can_be_written(tmp_path: Path) -> None:
@@ -160,7 +151,7 @@ def test_a_letter_of_several_tokens_can_be_written(tmp_path: Path) -> None:
 
 @given(st.sampled_from(WRITABLE + UNWRITABLE), st.lists(st.integers(0, 60), max_size=8))
 def test_where_the_pieces_end_decides_nothing(sql: str, cuts: list[int]) -> None:
-    assert write(sql, [cut for cut in cuts if cut < len(sql)]) == (sql in WRITABLE)
+    assert write(sql, NAMES, [cut for cut in cuts if cut < len(sql)]) == (sql in WRITABLE)
 
 
 @given(st.text(st.characters(blacklist_characters="\ufffd"), max_size=40) | st.sampled_from(["Name", "Age FRO", "x ("]))
