@@ -16,7 +16,7 @@ class FineTuning:
     `share_prompts`: of these, those that begin alike lie in one row, at most `row_examples`, and what they share is
     read once. `packing`: several in one row that share nothing.
     `compile`: norms and the layers between attention are kernels that PyTorch makes at the first step, in seconds on a
-    GPU, where a step then takes less time and memory; on a CPU that takes longer than it saves.
+    GPU, where a step then takes less time and memory.
     `precision`: `mixed` keeps the weights in float32 and computes in bfloat16; `bfloat16` has half the memory, and
     loses updates that are small beside their weight. `auto` is `mixed` or `float32`, whichever is faster here.
     """
