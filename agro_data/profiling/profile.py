@@ -134,6 +134,18 @@ class DatabaseProfile:
     def table(self, name: str) -> TableProfile:
         return self.by_name[name]
 
+    @cached_property
+    def phrases(self) -> frozenset[str]:
+        """What tables and columns are called, in small letters."""
+        return frozenset(
+            phrase.lower() for t in self.tables for phrase in (t.singular, *(column.phrase for column in t.columns))
+        )
+
+    @cached_property
+    def identifiers(self) -> frozenset[str]:
+        """Names of tables and columns, as the database spells them."""
+        return frozenset(name for t in self.tables for name in (t.name, *(column.name for column in t.columns)))
+
     def keys(self, table: str) -> tuple[tuple[str, ...], ...]:
         """What no two rows of a table share, here and on any instance: its keys, and what foreign keys refer to.
 

@@ -18,7 +18,7 @@ Tie = tuple[int, str]  # the place of a source in its FROM, and a column of it
 def may_join(scopes: Scopes, table: str) -> bool:
     """Whether `table` may follow JOIN: a key ties it to a source that stands before it, or none is asked for."""
     top, names = scopes.top, scopes.names
-    if top.last != "join" or top.free or not _keyed(names, (*top.sources, Source(table, None, table))):
+    if not top.owed or not _keyed(names, (*top.sources, Source(table, None, table))):
         return True
     return any(
         one.table == table or names.keys.partners((table, column), one.table)
@@ -30,12 +30,7 @@ def may_join(scopes: Scopes, table: str) -> bool:
 def begin(scopes: Scopes) -> None:
     """Behind ON: the equality that follows must be over a key, if all sources have one."""
     top = scopes.top
-    top.link = Link() if not top.free and len(top.sources) > 1 and _keyed(scopes.names, top.sources) else None
-
-
-def end(level: Level) -> None:
-    """Behind the equality: what has been listed so far is tied."""
-    level.link, level.tied = None, len(level.sources)
+    top.link = Link() if len(top.sources) > 1 and _keyed(scopes.names, top.sources) else None
 
 
 def may_be_tied(scopes: Scopes) -> frozenset[Tie]:
@@ -80,7 +75,7 @@ def take(scopes: Scopes, qualifier: str, column: str) -> bool:
     if top.link.want == "left":
         top.link = Link("equals", found)
     else:
-        end(top)
+        top.link, top.tied = None, len(top.sources)
     return bool(found)
 
 

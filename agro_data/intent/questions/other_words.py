@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, cast
 
@@ -23,6 +23,7 @@ from agro_data.intent.tree import Intent, Source, walk
 from agro_data.profiling.profile import DatabaseProfile, TableProfile
 
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_GLUE = frozenset({"of", "the", "a", "in", "date", "number", "year", "place", "name"})  # say nothing alone
 
 
 def in_other_words(profile: DatabaseProfile, intent: Intent, seed: int) -> DatabaseProfile:
@@ -35,18 +36,17 @@ def in_other_words(profile: DatabaseProfile, intent: Intent, seed: int) -> Datab
         return profile
     asked = {source.table for source in walk(intent.query) if isinstance(source, Source)}
     tables = [table for table in profile.tables if table.name in asked]
-    names = _phrases(profile.tables)
-    taken = _words([*names, *_identifiers(profile.tables)])
+    taken = _taken(profile.phrases, profile.identifiers)
     said = {
         known: voice.pick(*free)
-        for known in sorted(set(_entries(_phrases(tables))))
+        for known in sorted(set(_entries(replace(profile, tables=tuple(tables)).phrases)))
         if (free := [other for other in other_words()[known] if taken.isdisjoint(_words([other]) - _words([known]))])
         and voice.chance(OTHER_WORD)
     }
     called = {
         (at, name): voice.pick(*free)
         for at, name, stated in _stated(tables)
-        if (free := [other for other in stated if other.lower() not in names]) and voice.chance(OTHER_WORD)
+        if (free := [other for other in stated if other.lower() not in profile.phrases]) and voice.chance(OTHER_WORD)
     }
     chosen = [*said.values(), *called.values()]
     if not chosen or len(set(chosen)) < len(chosen):  # two things would be called the same
@@ -69,24 +69,16 @@ def _stated(tables: Iterable[TableProfile]) -> Iterator[tuple[str, str, tuple[st
             yield table.name, column.name, column.synonyms
 
 
-def _phrases(tables: Iterable[TableProfile]) -> list[str]:
-    found = (phrase for table in tables for phrase in (table.singular, *(column.phrase for column in table.columns)))
-    return [phrase.lower() for phrase in found]
-
-
-def _identifiers(tables: Iterable[TableProfile]) -> list[str]:
-    """Names of tables and columns as words: where a person gave another, the name itself may still be read."""
-    found = (name for table in tables for name in (table.name, *(column.name for column in table.columns)))
-    return [words.spelled(name) for name in found]
+@lru_cache(maxsize=64)
+def _taken(phrases: frozenset[str], identifiers: frozenset[str]) -> frozenset[str]:
+    """The words of a database; of identifiers too, since where a person gave another name they may still be read."""
+    return _words([*phrases, *map(words.spelled, identifiers)])
 
 
 def _words(phrases: Iterable[str]) -> frozenset[str]:
     """The words of some phrases, each as a singular too."""
     found = {word for phrase in phrases for word in _WORD.findall(phrase)} - _GLUE
     return frozenset(found | {words.singular(word) for word in found})
-
-
-_GLUE = frozenset({"of", "the", "a", "in", "date", "number", "year", "place", "name"})  # say nothing alone
 
 
 def _entries(phrases: Iterable[str]) -> Iterator[str]:
