@@ -51,7 +51,10 @@ def in_other_words(profile: DatabaseProfile, intent: Intent, seed: int) -> Datab
     chosen = [*said.values(), *called.values()]
     if not chosen or len(set(chosen)) < len(chosen):  # two things would be called the same
         return profile
-    return replace(profile, tables=tuple(_renamed(table, said, called) for table in profile.tables))
+    return replace(
+        profile,
+        tables=tuple(_renamed(table, said, called) if table.name in asked else table for table in profile.tables),
+    )
 
 
 @cache
