@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import numpy as np
 
 from agro_data.config import RunConfig, cache_folder
 from agro_data.pairs.finding import KINDS
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 A_PATH = click.Path(path_type=Path)
 SHOWN_ROWS = 20
+_EXPONENTS_FROM = 1e7  # numpy writes a larger number with an exponent
 
 
 @click.command(name="ask", cls=Verb)
@@ -139,7 +141,12 @@ def _distinct(names: list[str]) -> list[str]:
 
 
 def _cell(cell: object) -> str:
-    """As it is stored: a year is no amount, and gets no separators."""
+    """As it is stored: a year is no amount, and gets no separators, and a FLOAT has no more digits than it holds."""
     if cell is None:
         return "NULL"
+    if isinstance(cell, float):
+        with np.errstate(over="ignore"):
+            single = np.float32(cell)
+        if float(single) == cell and len(str(single)) < len(str(cell)) and abs(cell) < _EXPONENTS_FROM:
+            return str(single)
     return f"x'{cell.hex()}'" if isinstance(cell, bytes) else str(cell)

@@ -16,7 +16,7 @@ from agro_data.databases.types import Database
 from agro_train.asking import Reply, ask
 from agro_train.cli import agro
 from agro_train.runs.store import NoRun
-from agro_train.verbs.ask import _distinct
+from agro_train.verbs.ask import _cell, _distinct
 
 GOLD = "SELECT name, founded FROM school WHERE founded > 1930"
 
@@ -79,6 +79,14 @@ def test_what_json_cannot_say_is_text(tmp_path: Path) -> None:
     answer = turn("solution", "SELECT x, b FROM odd ORDER BY id")
     reply = ask("Which?", odd, agent(Scripted(lambda *_: answer)), tmp_path)
     assert json.loads(json.dumps(reply.as_dict(), allow_nan=False))["rows"] == [["nan", "6162"], ["-inf", None]]
+
+
+def test_a_float_is_shown_with_the_digits_it_has() -> None:
+    """DuckDB gives a FLOAT as the double nearest to it: 0.1 comes as 0.10000000149011612."""
+    cells = "0.1::FLOAT, 0.1::DOUBLE, 2.5::FLOAT, 1e10::DOUBLE, 1e300::DOUBLE, 'inf'::DOUBLE, 'nan'::FLOAT"
+    row = duckdb.connect().execute(f"SELECT {cells}").fetchone()
+    assert row is not None
+    assert [*map(_cell, row)] == ["0.1", "0.1", "2.5", "10000000000.0", "1e+300", "inf", "nan"]
 
 
 def test_no_column_is_lost_to_another_of_its_name() -> None:
