@@ -61,6 +61,19 @@ def test_a_word_is_another_one_everywhere_in_a_question() -> None:
     assert any("nation" in text and "vocalist" in text for text in asked(COUNTED))
 
 
+def test_what_is_said_with_of_ends_a_name() -> None:
+    """The population is a number of inhabitants, the population density no density of these."""
+    columns = (
+        column("population", "integer", "measure", "population"),
+        column("d", "real", "measure", "population density"),
+    )
+    city = table("place", *columns)
+    query = Query((Source("a", "place"),), (Output(Column("a", "population")), Output(Column("a", "d"))))
+    texts = asked(query, DatabaseProfile("music", "sqlite", "0" * 64, (city,), ()))
+    assert any("number of inhabitants" in text for text in texts)
+    assert not any("inhabitants density" in text or "residents density" in text for text in texts)
+
+
 def test_no_word_is_taken_that_the_database_has_for_something_else() -> None:
     vocal = replace(PROFILE, tables=(*PROFILE.tables, table("vocalist", column("name", "text", "text", "name"))))
     assert all("singer" in text for text in asked(BORN, vocal))

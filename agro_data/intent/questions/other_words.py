@@ -97,11 +97,16 @@ def _pattern() -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, entries))})(?![\w-])")
 
 
+def _in_place(found: re.Match[str], other: str) -> str:
+    """What is said for an entry where it stands: a population may be a number of inhabitants, its density may not."""
+    return other if " of " not in other or found.end() == len(found.string) else found[0]
+
+
 def _renamed(table: TableProfile, said: Mapping[str, str], called: Mapping[tuple[str, str], str]) -> TableProfile:
     def spoken(name: str, phrase: str, named: bool) -> str:
         if named or (table.name, name) in called:
             return called.get((table.name, name), phrase)
-        return _pattern().sub(lambda found: said.get(found[0].lower(), found[0]), phrase)
+        return _pattern().sub(lambda found: _in_place(found, said.get(found[0].lower(), found[0])), phrase)
 
     singular = spoken("", table.singular, table.named)
     columns = [replace(one, phrase=spoken(one.name, one.phrase, one.named)) for one in table.columns]
