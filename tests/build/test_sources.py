@@ -75,7 +75,7 @@ def test_duckdb_files_and_folders_of_tables(make: Callable[[Path], Path], tmp_pa
     assert not result.problems
     assert set(frame["dialect"]) == {"duckdb"}
     assert set(frame["tables"].explode()) == {"customer", "purchase"}
-    assert {"date_part", "window", "join_2", "group_by", "having", "scalar_subquery"} <= constructs(frame)
+    assert {"date_part", "join_2", "group_by", "scalar_subquery"} <= constructs(frame)
     used = set(frame["columns"].explode())
     assert {"customer.birth_date", "customer.loyal", "purchase.bought_at", "purchase.total", "purchase.via"} <= used
     questions = "\n".join(frame["question"])
