@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ctypes import c_float
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import numpy as np
 
 from agro_data.config import RunConfig, cache_folder
 from agro_data.pairs.finding import KINDS
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 A_PATH = click.Path(path_type=Path)
 SHOWN_ROWS = 20
-_EXPONENTS_FROM = 1e7  # numpy writes a larger number with an exponent
+_DOUBLE_DIGITS = 15  # what is written with more and is a FLOAT all the same has come from one
 
 
 @click.command(name="ask", cls=Verb)
@@ -144,9 +144,7 @@ def _cell(cell: object) -> str:
     """As it is stored: a year is no amount, and gets no separators, and a FLOAT has no more digits than it holds."""
     if cell is None:
         return "NULL"
-    if isinstance(cell, float):
-        with np.errstate(over="ignore"):
-            single = np.float32(cell)
-        if float(single) == cell and len(str(single)) < len(str(cell)) and abs(cell) < _EXPONENTS_FROM:
-            return str(single)
+    if isinstance(cell, float) and len(str(cell)) > _DOUBLE_DIGITS and c_float(cell).value == cell:
+        tried = (float(f"{cell:.{digits}g}") for digits in range(6, 10))  # nine tell any two apart
+        return str(next(short for short in tried if c_float(short).value == cell))
     return f"x'{cell.hex()}'" if isinstance(cell, bytes) else str(cell)
