@@ -281,7 +281,8 @@ class GoldFault:
 def check_golds(tasks: Sequence[Task], sandbox: Sandbox, golds: GoldResults, preset: Preset = AGRO) -> list[GoldFault]:
     """Play every gold through the environment, looked at once and then given as the answer; or asked back.
 
-    An empty list means that the reward is 1.0 or the preset's highest on every row; no training step before that.
+    An empty list means that the reward is 1.0 or the preset's highest on every row, and that every gold runs on each of
+    its instances: where it does not, answers would be held to fewer of them. No training step before that.
     """
     envs = [SqlEnv() for _ in tasks]
     for env, task in zip(envs, tasks, strict=True):
@@ -292,12 +293,24 @@ def check_golds(tasks: Sequence[Task], sandbox: Sandbox, golds: GoldResults, pre
     faults: list[GoldFault] = []
     for env, task, finished in zip(envs, tasks, score(envs, sandbox, golds, details=preset.details), strict=True):
         earned, highest = reward(finished, preset).total, preset.highest if task.answerable else preset.asked_back
+        why = ""
         if earned < highest:
             why = (
                 env.grade.reason if env.grade and env.grade.reason else "looking at it gives no row, or reads no table"
             )
+        elif env.outcome == "answered":
+            why = _failing(env.cases(), sandbox, golds)
+        if why:
             faults.append(GoldFault(task.example_id, task.database.db_id, earned, highest, why))
     return faults
+
+
+def _failing(cases: Sequence[Case], sandbox: Sandbox, golds: GoldResults) -> str:
+    """Where golds do not run, in words; "" when they run everywhere."""
+    held = golds.standards(cases, sandbox, "strict")
+    every = [database for case in cases for database in case.databases]
+    failing = [d for case, one in zip(cases, held, strict=True) for d in case.databases if d not in one.databases]
+    return f"it fails on {len(failing)} of {len(every)} databases, first {failing[0].path.name}" if failing else ""
 
 
 def _gold_turn(task: Task, action: str) -> str:

@@ -14,15 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from agro_data.fingerprint import seed_of
-from agro_train.advantages import (
-    Floats,
-    Scale,
-    effective_rewards,
-    group_advantages,
-    informative,
-    pav,
-    prover_value,
-)
+from agro_train.advantages import Floats, Scale, informative, prover_value, turn_advantages
 from agro_train.reinforcement.credit import Credit, anchors, of_rollouts
 from agro_train.reinforcement.episodes import Episode, Player
 from agro_train.rollouts import Rollout, prefix
@@ -41,7 +33,7 @@ class Provers:
 def of_provers(
     episodes: Sequence[Episode], groups: Sequence[str], scale: Scale, player: Player, provers: Provers, seed: int
 ) -> Credit:
-    """GRPO's credit; where that is nothing, Q + alpha * A of each turn against the other turns of its group."""
+    """GRPO's credit; where that is nothing, what each turn changed of the policy's chance and of the prover's."""
     credit = of_rollouts(episodes, groups, scale)
     telling = informative([episode.reward.total for episode in episodes], groups)
     same = list(dict.fromkeys(group for group, useful in zip(groups, telling, strict=True) if not useful))
@@ -49,11 +41,10 @@ def of_provers(
     for group in same[: provers.groups]:
         members = [place for place, name in enumerate(groups) if name == group]
         values = values_of([episodes[place] for place in members], player, provers, seed_of(seed, group))
-        effective = [_effective(own, provers) for own in values]
-        lengths = [len(own) for own in effective]
-        flat = group_advantages(np.concatenate(effective), [group] * sum(lengths), scale)
-        proved += bool(np.any(flat))
-        for place, turns in zip(members, np.split(flat, np.cumsum(lengths)[:-1]), strict=True):
+        chances = [(own, 1 - (1 - own) ** provers.best_of) for own in values]
+        found = turn_advantages(chances, alpha=provers.alpha, scale=scale)
+        proved += any(map(np.any, found))
+        for place, turns in zip(members, found, strict=True):
             credit.turns[place] = turns
     return Credit(credit.turns, {**credit.facts, "proved_groups": float(proved)})
 
@@ -82,8 +73,3 @@ def values_of(episodes: Sequence[Episode], player: Player, provers: Provers, see
         np.array([*(chance[state] for state in own), float(episode.finished.right)])
         for own, episode in zip(passed, episodes, strict=True)
     ]
-
-
-def _effective(values: Floats, provers: Provers) -> Floats:
-    """Q + alpha * A of each turn; `values` are of the policy, one more than there are turns."""
-    return effective_rewards(values[1:], pav(1 - (1 - values) ** provers.best_of), provers.alpha)

@@ -20,6 +20,7 @@ from agro_train.advantages import (
     spa_loss,
     spa_step_rewards,
     spread,
+    turn_advantages,
 )
 
 REWARDS = st.lists(st.floats(-5, 5), min_size=2, max_size=12)
@@ -104,6 +105,9 @@ def test_pav_by_hand() -> None:
     values = prover_value([1, 2, 0, 4], [4, 4, 4, 4])
     assert pav(values).tolist() == [0.25, -0.5, 1.0]
     assert effective_rewards([0.5, 0.5, 1.0], pav(values), alpha=2).tolist() == [1.0, -0.5, 3.0]
+    policy, prover = np.array([0.5, 0.5, 1.0]), np.array([0.75, 0.75, 1.0])
+    assert [*map(list, turn_advantages([(policy, prover)], alpha=2, scale="none"))] == [[0, 1]]
+    assert turn_advantages([(policy, prover)], alpha=2)[0] == pytest.approx([0, 2**0.5], rel=1e-5)
     with pytest.raises(ValueError, match="at least one trial"):
         prover_value([0], [0])
 

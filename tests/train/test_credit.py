@@ -221,8 +221,26 @@ def test_provers_tell_turns_apart_where_rewards_do_not(player: Play, tasks: list
     good, bad = credit.turns[0], credit.turns[1]
     assert good[0] > 0 > good[1]  # the look was good, the answer threw it away
     assert bad[0] < 0
-    assert sum(map(sum, credit.turns[:2])) == pytest.approx(0)
+    # Of the policy's chance, and three times of its best of four: the answer lost 1 of each, the looks are 1 apart.
+    assert [good[1], good[0] - bad[0]] == pytest.approx([-4, 4])
     assert not credit.turns[2].any()  # beyond the number of groups
+
+
+@pytest.mark.parametrize("scale", ["group", "none"])
+@pytest.mark.parametrize("end", [RIGHT, WRONG])
+def test_a_look_that_changes_no_chance_is_neither_praised_nor_blamed(
+    player: Play, tasks: list[Task], end: str, scale: Scale
+) -> None:
+    """From anywhere half of the prover's attempts end right; all of the group end alike."""
+    group = player(lambda text, _: end if turn_of(text) else LOOK).play(tasks[:1] * 2, [0, 1])
+    ends = iter(range(1_000))
+    credit = of_provers(
+        group, ["a", "a"], scale, player(lambda *_: RIGHT if next(ends) % 2 else WRONG), Provers(rollouts=8), seed=1
+    )
+    for look, answer in credit.turns:
+        assert look == 0
+        assert (answer > 0) == (end is RIGHT)
+        assert answer != 0
 
 
 def test_episodes_in_one_state_share_its_provers(player: Play, tasks: list[Task]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from making import make_school
@@ -218,3 +219,14 @@ def test_golds_are_checked_and_faults_are_listed(
     assert len(faults) == 2
     assert "ghost" in str(faults[0])
     assert "empty on every instance" in str(faults[1])
+
+
+def test_a_gold_that_fails_on_an_instance_is_a_fault(
+    database: Database, other: Database, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    """Else an answer would be held to the instances that are left, and be right by luck."""
+    bare = tmp_path / "bare.sqlite"
+    sqlite3.connect(bare).execute("CREATE TABLE bare (x)")
+    without = replace(other, path=bare, content_hash="bare")
+    (fault,) = check_golds([task_of(database, other, without), task_of(database, other)], sandbox, GoldResults())
+    assert "fails on 1 of 3 databases, first bare.sqlite" in str(fault)
