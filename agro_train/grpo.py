@@ -23,8 +23,8 @@ from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.fingerprint import stable_hash
 from agro_data.publish.read import Version, open_version
 from agro_data.work import write_json
-from agro_train.agents.agent import trained_reading
-from agro_train.language_model.loading import load, model_hash, reads, refuse_recurrent
+from agro_train.agents.agent import check_framing, trained_reading
+from agro_train.language_model.loading import framing_of, load, load_tokenizer, model_hash, reads, refuse_recurrent
 from agro_train.language_model.memory import enough_memory
 from agro_train.language_model.precision import settled
 from agro_train.language_model.tokens import encode
@@ -45,8 +45,12 @@ from agro_train.tasks import Task
 Report = Callable[[dict[str, Any]], object]
 
 SELECTION = "prompts.json"
-LOWER = "micro_batch (the steps stay the same) or sample_batch, or set gradient_checkpointing or lora"
-PLACES = ("corpus", "databases", "models", "cache", "workers")  # settings that do not decide what is learnt
+LOWER = (
+    "micro_batch (the steps stay the same) or sample_batch, or set gradient_checkpointing or lora; what has other "
+    "settings begins anew"
+)
+# Settings that do not decide what is learnt.
+PLACES = ("corpus", "databases", "models", "cache", "workers", "keep", "tensorboard", "vllm_memory")
 
 
 def main() -> None:
@@ -73,9 +77,10 @@ def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
     if isinstance(draft, ModelRun):
         return draft
     _check_split(config, version)
+    questions = questions_of_version(version, Path(config.databases), Path(config.cache), config.split)
     if parent is not None:
         _check_parent(config, parent, version)
-    questions = questions_of_version(version, Path(config.databases), Path(config.cache), config.split)
+        questions = replace(questions, clarify=questions.clarify or bool(parent.manifest.get("clarify")))
     with writing(draft):
         with Sandbox(config.workers, SQL_LIMITS) as sandbox, enough_memory(LOWER):
             learnt, kept = _learn(config, parent, base, questions, sandbox, draft, report)
@@ -211,18 +216,19 @@ def _select(
 
 
 def _check_split(config: GrpoConfig, version: Version) -> None:
-    """Databases that the corpus evaluates on are trained on only by whoever says so."""
-    apart = version.manifest["split"]["mark"] != SAME_DATABASE
-    if config.split != "train" and apart and not config.allow_evaluated:
+    """What the corpus evaluates on is trained on only by whoever says so."""
+    if config.split != "train" and not config.allow_evaluated:
+        what = "questions" if version.manifest["split"]["mark"] == SAME_DATABASE else "databases"
         raise SeenInTraining(
-            f"split={config.split!r}: {version.corpus} {version.name} holds its databases back for evaluation; what a "
+            f"split={config.split!r}: {version.corpus} {version.name} holds its {what} back for evaluation; what a "
             "model scores there would say nothing of unseen ones. Train on the train split, or set allow_evaluated"
         )
 
 
 def _check_parent(config: GrpoConfig, parent: ModelRun, version: Version) -> None:
-    """The parent reads schemas as this run will, and has not been trained on what the corpus evaluates on."""
+    """The parent reads prompts as this run will, and has not been trained on what the corpus evaluates on."""
     style, budget = trained_reading(parent)
+    check_framing(parent, framing_of(load_tokenizer(parent.model)))
     turns = parent.manifest["config"].get("turns", config.turns)
     if (style, budget, turns) != (config.style, config.budget, config.turns):
         raise SettingsError(

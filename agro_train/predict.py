@@ -74,8 +74,9 @@ def identity_of(agent: Agent, decoding: Decoding, seed: int) -> dict[str, Any]:
     if not decoding.checks or decoding.samples == 1:
         del decoded["checks"]  # as files have it from before
     settings = {"decoding": decoded, "limits": asdict(agent.limits), "reading": reading, "seed": seed}
-    engine = {} if agent.engine == "transformers" else {"engine": agent.engine}  # as files have it from before
-    return {"model": agent.name, "weights": agent.weights, **engine, **settings}
+    usual = {"engine": "transformers", "dtype": "float32"}  # are not written: as files have it from before
+    other = {name: getattr(agent, name) for name, value in usual.items() if getattr(agent, name) != value}
+    return {"model": agent.name, "weights": agent.weights, **other, **settings}
 
 
 def _lines(answers: Iterable[Answer]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from agro_data.evaluation.statistics import paired
+from agro_data.evaluation.statistics import exact_bounds, paired
 from agro_data.evaluation.verdict import Verdict, read_lines
 from agro_data.work import write_json
 from agro_train.agents.choosing import slug
@@ -25,8 +25,9 @@ RECORD = "promotion.json"
 class Decision:
     """`gain` is the challenger's mean score less the other's, on the same rows; `low` and `high` bound it (95 %).
 
-    Of the intervals from drawing databases and from drawing rows the wider bounds count: with few databases the
-    first alone is too sure of itself, and with one it has no width. `against` names whom it was held to.
+    Of the intervals from drawing databases and from drawing rows, and of the exact one, the wider bounds count: with
+    few databases the first alone is too sure of itself, and with one it has no width; and where few answers differ
+    drawing them says that none could be lost. `against` names whom it was held to.
     """
 
     promoted: bool
@@ -56,16 +57,22 @@ def decide(
     """Whether the challenger takes the other's place, by verdicts on the same rows in the same order.
 
     `first`: there is no incumbent, and the other is the challenger's base, which it has to beat: the gain must be
-    above zero, and its lower bound not below. Raises `ValueError` when there are no rows, or not the same.
+    above zero, and the lower bound from drawing not below. It takes nobody's place, so that a few right answers of one
+    whose base has none are enough. Raises `ValueError` when there are no rows, or not the same.
     """
     if not challenger:
         raise ValueError("no verdicts: a model is promoted by what it scores on questions")
     found = paired(challenger, other, seed)
     by_database, by_row = found["gain"], found["gain_drawing_rows"]
-    low, high = min(by_database["low"], by_row["low"]), max(by_database["high"], by_row["high"])
+    least, most = exact_bounds(found["won"], found["lost"], len(challenger))
+    drawn = min(by_database["low"], by_row["low"])
+    low, high = min(drawn, least), max(by_database["high"], by_row["high"], most)
     gain = by_row["mean"]
-    promoted = low >= 0 and (gain > 0 or not first)
-    bound = f"gain {gain:+.1%}, between {low:+.1%} and {high:+.1%} at 95 %"
+    promoted = gain > 0 and drawn >= 0 if first else low >= 0
+    differ = found["won"] + found["lost"]
+    bound = (
+        f"gain {gain:+.1%}, between {low:+.1%} and {high:+.1%} at 95 %, {differ} of {len(challenger)} answers differ"
+    )
     if promoted:
         reason = f"{names[0]} takes the place of {names[1]}: {bound}"
     elif first and gain <= 0:
@@ -84,7 +91,7 @@ def carry_out(decision: Decision, run: ModelRun, models: Path) -> None:
 
 
 def consider(evaluation: Path, challengers: Sequence[ModelRun], models: Path) -> list[Decision]:
-    """Let each run in turn challenge the promoted model, or the base while there is none, by a folder of `evaluate`.
+    """Let each run in turn challenge the promoted model, or its base while there is none, by a folder of `evaluate`.
 
     What counts is the first set of questions, and being right on all instances where it has them. An incumbent that
     was not evaluated cannot be beaten, and stays. Decisions are carried out in `models`.
@@ -102,17 +109,25 @@ def consider(evaluation: Path, challengers: Sequence[ModelRun], models: Path) ->
         incumbent = _incumbent(models)
         if run.name not in names or run.name == incumbent:
             continue
-        if incumbent is not None and incumbent not in names:
-            reason = f"{incumbent} stays: it was not evaluated on {figured['questions']}, so {run.name} cannot beat it"
-            decisions.append(Decision(False, run.name, incumbent, metric, 0, 0, 0.0, 0.0, 0.0, reason))
+        other = incumbent or _base_of(run, names)
+        if other not in names:
+            which = f"{other} stays: it" if incumbent else f"{other}, which {run.name} was trained from,"
+            reason = f"{which} was not evaluated on {figured['questions']}, so {run.name} cannot beat it"
+            decisions.append(Decision(False, run.name, other, metric, 0, 0, 0.0, 0.0, 0.0, reason))
             continue
-        other = incumbent or names[0]
         decision = decide(
             verdicts(run.name), verdicts(other), names=(run.name, other), metric=metric, first=incumbent is None
         )
         carry_out(decision, run, models)
         decisions.append(decision)
     return decisions
+
+
+def _base_of(run: ModelRun, names: Sequence[str]) -> str:
+    """What a run was trained from in the end, as it was evaluated (a folder by its own name), else its parent; the
+    base's name where neither was."""
+    base, parent = str(run.manifest["base_model"]), run.manifest["parent"]
+    return next((name for name in (base, Path(base).name, parent) if name in names), base)
 
 
 def _incumbent(models: Path) -> str | None:

@@ -20,7 +20,10 @@ from agro_train.tasks import Task
 
 @dataclass(frozen=True)
 class Limits:
-    """`turn` and `rollout` are the most tokens that may be written in one turn and stand after the prompt in all."""
+    """`turn` and `rollout` are the most tokens that may be written in one turn and stand after the prompt in all.
+
+    An observation that leaves no room for a turn is not appended, and ends the rollout as cut.
+    """
 
     turn: int = 256
     rollout: int = 768
@@ -59,7 +62,7 @@ def roll(
 ) -> list[Rollout]:
     """A rollout for each task, in order; a task that stands there twice is worked on twice. `seeds`: one for each.
 
-    A rollout that has no room left for a turn ends truncated.
+    A rollout that has no room left for a turn ends truncated, with what the agent said last.
     """
     rollouts = [start(task, tokenizer, limits) for task in tasks]
     finish(rollouts, sampler, tokenizer, sandbox, seeds=seeds, temperature=temperature, limits=limits)
@@ -150,8 +153,13 @@ def advance(
         texts.append(text_of(kept, tokenizer))
         cut.append(turn.cut or len(kept) < len(turn.ids))
     for one, seen in zip(rollouts, step([one.env for one in rollouts], texts, sandbox, cut=cut), strict=True):
-        if seen is not None:
-            one.tokens.saw(encode(seen, tokenizer))
+        if seen is None:
+            continue
+        ids = encode(seen, tokenizer)
+        if len(one.tokens.ids) + len(ids) < limits.rollout:
+            one.tokens.saw(ids)
+        else:  # no turn can follow it, so that it would only be read, and learnt behind
+            one.env.cut_short()
 
 
 def _names(rollout: Rollout) -> Names:

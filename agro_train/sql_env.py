@@ -128,6 +128,10 @@ class SqlEnv:
         self._pending = None
         return wrap_observation(body)
 
+    def cut_short(self) -> None:
+        """End where there is no room for another turn."""
+        self.outcome = "truncated"
+
     def cases(self) -> list[Case]:
         """What the verifier is given: one case, or one for each reading; none where something is hidden.
 

@@ -33,7 +33,8 @@ IN_WORDS = (NoRun, NoTask, SerialiserMismatch, SettingsError)  # errors that spe
 
 @dataclass(frozen=True)
 class Agent:
-    """`weights` tells its weights from others; `trained_on` are content hashes of databases; `unit` is of its cost."""
+    """`weights` tells its weights from others, `dtype` how they are held; `trained_on` are content hashes of databases;
+    `unit` is of its cost."""
 
     name: str
     sampler: Sampler
@@ -45,6 +46,7 @@ class Agent:
     run: ModelRun | None = None
     unit: Unit = "tokens"
     engine: Engine = "transformers"
+    dtype: str = "float32"  # as torch names it
     batch: int = BATCH  # turns that it writes together: at least so many rollouts are worth working on at a time
 
     def close(self) -> None:
@@ -98,7 +100,18 @@ def agent_of(model: LanguageModel, reading: Reading, limits: Limits, engine: Eng
     own = replace(reading, count_tokens=_counter(model.tokenizer), turns=limits.turns)
     writes = (model.network, model.tokenizer)
     sampler = EngineSampler(*writes) if engine == "vllm" else ModuleSampler(*writes, batch)
-    return Agent(model.name, sampler, model.tokenizer, own, model_hash(model.path), limits, engine=engine, batch=batch)
+    held = (model.network.llm_engine.model_config if engine == "vllm" else model.network).dtype
+    return Agent(
+        model.name,
+        sampler,
+        model.tokenizer,
+        own,
+        model_hash(model.path),
+        limits,
+        engine=engine,
+        dtype=str(held).removeprefix("torch."),
+        batch=batch,
+    )
 
 
 def reading_named(style: str, budget: int) -> Reading:
@@ -109,19 +122,9 @@ def reading_named(style: str, budget: int) -> Reading:
 
 
 def _of_run(run: ModelRun, model: LanguageModel, engine: Engine, limits: Limits, batch: int) -> Agent:
-    manifest = run.manifest
     style, budget = trained_reading(run)
-    if model.framing != manifest.get("framing", model.framing):
-        raise SerialiserMismatch(
-            f"{run.name}: trained with the framing {manifest['framing']}, but its tokenizer's is {model.framing}: "
-            "the model's folder has been changed; train it again"
-        )
-    if manifest.get("protocol", PROTOCOL) != PROTOCOL:
-        raise SerialiserMismatch(
-            f"{run.name}: trained on protocol {manifest['protocol']}, this is {PROTOCOL}: a model reads only prompts "
-            "written as it was trained. Use the version of agro-sql that made it, or train it again"
-        )
-    reading = Reading(style, budget, clarify=bool(manifest.get("clarify")))
+    check_framing(run, model.framing)
+    reading = Reading(style, budget, clarify=bool(run.manifest.get("clarify")))
     agent = agent_of(model, reading, trained_limits(run, limits), engine, batch)
     return replace(agent, trained_on=seen_by(run), run=run)
 
@@ -138,7 +141,15 @@ def trained_limits(run: ModelRun, limits: Limits = LIMITS) -> Limits:
 
 
 def trained_reading(run: ModelRun) -> tuple[Style, int]:
-    """Style and budget of the schemas that a run was trained on. Raises `SerialiserMismatch`."""
+    """Style and budget of the schemas that a run was trained on.
+
+    Raises `SerialiserMismatch` where prompts are written otherwise now.
+    """
+    if (protocol := run.manifest.get("protocol", PROTOCOL)) != PROTOCOL:
+        raise SerialiserMismatch(
+            f"{run.name}: trained on protocol {protocol}, this is {PROTOCOL}: a model reads only prompts "
+            "written as it was trained. Use the version of agro-sql that made it, or train it again"
+        )
     stored = dict(run.manifest["serialiser"])
     budget = int(stored.pop("budget"))
     if stored.get("name") not in get_args(Style):
@@ -148,6 +159,16 @@ def trained_reading(run: ModelRun) -> tuple[Style, int]:
     style = cast(Style, stored["name"])
     check_serialiser(stored, style, where=run.name)
     return style, budget
+
+
+def check_framing(run: ModelRun, framing: str) -> None:
+    """Raise `SerialiserMismatch` unless its tokenizer puts what a model reads into the frame that it was trained in."""
+    trained = run.manifest.get("framing", framing)
+    if framing != trained:
+        raise SerialiserMismatch(
+            f"{run.name}: trained with the framing {trained}, but its tokenizer's is {framing}: "
+            "the model's folder has been changed; train it again"
+        )
 
 
 def _load(name: str, cache: Path, dtype: str, engine: Engine, missing: NoRun) -> LanguageModel:

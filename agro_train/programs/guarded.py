@@ -67,8 +67,8 @@ def run_guarded(
     )
     errors: deque[str] = deque(maxlen=ERROR_LINES)
     readers = [
-        threading.Thread(target=_relay, args=(child.stdout, [write]), daemon=True),
-        threading.Thread(target=_relay, args=(child.stderr, [errors.append, write_error]), daemon=True),
+        threading.Thread(target=_relay, args=(child.stdout, write, errors), daemon=True),
+        threading.Thread(target=_relay, args=(child.stderr, _both(errors.append, write_error), errors), daemon=True),
     ]
     for reader in readers:
         reader.start()
@@ -88,11 +88,21 @@ def run_guarded(
     return status, list(errors)
 
 
-def _relay(stream: IO[str] | None, writers: Sequence[Callable[[str], object]]) -> None:
-    if stream is not None:
-        for line in stream:
-            for write in writers:
-                write(line.rstrip())
+def _relay(stream: IO[str] | None, write: Callable[[str], object], errors: deque[str]) -> None:
+    """Pass lines on until the stream ends. What cannot be written is still read: the command waits where a pipe is
+    full, and would not end."""
+    failed = False
+    for line in stream or ():
+        try:
+            write(line.rstrip())
+        except Exception as error:
+            if not failed:  # a closed output or a full disk fails at every line
+                errors.append(f"output was lost: {type(error).__name__}: {error}")
+            failed = True
+
+
+def _both(first: Callable[[str], object], second: Callable[[str], object]) -> Callable[[str], object]:
+    return lambda line: (first(line), second(line))
 
 
 def _adopt_orphans() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +117,22 @@ def test_a_rollout_ends_with_what_the_agent_said_where_a_model_reads_no_further(
     assert episode.rollout.refusal
     assert scripted.tokenizer.decode(episode.rollout.tokens.ids) == LOOK
     assert set(episode.rollout.tokens.mask) == {1}
+
+
+def test_what_leaves_no_room_for_a_turn_is_not_read(player: Play, tasks: list[Task]) -> None:
+    """After the prompt stand no more tokens than are allowed, and the sampler is not asked for what has no room."""
+    scripted = player(lambda text, _: LOOK)
+    look, seen = (len(encode(text, scripted.tokenizer)) for text in (LOOK, wrap_observation("")))
+    asked: list[int] = []
+    write = scripted.sampler
+    scripted.sampler = lambda prefixes, **settings: asked.append(len(prefixes)) or write(prefixes, **settings)
+    room = look + seen
+    short = replace(scripted, limits=Limits(turn=200, rollout=room, turns=3))
+    (episode,) = short.play(tasks[:1], [0])
+    assert episode.finished.outcome == "truncated"
+    assert len(episode.rollout.tokens.ids) == look <= room
+    assert episode.rollout.env.looks
+    assert asked == [1]
 
 
 def test_measures_are_means(player: Play, tasks: list[Task]) -> None:

@@ -20,9 +20,11 @@ from train.small import Scripted, grpo_config, make_corpus, make_writer, prompts
 from train.tiny import make_tiny_other, oddly_sampled
 
 from agro_data.databases.sandbox import Sandbox
+from agro_data.profiling.serialise import SerialiserMismatch
 from agro_data.protocol import wrap_observation
 from agro_data.publish.read import Version
 from agro_data.terminal import IN_WORDS
+from agro_data.work import write_json
 from agro_train import cold_start, grpo
 from agro_train.cold_start import ColdStartConfig
 from agro_train.grpo import train
@@ -255,10 +257,27 @@ def test_a_parent_gives_its_history_and_must_read_alike(config: GrpoConfig, corp
     assert train(replace(config, model="first", corpus=str(held.path), allow_evaluated=True, steps=1)).path.is_dir()
 
 
+def test_a_parent_is_asked_as_it_was_taught(config: GrpoConfig) -> None:
+    """One that may ask back may go on to; one of another protocol, or whose tokenizer was changed, is refused."""
+    parent = train(replace(config, steps=1, name="first"))
+    manifest = dict(parent.manifest)
+    after = replace(config, steps=1, model="first")
+    write_json(parent.path / "manifest.json", {**manifest, "clarify": True})
+    assert train(replace(after, name="asks")).manifest["clarify"] is True
+    for change, told in ({"protocol": 1}, "protocol 1"), ({"framing": "plain"}, "the framing plain"):
+        write_json(parent.path / "manifest.json", {**manifest, **change})
+        with pytest.raises(SerialiserMismatch, match=told):
+            train(replace(after, name="refused"))
+
+
 @pytest.mark.parametrize("split", ["validation", "test"])
-def test_what_is_evaluated_on_is_learnt_from_only_by_who_says_so(config: GrpoConfig, split: str) -> None:
+@pytest.mark.parametrize("mark", ["", "same-database"])
+def test_what_is_evaluated_on_is_learnt_from_only_by_who_says_so(
+    config: GrpoConfig, tmp_path: Path, split: str, mark: str
+) -> None:
+    version = make_corpus(tmp_path, split={"mark": mark, "databases": {}})
     with pytest.raises(SeenInTraining, match=f"split='{split}'.*set allow_evaluated"):
-        train(replace(config, split=split))
+        train(replace(config, corpus=str(version.path), split=split))
 
 
 @pytest.mark.slow

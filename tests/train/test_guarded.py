@@ -57,6 +57,21 @@ def test_output_errors_and_status_come_through_and_nothing_stays(tmp_path: Path)
         assert not psutil.pid_exists(int(pid)) or psutil.Process(int(pid)).status() == psutil.STATUS_ZOMBIE
 
 
+def test_a_command_whose_output_nobody_reads_ends_all_the_same() -> None:
+    """It writes more than a pipe holds, and would wait for ever for somebody who reads on."""
+    many = "for number in range(20_000): print('a line that is forty characters long', number)"
+    guard = subprocess.Popen(
+        [sys.executable, "-m", "agro_train.programs.guarded", sys.executable, "-c", many],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert guard.stdout is not None
+    assert guard.stdout.readline().startswith("a line")
+    guard.stdout.close()
+    assert guard.wait(timeout=60) == 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_all(number: signal.Signals, tmp_path: Path) -> None:
     guard = subprocess.Popen(command(tmp_path, "stay"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

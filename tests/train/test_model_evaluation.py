@@ -64,7 +64,7 @@ def test_models_are_scored_side_by_side(questions: Questions, place: Path, tmp_p
     assert strict["gain"]["mean"] == 0.75
     assert first["unopposed_rate"] is None
     json.dumps(figures, allow_nan=False)
-    assert decide(scored[1].verdicts("strict"), scored[0].verdicts("strict")).promoted
+    assert decide(scored[1].verdicts("strict"), scored[0].verdicts("strict"), first=True).promoted
 
 
 def test_the_leaves_of_a_tree_are_scored_with_their_votes(questions: Questions, place: Path, tmp_path: Path) -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import beta
 
-from agro_data.evaluation.statistics import paired
+from agro_data.evaluation.statistics import exact_bounds, paired
 from agro_data.evaluation.verdict import Verdict, lines, read_lines
-from agro_train.promotion import carry_out, decide
+from agro_data.work import write_json
+from agro_train.agents.choosing import slug
+from agro_train.promotion import carry_out, consider, decide
 from agro_train.runs.store import NoRun, begin, find_run
 
 
@@ -30,12 +34,41 @@ def test_a_clear_gain_is_promoted_and_chance_is_not() -> None:
     assert (chance.gain > 0, chance.promoted) == (True, False)
 
 
-def test_equals_stay_promoted_but_a_first_model_must_beat_its_base() -> None:
+def test_equals_take_nobodys_place_and_a_first_model_must_beat_its_base() -> None:
     same = verdicts([1, 0, 0, 1] * 10)
-    assert decide(same, same).promoted
+    assert not decide(same, same).promoted
+    assert "0 of 40 answers differ" in decide(same, same).reason
     first = decide(same, same, names=("new", "base"), first=True)
     assert not first.promoted
     assert "new does not beat base" in first.reason
+
+
+@pytest.mark.parametrize(("won", "promoted"), [(1, False), (5, False), (6, True)])
+def test_few_answers_that_differ_show_little(won: int, promoted: bool) -> None:
+    """None was lost, and drawing them again would lose none: six in a row come by chance once in sixty-four."""
+    none = verdicts([0] * 64)
+    better = verdicts([1] * won + [0] * (64 - won))
+    assert decide(better, none).promoted == promoted
+    assert decide(better, none, first=True).promoted  # nobody's place is taken
+
+
+def test_the_gate_lets_chance_through_as_seldom_as_it_says() -> None:
+    """Of a thousand challengers of 64 questions that lose three for each that they win."""
+    rng = np.random.default_rng(0)
+    none, passed = verdicts([0] * 64), 0
+    for _ in range(1_000):
+        drawn = rng.choice([1, -1, 0], size=64, p=[0.01, 0.03, 0.96])
+        won, lost = int((drawn == 1).sum()), int((drawn == -1).sum())
+        passed += exact_bounds(won, lost, 64)[0] >= 0
+    assert passed <= 25
+    assert not decide(none, none).promoted
+
+
+@pytest.mark.parametrize(("won", "lost"), [(6, 0), (0, 6), (9, 3), (40, 41)])
+def test_exact_bounds_are_those_of_the_beta_distribution(won: int, lost: int) -> None:
+    low, high = exact_bounds(won, lost, 100)
+    tails = [beta.ppf(0.025, won, lost + 1) if won else 0.0, beta.ppf(0.975, won + 1, lost) if lost else 1.0]
+    assert [low, high] == pytest.approx([(2 * tail - 1) * (won + lost) / 100 for tail in tails], abs=1e-6)
 
 
 def test_one_database_alone_is_not_surer_than_its_rows() -> None:
@@ -56,6 +89,7 @@ def test_the_gain_is_antisymmetric_and_within_its_bounds(scores: list[tuple[int,
     assert there.low <= there.gain + 1e-6
     assert there.gain <= there.high + 1e-6
     assert there.promoted == (there.low >= 0)
+    assert not there.promoted or there.gain > 0
     found = paired(mine, other)
     assert found["won"] - found["lost"] == pytest.approx(len(scores) * there.gain, abs=1e-4)
 
@@ -70,6 +104,25 @@ def test_only_the_same_rows_are_paired() -> None:
         decide(verdicts([1, 0]), verdicts([1]))
     with pytest.raises(ValueError, match="no verdicts"):
         decide([], [])
+
+
+def test_a_run_is_held_to_what_it_was_trained_from_whoever_stands_first(tmp_path: Path) -> None:
+    draft = begin(tmp_path / "models", "small", "ab" * 32)
+    run = draft.finish({"base_model": "/somewhere/base", "parent": None})  # type: ignore[union-attr]
+
+    def evaluated(*names: str) -> Path:
+        for name in names:
+            (folder := tmp_path / "set" / slug(name)).mkdir(parents=True, exist_ok=True)
+            (folder / "strict.jsonl").write_text(lines(verdicts([int(name == run.name)] * 9)))
+        figures = {"questions": "set", "metrics": ["strict"], "models": [{"model": name} for name in names]}
+        write_json(tmp_path / "summary.json", {"sets": [figures]})
+        return tmp_path
+
+    (alone,) = consider(evaluated(run.name), [run], tmp_path / "models")
+    assert "/somewhere/base, which small/r0001" in alone.reason
+    assert not alone.promoted
+    (decision,) = consider(evaluated(run.name, "base"), [run], tmp_path / "models")
+    assert (decision.promoted, decision.against) == (True, "base")
 
 
 def test_the_pointer_moves_only_on_promotion(tmp_path: Path) -> None:
