@@ -8,7 +8,17 @@ from agro_data.databases.opening import folded
 from agro_train.naming import keyed
 from agro_train.naming.reading import Reading
 from agro_train.naming.scopes import Scopes
-from agro_train.naming.words import ALIAS, COMPUTED, ENDING, GIVEN, PLAIN, SPECIAL, TABLE_FUNCTIONS, inside
+from agro_train.naming.words import (
+    ALIAS,
+    COMPUTED,
+    ENDING,
+    GIVEN,
+    PLAIN,
+    SPECIAL,
+    TABLE_FUNCTIONS,
+    inside,
+    names_output,
+)
 
 
 def may_begin(reading: Reading, kind: str, text: str) -> bool:
@@ -41,7 +51,7 @@ def _names_begin(reading: Reading, name: str, quote: str) -> bool:
         return any(_begins(name, words, quote) for words in keyed.names_of(reading.scopes))
     if top.want == "operand":
         return _operand_begins(reading.scopes, name, quote)
-    return reading.scopes.alias_may_follow
+    return reading.scopes.alias_may_follow and bool(quote or names_output(name) or _begins(name, GIVEN))
 
 
 def _alias_begins(reading: Reading, name: str, quote: str) -> bool:
@@ -56,7 +66,7 @@ def _alias_begins(reading: Reading, name: str, quote: str) -> bool:
 
 
 def _operand_begins(scopes: Scopes, name: str, quote: str) -> bool:
-    if quote == '"' and scopes.names.dialect == "sqlite":
+    if scopes.may_be_text(quote):
         return True
     if not quote and _begins(name, scopes.names.functions):
         return True

@@ -3,8 +3,9 @@
 In the spirit of PICARD (2109.05093), which parses every continuation; this reads a query once, from left to right, and
 knows only what names need. Much that it lets through is wrong in other ways. What it refuses cannot be finished with
 names that exist, but for what is not known here: lambdas, joins in brackets, names of a database before those of its
-tables, types of two words, functions that `words` does not list, and an alias behind a column without AS, since a model
-that misses a name writes two words for it.
+tables, types of two words, functions that `words` does not list, a text in double quotes where a column is what makes
+sense, and without AS an alias behind a column, or a long one, since a model that misses a name writes two words for it,
+and `FROMpeople`.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from agro_train.naming.words import (
     VALUES,
     WINDOW,
     inside,
+    names_output,
 )
 
 _BEHIND: dict[str, Want] = {"group": "by", "order": "by", "window": "new"}  # of `ENDING`; else an operand
@@ -195,7 +197,8 @@ class Reading:
             if top.link is not None:
                 return any(name in tied for tied in keyed.names_of(self.scopes))
             return (
-                self.scopes.may_be_column(name, quote)
+                self.scopes.may_be_text(quote)
+                or self.scopes.may_be_column(name)
                 or bool(self.scopes.qualified_by(name))
                 or (not quote and name in self.scopes.names.functions)
             )
@@ -206,7 +209,7 @@ class Reading:
         if top.want == "bracket" and top.last == "over":
             top.want = "after"
             return True
-        if self.scopes.alias_may_follow and (quote or name not in RESERVED):
+        if self.scopes.alias_may_follow and (quote or names_output(name)):
             return self._new(name)
         return False
 
@@ -281,15 +284,16 @@ class Reading:
         return True
 
     def settle(self) -> bool:
-        """A word that neither a dot nor a bracket followed is a column (or a string of SQLite)."""
+        """A word that neither a dot nor a bracket followed is a column (or a text of SQLite)."""
         top = self.top
         if not top.word:
             return True
         name, top.word = top.word, ""
         if top.want == "sourced":  # a table function without brackets
             return False
+        text = self.scopes.may_be_text(top.quote)
         top.want, top.last, top.alias_may_follow = "after", "column", False
-        known = self.scopes.may_be_column(name, top.quote) and self.scopes.refer("", name, top.quote)
+        known = text or (self.scopes.may_be_column(name) and self.scopes.refer("", name))
         return known and keyed.take(self.scopes, "", name)
 
     # --- ends -------------------------------------------------------------------------------------------------------

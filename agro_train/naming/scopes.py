@@ -17,7 +17,7 @@ from agro_data.databases.opening import folded
 from agro_data.databases.types import Dialect
 from agro_data.profiling.same_key import NO_KEYS, Keys
 from agro_data.sql.scope import Schema
-from agro_train.naming.words import ALIAS, COMPUTED, FUNCTIONS, JOINING, SPECIAL
+from agro_train.naming.words import AGGREGATES, ALIAS, BEFORE_TEXT, COMPUTED, FUNCTIONS, JOINING, SPECIAL
 
 # A model that goes round writes one query into another, or joins without end: more than any query of Spider has (3, 5),
 # and of brackets and digits more than any has.
@@ -195,10 +195,24 @@ class Scopes:
                 yield level.outputs
                 yield from (one.columns for one in level.past)
 
-    def may_be_column(self, name: str, quote: str) -> bool:
-        """Whether `name`, written in `quote`, may be a column, or a string of SQLite."""
-        if (quote == '"' and self.names.dialect == "sqlite") or name in SPECIAL:
-            return True  # a double-quoted string, where it names nothing
+    def may_be_text(self, quote: str) -> bool:
+        """Whether what stands next may be a text of SQLite in double quotes: one behind a comparison, in the list of
+        an IN, or in a function that computes with it, and not what is shown, counted, grouped or ordered by."""
+        if quote != '"' or self.names.dialect != "sqlite":
+            return False
+        top = self.top
+        if top.last not in ("(", ","):
+            return top.last in BEFORE_TEXT
+        if top.kind != "bracket":
+            return False
+        before = self.levels[-2].last
+        computes = before in self.names.functions and before not in AGGREGATES
+        return before == "in" or computes or (top.last == "(" and before in BEFORE_TEXT)
+
+    def may_be_column(self, name: str) -> bool:
+        """Whether `name` may be a column."""
+        if name in SPECIAL:
+            return True
         if any(has(columns, name) for columns in self.columns()):
             return True
         return COMPUTED.fullmatch(name) is not None and any(not level.closed for level in self.queries())
@@ -241,13 +255,13 @@ class Scopes:
         top.sources = (*top.sources, last)
         return not self.conflicts(last.alias, last.columns)
 
-    def refer(self, qualifier: str, name: str, quote: str = "") -> bool:
+    def refer(self, qualifier: str, name: str) -> bool:
         """Remember that a column was named. Behind a qualifier it must be one of what that may stand for."""
         if qualifier and name not in SPECIAL and not any(has(one, name) for one in self.qualified_by(qualifier)):
             return False
         if self.top.kind == "query" and self.top.clause == "select" and name != EVERY:
             self.top.outputs |= {name}
-        if name in SPECIAL or (quote == '"' and self.names.dialect == "sqlite"):
+        if name in SPECIAL:
             return True
         for query in self.queries():
             if not query.closed and qualifier:

@@ -78,9 +78,17 @@ ALIAS = re.compile(r"[a-z]{1,4}\d{0,2}")  # of a source that is named before it 
 # What a computed output is called, in a query that names it before it is computed.
 GIVEN = _words("n rn rnk rank ranking cnt count num total sum avg average max min percentage share")
 COMPUTED = re.compile(rf"({'|'.join(sorted(GIVEN))})(_\w*)?")
+# Behind what a text stands: SQLite reads a name in double quotes that is none of the query's as a text anywhere.
+BEFORE_TEXT = _words("= == <> != < > <= >= || like ilike glob regexp match is between then else")
+AGGREGATES = _words("avg count group_concat max min string_agg sum total")
 PLAIN = re.compile(r"[^\W\d][\w$]*")  # a name that needs no quotes
 
 
 def inside(text: str) -> str:
     """The name that a text in quotes is, without the last of them: `"a""b` is `a"b`."""
     return folded(text[1:].replace('""', '"') if text[0] == '"' else text[1:])
+
+
+def names_output(name: str) -> bool:
+    """Whether a word may be what an output is called, without AS: a short one, or a usual name of what is computed."""
+    return name not in RESERVED and any(usual.fullmatch(name) for usual in (ALIAS, COMPUTED))
