@@ -12,6 +12,7 @@ from agro_data.pairs.executing import examine
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.joins import check_joins
 from agro_data.pairs.literals import check_literals
+from agro_data.pairs.reading import check_reading
 from agro_data.pairs.wording import check_wording
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.scope import Resolution
@@ -36,7 +37,7 @@ def check_pairs(
     """Check pairs of one database. Without a `shuffled` copy nothing is said of answers that hang on stored order."""
     statements = list(dict.fromkeys(pair.sql for pair in pairs))
     found, results, names = examine(database, profile, statements, sandbox, shuffled)
-    for more in (check_literals(database, names, sandbox), check_joins(names, profile)):
+    for more in (check_reading(names), check_literals(database, names, sandbox), check_joins(names, profile)):
         for sql, findings in more.items():
             found[sql] += findings
 

@@ -88,6 +88,10 @@ _KINDS = (
     Kind("not_a_query", "error", True, "Not one read-only SELECT", _RUN),
     Kind("syntax", "error", True, "The SQL does not parse", _RUN),
     Kind("unknown_name", "error", True, "A table or column does not exist", _RUN),
+    Kind(
+        "name_as_text", "warning", True, "A name in quotes is no column, but a text", "write the column as it is called"
+    ),
+    Kind("no_table", "warning", True, "The SQL reads no table", "ask the data, or drop the pair"),
     Kind("does_not_run", "error", True, "The SQL fails", _RUN),
     Kind("over_limit", "warning", True, "The SQL met a limit", "write it cheaper: nobody can grade it as it is"),
     Kind("reads_clock", "warning", True, "The answer is another at every run", "put the moment into the SQL"),
