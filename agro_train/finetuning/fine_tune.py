@@ -61,6 +61,7 @@ def fine_tune(
     resumed = draft.last_checkpoint()
     if trainer.is_world_process_zero():
         forget_metrics(draft.metrics, after=step_of(resumed) if resumed else 0)
+    before = _seconds(draft)
     outcome = trainer.train(resume_from_checkpoint=str(resumed) if resumed else None)
     trainer.accelerator.wait_for_everyone()
     if not trainer.is_world_process_zero():
@@ -77,10 +78,15 @@ def fine_tune(
     return {
         "steps": outcome.global_step,
         "tokens": {"all": sum(len(e.ids) for e in examples), "learnt": learnt, "examples": len(examples)},
-        "seconds": round(time.monotonic() - started, 1),
+        "seconds": round(before + time.monotonic() - started, 1),
         "resumed_from": resumed and resumed.name,
         "summary": line,
     }
+
+
+def _seconds(draft: Draft) -> float:
+    """What the steps of a draft took, up to the checkpoint that it goes on from."""
+    return max((line["seconds"] for line in read_metrics(draft.metrics) if "seconds" in line), default=0.0)
 
 
 def _saved(trainer: Any, tuning: FineTuning, folder: Path) -> Any:
@@ -107,9 +113,10 @@ def _callback(
     class Lines(TrainerCallback):  # type: ignore[misc]
         started = 0.0
         first = 0
+        before = 0.0
 
         def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            self.started, self.first = time.monotonic(), state.global_step
+            self.started, self.first, self.before = time.monotonic(), state.global_step, _seconds(draft)
 
         def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
             if not logs or "loss" not in logs or not state.is_world_process_zero:
@@ -124,7 +131,7 @@ def _callback(
                 "loss": logs["loss"],
                 "token_accuracy": logs.get("mean_token_accuracy", math.nan),
                 "learning_rate": logs["learning_rate"],
-                "seconds": round(seconds, 1),
+                "seconds": round(self.before + seconds, 1),
                 "seconds_left": round(time_left(seconds, done, total), 1),
                 "tokens_per_second": round(logs.get("num_tokens", 0.0) / max(seconds, 1e-9), 1),
                 "trajectories_per_second": round(learnt_from / max(seconds, 1e-9), 3),

@@ -51,7 +51,7 @@ def of_states(
     The reward comes with the last turn. `anchor_share` is the share of turns whose state another one of the group has.
     """
     rewards = [episode.reward.total for episode in episodes]
-    owners = _owners(episodes)
+    owners = owners_of(episodes)
     found = gigpo(
         rewards,
         groups,
@@ -64,7 +64,7 @@ def of_states(
     )
     step = float(np.abs(found.step).mean()) if len(found.step) else 0.0
     return Credit(
-        _by_episode(found.values, episodes),
+        by_episode(found.values, episodes),
         {**group_facts(episodes, groups), "anchor_share": found.shared, "step_advantage": step},
     )
 
@@ -87,7 +87,7 @@ def of_progress(
     """
     ran = np.concatenate([grounded(episode) for episode in episodes])
     earned = spa_step_rewards(np.concatenate(list(contributions)), ran, alpha=alpha, beta=beta)
-    owners = _owners(episodes)
+    owners = owners_of(episodes)
     returns = discounted_returns(earned, owners, gamma)
     numbers = [number for episode in episodes for number in range(episode.turns)]
     places = [(groups[owner], number) for owner, number in zip(owners, numbers, strict=True)]
@@ -96,7 +96,7 @@ def of_progress(
     own = np.asarray(owners, dtype=np.intp)
     # A group whose rollouts all ended alike has nothing to attribute: the head's noise must not move the policy.
     values = (group_advantages(rewards, groups, scale)[own] + step) * informative(rewards, groups)[own]
-    return Credit(_by_episode(values, episodes), group_facts(episodes, groups))
+    return Credit(by_episode(values, episodes), group_facts(episodes, groups))
 
 
 def group_facts(episodes: Sequence[Episode], groups: Sequence[str]) -> dict[str, float]:
@@ -151,10 +151,12 @@ def _at_the_end(episode: Episode) -> Floats:
     return values
 
 
-def _owners(episodes: Sequence[Episode]) -> list[int]:
+def owners_of(episodes: Sequence[Episode]) -> list[int]:
+    """Which episode each turn is of, where the turns of all stand in one list."""
     return [number for number, episode in enumerate(episodes) for _ in range(episode.turns)]
 
 
-def _by_episode(values: Floats, episodes: Sequence[Episode]) -> list[Floats]:
+def by_episode(values: Floats, episodes: Sequence[Episode]) -> list[Floats]:
+    """A value for each turn of all episodes, apart again."""
     ends = np.cumsum([episode.turns for episode in episodes])[:-1]
     return np.split(values, ends)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from agro_train.advantages import Floats, spa_loss
+from agro_train.reinforcement.credit import by_episode, owners_of
 from agro_train.reinforcement.episodes import Episode
 
 WIDTH = 64
@@ -45,7 +45,7 @@ class ProgressHead:
 
         `average` takes the mean of a gradient over processes.
         """
-        owners = [number for number, episode in enumerate(episodes) for _ in range(episode.turns)]
+        owners = owners_of(episodes)
         rewards = [episode.reward.total for episode in episodes]
         owner = torch.tensor(owners, device=states.device)
         wanted = torch.tensor(rewards, device=states.device, dtype=torch.float32)
@@ -58,8 +58,7 @@ class ProgressHead:
                 if parameter.grad is not None:
                     parameter.grad = average(parameter.grad)
             self.optimizer.step()
-        ends = np.cumsum([episode.turns for episode in episodes])[:-1]
-        return list(np.split(self._read(states), ends)), before
+        return by_episode(self._read(states), episodes), before
 
     def save(self, folder: Path) -> None:
         """Beside the checkpoint of the policy."""
@@ -67,7 +66,8 @@ class ProgressHead:
 
     def load(self, folder: Path) -> None:
         """Go on as saved."""
-        state = torch.load(folder / FILE, weights_only=True)
+        device = next(self.network.parameters()).device  # of each process its own, whichever has saved
+        state = torch.load(folder / FILE, weights_only=True, map_location=device)
         self.network.load_state_dict(state["network"])
         self.optimizer.load_state_dict(state["optimizer"])
 

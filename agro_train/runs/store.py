@@ -23,6 +23,7 @@ from agro_data.work import write_json, write_text
 PROMOTED = "promoted"
 MANIFEST = "manifest.json"
 METRICS = "metrics.jsonl"
+CHECKPOINTS = "checkpoints"
 LOCK = ".lock"
 _RUN = re.compile(r"r(?P<number>\d{4})-[0-9a-f]{8}\Z")
 
@@ -112,7 +113,7 @@ class Draft:
     @property
     def checkpoints(self) -> Path:
         """Where the trainer keeps what an interrupted run goes on from."""
-        return self.path / "checkpoints"
+        return self.path / CHECKPOINTS
 
     def alone(self) -> AbstractContextManager[None]:
         """Around all that is written in the draft. Raises `storage.Locked` while another process is there, or where one
@@ -134,7 +135,7 @@ class Draft:
         target = folder / f"r{number:04d}-{self.fingerprint[:8]}"
         os.replace(self.path, target)
         (target / LOCK).unlink(missing_ok=True)
-        shutil.rmtree(target / self.checkpoints.name, ignore_errors=True)
+        shutil.rmtree(target / CHECKPOINTS, ignore_errors=True)
         return ModelRun(target)
 
 
@@ -142,6 +143,7 @@ def begin(root: Path, name: str, fingerprint: str) -> Draft | ModelRun:
     """A draft for this fingerprint, the one that was interrupted if there is one, or the run if it is finished."""
     for run in runs_of(root, name):
         if run.manifest.get("fingerprint") == fingerprint:
+            shutil.rmtree(run.path / CHECKPOINTS, ignore_errors=True)  # of one that was killed as it finished
             return run
     draft = root / name / f".draft-{fingerprint[:16]}"
     draft.mkdir(parents=True, exist_ok=True)

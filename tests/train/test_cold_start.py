@@ -101,8 +101,11 @@ def test_a_killed_run_goes_on_as_if_nothing_had_been(base: Path, tmp_path: Path)
         fine_tune(base, EXAMPLES, TUNING, draft(tmp_path / "cut"), report=die)
     (tmp_path / "cut" / "checkpoints" / "checkpoint-6").mkdir()  # killed while it was written
     learnt = fine_tune(base, EXAMPLES, TUNING, draft(tmp_path / "cut"))
-    steps = [line["step"] for line in read_metrics(tmp_path / "cut" / "metrics.jsonl") if "final" not in line]
-    assert steps == [*range(1, 9)]  # each once
+    lines = [line for line in read_metrics(tmp_path / "cut" / "metrics.jsonl") if "final" not in line]
+    assert [line["step"] for line in lines] == [*range(1, 9)]  # each once
+    seconds = [line["seconds"] for line in lines]
+    assert seconds == sorted(seconds)  # those before the break count
+    assert learnt["seconds"] >= seconds[-1]
     assert learnt["resumed_from"] == "checkpoint-4"
     assert learnt["summary"] == whole["summary"]
     assert weights(tmp_path / "cut" / "model") == weights(tmp_path / "whole" / "model")

@@ -61,6 +61,9 @@ def test_a_draft_that_another_process_has_finished_is_said_to_be(tmp_path: Path)
     draft.checkpoints.mkdir()
     run = draft.finish({"kind": "grpo"})
     assert not (run.path / "checkpoints").exists()
+    (run.path / "checkpoints").mkdir()  # left by one that was killed as it finished
+    assert begin(tmp_path, "m", "a" * 64) == run
+    assert not (run.path / "checkpoints").exists()
     with pytest.raises(Locked, match="finished this run meanwhile"), late.alone():
         pass
     assert begin(tmp_path, "m", "a" * 64) == run
