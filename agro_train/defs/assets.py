@@ -141,6 +141,7 @@ def cold_start_trajectories(
     pipes: dg.PipesSubprocessClient,
 ) -> Result:
     """Trajectories of the newest corpus version: steps taken for real against its databases, a diverse choice."""
+    _refuse_unknown(context.run.run_config)
     corpus = training.corpus_in(place)
     settings = _settings(config, idle=LEARNING) | _places(corpus, place, training)
     settings |= {"trajectories": str(place.out), "model": training.model}
@@ -162,6 +163,7 @@ def cold_start_model(
     pipes: dg.PipesSubprocessClient,
 ) -> Result:
     """The model after supervised fine-tuning on the trajectories, with the loss on its own tokens only."""
+    _refuse_unknown(context.run.run_config)
     made = open_version(Path(cold_start_trajectories))
     corpus = training.corpus_of(made.manifest[DERIVED], place)
     own = _settings(config, idle=MAKING)
@@ -285,6 +287,12 @@ def promoted_model(
     )
 
 
+PROGRAMS: Mapping[str, type[ColdStartConfig] | type[GrpoConfig] | type[EvaluationConfig]] = {
+    "cold_start_trajectories": ColdStartConfig,
+    "cold_start_model": ColdStartConfig,
+    "grpo_model": GrpoConfig,
+    "model_evaluation": EvaluationConfig,
+}
 ASSETS = [cold_start_trajectories, cold_start_model, grpo_model, model_evaluation, promoted_model]
 
 
@@ -326,12 +334,21 @@ def _settings(config: dg.Config, *without: str, idle: Iterable[str] = ()) -> dic
     return {name: value for name, value in values.items() if name not in without} | further
 
 
+def _refuse_unknown(run_config: Mapping[str, Any]) -> None:
+    """Raise `dg.Failure` for a further setting, of whichever asset of a run, that its program does not have: that of
+    GRPO would else be found when the cold start is trained."""
+    for op, kind in PROGRAMS.items():
+        further = run_config.get("ops", {}).get(op, {}).get("config", {}).get("settings", {})
+        if further.keys() - {field.name for field in fields(kind)}:
+            usable(kind, further)
+
+
 def usable(kind: type[Settings], values: Mapping[str, Any]) -> Settings:
     """Settings of a program. Raises `dg.Failure`, which says what is wrong with them."""
     try:
         return settings_from(kind, values)
     except ConfigError as error:
-        raise dg.Failure(description=str(error), allow_retries=False) from error
+        raise dg.Failure(description=str(error), allow_retries=False) from None
 
 
 def written_settings(config: "DataclassInstance", place: Place) -> Path:

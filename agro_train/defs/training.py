@@ -35,7 +35,7 @@ class Training(dg.ConfigurableResource):  # type: ignore[type-arg]
         try:
             return find_corpus(place.out, self.corpus)
         except NoVersion as error:
-            raise dg.Failure(description=str(error), allow_retries=False) from error
+            raise dg.Failure(description=str(error), allow_retries=False) from None
 
     def corpus_of(self, facts: Mapping[str, Any], place: Place) -> Version:
         """The version that something was made of, by its manifest's `facts`. Raises `dg.Failure` where it is not."""
@@ -56,4 +56,4 @@ class Training(dg.ConfigurableResource):  # type: ignore[type-arg]
         try:
             return find_databases_of(corpus, self.databases)
         except NoVersion as error:
-            raise dg.Failure(description=str(error), allow_retries=False) from error
+            raise dg.Failure(description=str(error), allow_retries=False) from None

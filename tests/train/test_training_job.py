@@ -97,6 +97,14 @@ def test_nothing_learned_is_a_failure(tmp_path: Path) -> None:
     assert not (tmp_path / "models" / "grpo").exists()
 
 
+def test_a_typo_for_a_later_step_is_told_before_the_first(tmp_path: Path) -> None:
+    done = execute("train_grpo", run_config(tmp_path, model_evaluation={"settings": {"sampels": 4}}), tmp_path)
+    said = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "did you mean 'samples'?" in said
+    assert "there is no corpus" not in said  # which would be looked for next
+
+
 def test_without_a_corpus_one_line_says_what_to_run(tmp_path: Path) -> None:
     done = execute("train_grpo", run_config(tmp_path), tmp_path)
     assert done.returncode != 0
