@@ -100,7 +100,8 @@ def agent_of(model: LanguageModel, reading: Reading, limits: Limits, engine: Eng
     own = replace(reading, count_tokens=_counter(model.tokenizer), turns=limits.turns)
     writes = (model.network, model.tokenizer)
     sampler = EngineSampler(*writes) if engine == "vllm" else ModuleSampler(*writes, batch)
-    held = (model.network.llm_engine.model_config if engine == "vllm" else model.network).dtype
+    network: Any = model.network
+    held = (network.llm_engine.model_config if engine == "vllm" else network).dtype
     return Agent(
         model.name,
         sampler,
