@@ -33,14 +33,14 @@ from agro_train.language_model.loading import (
 )
 from agro_train.language_model.memory import enough_memory
 from agro_train.language_model.precision import settled
-from agro_train.programs.settings import SettingsError, read_settings, settings_to, training_code_version
+from agro_train.programs.settings import SettingsError, check_counts, read_settings, settings_to, training_code_version
 from agro_train.questions import Questions, SeenInTraining, questions_of_version
 from agro_train.rewards import ENDED
 from agro_train.rollouts import Limits, roll
 from agro_train.runs.corpora import held_back, seen_by
 from agro_train.runs.lineage import facts_of, manifest_of, start_of
 from agro_train.runs.ranks import finished, is_first, processes, writing
-from agro_train.runs.store import Draft, ModelRun, begin
+from agro_train.runs.store import Draft, ModelRun, begin, check_name
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sql_env import SQL_LIMITS, score
 from agro_train.trajectories.config import PLACES as MADE_FROM
@@ -83,6 +83,8 @@ class ColdStartConfig(TrajectoriesConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_counts(self, "check_questions", least=0)
+        check_name(self.name)
         _ = self.tuning  # what is wrong with it is said before trajectories are made, which takes minutes
 
     @property

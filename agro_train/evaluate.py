@@ -40,8 +40,8 @@ from agro_train.comparison_page import render_page
 from agro_train.decoding import LIMITS, Decoding, Kind, decoding_named
 from agro_train.objections import Answered, objections
 from agro_train.predict import predict
-from agro_train.programs.settings import check_counts, find_cache, read_values, settings_from, settings_to
-from agro_train.questions import Questions, questions_of_file, questions_of_version
+from agro_train.programs.settings import check_counts, check_seed, find_cache, read_values, settings_from, settings_to
+from agro_train.questions import Questions, Reading, questions_of_file, questions_of_version
 from agro_train.rollouts import Limits
 from agro_train.sampling.module import BATCH
 from agro_train.sql_env import RAN
@@ -101,13 +101,20 @@ class EvaluationConfig:
             raise ConfigError("say what to ask: --corpus VERSION, or --questions FILE, or both")
         if not self.databases:
             raise ConfigError("say where the databases are: --databases PATH (in Dagster questions_databases)")
-        check_counts(self, "batch")
+        check_counts(self, "samples", "width", "workers", "batch", "budget", "turns", "turn_tokens", "rollout_tokens")
+        check_counts(self, "temperature", "limit", least=0)
+        check_seed(self)
+        _ = self.decoded, self.reading
         if self.engine not in get_args(Engine):
             raise ConfigError(f"there is no engine {self.engine!r}; use {', '.join(get_args(Engine))}")
 
     @property
     def limits(self) -> Limits:
         return Limits(self.turn_tokens, self.rollout_tokens, self.turns)
+
+    @property
+    def reading(self) -> Reading:
+        return reading_named(self.style, self.budget)
 
     @property
     def decoded(self) -> Decoding:
@@ -151,14 +158,14 @@ def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tu
     sets = _sets(config, cache)
     suites = {one.name: suite_of(one, config.instances) for one in sets}
     scored: dict[str, list[Scored]] = {one.name: [] for one in sets}
-    root, reading = Path(config.models_root), reading_named(config.style, config.budget)
+    root = Path(config.models_root)
     for name, own in told_apart(config.models, root, cache, () if config.allow_seen else sets).items():
         # One model in memory at a time.
         opened = open_agent(
             name,
             root,
             cache,
-            reading=reading,
+            reading=config.reading,
             dtype=config.dtype,
             engine=config.engine,
             limits=config.limits,
@@ -394,16 +401,18 @@ def _sets(config: EvaluationConfig, cache: Path) -> list[Questions]:
 @click.option("--models-root", help="Where trained runs are.  [default: models]")
 @click.option("--cache", help="Profiles and unpacked models.  [default: .agro-cache]")
 @click.option("--decoding", type=click.Choice(get_args(Kind)), help="How answers are taken.  [default: greedy]")
-@click.option("--samples", type=int, help="Votes of `vote`, `adaptive` and `tree`.  [default: 8]")
+@click.option("--samples", type=click.IntRange(1), help="Votes of `vote`, `adaptive` and `tree`.  [default: 8]")
 @click.option("--names/--any-names", default=None, help="SQL may name only what the schema has.  [default: any]")
 @click.option(
     "--check/--no-check", "checks", default=None, help="Of several answers those vote that least speaks against."
 )
-@click.option("--limit", type=int, help="Most questions of each set.  [default: all]")
-@click.option("--seed", type=int, help="Of samples and intervals.  [default: 0]")
+@click.option("--limit", type=click.IntRange(1), help="Most questions of each set.  [default: all]")
+@click.option("--seed", type=click.IntRange(0), help="Of samples and intervals.  [default: 0]")
 @click.option("--engine", type=click.Choice(get_args(Engine)), help="What generates.  [default: transformers]")
 @click.option("--dtype", help="Type of the weights; auto: the fastest here.  [default: float32]")
-@click.option("--batch", type=int, help="Turns that transformers writes together: more on a GPU.  [default: 64]")
+@click.option(
+    "--batch", type=click.IntRange(1), help="Turns that transformers writes together: more on a GPU.  [default: 64]"
+)
 @click.option("--allow-seen/--refuse-seen", default=None, help="Whether databases of the training may be asked about.")
 def main(config_file: Path | None, **given: Any) -> None:
     """Evaluate models side by side.

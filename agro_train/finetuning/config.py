@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from agro_train.language_model.precision import Precision, settled
-from agro_train.programs.settings import SettingsError, check_counts
+from agro_train.programs.settings import SettingsError, check_counts, check_seed
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,9 @@ class FineTuning:
 
     def __post_init__(self) -> None:
         check_counts(self, "batch", "micro_batch", "max_length", "save_every", "row_examples")
-        if self.epochs <= 0:
+        check_counts(self, "learning_rate", "lora", "check_every", least=0)
+        check_seed(self)
+        if not self.epochs > 0:
             raise SettingsError(f"epochs is {self.epochs:g}: expected above 0")
         if self.batch % self.micro_batch:
             raise SettingsError(f"batch {self.batch} is not a multiple of micro_batch {self.micro_batch}")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 Settings = TypeVar("Settings", bound="DataclassInstance")
+LAST_SEED = 2**32 - 1
 _EDGE = frozenset({"defs", "verbs"})  # what only calls the rest
 
 
@@ -59,11 +60,24 @@ def read_values(path: Path) -> dict[str, Any]:
     return given
 
 
-def check_counts(settings: DataclassInstance, *names: str) -> None:
-    """Raise `SettingsError` for the first of these settings that is below 1."""
+def check_counts(settings: DataclassInstance, *names: str, least: int = 1) -> None:
+    """Raise `SettingsError` for the first of these settings that is below `least`."""
     for name in names:
-        if (count := getattr(settings, name)) < 1:
-            raise SettingsError(f"{name} is {count:g}: expected at least 1")
+        if not (count := getattr(settings, name)) >= least:  # JSON can say NaN, which is not below it either
+            raise SettingsError(f"{name} is {count:g}: expected at least {least}")
+
+
+def check_shares(settings: DataclassInstance, *names: str) -> None:
+    """Raise `SettingsError` for the first of these settings that is no share."""
+    for name in names:
+        if not 0 <= (share := getattr(settings, name)) <= 1:
+            raise SettingsError(f"{name}={share:g}: expected a share between 0 and 1")
+
+
+def check_seed(settings: DataclassInstance) -> None:
+    """Raise `SettingsError` for a `seed` that numpy does not take."""
+    if not 0 <= (seed := getattr(settings, "seed")) <= LAST_SEED:  # noqa: B009 (settings of several kinds)
+        raise SettingsError(f"seed is {seed}: expected 0 to {LAST_SEED}")
 
 
 def find_cache(settings: DataclassInstance) -> None:

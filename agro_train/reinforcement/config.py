@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Literal, get_args
 
 from agro_data.profiling.serialise import Style
 from agro_data.verify.equivalence import Mode
 from agro_train.advantages import Loss, Scale
 from agro_train.language_model.precision import Precision
-from agro_train.programs.settings import SettingsError, check_counts, find_cache
+from agro_train.programs.settings import SettingsError, check_counts, check_seed, check_shares, find_cache
 from agro_train.reinforcement.credit import ESTIMATORS, Estimator
 from agro_train.reinforcement.prompts import Wanted
 from agro_train.rewards import PRESETS
 from agro_train.rollouts import Limits
+from agro_train.runs.store import check_name
 from agro_train.tasks import COMPACT, PROMPT_BUDGET
+
+# Of transformers' schedules those that need nothing but the steps of the warm-up.
+Schedule = Literal[
+    "constant_with_warmup", "constant", "linear", "cosine", "cosine_with_restarts", "polynomial", "inverse_sqrt"
+]
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ class GrpoConfig:
     iterations: int = 1  # optimiser steps on the same attempts
     learning_rate: float = 5e-6  # after the warm-up
     warmup_steps: int = 0  # over which it rises
-    schedule: str = "constant_with_warmup"  # of the learning rate, by transformers' name
+    schedule: Schedule = "constant_with_warmup"  # of the learning rate, by transformers' name
     max_grad_norm: float = 1.0  # gradients are clipped to it
     loss_type: Loss = "dapo"  # TRL's name of the loss
     epsilon: float = 0.2  # clipping of the ratio below
@@ -103,18 +109,24 @@ class GrpoConfig:
             if getattr(self, name) not in known:
                 raise SettingsError(f"{name}={getattr(self, name)!r}: expected one of {', '.join(known)}")
         positive = ("steps", "prompts", "prompts_per_step", "micro_batch", "turns", "turn_tokens", "save_steps", "keep")
-        also = ("log_steps", "iterations", "sample_batch", "rollout_tokens", "workers", "pav_rollouts", "pav_best_of")
-        check_counts(self, *positive, *also)
+        also = ("log_steps", "iterations", "sample_batch", "rollout_tokens", "workers", "candidates", "budget")
+        check_counts(self, *positive, *also, "pav_rollouts", "pav_groups", "pav_best_of")
+        weights = ("learning_rate", "max_grad_norm", "epsilon", "epsilon_high", "beta", "spa_learning_rate")
+        counts = ("warmup_steps", "lora", "select_rollouts", "resample", "spa_updates", "kl_every")
+        check_counts(self, *weights, *counts, least=0)
+        check_shares(self, "instances", "gamma")
+        check_seed(self)
+        check_name(self.name)
         if self.prompts < self.prompts_per_step:
             raise SettingsError(
                 f"prompts={self.prompts}: a step takes more; expected at least prompts_per_step={self.prompts_per_step}"
             )
         if self.group < 2:
             raise SettingsError(f"group={self.group}: a group of one has no advantage; expected at least 2")
-        if self.temperature <= 0:
+        if not self.temperature > 0:
             raise SettingsError(f"temperature={self.temperature}: rollouts of a group must differ; expected above 0")
-        if not 0 <= self.instances <= 1:
-            raise SettingsError(f"instances={self.instances}: expected a share between 0 and 1")
+        if not 0 < self.vllm_memory <= 1:
+            raise SettingsError(f"vllm_memory={self.vllm_memory}: expected a share above 0, and at most 1")
         if not 0 <= self.solve_rate_low <= self.solve_rate_high <= 1:
             raise SettingsError("solve_rate_low and solve_rate_high: expected 0 <= low <= high <= 1")
         if (self.prompts_per_step * self.group) % self.micro_batch:
@@ -126,6 +138,11 @@ class GrpoConfig:
             raise SettingsError(
                 f"save_steps={self.save_steps} and steps={self.steps}: expected multiples of "
                 f"iterations={self.iterations}, since a checkpoint holds no half-used rollouts"
+            )
+        if self.kl_every % self.iterations:
+            raise SettingsError(
+                f"kl_every={self.kl_every}: expected 0, or a multiple of iterations={self.iterations}, since the "
+                "distance is looked at in steps that play rollouts"
             )
         if self.save_steps % self.log_steps:
             raise SettingsError(
@@ -162,6 +179,7 @@ _CHOICES: Mapping[str, Sequence[str]] = {
     "reward": tuple(PRESETS),
     "loss_type": get_args(Loss),
     "scale": get_args(Scale),
+    "schedule": get_args(Schedule),
     "advantage": ESTIMATORS,
     "precision": get_args(Precision),
     "bad_golds": ("refuse", "drop"),

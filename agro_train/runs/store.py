@@ -19,6 +19,7 @@ from typing import Any
 
 from agro_data.publish.storage import Locked, exclusive
 from agro_data.work import write_json, write_text
+from agro_train.programs.settings import SettingsError
 
 PROMOTED = "promoted"
 MANIFEST = "manifest.json"
@@ -139,8 +140,21 @@ class Draft:
         return ModelRun(target)
 
 
+def check_name(name: str) -> None:
+    """Raise `SettingsError` for the name of a model whose runs would lie elsewhere than in a folder of that name."""
+    if not name or name.startswith(".") or name == PROMOTED or set(name) & {*"/\\\0"}:
+        raise SettingsError(
+            f"name is {name!r}: expected the name of a folder, which has no slash, no dot in front, and is not "
+            f"{PROMOTED!r}; where models lie is the setting models"
+        )
+
+
 def begin(root: Path, name: str, fingerprint: str) -> Draft | ModelRun:
-    """A draft for this fingerprint, the one that was interrupted if there is one, or the run if it is finished."""
+    """A draft for this fingerprint, the one that was interrupted if there is one, or the run if it is finished.
+
+    Raises `SettingsError` like `check_name`.
+    """
+    check_name(name)
     for run in runs_of(root, name):
         if run.manifest.get("fingerprint") == fingerprint:
             shutil.rmtree(run.path / CHECKPOINTS, ignore_errors=True)  # of one that was killed as it finished

@@ -9,7 +9,7 @@ from agro_data.config import DEFAULT_MODEL
 from agro_data.models import DEFAULT_WRITER
 from agro_data.profiling.serialise import Style
 from agro_train.language_model.tokens import encode
-from agro_train.programs.settings import SettingsError, check_counts, find_cache, settings_to
+from agro_train.programs.settings import SettingsError, check_counts, check_seed, check_shares, find_cache, settings_to
 from agro_train.questions import Reading
 from agro_train.tasks import COMPACT, PROMPT_BUDGET
 from agro_train.trajectories.acting import Attempts
@@ -63,10 +63,11 @@ class TrajectoriesConfig:
         for name, known in _CHOICES.items():
             if getattr(self, name) not in known:
                 raise SettingsError(f"there is no {name} {getattr(self, name)!r}; use {', '.join(known)}")
-        check_counts(self, "examples", "pool", "turns")
-        for name in ("leave", "decompose", "explore", "mistake", "rehearse", "respell", "link"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise SettingsError(f"{name}={getattr(self, name):g}: expected a share between 0 and 1")
+        check_counts(self, "examples", "pool", "turns", "budget")
+        check_shares(self, "leave", "decompose", "explore", "mistake", "rehearse", "respell", "link")
+        check_seed(self)
+        if self.teacher != "decomposition":
+            _ = self.attempts
 
     @property
     def attempts(self) -> Attempts:

@@ -29,7 +29,7 @@ A_PATH = click.Path(path_type=Path)
 @click.option(
     "--judge", default="", metavar="NAME", help="Model that judges divergences and mends: URL, Hub id, folder."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answers.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same answers.")
 @click.option("--models", "models_root", type=A_PATH, default=Path("models"), show_default=True, help="Trained runs.")
 @click.option("--data", type=A_PATH, default=Path("datasets"), show_default=True, help="The folder of the corpora.")
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes that run SQL.")

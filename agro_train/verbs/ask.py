@@ -43,7 +43,7 @@ _DOUBLE_DIGITS = 15  # what is written with more and is a FLOAT all the same has
     show_default=True,
     help="Say what speaks against the answer, as `agro verify`; of several those vote that least speaks against.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same answer.")
 @click.option("--models", "models_root", type=A_PATH, default=Path("models"), show_default=True, help="Trained runs.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON on standard output.")
 def ask_command(

@@ -58,12 +58,14 @@ A_PATH = click.Path(path_type=Path)
     help="What answers are judged on besides: instances <db_id>/*.sqlite, built for the golds, or none.",
 )
 @click.option("--style", default=None, help="Schema style for models not trained here.  [default: compact]")
-@click.option("--budget", type=int, default=None, help="Tokens of a schema, for the same models.  [default: 250]")
+@click.option(
+    "--budget", type=click.IntRange(1), default=None, help="Tokens of a schema, for the same models.  [default: 250]"
+)
 @click.option("--turn-tokens", type=click.IntRange(1), default=256, show_default=True, help="Tokens of a turn at most.")
 @click.option(
     "--rollout-tokens", type=click.IntRange(1), default=768, show_default=True, help="Tokens after a prompt at most."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answers.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same answers.")
 @click.option("--dtype", default="float32", show_default=True, help="Type of the weights; auto: the fastest here.")
 @click.option("--engine", type=click.Choice(["transformers", "vllm"]), default="transformers", show_default=True)
 @click.option(

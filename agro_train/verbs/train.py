@@ -36,7 +36,7 @@ def _settings(function: Callable[..., None]) -> Callable[..., None]:
     """The options of both programs."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print the run as JSON on standard output."),
-        click.option("--seed", type=int, default=None, help="Same seed, same training.  [default: 0]"),
+        click.option("--seed", type=click.IntRange(0), default=None, help="Same seed, same training.  [default: 0]"),
         click.option("--name", default=None, help="Name of the model; its runs lie below it."),
         click.option("--models", default=None, help="The folder of trained models.  [default: models]"),
         click.option("--config", "file", type=A_PATH, metavar="FILE", help="Settings as JSON; options come on top."),
@@ -50,8 +50,10 @@ def _settings(function: Callable[..., None]) -> Callable[..., None]:
 @train_group.command(name="cold-start", cls=Verb)
 @_settings
 @click.option("--model", default=None, help="A Hub id, a folder, or a run to go on from.  [default: SmolLM2-135M]")
-@click.option("--examples", type=int, default=None, help="Trajectories to learn from.  [default: 2000]")
-@click.option("--lora", type=int, default=None, metavar="RANK", help="Train adapters of this rank, not all weights.")
+@click.option("--examples", type=click.IntRange(1), default=None, help="Trajectories to learn from.  [default: 2000]")
+@click.option(
+    "--lora", type=click.IntRange(0), default=None, metavar="RANK", help="Train adapters of this rank, not all weights."
+)
 def cold_start_command(corpus: str, databases: str, file: Path | None, as_json: bool, **given: Any) -> None:
     """Fine-tune a model on trajectories made of a corpus' train split.
 
@@ -70,9 +72,11 @@ def cold_start_command(corpus: str, databases: str, file: Path | None, as_json: 
 @train_group.command(name="grpo", cls=Verb)
 @_settings
 @click.option("--model", default=None, help="A run, a folder or a Hub id to start from.  [default: cold-start]")
-@click.option("--steps", type=int, default=None, help="Steps of the optimiser.  [default: 100]")
+@click.option("--steps", type=click.IntRange(1), default=None, help="Steps of the optimiser.  [default: 100]")
 @click.option("--reward", default=None, help="Preset of reward terms: agro, reex, skyrl, arctic.  [default: agro]")
-@click.option("--lora", type=int, default=None, metavar="RANK", help="Train adapters of this rank, not all weights.")
+@click.option(
+    "--lora", type=click.IntRange(0), default=None, metavar="RANK", help="Train adapters of this rank, not all weights."
+)
 def grpo_command(corpus: str, databases: str, file: Path | None, as_json: bool, **given: Any) -> None:
     """Let a model learn from its own attempts at a corpus' questions, graded on all instances.
 

@@ -14,6 +14,7 @@ import pytest
 from train.small import TUNING, cold_start_config, make_split_corpus
 from train.tiny import make_tiny_model, oddly_sampled
 
+from agro_data.config import ConfigError
 from agro_train.cold_start import ColdStartConfig, train
 from agro_train.finetuning.fine_tune import fine_tune
 from agro_train.language_model.tokens import IGNORED, Example
@@ -154,3 +155,11 @@ def test_settings_that_cannot_be() -> None:
         ColdStartConfig(batch=6)  # before a trajectory is made
     with pytest.raises(SettingsError, match="examples is 0: expected at least 1"):
         ColdStartConfig(examples=0)
+    for wrong in ({"learning_rate": -1.0}, {"lora": -1}, {"check_questions": -1}):
+        with pytest.raises(SettingsError, match=f"{next(iter(wrong))} is -1: expected at least 0"):
+            ColdStartConfig(**wrong)
+    for seed in (-5, 2**32):
+        with pytest.raises(SettingsError, match=f"seed is {seed}: expected 0 to"):
+            ColdStartConfig(seed=seed)
+    with pytest.raises(ConfigError, match="5 of 4 attempts cannot be kept"):
+        ColdStartConfig(teacher="model", teacher_keep=5)

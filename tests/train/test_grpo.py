@@ -13,7 +13,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from train.small import Scripted, grpo_config, make_corpus, make_writer, prompts_of
@@ -32,7 +32,7 @@ from agro_train.language_model.loading import load, load_tokenizer
 from agro_train.language_model.tokens import encode, encode_prompt
 from agro_train.programs.settings import SettingsError, settings_from, settings_to
 from agro_train.questions import SeenInTraining
-from agro_train.reinforcement.config import GrpoConfig
+from agro_train.reinforcement.config import GrpoConfig, Schedule
 from agro_train.reinforcement.prompts import BadGolds
 from agro_train.runs.store import runs_of
 
@@ -305,11 +305,33 @@ def test_it_learns(config: GrpoConfig) -> None:
         ({"log_steps": 3}, "save_steps=10: expected a multiple of log_steps=3"),
         ({"pav_rollouts": 0}, "pav_rollouts is 0: expected at least 1"),
         ({"step": 3}, "did you mean 'steps'"),
+        ({"pav_groups": 0}, "pav_groups is 0: expected at least 1"),
+        ({"candidates": 0}, "candidates is 0: expected at least 1"),
+        ({"gamma": 1.5}, "gamma=1.5: expected a share"),
+        ({"epsilon": -0.1}, "epsilon is -0.1: expected at least 0"),
+        ({"learning_rate": -1.0}, "learning_rate is -1: expected at least 0"),
+        ({"learning_rate": math.nan}, "learning_rate is nan: expected at least 0"),
+        ({"lora": -1}, "lora is -1: expected at least 0"),
+        ({"seed": -5}, "seed is -5: expected 0 to 4294967295"),
+        ({"vllm_memory": 0.0}, "vllm_memory=0.0: expected a share above 0"),
+        ({"kl_every": -1}, "kl_every is -1: expected at least 0"),
+        ({"kl_every": 5, "iterations": 2}, "kl_every=5: expected 0, or a multiple of iterations=2"),
+        ({"schedule": "cosin"}, "schedule='cosin': expected one of constant_with_warmup"),
+        ({"name": "../evil"}, "name is '../evil': expected the name of a folder"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(changes: dict[str, Any], told: str) -> None:
     with pytest.raises(SettingsError, match=told):
         settings_from(GrpoConfig, changes)
+
+
+@pytest.mark.parametrize("name", get_args(Schedule))
+def test_a_schedule_needs_nothing_but_the_steps_of_the_warm_up(name: str) -> None:
+    import torch
+    from transformers import get_scheduler
+
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    assert get_scheduler(name, optimizer, num_warmup_steps=2, num_training_steps=8).get_last_lr()
 
 
 def test_several_processes_make_another_run(corpus: Version, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

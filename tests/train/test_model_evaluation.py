@@ -6,6 +6,7 @@ import json
 import shutil
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -167,6 +168,27 @@ def test_settings_are_checked() -> None:
         EvaluationConfig(("x",), "here")
     with pytest.raises(SettingsError, match="did you mean 'questions'"):
         settings_from(EvaluationConfig, {"models": ["x"], "qestions": []})
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        *(({name: 0}, f"{name} is 0: expected at least 1") for name in ("workers", "turns", "budget", "turn_tokens")),
+        ({"rollout_tokens": 0}, "rollout_tokens is 0"),
+        ({"limit": -1}, "limit is -1: expected at least 0"),
+        ({"seed": -5}, "seed is -5"),
+        ({"decoding": "gready"}, "no decoding 'gready'"),
+        ({"style": "dll"}, "no schema style 'dll'"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        settings_from(EvaluationConfig, {"models": ["x"], "databases": "d", "corpus": "c", **changes})
+
+
+def test_no_questions_at_most_is_refused() -> None:
+    done = CliRunner().invoke(evaluate.main, ["--model", "x", "--limit", "-1"])
+    assert "'--limit': -1 is not in the range x>=1" in str(done.output)
 
 
 def test_options_come_on_top_of_a_file_that_leaves_out_what_they_say(

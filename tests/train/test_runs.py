@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agro_data.publish.storage import Locked
+from agro_train.programs.settings import SettingsError
 from agro_train.runs.store import MANIFEST, Draft, ModelRun, NoRun, begin, find_run
 
 
@@ -52,6 +53,13 @@ def test_two_do_not_write_in_one_draft(tmp_path: Path) -> None:
     for _ in range(2):  # who has let go of it holds nobody off
         with other.alone():
             pass
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../evil", "a/b", "a\\b", ".hidden", "promoted"])
+def test_a_model_lies_in_a_folder_of_its_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SettingsError, match="expected the name of a folder"):
+        begin(tmp_path / "models", name, "a" * 64)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_draft_that_another_process_has_finished_is_said_to_be(tmp_path: Path) -> None:
