@@ -40,7 +40,7 @@ from agro_train.comparison_page import render_page
 from agro_train.decoding import LIMITS, Decoding, Kind, decoding_named
 from agro_train.objections import Answered, objections
 from agro_train.predict import predict
-from agro_train.programs.settings import check_counts, check_seed, find_cache, read_values, settings_from, settings_to
+from agro_train.programs.settings import check_counts, check_seed, find_cache, read_settings, settings_from, settings_to
 from agro_train.questions import Questions, Reading, questions_of_file, questions_of_version
 from agro_train.rollouts import Limits
 from agro_train.sampling.module import BATCH
@@ -423,7 +423,8 @@ def main(config_file: Path | None, **given: Any) -> None:
     """
     asked = {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
     asked = {key: value for key, value in asked.items() if value not in (None, [])}
-    config = settings_from(EvaluationConfig, (read_values(config_file) if config_file else {}) | asked)
+    read = read_settings(EvaluationConfig, config_file, asked) if config_file else None
+    config = read or settings_from(EvaluationConfig, asked)
     with Bars(notes) as progress:
         compared = evaluate_models(config, progress)
     for one in compared:

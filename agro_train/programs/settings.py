@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Settings = TypeVar("Settings", bound="DataclassInstance")
 LAST_SEED = 2**32 - 1
+_YAML = (".yaml", ".yml")
 _EDGE = frozenset({"defs", "verbs"})  # what only calls the rest
 
 
@@ -32,25 +33,33 @@ def settings_from(kind: type[Settings], given: Mapping[str, Any]) -> Settings:
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(sorted(known))}"
-            raise SettingsError(f"{kind.__name__} has no setting {name!r}{hint}")
-        _check_type(kind.__name__, name, known[name].default, value)
+            raise SettingsError(f"there is no setting {name!r}{hint}")
+        _check_type(name, known[name].default, value)
     try:
         return kind(**given)
     except TypeError as error:
-        raise SettingsError(f"{kind.__name__}: {error}") from error
+        raise SettingsError(str(error)) from error
 
 
-def read_settings(kind: type[Settings], path: Path) -> Settings:
-    """The settings in a JSON file. Raises `SettingsError`, which names the file."""
+def read_settings(kind: type[Settings], path: Path, on_top: Mapping[str, Any] | None = None) -> Settings:
+    """The settings in a JSON file, with those of options `on_top`. Raises `SettingsError`, which names the file."""
     given = read_values(path)
     try:
-        return settings_from(kind, given)
-    except SettingsError as error:
-        raise SettingsError(f"{path}: {error}") from error
+        return settings_from(kind, given | dict(on_top or {}))
+    except ConfigError as error:
+        where = f"{path}, with the options on top" if on_top else path
+        raise SettingsError(f"{where}: {error}") from error
 
 
 def read_values(path: Path) -> dict[str, Any]:
     """Values of settings by name, of a JSON file. Raises `SettingsError`, which names the file."""
+    if not path.exists():
+        raise SettingsError(f"{path}: no such file")
+    if path.suffix in _YAML:
+        raise SettingsError(
+            f"{path}: expected settings as JSON; a YAML file is a run configuration of Dagster, for "
+            f"`dagster job execute -j train_grpo -c {path}`"
+        )
     try:
         given = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -100,14 +109,12 @@ def training_code_version() -> str:
     return stable_hash([code_version(), [[path.relative_to(root).as_posix(), file_hash(path)] for path in files]])[:16]
 
 
-def _check_type(kind: str, name: str, default: Any, value: Any) -> None:
+def _check_type(name: str, default: Any, value: Any) -> None:
     """A value is of its default's type; a whole number may stand for a real one, and several stand in a list."""
     if isinstance(default, tuple) and not isinstance(value, (list, tuple)):
-        raise SettingsError(f"{kind}.{name}: expected a list; found {json.dumps(value)}")
+        raise SettingsError(f"{name}: expected a list; found {json.dumps(value)}")
     if not isinstance(default, (bool, int, float, str)):
         return
     wanted = (int, float) if isinstance(default, float) else (type(default),)
     if not isinstance(value, wanted) or (isinstance(value, bool) and not isinstance(default, bool)):
-        raise SettingsError(
-            f"{kind}.{name}: expected {type(default).__name__}, as in {default!r}; found {json.dumps(value)}"
-        )
+        raise SettingsError(f"{name}: expected {type(default).__name__}, as in {default!r}; found {json.dumps(value)}")

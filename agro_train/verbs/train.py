@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, Verbs, notes, say, screen, show_pairs, tell
-from agro_train.programs.settings import read_values, settings_from
+from agro_train.programs.settings import Settings, read_settings, settings_from
 from agro_train.programs.telling import figures, said
 from agro_train.runs.corpora import find_corpus, find_databases_of
 
 if TYPE_CHECKING:
+    from agro_train.cold_start import ColdStartConfig
+    from agro_train.reinforcement.config import GrpoConfig
     from agro_train.runs.store import ModelRun
+
+Config = TypeVar("Config", "ColdStartConfig", "GrpoConfig")
 
 A_PATH = click.Path(path_type=Path)
 DATASETS = Path("datasets")
@@ -40,8 +45,10 @@ def _settings(function: Callable[..., None]) -> Callable[..., None]:
         click.option("--name", default=None, help="Name of the model; its runs lie below it."),
         click.option("--models", default=None, help="The folder of trained models.  [default: models]"),
         click.option("--config", "file", type=A_PATH, metavar="FILE", help="Settings as JSON; options come on top."),
-        click.option("--databases", default="", metavar="PATH", help="Its databases.  [default: where it was built]"),
-        click.option("--corpus", default="", metavar="VERSION", help="Corpus version.  [default: newest in datasets]"),
+        click.option("--databases", default=None, metavar="PATH", help="Its databases.  [default: where it was built]"),
+        click.option(
+            "--corpus", default=None, metavar="VERSION", help="Corpus version.  [default: newest in datasets]"
+        ),
     ):
         function = option(function)
     return function
@@ -54,7 +61,7 @@ def _settings(function: Callable[..., None]) -> Callable[..., None]:
 @click.option(
     "--lora", type=click.IntRange(0), default=None, metavar="RANK", help="Train adapters of this rank, not all weights."
 )
-def cold_start_command(corpus: str, databases: str, file: Path | None, as_json: bool, **given: Any) -> None:
+def cold_start_command(file: Path | None, as_json: bool, **given: Any) -> None:
     """Fine-tune a model on trajectories made of a corpus' train split.
 
     The same settings give the same run; one that was interrupted goes on where it was.
@@ -65,8 +72,9 @@ def cold_start_command(corpus: str, databases: str, file: Path | None, as_json: 
     """
     from agro_train.cold_start import ColdStartConfig, train  # noqa: PLC0415
 
-    config = settings_from(ColdStartConfig, _read(file, corpus, databases, given))
-    _show(train(config, report=_tell), as_json)
+    config = _config(ColdStartConfig, file, given)
+    # People's pairs alone need no corpus.
+    _show(train(config if config.pairs and not config.corpus else _placed(config), report=_tell), as_json)
 
 
 @train_group.command(name="grpo", cls=Verb)
@@ -77,7 +85,7 @@ def cold_start_command(corpus: str, databases: str, file: Path | None, as_json: 
 @click.option(
     "--lora", type=click.IntRange(0), default=None, metavar="RANK", help="Train adapters of this rank, not all weights."
 )
-def grpo_command(corpus: str, databases: str, file: Path | None, as_json: bool, **given: Any) -> None:
+def grpo_command(file: Path | None, as_json: bool, **given: Any) -> None:
     """Let a model learn from its own attempts at a corpus' questions, graded on all instances.
 
     \b
@@ -87,19 +95,19 @@ def grpo_command(corpus: str, databases: str, file: Path | None, as_json: bool, 
     from agro_train.grpo import train  # noqa: PLC0415
     from agro_train.reinforcement.config import GrpoConfig  # noqa: PLC0415
 
-    config = settings_from(GrpoConfig, _read(file, corpus, databases, given))
-    _show(train(config, report=_tell), as_json)
+    _show(train(_placed(_config(GrpoConfig, file, given)), report=_tell), as_json)
 
 
-def _read(file: Path | None, corpus: str, databases: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of the file with the options on top; corpus and databases are found where nobody said them."""
-    settings = read_values(file) if file is not None else {}
-    settings |= {name: value for name, value in given.items() if value is not None}
-    if settings.get("pairs") and not (corpus or settings.get("corpus")):
-        return settings | ({"databases": databases} if databases else {})
-    version = find_corpus(DATASETS, corpus or settings.get("corpus", ""))
-    folder = find_databases_of(version, databases or settings.get("databases", ""))
-    return settings | {"corpus": str(version.path), "databases": str(folder)}
+def _config(kind: type[Settings], file: Path | None, given: Mapping[str, Any]) -> Settings:
+    """Settings of the file with the options on top."""
+    options = {name: value for name, value in given.items() if value is not None}
+    return read_settings(kind, file, options) if file is not None else settings_from(kind, options)
+
+
+def _placed(config: Config) -> Config:
+    """With corpus and databases found where nobody said them."""
+    version = find_corpus(DATASETS, config.corpus)
+    return replace(config, corpus=str(version.path), databases=str(find_databases_of(version, config.databases)))
 
 
 def _tell(line: Mapping[str, Any]) -> None:

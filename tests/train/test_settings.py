@@ -48,5 +48,23 @@ def test_what_cannot_be_used_is_told(given: dict[str, object], told: str) -> Non
 def test_errors_name_the_file(tmp_path: Path, text: str) -> None:
     path = tmp_path / "oven.json"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(SettingsError, match=r"oven\.json"):
+    with pytest.raises(SettingsError, match=r"^\S*oven\.json[: ](?!.*Oven)"):
         read_settings(Oven, path)
+
+
+def test_options_come_on_top_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "oven.json"
+    path.write_text('{"minutes": 40, "fan": true}', encoding="utf-8")
+    assert read_settings(Oven, path, {"minutes": 50}) == Oven(minutes=50, fan=True)
+    with pytest.raises(SettingsError, match=r"oven\.json, with the options on top: minutes: expected int"):
+        read_settings(Oven, path, {"minutes": "50"})
+
+
+def test_what_is_no_file_of_settings_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"nosuch\.json: no such file$"):
+        read_settings(Oven, tmp_path / "nosuch.json")
+    with pytest.raises(SettingsError, match=r"cannot be read as JSON settings: .*Is a directory"):
+        read_settings(Oven, tmp_path)
+    (tmp_path / "run.yaml").write_text("ops: {}")
+    with pytest.raises(SettingsError, match=r"run\.yaml: .*`dagster job execute -j train_grpo -c \S*run\.yaml`"):
+        read_settings(Oven, tmp_path / "run.yaml")

@@ -53,6 +53,22 @@ def test_what_cannot_be_trained_is_said(folder: Path) -> None:
     assert "not a corpus version" in str(done.exception)
 
 
+def test_settings_are_checked_before_a_corpus_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "settings.json").write_text(json.dumps({"learning_rate": -1}))
+    for verb in ("cold-start", "grpo"):
+        done = CliRunner().invoke(agro, ["train", verb, "--config", "settings.json"])
+        assert str(done.exception) == "settings.json: learning_rate is -1: expected at least 0"
+        done = CliRunner().invoke(agro, ["train", verb])
+        assert "there is no corpus below datasets" in str(done.exception)
+
+
+@pytest.mark.parametrize(("option", "value"), [("--lora", "-1"), ("--seed", "-5"), ("--name", "../evil")])
+def test_options_that_cannot_be_are_refused(option: str, value: str) -> None:
+    done = CliRunner().invoke(agro, ["train", "cold-start", option, value])
+    assert (f"'{option}'" in done.output) if option != "--name" else ("name of a folder" in str(done.exception))
+
+
 @pytest.mark.slow
 def test_two_processes_write_one_run(folder: Path) -> None:
     settings = json.loads((folder / "settings.json").read_text())
