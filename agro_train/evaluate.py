@@ -20,7 +20,7 @@ import click
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Limits as SqlLimits
-from agro_data.evaluation.evaluate import Evaluation
+from agro_data.evaluation.evaluate import UNGRADABLE, Evaluation
 from agro_data.evaluation.evaluate import evaluate as grade
 from agro_data.evaluation.loaded import Pair, Prediction
 from agro_data.evaluation.metrics import METRICS
@@ -51,6 +51,8 @@ HELD = ", their SQL held to the names of the schema"
 ON_INSTANCES = ("strict", "strict-ts", "spider-ex", "bird-ex")
 ON_SOURCES = ("strict", "spider-ex", "bird-ex")
 BUILT, NONE = "built", "none"
+# Findings of an answer that does not run.
+FAILS = frozenset({"no_database", "not_a_query", "syntax", "unknown_name", "does_not_run", "over_limit"})
 Suite = Path | str
 """What `strict-ts` is on besides the database: a folder `<db_id>/*.sqlite`, instances built for the golds, or none."""
 # Of a statement that a model wrote. Steps stop the same statements everywhere, after about ten seconds.
@@ -342,13 +344,13 @@ def behaviour(one: Scored) -> dict[str, Any]:
     """What a model did, right or not, and what it cost. Rates are shares of the questions.
 
     `format_rate`: every turn of the chosen attempt was well formed and it gave an answer. `execution_rate`: that
-    answer runs; None where nothing was graded. `unopposed_rate`: there is an answer, and nothing speaks against it, for
-    which no gold is needed. Tokens and seconds are means of a question; `unit` says what is counted as a token.
+    answer runs; of the questions whose gold could be graded on, and where there are none, of all whose answers were
+    looked at, None if they were not. `unopposed_rate`: there is an answer, and nothing speaks against it, for which no
+    gold is needed. Tokens and seconds are means of a question; `unit` says what is counted as a token.
     """
     count = max(1, len(one.answers))
     outcomes = Counter(answer.outcomes[0] for answer in one.answers)
     verdicts = one.verdicts("strict") if one.by_metric else ()
-    runs = sum(verdict.error_class in RAN for verdict in verdicts) / max(1, len(verdicts))
     unopposed = sum(
         bool(answer.predictions[0]) and not found
         for answer, found in zip(one.answers, one.findings or [()] * len(one.answers), strict=True)
@@ -358,7 +360,7 @@ def behaviour(one: Scored) -> dict[str, Any]:
         "malformed_rate": outcomes["malformed"] / count,
         "truncated_rate": outcomes["truncated"] / count,
         "clarified_rate": outcomes["clarified"] / count,
-        "execution_rate": runs if one.by_metric else None,
+        "execution_rate": _execution_rate(one, verdicts),
         "unopposed_rate": None if one.findings is None else unopposed / count,
         "turns": sum(answer.turns[0] for answer in one.answers) / count,
         "attempts": sum(len(answer.predictions) for answer in one.answers) / count,
@@ -370,6 +372,17 @@ def behaviour(one: Scored) -> dict[str, Any]:
             Counter(verdict.error_class for verdict in verdicts if verdict.error_class).most_common()
         ),
     }
+
+
+def _execution_rate(one: Scored, verdicts: Sequence[Verdict]) -> float | None:
+    """A verdict whose gold fails does not say whether the answer runs."""
+    ran = [verdict.error_class in RAN for verdict in verdicts if verdict.error_class not in UNGRADABLE]
+    if not ran and one.findings is not None:
+        ran = [
+            bool(answer.predictions[0]) and not any(each.kind in FAILS for each in found)
+            for answer, found in zip(one.answers, one.findings, strict=True)
+        ]
+    return sum(ran) / len(ran) if ran else None
 
 
 def _sets(config: EvaluationConfig, cache: Path) -> list[Questions]:

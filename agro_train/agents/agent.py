@@ -98,9 +98,9 @@ def is_url(name: str) -> bool:
 def agent_of(model: LanguageModel, reading: Reading, limits: Limits, engine: Engine, batch: int = BATCH) -> Agent:
     """The agent of a model that `engine` has loaded. Schemas are counted by its own tokenizer."""
     own = replace(reading, count_tokens=_counter(model.tokenizer), turns=limits.turns)
-    writes = (model.network, model.tokenizer)
-    sampler = EngineSampler(*writes) if engine == "vllm" else ModuleSampler(*writes, batch)
     network: Any = model.network
+    writes = (network, model.tokenizer)
+    sampler = EngineSampler(*writes) if engine == "vllm" else ModuleSampler(*writes, batch)
     held = (network.llm_engine.model_config if engine == "vllm" else network).dtype
     return Agent(
         model.name,

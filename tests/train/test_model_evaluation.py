@@ -122,7 +122,7 @@ def test_questions_without_sql_can_be_asked_and_not_scored(place: Path, tmp_path
     answers = predict(bare, agent(Scripted(knows)), tmp_path / "preds.jsonl")
     assert [one.predictions[0] for one in answers] == [sql for _, _, sql in ROWS]
     figures = compare(bare, [scored_by(bare, agent(Scripted(knows)), answers, NONE, place / "cache")])
-    assert figures["models"][0]["execution_rate"] is None
+    assert figures["models"][0]["execution_rate"] == 1
     assert figures["pairs"] == []
     config = EvaluationConfig(("x",), str(place / "databases"), questions=(str(place / "bare.json"),))
     with pytest.raises(ConfigError, match="4 of 4 questions have no SQL"):
@@ -239,7 +239,19 @@ def test_of_answers_without_a_gold_it_is_known_which_nothing_speaks_against(plac
     assert [[finding.kind for finding in some] for some in found.findings or ()] == [["unknown_name"], [], [], []]
     figures = compare(asked, [found])
     assert figures["models"][0]["unopposed_rate"] == 0.5
-    assert table(figures)[0]["unopposed"] == "50.0%"
+    assert (table(figures)[0]["unopposed"], table(figures)[0]["run"]) == ("50.0%", "50.0%")
+
+
+def test_golds_that_fail_say_nothing_of_whether_answers_run(place: Path, tmp_path: Path) -> None:
+    rows = [{"db_id": db_id, "question": question, "query": sql} for db_id, question, sql in ROWS]
+    for row in rows[:2]:
+        row["query"] = "SELECT nothing FROM nowhere"
+    (tmp_path / "mine.json").write_text(json.dumps(rows))
+    asked = questions_of_file(tmp_path / "mine.json", place / "databases", place / "cache")
+    one = agent(Scripted(counts))  # answers those that ask how many, of which one gold is left
+    answers = predict(asked, one, tmp_path / "p.jsonl")
+    scored = scored_by(asked, one, answers, NONE, place / "cache")
+    assert compare(asked, [scored])["models"][0]["execution_rate"] == 0.5
 
 
 def test_a_corpus_without_certificates_is_evaluated_on_its_databases(place: Path, tmp_path: Path) -> None:
