@@ -23,7 +23,20 @@ from agro_data.publish.explain import explain
 from agro_data.publish.read import open_version
 from agro_data.publish.report import render_report
 from agro_data.shown import count_of_rows, end, print_json, show_build, show_estimate, show_row
-from agro_data.terminal import FAILED_SOME, Setting, Verb, Verbs, notes, put, run, say, screen, show_table, tell
+from agro_data.terminal import (
+    FAILED_SOME,
+    Resumed,
+    Setting,
+    Verb,
+    Verbs,
+    notes,
+    put,
+    run,
+    say,
+    screen,
+    show_table,
+    tell,
+)
 from agro_data.verbs.audit import audit_command
 from agro_data.verbs.choosing import chosen_version, whole
 from agro_data.verbs.doctor import doctor_command
@@ -73,7 +86,7 @@ def data() -> None:
     """
 
 
-@data.command(name="build", cls=Verb)
+@data.command(name="build", cls=Resumed)
 @reads("--databases", type=A_PATH, help="A database (SQLite, DuckDB), a folder of them, or of Parquet and CSV files.")
 @reads("--only", multiple=True, metavar="DB_ID", help="Use only these databases (repeatable; @FILE: one a line).")
 @reads("--exclude", multiple=True, metavar="FILE", help="Drop what these question/SQL files hold (repeatable).")

@@ -85,6 +85,16 @@ class Verb(_Helped):
                 formatter.write_dl(records, col_max=28)
 
 
+class Resumed(Verb):
+    """A verb that keeps what is finished, and says so when it is stopped."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise click.exceptions.Abort("the same command goes on where it was") from error
+
+
 class Verbs(_Helped, click.Group):
     """A group that lists its verbs in the order of use, each with its whole first sentence."""
 
@@ -164,8 +174,8 @@ def run(command: click.Command, known: Callable[[], tuple[type[Exception], ...]]
     try:
         command(standalone_mode=False)
         sys.stdout.flush()
-    except click.exceptions.Abort:
-        tell(["stopped; the same command goes on where it was"], "yellow")
+    except click.exceptions.Abort as stopped:
+        tell([": ".join(["stopped", *stopped.args])], "yellow")
         sys.exit(INTERRUPTED)
     except click.ClickException as error:
         error.show()

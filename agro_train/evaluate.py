@@ -30,7 +30,7 @@ from agro_data.pairs.finding import Finding
 from agro_data.pairs.verify import SOURCE
 from agro_data.progress import Bars, Reporter, silent
 from agro_data.publish.read import open_version
-from agro_data.terminal import FAILED_SOME, Verb, notes, run, show_table, tell
+from agro_data.terminal import FAILED_SOME, Resumed, notes, run, show_table, tell
 from agro_data.work import write_json, write_text
 from agro_train.abstention import abstention
 from agro_train.agents.agent import IN_WORDS, Agent, Engine, open_agent, reading_named
@@ -402,7 +402,7 @@ def _sets(config: EvaluationConfig, cache: Path) -> list[Questions]:
 # --- from the command line ---------------------------------------------------------------------------------------
 
 
-@click.command(name="python -m agro_train.evaluate", cls=Verb)
+@click.command(name="python -m agro_train.evaluate", cls=Resumed)
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="Settings as JSON; options come on top.")
 @click.option("--model", "models", multiple=True, help="A run, a folder, a Hub id or `promoted` (repeatable).")
 @click.option("--corpus", help="A corpus version's folder.")

@@ -17,10 +17,11 @@ from agro_train.answers import Answer, answer, asked
 from agro_train.decoding import GREEDY, Decoding
 from agro_train.language_model.memory import enough_memory
 from agro_train.questions import Questions
+from agro_train.sampling.module import ModuleSampler
 from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Task
 
-TOGETHER = 128  # rollouts that are worked on at a time, or as many as an agent writes together
+TOGETHER = 128  # rollouts that are worked on at a time, or as many as an agent writes together: lost when it is stopped
 
 
 def predict(
@@ -46,7 +47,7 @@ def predict(
     known = _known(out, made_by, tasks)
     waiting = [task for task in tasks if task.example_id not in known]
     waiting.sort(key=lambda task: task.prompt)  # those of one database side by side: its schema is read once
-    together = max(1, max(TOGETHER, agent.batch) // decoding.samples)
+    together = max(1, _rollouts(agent, decoding) // decoding.samples)
     stage = f"answers of {agent.name}"
     progress(stage, 0, len(waiting), "questions")
     if waiting:
@@ -65,6 +66,14 @@ def predict(
     if answers:
         write_text(out, _lines(answers))
     return answers
+
+
+def _rollouts(agent: Agent, decoding: Decoding) -> int:
+    """How many rollouts are worked on at a time. On a CPU, where they take minutes, no more than are written together;
+    those of a vote are few questions, and share so much that more of them are."""
+    here = agent.sampler
+    slow = isinstance(here, ModuleSampler) and here.module.device.type == "cpu"
+    return agent.batch if slow and decoding.samples == 1 else max(TOGETHER, agent.batch)
 
 
 def identity_of(agent: Agent, decoding: Decoding, seed: int) -> dict[str, Any]:

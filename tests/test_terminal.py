@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+import click
 import pytest
 
-from agro_data.terminal import put, say, show_table
+from agro_data.terminal import INTERRUPTED, Resumed, Verb, put, run, say, show_table
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"), [(Verb, "stopped"), (Resumed, "stopped: the same command goes on where it was")]
+)
+def test_who_is_stopped_says_whether_it_goes_on(
+    kind: type[Verb], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @click.command(cls=kind)
+    def work() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sys.argv", ["work"])
+    with pytest.raises(SystemExit) as ended:
+        run(work)
+    assert ended.value.code == INTERRUPTED
+    assert capsys.readouterr().err.strip() == said
 
 
 def test_a_row_that_is_piped_stays_a_line(capsys: pytest.CaptureFixture[str]) -> None:

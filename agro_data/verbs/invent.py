@@ -9,10 +9,10 @@ import click
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.models import ModelMissing
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Verb, say, tell
+from agro_data.terminal import FAILED_SOME, Resumed, say, tell
 
 
-@click.command(name="invent", cls=Verb)
+@click.command(name="invent", cls=Resumed)
 @click.argument("topics", nargs=-1, required=True)
 @click.option("--writer", required=True, metavar="MODEL", help="Hub id, folder, vllm:ID or http address of a model.")
 @click.option(

@@ -12,7 +12,7 @@ from agro_data.config import ConfigError
 from agro_data.evaluation.rows import decoded
 from agro_data.publish.read import open_corpus
 from agro_data.shown import print_json
-from agro_data.terminal import Verb, say, screen, show_pairs
+from agro_data.terminal import Resumed, say, screen, show_pairs
 from agro_data.verbs.choosing import whole
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 A_PATH = click.Path(path_type=Path)
 
 
-@click.command(name="publish", cls=Verb)
+@click.command(name="publish", cls=Resumed)
 @click.argument("version_path", metavar="VERSION", type=A_PATH)
 @click.option("--repo-id", required=True, metavar="ORG/NAME", help="The dataset repository; created when not there.")
 @click.option("--license", "license_", default="", metavar="LICENSE", help="Of the rows, such as cc-by-sa-4.0.")

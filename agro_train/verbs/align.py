@@ -9,12 +9,12 @@ import click
 
 from agro_data.progress import Bars
 from agro_data.shown import print_json
-from agro_data.terminal import Verb, notes, show_table, tell
+from agro_data.terminal import Resumed, notes, show_table, tell
 
 A_PATH = click.Path(path_type=Path)
 
 
-@click.command(name="align", cls=Verb)
+@click.command(name="align", cls=Resumed)
 @click.option("--corpus", default="", metavar="VERSION", help="A corpus version.  [default: the newest below --data]")
 @click.option(
     "--databases", type=A_PATH, default=None, help="Its databases.  [default: where they were when it was built]"

@@ -12,7 +12,7 @@ import click
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.progress import Bars
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Verb, notes, show_table, tell
+from agro_data.terminal import FAILED_SOME, Resumed, notes, show_table, tell
 
 if TYPE_CHECKING:
     from agro_train.evaluate import Scored
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 A_PATH = click.Path(path_type=Path)
 
 
-@click.command(name="predict", cls=Verb)
+@click.command(name="predict", cls=Resumed)
 @click.option(
     "--corpus", default=None, metavar="VERSION", help="A corpus version: its folder, or its name below --data."
 )

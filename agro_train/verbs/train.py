@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Verb, Verbs, notes, say, screen, show_pairs, tell
+from agro_data.terminal import FAILED_SOME, Resumed, Verbs, notes, say, screen, show_pairs, tell
 from agro_train.programs.settings import Settings, read_settings, settings_from
 from agro_train.programs.telling import figures, said
 from agro_train.runs.corpora import find_corpus, find_databases_of
@@ -54,7 +54,7 @@ def _settings(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-@train_group.command(name="cold-start", cls=Verb)
+@train_group.command(name="cold-start", cls=Resumed)
 @_settings
 @click.option("--model", default=None, help="A Hub id, a folder, or a run to go on from.  [default: SmolLM2-135M]")
 @click.option("--examples", type=click.IntRange(1), default=None, help="Trajectories to learn from.  [default: 2000]")
@@ -77,7 +77,7 @@ def cold_start_command(file: Path | None, as_json: bool, **given: Any) -> None:
     _show(train(config if config.pairs and not config.corpus else _placed(config), report=_tell), as_json)
 
 
-@train_group.command(name="grpo", cls=Verb)
+@train_group.command(name="grpo", cls=Resumed)
 @_settings
 @click.option("--model", default=None, help="A run, a folder or a Hub id to start from.  [default: cold-start]")
 @click.option("--steps", type=click.IntRange(1), default=None, help="Steps of the optimiser.  [default: 100]")

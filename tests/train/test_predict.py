@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from train.tiny import make_tiny_model
 from agro_data.config import ConfigError
 from agro_data.evaluation.load import load_predictions
 from agro_data.models import ModelMissing
+from agro_train.agents.agent import open_agent
 from agro_train.answers import Answer
 from agro_train.cli import agro
 from agro_train.decoding import Decoding
@@ -54,6 +56,19 @@ def test_answers_are_kept_and_not_asked_again(questions: Questions, tmp_path: Pa
     loaded = load_predictions(out)
     assert [row.predictions[0] for row in loaded.predictions] == [sql for _, _, sql in ROWS]
     assert [row.gold for row in loaded.predictions] == [sql for _, _, sql in ROWS]
+
+
+def test_on_a_cpu_answers_are_kept_by_the_batch(questions: Questions, place: Path, tmp_path: Path) -> None:
+    out, kept = tmp_path / "preds.jsonl", list[int]()
+
+    def count(*_: object) -> None:
+        kept.append(len(out.read_text().splitlines()) if out.exists() else 0)
+
+    one = open_agent(str(place / "tiny"), tmp_path, tmp_path, reading=Reading(budget=2_000), batch=2)
+    at_once = predict(questions, replace(one, batch=8), tmp_path / "at_once.jsonl")
+    answers = predict(questions, one, out, progress=count)
+    assert kept == [0, 2, 4]
+    assert [one.transcripts for one in answers] == [one.transcripts for one in at_once]
 
 
 def test_a_question_that_was_changed_under_its_id_is_asked_anew(place: Path, tmp_path: Path) -> None:
