@@ -7,6 +7,7 @@ program is never wrapped: a row stays a line.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import textwrap
 import traceback
@@ -34,6 +35,8 @@ CANNOT_START = 2
 INTERRUPTED = 130
 IN_WORDS = (ConfigError, NoVersion, NotWritten, NotPublished, Locked, DatabaseError, UnreadableExclusion, ModelMissing)
 WIDEST = 100_000  # characters of a line that is piped
+LONGEST_CELL = 200  # characters of a cell of a result
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 TRACEBACK = "AGRO_TRACEBACK"  # set it to see where an unexpected error came from
 
 AS_IT_IS: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}  # ':x:' in SQL is no picture
@@ -110,8 +113,21 @@ class Verbs(_Helped, click.Group):
             )
 
 
+def visible(text: str) -> str:
+    """Text as a terminal may be given it: control characters, which could move its cursor or change what it shows, are
+    written as escapes. Line breaks and tabs stay."""
+    return _CONTROL.sub(lambda one: one[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
+
+
+def shortened(text: str, most: int = LONGEST_CELL) -> str:
+    """The first line of a text, at most so many characters of it; what is left out is an ellipsis."""
+    first = text[:most].partition("\n")[0]
+    return first if first == text else f"{first}…"
+
+
 def say(text: str, first: str = "", rest: str = "", style: str | None = None) -> None:
     """Text as paragraphs with a hanging indent; one long line each where the output is no terminal."""
+    text = visible(text)
     if not screen.is_terminal:
         screen.print(first + text, soft_wrap=True)
         return
@@ -136,12 +152,23 @@ def show_table(listing: Sequence[Mapping[str, Any]]) -> None:
     if not listing:
         screen.print("nothing")
         return
+    numbers = {key for key in listing[0] if any(isinstance(row.get(key), int | float) for row in listing)}
+    headings = {key.replace("_", " "): key in numbers for key in listing[0]}
+    _draw(headings.items(), [[_cell(cell) for cell in row.values()] for row in listing])
+
+
+def show_result(columns: Iterable[str], rows: Iterable[Sequence[str]]) -> None:
+    """What a query gave: columns as the engine names them, and of each cell as much as a person takes in at once."""
+    _draw([(shortened(name), False) for name in columns], [[*map(shortened, row)] for row in rows])
+
+
+def _draw(headings: Iterable[tuple[str, bool]], rows: Iterable[Sequence[str]]) -> None:
+    """A table; each heading with whether its column stands to the right."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for key in listing[0]:
-        numbers = any(isinstance(row.get(key), int | float) for row in listing)
-        table.add_column(key.replace("_", " "), justify="right" if numbers else "left", overflow="fold")
-    for row in listing:
-        table.add_row(*map(_cell, row.values()))
+    for heading, right in headings:
+        table.add_column(visible(heading), justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(visible, row))
     # A console never prints wider than it is, and one that is piped takes itself for 80 characters wide.
     wide = screen if screen.is_terminal else Screen(file=screen.file, width=WIDEST, **AS_IT_IS)
     wide.print(table)
@@ -163,7 +190,7 @@ def show_pairs(pairs: Mapping[str, str]) -> None:
 def tell(lines: Iterable[str], style: str) -> None:
     """Lines on standard error, each once, unbroken."""
     for line in dict.fromkeys(lines):
-        notes.print(line, style=style, soft_wrap=True)
+        notes.print(visible(line), style=style, soft_wrap=True)
 
 
 def run(command: click.Command, known: Callable[[], tuple[type[Exception], ...]] = tuple) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ from agro_train.decoding import GREEDY, Decoding, decode
 from agro_train.objections import Answered, objections
 from agro_train.questions import one_question
 from agro_train.rollouts import Rollout
+from agro_train.tasks import Task
 
 SQL_LIMITS = SqlLimits(seconds=30.0)
+_NOT_SHOWN = re.compile(r"^-- (\d+) more tables are not shown$", re.MULTILINE)  # as `serialise` writes it
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Reply:
     """`sql` is "" when the model gave no answer; `ending` then says why, and `result` is None.
 
     `steps` are those of the chosen attempt, with what the database said to each. `findings` are what the verifier of
-    pairs (`agro verify`) has against question and SQL, None where it was not asked.
+    pairs (`agro verify`) has against question and SQL, None where it was not asked. `notes` are worth knowing.
     """
 
     question: str
@@ -41,6 +44,7 @@ class Reply:
     written: int
     seconds: float
     findings: tuple[Finding, ...] | None = None
+    notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON values."""
@@ -57,6 +61,7 @@ class Reply:
             "rows": [list(map(_plain, row)) for row in result.rows] if result else [],
             "error": "" if result is None or result.ok else result.error or result.status,
             "findings": None if self.findings is None else [one.as_dict() for one in self.findings],
+            "notes": list(self.notes),
             "ending": self.ending,
             "tokens_written": self.written,
             "seconds": round(self.seconds, 3),
@@ -70,17 +75,22 @@ def _plain(cell: Cell) -> Cell:
     return str(cell) if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
-def find_database(path: Path) -> Database:
-    """The one database at `path`. Raises `ConfigError` when there is none, or when there are several."""
+def find_database(path: Path) -> tuple[Database, list[str]]:
+    """The one database at `path`, and what there could not be read. Raises `ConfigError` when there is none, or when
+    there are several."""
     if not path.exists():
         raise ConfigError(f"{path}: no such file or folder")
     catalog = find_databases(path)
+    own = (".", path.name)
+    problems = [str(replace(one, path=str(path)) if one.path in own else one) for one in catalog.problems]
+    if not catalog.databases and [one.path in own for one in catalog.problems] == [True]:
+        raise ConfigError(problems[0])
     if not catalog.databases:
-        raise ConfigError("\n".join([f"{path}: no database that can be used", *map(str, catalog.problems)]))
+        raise ConfigError("\n".join([f"{path}: no database that can be used", *problems]))
     if len(catalog.databases) > 1:
         there = ", ".join(one.relative_path for one in catalog.databases[:5])
         raise ConfigError(f"{path}: {len(catalog.databases)} databases are here ({there}); give the file of one")
-    return catalog.databases[0]
+    return catalog.databases[0], problems
 
 
 def ask(
@@ -118,7 +128,16 @@ def ask(
         found.written,
         found.seconds,
         findings,
+        _left_out(task),
     )
+
+
+def _left_out(task: Task) -> tuple[str, ...]:
+    """What the prompt says of tables that it has no room for."""
+    found = _NOT_SHOWN.search(task.prompt)
+    if found is None:
+        return ()
+    return (f"the model was shown the tables that the question seems to be about; {found[1]} more are not shown to it",)
 
 
 def _ending(rollout: Rollout) -> str:

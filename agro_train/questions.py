@@ -83,7 +83,10 @@ class Questions:
                 clarify=self.clarify or reading.clarify,
             )
         except ValueError as error:
-            raise ConfigError(f"{self.name}, {row['place']}: {error}") from error
+            place = row["place"]  # that of a file's row begins with its name
+            raise ConfigError(
+                f"{place if place.startswith(self.name) else f'{self.name}, {place}'}: {error}"
+            ) from error
 
     def first(self, count: int) -> Questions:
         """At most `count` of them, spread over the whole."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from agro_data.terminal import INTERRUPTED, Resumed, Verb, put, run, say, show_table
+from agro_data.terminal import INTERRUPTED, Resumed, Verb, put, run, say, show_table, tell
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,14 @@ def test_sql_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_is_not_known_is_a_dash_in_a_column_of_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     show_table([{"stage": "profiles", "rate": None}, {"stage": "verified", "rate": 1_234.5}])
     assert capsys.readouterr().out.splitlines() == ["stage        rate", "profiles        –", "verified  1,234.5"]
+
+
+def test_no_text_moves_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    steering = "\x1b[31mred\x07 \x9b2J\x7f and\r\na line\tmore\x0b"
+    say(steering)
+    show_table([{"it": steering}])
+    tell([steering], "dim")
+    shown, told = capsys.readouterr()
+    assert not {*shown, *told} & {*"\x1b\x07\x9b\x7f\r\x0b"}
+    assert r"\x1b[31mred\x07 \x9b2J\x7f and" in shown
+    assert "a line" in told

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agro_data.config import RunConfig, cache_folder
+from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.pairs.finding import KINDS
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Verb, say, screen, show_table, tell
+from agro_data.terminal import FAILED_SOME, Verb, say, screen, show_result, tell
 
 if TYPE_CHECKING:
     from agro_train.asking import Reply
@@ -73,7 +73,9 @@ def ask_command(
     from agro_train.decoding import decoding_named  # noqa: PLC0415
     from agro_train.sampling.types import RestrictedSampler  # noqa: PLC0415
 
-    found = find_database(database)
+    if not question.strip():
+        raise ConfigError("the question is empty: say in words what the database is to be asked")
+    found, problems = find_database(database)
     cache = cache_folder(RunConfig())
     agent = open_agent(model, models_root, cache, dtype="auto")
     if names is None:
@@ -81,6 +83,7 @@ def ask_command(
     how = decoding_named(decoding, samples, names=names, checks=check)
     reply = ask(question, found, agent, cache, evidence=evidence, decoding=how, seed=seed, check=check)
     print_json(reply.as_dict()) if as_json else _show(reply)
+    tell([*problems, *reply.notes], "dim")
     if reply.result is None:
         tell([f"{reply.model} gave no answer: {reply.ending}"], "yellow")
     if reply.findings and decoding == "greedy":
@@ -106,8 +109,7 @@ def _show(reply: Reply) -> None:
         _show_findings(reply)
         return
     names = [name or f"column {place}" for place, name in enumerate(reply.result.columns, start=1)]
-    shown = [dict(zip(_distinct(names), map(_cell, row), strict=True)) for row in reply.result.rows[:SHOWN_ROWS]]
-    show_table(shown)
+    show_result(names, [[*map(_cell, row)] for row in reply.result.rows[:SHOWN_ROWS]])
     rows, seconds = reply.result.row_count, f"{reply.seconds:.1f} s"
     more = f", the first {SHOWN_ROWS} shown" if rows > SHOWN_ROWS else ""
     say(f"{rows:,} {'row' if rows == 1 else 'rows'}{more}; {reply.model}, {seconds}", style="dim")
@@ -127,17 +129,6 @@ def _show_findings(reply: Reply) -> None:
             say(finding.says, first=f"{severity}: ", rest="  ", style=style)
         if finding.mended:
             say(finding.mended, first="mended: ", rest="  ", style=style)
-
-
-def _distinct(names: list[str]) -> list[str]:
-    """A column that is named like one before it gets its place as a number."""
-    found: list[str] = []
-    for place, name in enumerate(names, start=1):
-        own = name
-        while own in found:
-            own = f"{own} ({place})"
-        found.append(own)
-    return found
 
 
 def _cell(cell: object) -> str:

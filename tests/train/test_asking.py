@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -13,10 +16,11 @@ from train.scripted import Scripted, agent, one_database, turn
 
 from agro_data.config import ConfigError
 from agro_data.databases.types import Database
-from agro_train.asking import Reply, ask
+from agro_train.asking import Reply, ask, find_database
 from agro_train.cli import agro
+from agro_train.questions import Reading
 from agro_train.runs.store import NoRun
-from agro_train.verbs.ask import _cell, _distinct
+from agro_train.verbs.ask import _cell
 
 GOLD = "SELECT name, founded FROM school WHERE founded > 1930"
 
@@ -89,10 +93,6 @@ def test_a_float_is_shown_with_the_digits_it_has() -> None:
     assert [*map(_cell, row)] == ["0.1", "0.1", "2.5", "1234567.125", "1e+300", "inf", "nan"]
 
 
-def test_no_column_is_lost_to_another_of_its_name() -> None:
-    assert _distinct(["a", "b", "a", "a (3)", "a"]) == ["a", "b", "a (3)", "a (3) (4)", "a (5)"]
-
-
 def test_no_answer_says_why(database: Database, tmp_path: Path) -> None:
     reply = ask("Which?", database, agent(Scripted(lambda *_: "well")), tmp_path)
     assert (reply.sql, reply.result) == ("", None)
@@ -157,3 +157,61 @@ def test_without_a_trained_model_it_is_said_what_to_run(
     for name in ("one", "other"):
         make_school(tmp_path / "two" / f"{name}.sqlite", f" {name}")
     assert "2 databases are here" in asked(tmp_path / "two")
+
+
+@pytest.fixture
+def says(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """`agro ask` of a model that answers with this SQL."""
+    monkeypatch.setenv("AGRO_CACHE", str(tmp_path / "cache"))
+
+    def run_verb(sql: str, *flags: str, at: Path = database.path, budget: int = 2_000) -> Any:
+        one = agent(Scripted(lambda *_: turn("solution", sql)))
+        one = replace(one, reading=Reading(budget=budget))
+        monkeypatch.setattr("agro_train.agents.agent.open_agent", lambda *_, **__: one)
+        return CliRunner().invoke(agro, ["ask", "--database", str(at), "--no-check", "Which?", *flags])
+
+    return run_verb
+
+
+def test_a_result_has_its_own_names(says: Callable[..., Any]) -> None:
+    """As the engine gives them, also where two are alike, and where no row comes out."""
+    done = says("SELECT school_id, name AS a_b, city AS a_b FROM school WHERE school_id = 1")
+    assert "school_id  a_b       a_b" in done.stdout
+    none = says("SELECT school_id, name AS a_b FROM school WHERE school_id = 99")
+    assert "school_id  a_b" in none.stdout
+    assert "0 rows" in none.stdout
+
+
+def test_cells_cannot_steer_the_terminal_nor_fill_it(says: Callable[..., Any]) -> None:
+    sql = "SELECT char(27) || '[31mred' || char(155), 'a' || char(10) || 'b', hex(zeroblob(300)) FROM school"
+    done = says(sql)
+    row = done.stdout.splitlines()[-2]
+    assert row.split() == [r"\x1b[31mred\x9b", "a…", "0" * 200 + "…"]
+    whole = json.loads(says(sql, "--json").stdout)["rows"][0]
+    assert whole == ["\x1b[31mred\x9b", "a\nb", "0" * 600]
+    assert "\x1b" not in says("SELECT '\x1b[31m'").stdout
+
+
+def test_what_was_left_out_is_said(says: Callable[..., Any], tmp_path: Path) -> None:
+    folder = tmp_path / "mixed"
+    folder.mkdir()
+    (folder / "people.csv").write_text("id,name\n1,Ann\n2,Bob\n")
+    (folder / "odd.csv").write_bytes(b"\xff\xfe\x00,\n")
+    done = says("SELECT name FROM people", at=folder)
+    assert "odd.csv: cannot be read as a table" in done.stderr
+    assert done.exit_code == 0
+    few = says("SELECT name FROM school", "--json", budget=32)
+    assert "more are not shown to it" in few.stderr
+    assert len(json.loads(few.stdout)["notes"]) == 1
+
+
+def test_no_question_is_refused(database: Database) -> None:
+    done = CliRunner().invoke(agro, ["ask", "--database", str(database.path), " "])
+    assert isinstance(done.exception, ConfigError)
+    assert "the question is empty" in str(done.exception)
+
+
+def test_a_database_that_cannot_be_used_is_named_once(tmp_path: Path) -> None:
+    (tmp_path / "empty.sqlite").touch()
+    with pytest.raises(ConfigError, match=r"^\S*empty\.sqlite: empty file$"):
+        find_database(tmp_path / "empty.sqlite")
