@@ -22,6 +22,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Limits as SqlLimits
 from agro_data.evaluation.evaluate import UNGRADABLE, Evaluation
 from agro_data.evaluation.evaluate import evaluate as grade
+from agro_data.evaluation.instances import SUFFIXES
 from agro_data.evaluation.loaded import Pair, Prediction
 from agro_data.evaluation.metrics import METRICS
 from agro_data.evaluation.statistics import paired
@@ -39,7 +40,7 @@ from agro_train.answers import Answer
 from agro_train.comparison_page import render_page
 from agro_train.decoding import LIMITS, Decoding, Kind, decoding_named
 from agro_train.objections import Answered, objections
-from agro_train.predict import predict
+from agro_train.predict import check_folder, predict
 from agro_train.programs.settings import check_counts, check_seed, find_cache, read_settings, settings_from, settings_to
 from agro_train.questions import Questions, Reading, questions_of_file, questions_of_version
 from agro_train.rollouts import Limits
@@ -159,6 +160,7 @@ def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tu
     cache, out = Path(config.cache), Path(config.out)
     sets = _sets(config, cache)
     suites = {one.name: suite_of(one, config.instances) for one in sets}
+    check_folder(out)
     scored: dict[str, list[Scored]] = {one.name: [] for one in sets}
     root = Path(config.models_root)
     for name, own in told_apart(config.models, root, cache, () if config.allow_seen else sets).items():
@@ -207,7 +209,20 @@ def suite_of(questions: Questions, instances: str) -> Suite:
         raise ConfigError(f"{instances}: no such folder of instances (<db_id>/*.sqlite); or say {BUILT}, or {NONE}")
     if questions.instances is not None:
         return questions.instances
+    if instances not in (BUILT, NONE):
+        _check_instances(Path(instances), questions)
     return instances if instances in (BUILT, NONE) else Path(instances)
+
+
+def _check_instances(folder: Path, questions: Questions) -> None:
+    """Raise `ConfigError` where a folder has nothing to judge any of the answers on."""
+    golds = {row["db_id"] for row in questions.rows if row["sql"]}
+    names = golds | {questions.sources[db_id].database.db_id for db_id in golds}
+    if golds and not any(file.suffix in SUFFIXES for name in names for file in (folder / name).glob("*")):
+        raise ConfigError(
+            f"{folder}: no files {folder.name}/<db_id>/*.sqlite for any of the {len(golds)} databases asked about; "
+            f"give another folder, or say {BUILT}, or {NONE}"
+        )
 
 
 def answerable(questions: Questions) -> Questions:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from agro_data.config import ConfigError
@@ -22,6 +24,27 @@ from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Task
 
 TOGETHER = 128  # rollouts that are worked on at a time, or as many as an agent writes together: lost when it is stopped
+
+USUAL = {"engine": "transformers", "dtype": "float32"}  # are not written: as files have it from before
+
+
+def check_out(out: Path) -> None:
+    """Raise `ConfigError` where a file of predictions cannot be written."""
+    if out.is_dir():
+        raise ConfigError(f"{out}: a folder; expected the name of a file, such as {out / 'predictions.jsonl'}")
+    check_folder(out.parent)
+    if out.exists() and not os.access(out, os.W_OK):
+        raise ConfigError(f"{out}: cannot be written: it is read-only")
+
+
+def check_folder(folder: Path) -> None:
+    """Make a folder. Raises `ConfigError` where nothing can be written in it: said before a model has worked for it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ConfigError(f"{folder}: nothing can be written there: {error.strerror or error}") from error
 
 
 def predict(
@@ -83,8 +106,7 @@ def identity_of(agent: Agent, decoding: Decoding, seed: int) -> dict[str, Any]:
     if not decoding.checks or decoding.samples == 1:
         del decoded["checks"]  # as files have it from before
     settings = {"decoding": decoded, "limits": asdict(agent.limits), "reading": reading, "seed": seed}
-    usual = {"engine": "transformers", "dtype": "float32"}  # are not written: as files have it from before
-    other = {name: getattr(agent, name) for name, value in usual.items() if getattr(agent, name) != value}
+    other = {name: getattr(agent, name) for name, value in USUAL.items() if getattr(agent, name) != value}
     return {"model": agent.name, "weights": agent.weights, **other, **settings}
 
 
@@ -109,13 +131,12 @@ def _known(out: Path, made_by: dict[str, Any], tasks: Sequence[Task]) -> dict[st
     if not out.exists():
         _others(out).unlink(missing_ok=True)  # of a file that was removed
         return {}
-    try:
-        before = json.loads(_side(out).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        before = None
+    before = _made_by(_side(out))
+    if before is None:
+        raise ConfigError(f"{out}: not written by this verb, which would overwrite it; give another --out")
     if before != made_by:
-        was = f"those of {before['model']}, made with other settings" if before else "not written by this verb"
-        raise ConfigError(f"{out}: holds predictions ({was}); give another --out, or remove it")
+        other = f"those of {before.get('model')}, made otherwise ({_otherwise(before, made_by)})"
+        raise ConfigError(f"{out}: holds predictions, {other}; give another --out, or remove it")
     now = {task.example_id: asked(task) for task in tasks}
     held = {one.example_id: one for file in (_others(out), out) for one in _read(file)}
     known = {key: one for key, one in held.items() if now.get(key) == one.asked and not one.refusal}
@@ -133,4 +154,44 @@ def _read(file: Path) -> list[Answer]:
     # Not splitlines: an answer may hold U+2028 and its like, which are no ends of lines in JSONL. Bytes, since a line
     # may be cut within a character.
     *whole, _ = file.read_bytes().split(b"\n")
-    return [Answer.from_dict(json.loads(line)) for line in whole]
+    return [_answer(line, f"{file}, line {number}") for number, line in enumerate(whole, start=1)]
+
+
+def _answer(line: bytes, place: str) -> Answer:
+    try:
+        return Answer.from_dict(json.loads(line))
+    except (ValueError, LookupError, TypeError) as error:
+        why = f"it has no {error}" if isinstance(error, LookupError) else str(error)
+        raise ConfigError(f"{place}: no answer as this verb writes it ({why}); mend the line or take it out") from error
+
+
+def _made_by(file: Path) -> dict[str, Any] | None:
+    """What decided the answers of a file of predictions, None where nothing is said of it."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        found = error
+    if not isinstance(found, dict):
+        raise ConfigError(
+            f"{file}: expected settings as this verb writes them, without which the answers beside it cannot be gone "
+            "on with; give another --out"
+        )
+    return found
+
+
+def _otherwise(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """The settings that differ, each as it was and as it is."""
+    first, second = _flat({**USUAL, **before}), _flat({**USUAL, **now})
+    names = sorted(name for name in {**first, **second} if first.get(name) != second.get(name))
+    said = [f"{name} was {first.get(name)}, is {second.get(name)}" for name in names if name != "weights"]
+    return ", ".join(said or ["other weights"])
+
+
+def _flat(settings: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Settings within settings by names with dots."""
+    found: dict[str, Any] = {}
+    for name, value in settings.items():
+        found |= _flat(value, f"{before}{name}.") if isinstance(value, dict) else {f"{before}{name}": value}
+    return found

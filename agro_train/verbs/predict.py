@@ -104,7 +104,7 @@ def predict_command(
     from agro_train.agents.choosing import slug, told_apart  # noqa: PLC0415
     from agro_train.decoding import decoding_named  # noqa: PLC0415
     from agro_train.evaluate import answerable, compare, scored_by, suite_of, table  # noqa: PLC0415
-    from agro_train.predict import predict  # noqa: PLC0415
+    from agro_train.predict import check_out, predict  # noqa: PLC0415
     from agro_train.rollouts import Limits  # noqa: PLC0415
     from agro_train.tasks import COMPACT, PROMPT_BUDGET  # noqa: PLC0415
 
@@ -112,6 +112,7 @@ def predict_command(
     asked = _asked(corpus, questions, settings, cache)
     asked = asked.first(limit) if limit else asked
     suite = suite_of(asked, settings["instances"])
+    check_out(out)
     reading = reading_named(settings["style"] or COMPACT, settings["budget"] or PROMPT_BUDGET)
     decoding = decoding_named(
         settings["decoding"], settings["samples"], names=settings["names"], checks=settings["check"]

@@ -138,13 +138,56 @@ def test_what_looks_like_the_end_of_a_line_is_none(questions: Questions, tmp_pat
 def test_answers_of_another_model_or_decoding_are_not_gone_on_with(questions: Questions, tmp_path: Path) -> None:
     out = tmp_path / "preds.jsonl"
     predict(questions, agent(Scripted(knows), "one"), out)
-    with pytest.raises(ConfigError, match="those of one"):
+    with pytest.raises(ConfigError, match=r"those of one, made otherwise \(model was one, is two\)"):
         predict(questions, agent(Scripted(knows), "two"), out)
-    with pytest.raises(ConfigError, match="give another --out"):
+    with pytest.raises(ConfigError, match=r"decoding.samples was 1, is 2.*give another --out"):
         predict(questions, agent(Scripted(knows), "one"), out, decoding=Decoding("vote", 2, 1.0))
+    with pytest.raises(ConfigError, match=r"\(dtype was float32, is bfloat16\)"):
+        predict(questions, agent(Scripted(knows), "one", dtype="bfloat16"), out)
+    with pytest.raises(ConfigError, match=r"\(other weights\)"):
+        predict(questions, replace(agent(Scripted(knows), "one"), weights="others"), out)
     (tmp_path / "mine.jsonl").write_text('{"pred": "SELECT 1"}\n')
-    with pytest.raises(ConfigError, match="not written by this verb"):
+    with pytest.raises(ConfigError, match=r"not written by this verb, which would overwrite it; give another --out$"):
         predict(questions, agent(Scripted(knows)), tmp_path / "mine.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [("{", "Expecting property name"), ("[1]", "mapping"), ('{"example_id": "x"}', "it has no 'db_id'")],
+)
+def test_a_line_that_is_no_answer_is_named(questions: Questions, tmp_path: Path, line: str, told: str) -> None:
+    out = tmp_path / "preds.jsonl"
+    predict(questions, agent(Scripted(knows)), out)
+    out.write_text(out.read_text() + line + "\n")
+    with pytest.raises(ConfigError, match=rf"preds\.jsonl, line 5: no answer as this verb writes it \(.*{told}"):
+        predict(questions, agent(Scripted(knows)), out)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", ""])
+def test_settings_beside_a_file_that_were_changed_are_named(questions: Questions, tmp_path: Path, text: str) -> None:
+    predict(questions, agent(Scripted(knows)), tmp_path / "preds.jsonl")
+    (tmp_path / "preds.jsonl.settings.json").write_text(text)
+    with pytest.raises(ConfigError, match=r"preds\.jsonl\.settings\.json: expected settings"):
+        predict(questions, agent(Scripted(knows)), tmp_path / "preds.jsonl")
+
+
+def test_what_cannot_be_used_is_told_before_a_model_is_opened(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGRO_CACHE", str(place / "cache"))
+    (tmp_path / "file").write_text("no folder")
+    (tmp_path / "empty" / "school").mkdir(parents=True)
+
+    def told(*more: str) -> str:
+        asked = ["--questions", str(place / "questions.json"), "--databases", str(place / "databases")]
+        done = run_verb("predict", *asked, "--model", str(tmp_path / "no_model"), *more)
+        assert isinstance(done.exception, ConfigError)
+        return str(done.exception)
+
+    assert "a folder; expected the name of a file" in told("--out", str(tmp_path / "empty"))
+    assert "file: nothing can be written there" in told("--out", str(tmp_path / "file" / "p.jsonl"))
+    given = told("--out", str(tmp_path / "p.jsonl"), "--instances", str(tmp_path / "empty"))
+    assert "no files empty/<db_id>/*.sqlite for any of the 2 databases" in given
 
 
 def test_some_questions_are_spread_over_all(questions: Questions) -> None:
