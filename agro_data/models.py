@@ -7,6 +7,7 @@ network.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +17,7 @@ from agro_data.config import DEFAULT_MODEL
 from agro_data.fingerprint import file_hash
 
 DEFAULT_WRITER = "HuggingFaceTB/SmolLM2-135M-Instruct"
+_ADDRESS = re.compile(r"[\w.-]+:\d+(/|#|$)")  # of a server, without its http://
 
 
 @dataclass(frozen=True)
@@ -66,16 +68,16 @@ class FoundModel:
         return self.path / carried if carried.endswith(".gguf") else None
 
 
-def find_model(name: str = DEFAULT_MODEL, *, network: bool = True) -> FoundModel:
-    """The folder of the model `name`, a path or a Hub id. `network` False never asks the Hub.
+def find_model(name: str = DEFAULT_MODEL, *, like: str = DEFAULT_MODEL, network: bool = True) -> FoundModel:
+    """The folder of the model `name`, a path or a Hub id such as `like`. `network` False never asks the Hub.
 
     Raises `ModelMissing`, which lists where it looked and what to do.
     """
     as_path = Path(name).expanduser()
     if (as_path / "modules.json").is_file() or (as_path / "config.json").is_file():
         return FoundModel(name, as_path.resolve(), "path")
-    if name.count("/") != 1 or as_path.is_absolute() or name.startswith("."):
-        raise ModelMissing(f"model {name!r} is neither a folder with a config.json nor a Hub id like {DEFAULT_MODEL!r}")
+    if why := _no_hub_id(name, as_path, like):
+        raise ModelMissing(f"model {name!r}: {why}")
     cached = _in_hub_cache(name)
     if cached is not None:
         return FoundModel(name, cached, "cache")
@@ -83,6 +85,17 @@ def find_model(name: str = DEFAULT_MODEL, *, network: bool = True) -> FoundModel
     if packaged is not None:
         return FoundModel(name, packaged, "package")
     return FoundModel(name, _from_hub(name, network), "hub")
+
+
+def _no_hub_id(name: str, path: Path, like: str) -> str:
+    """Why a name without a model at its path is no Hub id, "" if it may be one."""
+    if _ADDRESS.match(name):
+        return f"the address of a server begins with http:// or https://; did you mean http://{name}?"
+    if path.exists():
+        return "there is no config.json in it, as there is in the folder of a model"
+    if path.is_absolute() or name.startswith("."):
+        return "no such folder"
+    return "" if name.count("/") == 1 else f"neither a folder with a config.json nor a Hub id like {like!r}"
 
 
 def fastest_precision(device: str) -> Literal["bfloat16", "float32"]:
@@ -139,5 +152,6 @@ def _from_hub(name: str, network: bool) -> Path:
         return Path(snapshot_download(name, allow_patterns=wanted))
     except (HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled, OSError, ValueError) as error:
         raise ModelMissing(
-            f"model {name} is not on this machine and the Hub did not give it ({error}): {remedy}"
+            f"model {name} is not on this machine and the Hub did not give it ({str(error).partition(chr(10))[0]}): "
+            f"{remedy}"
         ) from error

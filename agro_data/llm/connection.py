@@ -126,6 +126,9 @@ class Connection:
             raise _Failed("refused", f"the request is no text that can be sent: {error}", again=False) from error
         if reply.status_code >= 300:
             raise _of_status(reply.status_code, bytes(content), reply.headers.get("Retry-After"))
+        if content.lstrip()[:1] == b"<":  # amid the work something in between may have said it: another try may pass
+            said = "a web page, and no JSON; does the address end as the API does, in /v1?"
+            raise _Failed("malformed", said, again=body is not None)
         try:
             return json.loads(content)
         except (ValueError, RecursionError) as error:  # brackets within brackets, without end

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agro_data.config import ConfigError
-from agro_data.llm.connection import PATIENCE, Connection, NoAnswer, Patience
+from agro_data.llm.connection import KEY, PATIENCE, Connection, NoAnswer, Patience
 from agro_data.llm.pace import Pace
 from agro_data.llm.rendering import as_text
 from agro_data.llm.types import TURNED_AWAY, Completion, Failure, Message, Request, Usage, failed
@@ -23,6 +23,10 @@ Structured = Literal["json_schema", "json_object", "none"]  # how far a server h
 CHARACTERS_A_TOKEN = 4  # for estimates where a server counts nothing
 GONE = 24  # requests in a row that came to nothing, after all their tries
 NO_CHAT = (404, 405, 501)  # what a server answers that has only plain completions
+_REMEDIES = {  # by codes of HTTP
+    401: f"; it takes the key that the environment variable {KEY} holds",
+    404: "; does the address end as the API does, in /v1, and does it serve that model?",
+}
 _PROBE = '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}'
 
 
@@ -185,7 +189,9 @@ def open_endpoint(
 def in_words(error: NoAnswer) -> EndpointError:
     """What a person is told when a server cannot be used at all."""
     if error.kind in TURNED_AWAY:
-        return EndpointError(f"the server refuses: {error.detail}")
+        return EndpointError(f"the server refuses: {error.detail}{_REMEDIES.get(error.code, '')}")
+    if error.kind == "malformed":
+        return EndpointError(f"this is no answer of an OpenAI-compatible server: {error.detail}")
     tries = "1 try" if error.tries == 1 else f"{error.tries} tries"
     return EndpointError(f"no answer after {tries}: {error.detail}; is the server running, and the address right?")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from agro_data.fingerprint import file_hash, stable_hash
 from agro_data.llm.rendering import prompt_ids
 from agro_data.llm.types import Completion, Request, Sampling, Usage, failed
-from agro_data.models import FoundModel, ModelMissing, find_model
+from agro_data.models import DEFAULT_WRITER, FoundModel, ModelMissing, find_model
 
 if TYPE_CHECKING:
     import torch
@@ -127,7 +127,7 @@ def open_local(name: str, *, batch: int = 16, network: bool = True, dtype: str =
     import torch  # noqa: PLC0415
     from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415
 
-    found = find_model(name, network=network)
+    found = find_model(name, like=DEFAULT_WRITER, network=network)
     packed = {"gguf_file": found.gguf.name} if found.gguf is not None else {}
     try:
         module = AutoModelForCausalLM.from_pretrained(found.path, dtype=dtype, **packed)

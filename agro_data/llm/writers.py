@@ -9,7 +9,7 @@ from agro_data.llm.endpoint import in_words, only_model, open_endpoint
 from agro_data.llm.local import open_local, weights_of
 from agro_data.llm.types import TURNED_AWAY, Backend
 from agro_data.llm.vllm_engine import VllmEngine
-from agro_data.models import find_model
+from agro_data.models import DEFAULT_WRITER, find_model
 
 ENGINE = "vllm:"  # before a Hub id or a folder: written by vLLM's offline engine
 
@@ -30,7 +30,7 @@ def open_writer(name: str) -> Backend:
         return open_endpoint(name)
     if name.startswith(ENGINE):
         model = name.removeprefix(ENGINE)
-        return VllmEngine(model, weights=weights_of(find_model(model)))
+        return VllmEngine(model, weights=weights_of(find_model(model, like=DEFAULT_WRITER)))
     return open_local(name)
 
 
@@ -42,8 +42,8 @@ def identity_of(name: str) -> Mapping[str, str]:
     if is_address(name):
         return {"asked": "server", "model": _served(name)}
     if name.startswith(ENGINE):
-        return {"asked": "vllm", "weights": weights_of(find_model(name.removeprefix(ENGINE)))}
-    return {"asked": "transformers", "weights": weights_of(find_model(name))}
+        return {"asked": "vllm", "weights": weights_of(find_model(name.removeprefix(ENGINE), like=DEFAULT_WRITER))}
+    return {"asked": "transformers", "weights": weights_of(find_model(name, like=DEFAULT_WRITER))}
 
 
 def _served(address: str) -> str:

@@ -19,7 +19,7 @@ from agro_train.programs.settings import SettingsError
 from agro_train.questions import Reading
 from agro_train.rollouts import Limits
 from agro_train.runs.corpora import seen_by
-from agro_train.runs.store import PROMOTED, ModelRun, NoRun, find_run
+from agro_train.runs.store import ModelRun, NoRun, find_run
 from agro_train.sampling.module import BATCH, ModuleSampler
 from agro_train.sampling.types import Sampler
 from agro_train.tasks import NoTask
@@ -81,7 +81,7 @@ def open_agent(
     try:
         run = find_run(models, name)
     except NoRun as missing:
-        if name == PROMOTED:
+        if missing.ours:
             raise
         model = _load(name, cache, dtype, engine, missing)
         own = replace(model, name=model.path.name) if Path(name).is_dir() else model

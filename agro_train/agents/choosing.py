@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from agro_data.models import ModelMissing
 from agro_train.agents.agent import is_url
 from agro_train.agents.endpoint import open_endpoint
 from agro_train.language_model.loading import find_folder
 from agro_train.questions import Questions, Reading
 from agro_train.runs.corpora import seen_by
-from agro_train.runs.store import PROMOTED, NoRun, find_run
+from agro_train.runs.store import NoRun, find_run
 
 
 def told_apart(names: Iterable[str], models: Path, cache: Path, asked: Iterable[Questions] = ()) -> dict[str, str]:
@@ -44,9 +45,12 @@ def _known(name: str, models: Path, cache: Path) -> tuple[str, frozenset[str]]:
         return open_endpoint(name, Reading()).name, frozenset()
     try:
         run = find_run(models, name)
-    except NoRun:
-        if name == PROMOTED:
+    except NoRun as missing:
+        if missing.ours:
             raise
-        path = find_folder(name, cache)
+        try:
+            path = find_folder(name, cache)
+        except ModelMissing as error:
+            raise ModelMissing(f"{error}; and {missing}") from error
         return path.name if Path(name).is_dir() else name, frozenset()
     return run.name, seen_by(run)

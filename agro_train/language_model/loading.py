@@ -56,7 +56,7 @@ def find_folder(name: str, cache: Path, *, network: bool = True) -> Path:
 
     Raises `ModelMissing`, which says where it looked and what to do.
     """
-    found = find_model(name, network=network)
+    found = find_model(name, like=DEFAULT_WRITER, network=network)
     return found.path if found.gguf is None else _unpacked(found, found.gguf, cache)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agro_data.llm.writers import is_address
 from agro_data.models import ModelMissing
 from agro_data.profiling.serialise import Style, serialiser
 from agro_data.protocol import VERSION as PROTOCOL
@@ -29,11 +30,19 @@ LIBRARIES = ("transformers", "trl", "peft", "accelerate", "vllm")
 def start_of(model: str, models: Path, cache: Path) -> tuple[ModelRun | None, Path]:
     """What training starts from: the run that `model` names, if it is one of ours, and the folder of its weights.
 
-    Raises `ModelMissing` when it is neither a run nor a model that can be found, or is not stored as safetensors.
+    Raises `ModelMissing` when it is neither a run nor a model that can be found, or is not stored as safetensors, or is
+    a server's, and `NoRun` for a run that is not there.
     """
+    if is_address(model):
+        raise ModelMissing(
+            f"{model}: a server keeps its model's weights, which training changes; start from a run, a folder or a Hub "
+            "id"
+        )
     try:
         run = find_run(models, model)
     except NoRun as missing:
+        if missing.ours:
+            raise
         try:
             folder = find_folder(model, cache)
         except ModelMissing as error:

@@ -30,7 +30,11 @@ _RUN = re.compile(r"r(?P<number>\d{4})-[0-9a-f]{8}\Z")
 
 
 class NoRun(LookupError):
-    """There is no such trained model; the message says what to run."""
+    """There is no such trained model; the message says what to run. `ours`: nothing else can be meant by its name."""
+
+    def __init__(self, says: str, *, ours: bool = False) -> None:
+        super().__init__(says)
+        self.ours = ours
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,17 @@ def find_run(root: Path, name: str) -> ModelRun:
                 return run
     if "/" not in name and (runs := runs_of(root, name)):
         return runs[-1]
+    model, _, run = name.partition("/")
+    if re.match(r"r\d", run) and (runs := runs_of(root, model)):
+        there = ", ".join(one.path.name for one in runs)
+        raise NoRun(f"there is no run {name!r} below {root}: of {model} there is {there}", ours=True)
     raise NoRun(f"there is no trained model {name!r} below {root}; `agro train cold-start` makes one")
+
+
+def trained(root: Path) -> list[ModelRun]:
+    """The newest run of each trained model."""
+    names = sorted(path.name for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
+    return [runs[-1] for name in names if (runs := runs_of(root, name))]
 
 
 def promote(root: Path, run: ModelRun) -> None:
@@ -90,9 +104,15 @@ def _promoted(root: Path) -> ModelRun:
     try:
         named = (root / PROMOTED).read_text(encoding="utf-8").strip()
     except FileNotFoundError:
-        raise NoRun(f"no model is promoted below {root}; `dagster job execute -j train_grpo` trains one") from None
+        there = ", ".join(one.name for one in trained(root))
+        trains = "`agro train cold-start` trains one, which --model cold-start names"
+        raise NoRun(
+            f"no model is promoted below {root}; {f'say which with --model: there is {there}' if there else trains} "
+            "(`dagster job execute -j train_grpo` trains, compares and promotes)",
+            ours=True,
+        ) from None
     if not (root / named / MANIFEST).is_file():
-        raise NoRun(f"{root / PROMOTED} names {named}, which is not there; promote another run or train one")
+        raise NoRun(f"{root / PROMOTED} names {named}, which is not there; promote another run or train one", ours=True)
     return ModelRun(root / named)
 
 

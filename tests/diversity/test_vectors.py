@@ -130,8 +130,15 @@ def test_the_model_is_found_by_path_and_in_its_package_and_checked(
         find_model(DEFAULT_MODEL, network=False)
     with pytest.raises(ModelMissing, match="hf download someone/nothing"):
         find_model("someone/nothing", network=False)
-    with pytest.raises(ModelMissing, match="neither a folder"):
+    with pytest.raises(ModelMissing, match="missing': no such folder"):
         find_model(str(tmp_path / "missing"), network=False)
+    with pytest.raises(ModelMissing, match=r"no config\.json in it"):
+        find_model(str(tmp_path), network=False)
+    with pytest.raises(ModelMissing, match=f"neither a folder .* like '{DEFAULT_MODEL}'"):
+        find_model("nothing", network=False)
+    for address in ("localhost:8000/v1", "127.0.0.1:8000/v1#m", "gpu-1.example:80"):
+        with pytest.raises(ModelMissing, match=f"did you mean http://{address}"):
+            find_model(address, network=False)
 
 
 def test_cover_holds_everything_with_few_rows() -> None:

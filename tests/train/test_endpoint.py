@@ -42,7 +42,7 @@ class Server:
                 body = json.loads(self.rfile.read(size) or b"{}")
                 outer.asked.append(body)
                 status, reply = outer.handle(self.path, body, dict(self.headers))
-                content = json.dumps(reply).encode()
+                content = reply.encode() if isinstance(reply, str) else json.dumps(reply).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
@@ -224,5 +224,15 @@ def test_several_models_and_refusals(server: Server, tmp_path: Path) -> None:
         open_agent(server.base, tmp_path, tmp_path)
     assert open_agent(f"{server.base}#b", tmp_path, tmp_path).name == "b"
     server.handle = lambda *_: (401, {"error": "no key"})
-    with pytest.raises(EndpointError, match="no key"):
+    with pytest.raises(EndpointError, match=r"no key.*; it takes the key that .* OPENAI_API_KEY holds"):
         open_agent(f"{server.base}#b", tmp_path, tmp_path)
+    server.handle = lambda *_: (404, {})
+    with pytest.raises(EndpointError, match=r"404.*; does the address end as the API does, in /v1"):
+        open_agent(server.base, tmp_path, tmp_path)
+
+
+def test_a_web_page_is_no_server_of_models(server: Server, tmp_path: Path) -> None:
+    server.handle = lambda *_: (200, "<html>hello</html>")
+    with pytest.raises(EndpointError, match=r"no answer of an OpenAI-compatible server: .*/models: a web page"):
+        open_agent(server.base, tmp_path, tmp_path)
+    assert len(server.asked) == 1
