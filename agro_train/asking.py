@@ -18,6 +18,7 @@ from agro_data.pairs.verify import SOURCE
 from agro_data.protocol import Step
 from agro_train.agents.agent import Agent
 from agro_train.decoding import GREEDY, Decoding, decode
+from agro_train.language_model.tokens import text_of
 from agro_train.objections import Answered, objections
 from agro_train.questions import one_question
 from agro_train.rollouts import Rollout
@@ -33,6 +34,7 @@ class Reply:
 
     `steps` are those of the chosen attempt, with what the database said to each. `findings` are what the verifier of
     pairs (`agro verify`) has against question and SQL, None where it was not asked. `notes` are worth knowing.
+    `transcript` is what stands after the prompt, as it was written.
     """
 
     question: str
@@ -45,6 +47,12 @@ class Reply:
     seconds: float
     findings: tuple[Finding, ...] | None = None
     notes: tuple[str, ...] = ()
+    transcript: str = ""
+
+    @property
+    def last_turn(self) -> str:
+        """What the model wrote last."""
+        return self.transcript.rpartition("</observation>")[2].strip()
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON values."""
@@ -61,6 +69,7 @@ class Reply:
             "rows": [list(map(_plain, row)) for row in result.rows] if result else [],
             "error": "" if result is None or result.ok else result.error or result.status,
             "findings": None if self.findings is None else [one.as_dict() for one in self.findings],
+            "transcript": self.transcript,
             "notes": list(self.notes),
             "ending": self.ending,
             "tokens_written": self.written,
@@ -129,6 +138,7 @@ def ask(
         found.seconds,
         findings,
         _left_out(task),
+        text_of(first.tokens.ids, agent.tokenizer).strip(),
     )
 
 

@@ -11,13 +11,14 @@ import click
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.pairs.finding import KINDS
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Verb, say, screen, show_result, tell
+from agro_data.terminal import FAILED_SOME, Verb, say, screen, shortened, show_result, tell
 
 if TYPE_CHECKING:
     from agro_train.asking import Reply
 
 A_PATH = click.Path(path_type=Path)
 SHOWN_ROWS = 20
+WROTE = 500  # characters of what is no answer
 _DOUBLE_DIGITS = 15  # what is written with more and is a FLOAT all the same has come from one
 
 
@@ -86,6 +87,8 @@ def ask_command(
     tell([*problems, *reply.notes], "dim")
     if reply.result is None:
         tell([f"{reply.model} gave no answer: {reply.ending}"], "yellow")
+        if reply.last_turn:
+            tell([f"it wrote: {shortened(' '.join(reply.last_turn.split()), WROTE)}"], "dim")
     if reply.findings and decoding == "greedy":
         tell(["--decoding vote draws several answers, of which those vote that least speaks against"], "dim")
     if reply.result is None or not reply.result.ok:

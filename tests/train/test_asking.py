@@ -97,6 +97,15 @@ def test_no_answer_says_why(database: Database, tmp_path: Path) -> None:
     reply = ask("Which?", database, agent(Scripted(lambda *_: "well")), tmp_path)
     assert (reply.sql, reply.result) == ("", None)
     assert reply.ending.startswith("malformed (no_tag)")
+    assert reply.last_turn == reply.as_dict()["transcript"] == "well"
+
+
+def test_what_is_no_answer_is_shown(says: Callable[..., Any]) -> None:
+    babble = "I think\nthat it is 42. " * 40
+    done = says(wrote=babble)
+    assert done.exit_code == 1
+    assert f"it wrote: {' '.join(babble.split())[:500]}…\n" in done.stderr
+    assert json.loads(says("", "--json", wrote=babble).stdout)["transcript"] == babble.strip()
 
 
 def test_a_hostile_answer_runs_in_the_sandbox_only(database: Database, tmp_path: Path) -> None:
@@ -161,11 +170,11 @@ def test_without_a_trained_model_it_is_said_what_to_run(
 
 @pytest.fixture
 def says(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """`agro ask` of a model that answers with this SQL."""
+    """`agro ask` of a model that answers with this SQL, or `wrote` something else."""
     monkeypatch.setenv("AGRO_CACHE", str(tmp_path / "cache"))
 
-    def run_verb(sql: str, *flags: str, at: Path = database.path, budget: int = 2_000) -> Any:
-        one = agent(Scripted(lambda *_: turn("solution", sql)))
+    def run_verb(sql: str = "", *flags: str, at: Path = database.path, budget: int = 2_000, wrote: str = "") -> Any:
+        one = agent(Scripted(lambda *_: wrote or turn("solution", sql)))
         one = replace(one, reading=Reading(budget=budget))
         monkeypatch.setattr("agro_train.agents.agent.open_agent", lambda *_, **__: one)
         return CliRunner().invoke(agro, ["ask", "--database", str(at), "--no-check", "Which?", *flags])
