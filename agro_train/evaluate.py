@@ -30,7 +30,6 @@ from agro_data.evaluation.verdict import Verdict, lines
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.verify import SOURCE
 from agro_data.progress import Bars, Reporter, silent
-from agro_data.publish.read import open_version
 from agro_data.terminal import FAILED_SOME, Resumed, notes, run, show_table, tell
 from agro_data.work import write_json, write_text
 from agro_train.abstention import abstention
@@ -44,6 +43,7 @@ from agro_train.predict import check_folder, predict
 from agro_train.programs.settings import check_counts, check_seed, find_cache, read_settings, settings_from, settings_to
 from agro_train.questions import Questions, Reading, questions_of_file, questions_of_version
 from agro_train.rollouts import Limits
+from agro_train.runs.corpora import find_corpus, find_databases_of
 from agro_train.sampling.module import BATCH
 from agro_train.sql_env import RAN
 from agro_train.tasks import COMPACT, PROMPT_BUDGET
@@ -64,13 +64,15 @@ SQL_LIMITS = SqlLimits(seconds=30.0, rows=1_000_000, bytes=256 * 2**20, steps=30
 class EvaluationConfig:
     """What is evaluated. `models` are names as `agents.open_agent` takes them; the first is what others are held to.
 
-    `corpus` is a version's folder, `questions` a file; one of the two or both. `style` and `budget` are for models
-    that were not trained here. `limit` is the most questions of each set, spread over it; 0: all.
+    `corpus` is a version's folder, or its name below `data`; `questions` are files; one of the two or both. `style` and
+    `budget` are for models that were not trained here. `limit` is the most questions of each set, spread over it; 0:
+    all.
     """
 
     models: Sequence[str] = ()  # runs, folders, Hub ids, URLs; the first is what others are held to
-    databases: str = ""  # the folder of the databases asked about
-    corpus: str = ""  # a version's folder
+    databases: str = ""  # the folder of the databases asked about; those of the corpus, if empty
+    corpus: str = ""  # a version's folder, or its name below `data`
+    data: str = "datasets"  # the folder of the corpora
     split: str = "test"  # the split of the corpus that is asked
     questions: Sequence[str] = ()  # files of questions with SQL, asked besides
     instances: str = BUILT  # of strict-ts, where a corpus has none: a folder <db_id>/*.sqlite, built or none
@@ -102,7 +104,7 @@ class EvaluationConfig:
             raise ConfigError("say which models to evaluate: --model NAME (a run, a folder, a Hub id, promoted)")
         if not self.corpus and not self.questions:
             raise ConfigError("say what to ask: --corpus VERSION, or --questions FILE, or both")
-        if not self.databases:
+        if not self.databases and (self.questions or not self.corpus):
             raise ConfigError("say where the databases are: --databases PATH (in Dagster questions_databases)")
         check_counts(self, "samples", "width", "workers", "batch", "budget", "turns", "turn_tokens", "rollout_tokens")
         check_counts(self, "temperature", "limit", least=0)
@@ -404,7 +406,9 @@ def _sets(config: EvaluationConfig, cache: Path) -> list[Questions]:
     databases = Path(config.databases)
     found = [questions_of_file(Path(file), databases, cache) for file in config.questions]
     if config.corpus:
-        found.insert(0, questions_of_version(open_version(Path(config.corpus)), databases, cache, config.split))
+        version = find_corpus(Path(config.data), config.corpus)
+        theirs = find_databases_of(version, config.databases)
+        found.insert(0, questions_of_version(version, theirs, cache, config.split))
     for one in found:
         without = sum(not row["sql"] for row in one.rows)
         if without:
@@ -420,10 +424,11 @@ def _sets(config: EvaluationConfig, cache: Path) -> list[Questions]:
 @click.command(name="python -m agro_train.evaluate", cls=Resumed)
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="Settings as JSON; options come on top.")
 @click.option("--model", "models", multiple=True, help="A run, a folder, a Hub id or `promoted` (repeatable).")
-@click.option("--corpus", help="A corpus version's folder.")
+@click.option("--corpus", metavar="VERSION", help="A corpus version: its folder, or its name below --data.")
 @click.option("--split", help="Its split.  [default: test]")
 @click.option("--questions", multiple=True, help="A file of questions with SQL (repeatable).")
-@click.option("--databases", help="The databases that are asked about.")
+@click.option("--databases", help="The databases that are asked about.  [default: those of the corpus]")
+@click.option("--data", help="The folder of the corpora.  [default: datasets]")
 @click.option("--instances", help="What else to judge on: a folder <db_id>/*.sqlite, `none`, or built for the golds.")
 @click.option("--out", help="Folder of the results.  [default: evaluation]")
 @click.option("--models-root", help="Where trained runs are.  [default: models]")
@@ -447,7 +452,7 @@ def main(config_file: Path | None, **given: Any) -> None:
 
     \b
     Example:
-      python -m agro_train.evaluate --model promoted --corpus datasets/corpus --databases database --limit 200
+      python -m agro_train.evaluate --model promoted --corpus corpus --limit 200
     """
     asked = {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
     asked = {key: value for key, value in asked.items() if value not in (None, [])}

@@ -28,6 +28,7 @@ COLUMNS = (
     *("example_id", "db_id", "question", "evidence", "sql", "hardness"),
     *("order_matters", "alternatives", "instances", *ANSWERABILITY),
 )
+TOLD = 20  # faults of a file that is refused
 # Of a question of which nothing else is said.
 PLAIN: Row = {"answerable": True, "hidden": [], "readings": [], "clarification": None}
 
@@ -144,10 +145,12 @@ def questions_of_file(path: Path, databases: Path, cache: Path) -> Questions:
     Raises `UnreadableInput`, and `ConfigError` when a database that they name is not below `databases`.
     """
     loaded = load_questions(path)
-    found = named_databases(databases, {pair.db_id for pair in loaded.pairs})
-    missing = sorted({pair.db_id for pair in loaded.pairs} - set(found))
+    found, missing = named_databases(databases, {pair.db_id for pair in loaded.pairs})
     if missing:
-        raise ConfigError(f"{databases}: no database {', '.join(missing[:5])}, which {path.name} asks about")
+        told = [_unknown(name, why, databases, loaded.pairs) for name, why in missing.items()]
+        told += map(str, loaded.problems)
+        more = [f"and {len(told) - TOLD:,} more"] if len(told) > TOLD else []
+        raise ConfigError("\n".join([*told[:TOLD], *more]))
     names = _names_of(loaded.pairs)
     rows = [
         {
@@ -167,6 +170,13 @@ def questions_of_file(path: Path, databases: Path, cache: Path) -> Questions:
     ]
     sources = {db_id: open_source(database, cache / "profiles") for db_id, database in found.items()}
     return Questions(path.name, tuple(rows), sources, databases, problems=tuple(map(str, loaded.problems)))
+
+
+def _unknown(name: str, why: str, databases: Path, pairs: Sequence[Pair]) -> str:
+    """Which rows ask about a database that is not there."""
+    places = [pair.place for pair in pairs if pair.db_id == name]
+    more = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
+    return f"{places[0]}{more}: no database {name!r} in {databases}: {why}"
 
 
 def _names_of(pairs: Sequence[Pair]) -> list[str]:

@@ -93,7 +93,7 @@ def evaluate(
         raise ConfigError(f"{rows[0].place} and all others: no gold to compare with; give the golds with --gold FILE")
     missing: Mapping[str, str] = {}
     if isinstance(databases, (Path, str)):
-        databases, missing = _looked_up(Path(databases), {row.db_id for row in rows})
+        databases, missing = _some(Path(databases), {row.db_id for row in rows})
     with tempfile.TemporaryDirectory(prefix="agro-evaluate-") as scratch, Sandbox(workers, limits) as sandbox:
         suite = _suite(chosen, rows, databases, instances, cache or Path(scratch), workers, progress)
         golds = GoldResults(GoldCache(cache) if cache is not None else None)
@@ -124,16 +124,11 @@ def _metric(name: str) -> Metric:
     return METRICS[name]
 
 
-def named_databases(path: Path, wanted: set[str]) -> dict[str, Database]:
-    """The databases below `path` that are named, by id; those that are not there are left out.
+def named_databases(path: Path, wanted: set[str]) -> tuple[dict[str, Database], dict[str, str]]:
+    """The databases below `path` that are named, by id, and of those that are not there why.
 
-    Raises `ConfigError` when none is.
+    Raises `ConfigError` when there is nothing at `path`.
     """
-    return _looked_up(path, wanted)[0]
-
-
-def _looked_up(path: Path, wanted: set[str]) -> tuple[dict[str, Database], dict[str, str]]:
-    """Those that are there, and why the others are not, by id."""
     at_once = _at_once(path, wanted)
     if at_once is not None:
         return at_once, {}
@@ -141,7 +136,12 @@ def _looked_up(path: Path, wanted: set[str]) -> tuple[dict[str, Database], dict[
         raise ConfigError(f"{path}: no such file or folder")
     catalog = find_databases(path)
     found = meant(catalog.databases, wanted)
-    missing = {db_id: why_missing(db_id, catalog) for db_id in sorted(wanted - found.keys())}
+    return found, {db_id: why_missing(db_id, catalog) for db_id in sorted(wanted - found.keys())}
+
+
+def _some(path: Path, wanted: set[str]) -> tuple[dict[str, Database], dict[str, str]]:
+    """Like `named_databases`. Raises `ConfigError` also when none is there."""
+    found, missing = named_databases(path, wanted)
     if not found:
         named = ", ".join(sorted(wanted)[:3])
         more = f" and {len(wanted) - 3} more" if len(wanted) > 3 else ""

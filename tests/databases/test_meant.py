@@ -65,7 +65,7 @@ def test_a_folder_of_tables_is_called_as_it_is(tmp_path: Path) -> None:
 def test_predictions_and_pairs_are_held_against_it(tmp_path: Path, files: list[str]) -> None:
     place, sql = write(tmp_path / "db", *files), "SELECT name FROM item"
     names = ["my shop", "größe", "my_shop"]
-    assert list(named_databases(place, set(names))) == sorted(names)
+    assert list(named_databases(place, set(names))[0]) == sorted(names)
     rows = [Prediction(f"row {n}", name, "Which?", sql, (sql,)) for n, name in enumerate(names)]
     assert [verdict.score for verdict in evaluate(rows, place, workers=1).verdicts] == [1, 1, 1]
     pairs = tmp_path / "pairs.json"

@@ -13,10 +13,11 @@ import pytest
 from click.testing import CliRunner
 from train.asked import ROWS, counts, gold_of, knows, make_place
 from train.scripted import Scripted, agent, turn
-from train.small import make_corpus
+from train.small import make_corpus, make_split_corpus
 
 from agro_data.config import ConfigError
 from agro_data.evaluation.rows import UnreadableInput
+from agro_data.publish.read import NoVersion
 from agro_train import evaluate
 from agro_train.decoding import Decoding
 from agro_train.evaluate import (
@@ -184,6 +185,19 @@ def test_settings_are_checked() -> None:
 def test_settings_that_cannot_be_are_refused(changes: dict[str, Any], told: str) -> None:
     with pytest.raises(ConfigError, match=told):
         settings_from(EvaluationConfig, {"models": ["x"], "databases": "d", "corpus": "c", **changes})
+
+
+def test_a_corpus_is_named_and_knows_its_databases(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGRO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    make_split_corpus(tmp_path)
+    options = ["--data", ".", "--model", str(place / "tiny"), "--limit", "1", "--instances", "none", "--out", "out"]
+    done = CliRunner().invoke(evaluate.main, ["--corpus", "school", *options])
+    assert "out: written" in done.stderr, done.exception
+    done = CliRunner().invoke(evaluate.main, ["--corpus", "college", *options])
+    assert isinstance(done.exception, NoVersion)
 
 
 def test_no_questions_at_most_is_refused() -> None:

@@ -239,6 +239,20 @@ def test_rows_that_cannot_be_asked_or_scored_are_told(
     assert "row 4" in done.stderr
 
 
+def test_rows_about_a_database_that_is_not_there_are_named(place: Path, tmp_path: Path) -> None:
+    """And what else is wrong with the file."""
+    rows = [{"db_id": db_id, "question": "Which?"} for db_id in ("scool", "school", "scool", "colege")]
+    (tmp_path / "mine.json").write_text(json.dumps([*rows, {"question": "Which?"}]))
+    with pytest.raises(ConfigError) as refused:
+        questions_of_file(tmp_path / "mine.json", place / "databases", tmp_path / "cache")
+    one, other, further = str(refused.value).splitlines()
+    assert one.startswith("mine.json, row 4: no database 'colege' in ")
+    assert one.endswith("there are college, school")
+    assert other.startswith("mine.json, row 1 and 1 more: no database 'scool' in ")
+    assert other.endswith("there are school, college")
+    assert further.startswith("mine.json, row 5: no ")
+
+
 def test_a_model_that_is_not_there_is_told_before_the_first_is_asked(place: Path, tmp_path: Path) -> None:
     models = ["--model", str(place / "tiny"), "--model", str(tmp_path / "typo")]
     asked = ["--questions", str(place / "questions.json"), "--databases", str(place / "databases")]
