@@ -48,6 +48,7 @@ from agro_train.trajectories.config import TrajectoriesConfig
 from agro_train.trajectories.material import (
     Material,
     Report,
+    check_paths,
     encode_rows,
     read_material,
     sources_of,
@@ -123,6 +124,8 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
     Raises `NoTask`, `NoVersion`, `ModelMissing`, `SeenInTraining`, `SettingsError` and `Locked`, in words for a person.
     """
     config = replace(config, precision=settled(config.precision))  # part of what a run is
+    corpus = open_version(Path(config.corpus)) if config.corpus else None
+    check_paths(config)
     parent, base = start_of(config.model, Path(config.models), Path(config.cache))
     refuse_recurrent(base)
     if config.share_prompts and not shares_prompts(base):
@@ -130,17 +133,17 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
             f"{base}: its attention is not PyTorch's own, or goes by distance, so that it cannot read rows that share "
             "prompts; set share_prompts to false"
         )
-    corpus = open_version(Path(config.corpus)) if config.corpus else None
     draft = begin(Path(config.models), config.name, _fingerprint(config, corpus, base))
     if isinstance(draft, ModelRun):
         return draft
-    sources = sources_of(config, corpus)
-    if corpus is not None and not config.allow_evaluated:
-        _refuse_held_back(corpus, parent, sources)
-    with writing(draft):
-        with enough_memory("micro_batch (the steps stay the same) or max_length, or set lora"):
-            learnt, material = _learn(config, corpus, sources, base, draft, report)
-        return finished(draft, lambda: _facts(config, corpus, sources, material, (parent, base), draft) | learnt)
+    with draft.begun():
+        sources = sources_of(config, corpus)
+        if corpus is not None and not config.allow_evaluated:
+            _refuse_held_back(corpus, parent, sources)
+        with writing(draft):
+            with enough_memory("micro_batch (the steps stay the same) or max_length, or set lora"):
+                learnt, material = _learn(config, corpus, sources, base, draft, report)
+            return finished(draft, lambda: _facts(config, corpus, sources, material, (parent, base), draft) | learnt)
 
 
 def _refuse_held_back(corpus: Version, parent: ModelRun | None, sources: Sequence[Questions]) -> None:

@@ -76,15 +76,16 @@ def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
     draft = begin(Path(config.models), config.name, _fingerprint(config, version, base))
     if isinstance(draft, ModelRun):
         return draft
-    _check_split(config, version)
-    questions = questions_of_version(version, Path(config.databases), Path(config.cache), config.split)
-    if parent is not None:
-        _check_parent(config, parent, version)
-        questions = replace(questions, clarify=questions.clarify or bool(parent.manifest.get("clarify")))
-    with writing(draft):
-        with Sandbox(config.workers, SQL_LIMITS) as sandbox, enough_memory(LOWER):
-            learnt, kept = _learn(config, parent, base, questions, sandbox, draft, report)
-        return finished(draft, lambda: _manifest(config, version, (parent, base), draft, learnt, kept))
+    with draft.begun():
+        _check_split(config, version)
+        questions = questions_of_version(version, Path(config.databases), Path(config.cache), config.split)
+        if parent is not None:
+            _check_parent(config, parent, version)
+            questions = replace(questions, clarify=questions.clarify or bool(parent.manifest.get("clarify")))
+        with writing(draft):
+            with Sandbox(config.workers, SQL_LIMITS) as sandbox, enough_memory(LOWER):
+                learnt, kept = _learn(config, parent, base, questions, sandbox, draft, report)
+            return finished(draft, lambda: _manifest(config, version, (parent, base), draft, learnt, kept))
 
 
 def _manifest(

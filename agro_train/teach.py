@@ -16,7 +16,7 @@ from agro_train.language_model.loading import load_tokenizer
 from agro_train.programs.settings import SettingsError, read_settings
 from agro_train.runs.lineage import start_of
 from agro_train.sql_env import SQL_LIMITS
-from agro_train.trajectories.material import Material, Report, sources_of, teach
+from agro_train.trajectories.material import Material, Report, check_paths, sources_of, teach
 
 
 def main() -> None:
@@ -43,6 +43,7 @@ def make(config: ColdStartConfig, report: Report = lambda line: None) -> Materia
     if not config.corpus:
         raise SettingsError("trajectories are stored beside the corpus that they are of: give `corpus` (a version)")
     corpus = open_version(Path(config.corpus))
+    check_paths(config)
     _, base = start_of(config.model, Path(config.models), Path(config.cache))
     with Sandbox(2, SQL_LIMITS) as sandbox:
         return teach(config, corpus, sources_of(config, corpus), load_tokenizer(base), sandbox, report)

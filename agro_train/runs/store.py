@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -142,6 +142,22 @@ class Draft:
         if not self.path.is_dir():
             raise Locked(f"{self.path}: another process has finished this run meanwhile; the same command now finds it")
         return exclusive(self.path / LOCK, wait_seconds=0, doing="is training with the same settings")
+
+    @contextmanager
+    def begun(self) -> Iterator[None]:
+        """Around all that is done for the draft: it goes where that fails before there is anything to go on from."""
+        try:
+            yield
+        except Exception:
+            with suppress(Locked, OSError), self.alone():
+                if not self._holds_work():
+                    shutil.rmtree(self.path)
+                    self.path.parent.rmdir()  # where it has no other run
+            raise
+
+    def _holds_work(self) -> bool:
+        passing = {LOCK, METRICS, "tensorboard", self.checkpoints.name}
+        return self.last_checkpoint() is not None or any(path.name not in passing for path in self.path.iterdir())
 
     def last_checkpoint(self) -> Path | None:
         """The newest checkpoint that is whole: its state is what transformers writes last."""

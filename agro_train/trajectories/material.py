@@ -230,6 +230,13 @@ def _drawn(source: Questions, size: int, seed: int) -> Questions:
     return replace(source, rows=tuple(source.rows[place] for place in sorted(order)))
 
 
+def check_paths(config: TrajectoriesConfig) -> None:
+    """Raise `SettingsError` for what is to be learnt from and is not there."""
+    for name in ("pairs", "databases"):
+        if (path := getattr(config, name)) and not Path(path).exists():
+            raise SettingsError(f"{name}: {path}: no such file or folder")
+
+
 def sources_of(config: TrajectoriesConfig, corpus: Version | None) -> list[Questions]:
     """What there is to learn from: the corpus' train split, the pairs, or both, less the databases that are left."""
     databases, cache = Path(config.databases), Path(config.cache)
@@ -238,6 +245,10 @@ def sources_of(config: TrajectoriesConfig, corpus: Version | None) -> list[Quest
         found.append(questions_of_version(corpus, databases, cache, "train", columns=(*COLUMNS, "steps", "split")))
     if config.pairs:
         pairs = questions_of_file(Path(config.pairs), databases, cache)
+        if not any(row["sql"] for row in pairs.rows):
+            raise SettingsError(
+                f"{config.pairs}: no row has SQL, of which trajectories are made; expected pairs of both"
+            )
         rows = tuple({**row, "steps": [], "split": "train"} for row in pairs.rows)
         found.append(replace(pairs, rows=rows))
     if not found:

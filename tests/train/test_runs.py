@@ -62,6 +62,28 @@ def test_a_model_lies_in_a_folder_of_its_name(tmp_path: Path, name: str) -> None
     assert not list(tmp_path.iterdir())
 
 
+def test_a_draft_goes_when_its_start_fails(tmp_path: Path) -> None:
+    """Unless there is something to go on from, or another process is at it."""
+
+    def fails(draft: Draft | ModelRun) -> Path:
+        assert isinstance(draft, Draft)
+        with pytest.raises(ValueError, match="no"), draft.begun():
+            raise ValueError("no")
+        return draft.path
+
+    assert not fails(begin(tmp_path, "small", "a" * 64)).parent.exists()
+    for name in ("checkpoints/checkpoint-2/trainer_state.json", "prompts.json"):
+        draft = begin(tmp_path, "small", "a" * 64)
+        assert isinstance(draft, Draft)
+        (draft.path / name).parent.mkdir(parents=True, exist_ok=True)
+        (draft.path / name).write_text("{}")
+        assert fails(draft).is_dir()
+    other = begin(tmp_path, "small", "b" * 64)
+    assert isinstance(other, Draft)
+    with other.alone():
+        assert fails(other).is_dir()
+
+
 def test_a_draft_that_another_process_has_finished_is_said_to_be(tmp_path: Path) -> None:
     draft, late = begin(tmp_path, "m", "a" * 64), begin(tmp_path, "m", "a" * 64)
     assert isinstance(draft, Draft)

@@ -63,6 +63,22 @@ def test_settings_are_checked_before_a_corpus_is_looked_for(tmp_path: Path, monk
         assert "there is no corpus below datasets" in str(done.exception)
 
 
+def test_what_cannot_be_learnt_from_is_said_and_leaves_nothing(folder: Path) -> None:
+    def told(**changes: str) -> str:
+        settings = (
+            json.loads((folder / "settings.json").read_text()) | {"databases": str(folder / "databases")} | changes
+        )
+        (folder / "pairs.json").write_text(json.dumps([{"db_id": "school", "question": "Which?"}]))
+        (folder / "these.json").write_text(json.dumps(settings))
+        done = CliRunner().invoke(agro, ["train", "cold-start", "--config", str(folder / "these.json")])
+        assert not (folder / "models" / "cold-start").exists()
+        return str(done.exception)
+
+    assert "pairs.json: no row has SQL" in told(pairs=str(folder / "pairs.json"))
+    nowhere = {"pairs": str(folder / "nowhere.json"), "model": "no/model"}  # the Hub is not asked
+    assert told(**nowhere) == f"pairs: {folder / 'nowhere.json'}: no such file or folder"
+
+
 @pytest.mark.parametrize(("option", "value"), [("--lora", "-1"), ("--seed", "-5"), ("--name", "../evil")])
 def test_options_that_cannot_be_are_refused(option: str, value: str) -> None:
     done = CliRunner().invoke(agro, ["train", "cold-start", option, value])
