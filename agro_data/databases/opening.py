@@ -153,6 +153,12 @@ def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tupl
             raise DatabaseError(
                 f"{path.name}: this process has it open to write to; close it, or give a copy"
             ) from error
+        except duckdb.IOException as error:
+            if "lock" not in str(error):
+                raise
+            raise DatabaseError(
+                f"{path.name}: another program has it open to write to; close it there, or give a copy"
+            ) from error
         connection.execute(f"USE {name}.main")
         connection.execute(UTC)
         look_in_all_schemas(connection)

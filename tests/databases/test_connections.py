@@ -391,7 +391,10 @@ def test_what_cannot_be_opened_says_so(tmp_path: Path) -> None:
         try:
             assert process.stdout is not None
             process.stdout.readline()
-            with pytest.raises(DatabaseError, match="lock"), open_database(unchecked(path, "duckdb")):
+            with (
+                pytest.raises(DatabaseError, match="another program has it open"),
+                open_database(unchecked(path, "duckdb")),
+            ):
                 raise AssertionError("was opened")
         finally:
             process.kill()
