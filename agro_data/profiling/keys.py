@@ -1,13 +1,16 @@
 """Foreign keys: declared ones made whole, undeclared ones inferred from names, types and values.
 
 Names alone propose, values dispose: small integers are contained in every other id column, so containment
-without a matching name proves nothing.
+without a matching name proves nothing. Of texts it does: where a table declares no key, as no file of CSV or Parquet
+does, a column that tells its rows apart may be referred to by columns of its name, and its first one by any whose
+many texts it holds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from agro_data.profiling.profile import ForeignKey
 from agro_data.profiling.statistics import rounded
@@ -16,6 +19,7 @@ from agro_data.profiling.words import starts_with
 _GENERIC = frozenset(
     {("id",), ("name",), ("code",), ("number",), ("key",), ("title",), ("type",), ("year",), ("date",)}
 )
+_KEYED = frozenset({"id", "code", "number", "key", "ssn"})
 _SELF = frozenset(
     {
         "manager",
@@ -34,6 +38,11 @@ _SELF = frozenset(
 _NO_VALUES = 0.7  # factor on a name's score when there are no values to confirm it
 _LEAST = 0.6  # confidence below which nothing is inferred
 _ORPHANS = 0.05  # largest share of orphans an inferred key may have
+_SOME_ORPHANS = 0.2  # the same where many texts are found, which is no chance: planes that no register lists
+_MANY = 50  # texts
+_ALIKE = 0.85  # confidence where columns have one name and one holds the other's texts
+_UNLIKE = 0.8  # where only texts say so
+_FEWEST = {_ALIKE: 3, _UNLIKE: 20}  # distinct values that are then to be found
 
 
 @dataclass(frozen=True)
@@ -45,17 +54,20 @@ class KeyTable:
     columns: Mapping[str, list[str]]  # expanded words of each column, as spelled in the database
     primary_key: tuple[str, ...]
     unique: tuple[str, ...]  # columns that are a key alone, the primary key first
+    texts: frozenset[str] = frozenset()  # columns declared as text
+    keyless: bool = False  # a table that declares no key: any column may be one
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A possible reference, `score` in (0, 1] from names alone."""
+    """A possible reference, `score` in (0, 1] from names alone, or what `by_values` would make of it."""
 
     table: str
     column: str
     ref_table: str
     ref_column: str
     score: float
+    by_values: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,6 +76,7 @@ class Containment:
 
     distinct: int
     orphan_share: float
+    found: int = 0  # of the distinct ones
 
 
 def propose(tables: list[KeyTable], taken: frozenset[tuple[str, str]]) -> list[Proposal]:
@@ -80,6 +93,32 @@ def propose(tables: list[KeyTable], taken: frozenset[tuple[str, str]]) -> list[P
     return sorted(proposals, key=lambda p: (-p.score, p.table, p.column, p.ref_table, p.ref_column))
 
 
+def propose_by_values(
+    tables: list[KeyTable], taken: frozenset[tuple[str, str]], *, unlike: bool = False
+) -> list[Proposal]:
+    """References to columns that may be keys of tables that declare none, for values to confirm.
+
+    Between columns of one name, where the parent's has two of three: it stands first, is named as keys are, both hold
+    texts. With `unlike` also of any text to the first one of a table.
+    """
+    children: dict[tuple[str, ...], list[tuple[KeyTable, str]]] = {}
+    for table in tables:
+        for column, words in table.columns.items():
+            if (table.name, column) not in taken:
+                children.setdefault(tuple(words), []).append((table, column))
+    proposals: list[Proposal] = []
+    for parent in tables:
+        for place, (key, target) in enumerate(parent.columns.items() if parent.keyless else ()):
+            for child, column in () if tuple(target) in _GENERIC else children.get(tuple(target), ()):
+                texts = key in parent.texts and column in child.texts
+                if child is not parent and (place == 0) + (target[-1] in _KEYED) + texts >= 2:
+                    proposals.append(Proposal(child.name, column, parent.name, key, _ALIKE, by_values=True))
+            for child, column in chain(*children.values()) if unlike and place == 0 and key in parent.texts else ():
+                if child is not parent and column in child.texts:
+                    proposals.append(Proposal(child.name, column, parent.name, key, _UNLIKE, by_values=True))
+    return sorted(proposals, key=lambda p: (-p.score, p.table, p.column, p.ref_table, p.ref_column))
+
+
 def name_score(child: KeyTable, column: str, words: list[str], parent: KeyTable, key: str) -> float:
     """How strongly the names say that `child.column` refers to `parent.key`; 0 when they do not."""
     target = parent.columns[key]
@@ -93,7 +132,7 @@ def name_score(child: KeyTable, column: str, words: list[str], parent: KeyTable,
     head = target if starts_with(target, parent.words[-1:]) else [*parent.words[-1:], *target]
     if own_key and not (starts_with(words, parent.words) and not starts_with(words, child.words)):
         return 0.0  # a table's own key refers only when it is named after the other table
-    named = target[-1] in ("id", "code", "number", "key", "ssn")
+    named = target[-1] in _KEYED
     if words == full:
         return 0.95 if primary else 0.8
     if words == target and not generic:
@@ -127,9 +166,13 @@ def infer(
         if kinds[child] != kinds[parent] or kinds[child] in ("blob", "other", "boolean", "real"):
             continue
         values = contain(proposal)
-        if values.distinct and values.orphan_share > _ORPHANS:
+        telling = kinds[child] == "text" and values.found >= _MANY
+        if values.distinct and values.orphan_share > (_SOME_ORPHANS if telling else _ORPHANS):
             continue
-        confidence = proposal.score * (1 - values.orphan_share) if values.distinct else proposal.score * _NO_VALUES
+        if proposal.by_values and values.found < _FEWEST[proposal.score]:
+            continue
+        confidence = proposal.score * (1 if proposal.by_values else 1 - values.orphan_share)
+        confidence *= 1 if values.distinct else _NO_VALUES
         if confidence >= _LEAST and (known is None or confidence > known.confidence):
             found[child] = ForeignKey(
                 table=proposal.table,

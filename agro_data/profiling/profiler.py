@@ -10,16 +10,17 @@ from functools import partial
 from agro_data.databases.connections import Connection, TableInfo, open_database
 from agro_data.databases.opening import DatabaseError, quoted
 from agro_data.databases.types import Cell, Database
-from agro_data.profiling.keys import Containment, KeyTable, Proposal, infer, propose
+from agro_data.profiling.keys import Containment, KeyTable, Proposal, infer, propose, propose_by_values
 from agro_data.profiling.kinds import label_columns, table_kind
 from agro_data.profiling.knowledge import JoinSemantics, Semantics
 from agro_data.profiling.naming import Hints, Names, name_database
 from agro_data.profiling.phrases import with_role
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
 from agro_data.profiling.reading import Group, TableRead, Tuples, read_values, stable_seed
+from agro_data.profiling.remarks import remarks
 from agro_data.profiling.roles import Place, role_of, unit_of
 from agro_data.profiling.sources import read_semantics
-from agro_data.profiling.statistics import is_uuid, rounded
+from agro_data.profiling.statistics import declared_kind, is_uuid, rounded
 
 SAMPLE_ROWS = 300
 _SHOWN = 0.9  # confidence in a key that a view shows of a table
@@ -54,10 +55,11 @@ def profile_database(
         declared = _declared_keys(tables, semantics, avoided)
         stated = _stated_keys(tables, semantics, declared)
         taken = frozenset((key.table, column) for key in (*declared, *stated) for column in key.columns)
-        named = propose([_key_table(table, names[table.name], semantics) for table in tables], taken)
+        keyed = [_key_table(table, names[table.name], semantics) for table in tables]
+        valued = propose_by_values(keyed, taken, unlike=not taken)
         proposals = [
             proposal
-            for proposal in (*named, *_shown_by_views(tables, declared))
+            for proposal in (*propose(keyed, taken), *_shown_by_views(tables, declared), *valued)
             if (proposal.table, (proposal.column,), proposal.ref_table, (proposal.ref_column,)) not in avoided
         ]
         needed = _needed_groups(declared + stated, proposals)
@@ -81,22 +83,11 @@ def profile_database(
         tables=profiles,
         foreign_keys=tuple(keys),
         metrics=tuple(metric for metric in semantics.metrics if metric.table in reads),
-        problems=(*problems, *(_endless(profiles) if database.dialect == "duckdb" else ())),
+        problems=(*problems, *remarks(profiles, keys)),
         domain=semantics.domain,
         construct_prior=semantics.prior,
     )
     return profile if values else without_values(profile)
-
-
-def _endless(tables: Sequence[TableProfile]) -> list[str]:
-    """Columns of numbers that NaN or infinity makes unfit for sums: nobody would miss them unsaid."""
-    return [
-        f"table {table.name!r}: column {column.name!r} holds NaN or infinity: shown, but never compared or summed; "
-        "store NULL for what is missing"
-        for table in tables
-        for column in table.columns
-        if column.kind == "other" and column.declared_type in ("DOUBLE", "FLOAT")
-    ]
 
 
 def without_values(profile: DatabaseProfile) -> DatabaseProfile:
@@ -216,7 +207,9 @@ def _key_table(table: TableInfo, names: Names, semantics: Semantics) -> KeyTable
             if words in (["id"], ["code"], ["key"], *([*names.words, kind] for kind in ("id", "code", "key")))
         ]
     unique = tuple(name for name in dict.fromkeys(single) if name in names.columns)
-    return KeyTable(table.name, names.words, names.columns, primary or unique[:1], unique)
+    keyless = not (primary or table.unique_keys or table.is_view)
+    texts = frozenset(column.name for column in table.columns if declared_kind(column.declared_type) == "text")
+    return KeyTable(table.name, names.words, names.columns, primary or unique[:1], unique, texts, keyless)
 
 
 def _shown_by_views(tables: Sequence[TableInfo], declared: Sequence[ForeignKey]) -> list[Proposal]:
@@ -281,10 +274,17 @@ def _has_key(reads: Mapping[str, TableRead], key: ForeignKey) -> bool:
 
 
 def _is_key(reads: Mapping[str, TableRead], proposal: Proposal) -> bool:
-    """Whether the parent column really is a key: declared as one, or without a double in the data."""
+    """Whether the parent column really is a key: declared as one, or without a double in the data.
+
+    Where only values speak for the reference, each row has one, text or number, and the child is no key itself.
+    """
     parent = reads[proposal.ref_table]
     column = (proposal.ref_column,)
     statistics = parent.statistics[proposal.ref_column]
+    if proposal.by_values:
+        child = reads[proposal.table].statistics[proposal.column]
+        whole = statistics.unique and not statistics.nulls and not parent.sampled
+        return whole and statistics.kind in ("text", "integer") and not child.unique
     return column in (parent.info.primary_key, *parent.info.unique_keys) or statistics.unique or not statistics.rows
 
 
@@ -301,8 +301,9 @@ def _containment(
     held: frozenset[tuple[Cell, ...]] | Tuples = parent.groups[ref_columns]
     if parent.sampled:
         child, held = _looked_up(connection, child, ref_table, ref_columns)
-    missing = sum(count for key, count in child.items() if key not in held)
-    return Containment(len(child), missing / child.total() if child else 0.0)
+    missing = {key: count for key, count in child.items() if key not in held}
+    share = sum(missing.values()) / child.total() if child else 0.0
+    return Containment(len(child), share, len(child) - len(missing))
 
 
 def _looked_up(

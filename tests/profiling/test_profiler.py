@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Database
+from agro_data.intent.atlas import Atlas
 from agro_data.profiling.profiler import profile_database
 
 SHOP = """
@@ -85,3 +87,62 @@ def test_without_values_nothing_of_the_cells_stays(shop: Database) -> None:
 
 def test_the_same_seed_gives_the_same_profile(shop: Database) -> None:
     assert profile_database(shop, seed=3) == profile_database(shop, seed=3)
+
+
+def csv_database(folder: Path, **tables: str) -> Database:
+    """A folder of CSV files, their lines parted by blanks."""
+    folder.mkdir()
+    for name, lines in tables.items():
+        (folder / f"{name}.csv").write_text("\n".join(lines.split()) + "\n")
+    return find_databases(folder).databases[0]
+
+
+def flights() -> str:
+    """Rows of five carriers and a hundred planes."""
+    rows = (f"{n},{'ABCDE'[n % 5]}X,N{n % 100:03},{n}" for n in range(400))
+    return " ".join(["flight,carrier,tailnum,distance", *rows])
+
+
+def test_files_without_keys_refer_by_name_and_values(tmp_path: Path) -> None:
+    """A few planes are in no register, which the texts of all others outweigh; a number proves nothing."""
+    database = csv_database(
+        tmp_path / "air",
+        flights=flights(),
+        airlines=" ".join(["carrier,name", *(f"{letter}X,Air{letter}" for letter in "ABCDE")]),
+        planes=" ".join(["tailnum,seats", *(f"N{n:03},{n}" for n in range(85))]),
+        gates=" ".join(["distance,wing", *(f"{n},W{n % 3}" for n in range(500))]),
+    )
+    profile = profile_database(database)
+    keys = {(key.table, key.columns): (key.ref_table, key.orphan_share) for key in profile.foreign_keys}
+    assert keys == {("flights", ("carrier",)): ("airlines", 0.0), ("flights", ("tailnum",)): ("planes", 0.15)}
+    assert len(Atlas(profile).edges) == 2
+    assert profile.problems == ()
+
+
+def test_texts_that_are_found_elsewhere_refer_whatever_their_name(tmp_path: Path) -> None:
+    codes = [f"{a}{b}Q" for a in "ABCDEF" for b in "ABCDEF"]
+    database = csv_database(
+        tmp_path / "air",
+        airports=" ".join(["faa,lat", *(f"{code},{n}" for n, code in enumerate(codes))]),
+        flights=" ".join(["number,dest", *(f"{n % 50},{codes[n % 30]}" for n in range(200))]),
+    )
+    [key] = profile_database(database).foreign_keys
+    assert (key.table, key.columns, key.ref_table, key.ref_columns) == ("flights", ("dest",), "airports", ("faa",))
+
+
+def test_numbers_refer_only_where_they_are_named_as_keys_are(tmp_path: Path) -> None:
+    database = csv_database(
+        tmp_path / "shop",
+        goods=" ".join(["item_number,weight", *(f"{n},{n % 7}" for n in range(1, 30))]),
+        sold=" ".join(["day,item_number,weight", *(f"{n % 5},{n % 20 + 1},{n}" for n in range(100))]),
+        trucks=" ".join(["weight,wheels", *(f"{n},{n % 3}" for n in range(200))]),
+    )
+    keys = [(key.table, key.columns, key.ref_table) for key in profile_database(database).foreign_keys]
+    assert keys == [("sold", ("item_number",), "goods")]
+
+
+def test_tables_without_any_key_between_them_are_told(tmp_path: Path) -> None:
+    database = csv_database(tmp_path / "loose", cats="name,age Tom,3 Kit,4", mills="mill,year Red,1900 Blue,1910")
+    [said] = profile_database(database).problems
+    assert "between its 2 tables" in said
+    assert "semantics.yml" in said
