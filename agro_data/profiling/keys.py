@@ -1,16 +1,14 @@
 """Foreign keys: declared ones made whole, undeclared ones inferred from names, types and values.
 
 Names alone propose, values dispose: small integers are contained in every other id column, so containment
-without a matching name proves nothing. Of texts it does: where a table declares no key, as no file of CSV or Parquet
-does, a column that tells its rows apart may be referred to by columns of its name, and its first one by any whose
-many texts it holds.
+without a matching name proves nothing. Where a table declares no key, as no file of CSV or Parquet does, a column that
+tells its rows apart may be referred to by columns of its name whose values it holds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import chain
 
 from agro_data.profiling.profile import ForeignKey
 from agro_data.profiling.statistics import rounded
@@ -40,9 +38,8 @@ _LEAST = 0.6  # confidence below which nothing is inferred
 _ORPHANS = 0.05  # largest share of orphans an inferred key may have
 _SOME_ORPHANS = 0.2  # the same where many texts are found, which is no chance: planes that no register lists
 _MANY = 50  # texts
-_ALIKE = 0.85  # confidence where columns have one name and one holds the other's texts
-_UNLIKE = 0.8  # where only texts say so
-_FEWEST = {_ALIKE: 3, _UNLIKE: 20}  # distinct values that are then to be found
+_ALIKE = 0.85  # confidence where columns have one name and one holds the other's values
+_FEWEST = 3  # distinct values that are then to be found
 
 
 @dataclass(frozen=True)
@@ -93,30 +90,26 @@ def propose(tables: list[KeyTable], taken: frozenset[tuple[str, str]]) -> list[P
     return sorted(proposals, key=lambda p: (-p.score, p.table, p.column, p.ref_table, p.ref_column))
 
 
-def propose_by_values(
-    tables: list[KeyTable], taken: frozenset[tuple[str, str]], *, unlike: bool = False
-) -> list[Proposal]:
+def propose_by_values(tables: list[KeyTable], taken: frozenset[tuple[str, str]]) -> list[Proposal]:
     """References to columns that may be keys of tables that declare none, for values to confirm.
 
-    Between columns of one name, where the parent's has two of three: it stands first, is named as keys are, both hold
-    texts. With `unlike` also of any text to the first one of a table.
+    Both columns have one name, and the parent's has two of three: it stands first, is named as keys are, both hold
+    texts.
     """
     children: dict[tuple[str, ...], list[tuple[KeyTable, str]]] = {}
     for table in tables:
         for column, words in table.columns.items():
-            if (table.name, column) not in taken:
+            if (table.name, column) not in taken and tuple(words) not in _GENERIC:
                 children.setdefault(tuple(words), []).append((table, column))
-    proposals: list[Proposal] = []
-    for parent in tables:
-        for place, (key, target) in enumerate(parent.columns.items() if parent.keyless else ()):
-            for child, column in () if tuple(target) in _GENERIC else children.get(tuple(target), ()):
-                texts = key in parent.texts and column in child.texts
-                if child is not parent and (place == 0) + (target[-1] in _KEYED) + texts >= 2:
-                    proposals.append(Proposal(child.name, column, parent.name, key, _ALIKE, by_values=True))
-            for child, column in chain(*children.values()) if unlike and place == 0 and key in parent.texts else ():
-                if child is not parent and column in child.texts:
-                    proposals.append(Proposal(child.name, column, parent.name, key, _UNLIKE, by_values=True))
-    return sorted(proposals, key=lambda p: (-p.score, p.table, p.column, p.ref_table, p.ref_column))
+    return [
+        Proposal(child.name, column, parent.name, key, _ALIKE, by_values=True)
+        for parent in tables
+        if parent.keyless
+        for place, (key, words) in enumerate(parent.columns.items())
+        for child, column in children.get(tuple(words), ())
+        if child is not parent
+        and (place == 0) + (words[-1] in _KEYED) + (key in parent.texts and column in child.texts) >= 2
+    ]
 
 
 def name_score(child: KeyTable, column: str, words: list[str], parent: KeyTable, key: str) -> float:
@@ -169,7 +162,7 @@ def infer(
         telling = kinds[child] == "text" and values.found >= _MANY
         if values.distinct and values.orphan_share > (_SOME_ORPHANS if telling else _ORPHANS):
             continue
-        if proposal.by_values and values.found < _FEWEST[proposal.score]:
+        if proposal.by_values and values.found < _FEWEST:
             continue
         confidence = proposal.score * (1 if proposal.by_values else 1 - values.orphan_share)
         confidence *= 1 if values.distinct else _NO_VALUES

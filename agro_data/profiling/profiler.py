@@ -56,7 +56,7 @@ def profile_database(
         stated = _stated_keys(tables, semantics, declared)
         taken = frozenset((key.table, column) for key in (*declared, *stated) for column in key.columns)
         keyed = [_key_table(table, names[table.name], semantics) for table in tables]
-        valued = propose_by_values(keyed, taken, unlike=not taken)
+        valued = propose_by_values(keyed, taken)
         proposals = [
             proposal
             for proposal in (*propose(keyed, taken), *_shown_by_views(tables, declared), *valued)

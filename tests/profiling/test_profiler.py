@@ -119,17 +119,6 @@ def test_files_without_keys_refer_by_name_and_values(tmp_path: Path) -> None:
     assert profile.problems == ()
 
 
-def test_texts_that_are_found_elsewhere_refer_whatever_their_name(tmp_path: Path) -> None:
-    codes = [f"{a}{b}Q" for a in "ABCDEF" for b in "ABCDEF"]
-    database = csv_database(
-        tmp_path / "air",
-        airports=" ".join(["faa,lat", *(f"{code},{n}" for n, code in enumerate(codes))]),
-        flights=" ".join(["number,dest", *(f"{n % 50},{codes[n % 30]}" for n in range(200))]),
-    )
-    [key] = profile_database(database).foreign_keys
-    assert (key.table, key.columns, key.ref_table, key.ref_columns) == ("flights", ("dest",), "airports", ("faa",))
-
-
 def test_numbers_refer_only_where_they_are_named_as_keys_are(tmp_path: Path) -> None:
     database = csv_database(
         tmp_path / "shop",
