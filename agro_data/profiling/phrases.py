@@ -27,7 +27,7 @@ def with_role(columns: Sequence[ColumnProfile], singular: str) -> tuple[ColumnPr
     taken = {column.phrase for column in columns}
     result: list[ColumnProfile] = []
     for column in columns:
-        phrase = _noun(column, singular)
+        phrase = "day of the month" if column.phrase == "day" and "month" in taken else _noun(column, singular)
         if phrase != column.phrase and phrase not in taken:
             taken.add(phrase)
             column = replace(column, phrase=phrase)  # noqa: PLW2901
@@ -45,6 +45,8 @@ def _noun(column: ColumnProfile, singular: str) -> str:
         return f"{moment} {sort}" if sort in ("date", "year", "time") else bound if sort == "measure" else place
     if phrase == singular and column.role == "text" and column.kind == "text":
         return "name"  # "the city of a city" is its name
+    if phrase == singular and column.role == "identifier" and column.kind in ("integer", "real"):
+        return f"{phrase} number"
     if column.role == "year" and phrase in _DATED:
         return f"{phrase} year"
     if phrase == "spent" and column.role == "measure":

@@ -404,6 +404,7 @@ def _column_profile(
         part_of_key=name in primary,
         refers=any(name in key.columns for key in outgoing),
         opaque=is_uuid(info.declared_type),
+        called_as_table=words == names.words,
     )
     return ColumnProfile(
         name=name,

@@ -24,7 +24,7 @@ _NUMBERING = word_set(
 )
 _GROUPING = word_set(
     "type class category group level grade season status quarter month weekday day week gender sex floor gate platform "
-    "cylinder cylinders star stars tier division semester term version decade priority"
+    "cylinder cylinders star stars tier division semester term version decade priority zone timezone"
 )
 _NAMING = word_set("name title label")
 _CLASSIFYING = word_set(
@@ -37,6 +37,11 @@ _QUANTITY = word_set(
     "attendance hours days weeks months years minutes seconds milliseconds bytes size latitude longitude altitude "
     "elevation units"
 )
+_PARTS = {"hour": 24, "minute": 60, "second": 60, "day": 366, "weekday": 7, "week": 53, "month": 12, "quarter": 4}
+_TURNED = word_set("direction bearing angle heading azimuth")  # degrees: north is the mean of 350 and 10, not 180
+_CLOCK = word_set("time hhmm clock")
+_FEW = 60  # values at most of what groups or grades
+_HOURS = 600  # the least that the latest of a day's times is written as: 10:00
 _DATED = word_set("date datetime timestamp epoch")  # of a number: 20240131, or days or seconds since some day
 _EPOCH = 1e8  # seconds from 1970 to 1973: a time of more is a moment, not a duration
 _DATING = word_set("year founded built established founding creation created opened launched launch season debut born")
@@ -59,6 +64,7 @@ class Place:
     part_of_key: bool = False
     refers: bool = False  # the child side of a foreign key
     opaque: bool = False  # of a type whose values mean nothing: UUID
+    called_as_table: bool = False  # a number "flight" of a flight
 
 
 def role_of(words: list[str], statistics: Statistics, place: Place) -> Role:
@@ -68,6 +74,8 @@ def role_of(words: list[str], statistics: Statistics, place: Place) -> Role:
     fault that a reader notices first. Empty columns are judged by name and declaration.
     """
     kind = statistics.kind
+    while len(words) > 1 and words[-1].isdigit():  # "concept id 1" is an ID
+        words = words[:-1]
     if place.opaque:
         return "identifier"
     if kind in ("blob", "other"):
@@ -97,13 +105,30 @@ def _number_role(words: list[str], statistics: Statistics, place: Place) -> Role
         return "year"
     if "year" in words and last == "year" and not statistics.distinct:
         return "year"
-    if last in _NUMBERING:
+    if _part_of_date(last, statistics):
+        return "category"
+    if last in _NUMBERING or (last in _TURNED and _within(statistics, -180, 360)):
         return "category" if _repeats(statistics, 60) else "identifier"
+    if place.called_as_table and statistics.integral and last not in _QUANTITY and statistics.distinct > _FEW:
+        return "identifier"
     if last in _GROUPING and statistics.integral and _repeats(statistics, 40):
         return "category"
     if place.part_of_key and not _QUANTITY & set(words):
         return "identifier"
-    return "identifier" if _is_moment(last, statistics) else "measure"
+    return "identifier" if _is_moment(last, statistics) or _is_clock(last, statistics) else "measure"
+
+
+def _part_of_date(last: str, statistics: Statistics) -> bool:
+    """Whether whole numbers say where in a day or year something was: the month, not how many months."""
+    return last in _PARTS and statistics.integral and _within(statistics, 0, _PARTS[last])
+
+
+def _is_clock(last: str, statistics: Statistics) -> bool:
+    """Whether numbers are times of the day as 1745 for 17:45: none is 60 minutes after the hour or more."""
+    if last not in _CLOCK or not statistics.integral or not _within(statistics, 0, 2400):
+        return False
+    known = {v for v in (*statistics.quantiles, *(v for v, _ in statistics.common)) if isinstance(v, int | float)}
+    return len(known) >= 10 and max(known) >= _HOURS and all(value % 100 < 60 for value in known)
 
 
 def _is_moment(last: str, statistics: Statistics) -> bool:
@@ -134,10 +159,14 @@ def _text_role(words: list[str], statistics: Statistics, place: Place) -> Role:
     return "text"
 
 
-def _recent(statistics: Statistics) -> bool:
+def _within(statistics: Statistics, least: float, most: float) -> bool:
+    """Whether there are numbers, all of them from `least` to `most`."""
     low, high = statistics.minimum, statistics.maximum
-    numbers = isinstance(low, int | float) and isinstance(high, int | float)
-    return statistics.distinct >= 3 and numbers and 1800 <= low <= high <= 2050  # type: ignore[operator]
+    return isinstance(low, int | float) and isinstance(high, int | float) and least <= low and high <= most
+
+
+def _recent(statistics: Statistics) -> bool:
+    return statistics.distinct >= 3 and _within(statistics, 1800, 2050)
 
 
 def _identifies(words: list[str]) -> bool:

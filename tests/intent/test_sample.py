@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agro_data.intent.choose import adds_up
 from agro_data.intent.plausibility import plausibility
 from agro_data.intent.prior import default_prior
 from agro_data.intent.renderings import renderings, rewrite
@@ -25,6 +26,7 @@ from agro_data.intent.tree import Intent, Query, Shape, from_json, to_json
 
 sys.path.insert(0, str(Path(__file__).parent))
 from intent import shop
+from intent.profiles_by_hand import column
 
 Fetch = Callable[[str], list[tuple[Any, ...]]]
 
@@ -148,3 +150,8 @@ def test_plausibility_is_a_share_and_never_depends_on_aliases(seed: int) -> None
     for intent in islice(sample_intents(profile, seed), 20):
         assert 0 < intent.plausibility <= 1
         assert plausibility(intent.query, profile) == intent.plausibility
+
+
+@pytest.mark.parametrize(("phrase", "whole"), [("price", True), ("discount", False), ("humidity", False)])
+def test_what_is_summed_adds_up(phrase: str, whole: bool) -> None:
+    assert adds_up(column(phrase, "real", "measure", phrase)) is whole

@@ -135,3 +135,35 @@ def test_tables_without_any_key_between_them_are_told(tmp_path: Path) -> None:
     [said] = profile_database(database).problems
     assert "between its 2 tables" in said
     assert "semantics.yml" in said
+
+
+def test_numbers_that_are_no_quantities(tmp_path: Path) -> None:
+    """Times of the day as 1745, directions, parts of a date, and IDs and numbers that a name says in another way."""
+    numbers = [
+        (n + 1000, n % 12 + 1, n % 24, n * 7 % 60, n * 7 % 24 * 100 + n * 13 % 60, n * 37 % 900, n % 36 * 10, n)
+        for n in range(200)
+    ]
+    rows = [",".join(map(str, row)) for row in numbers]
+    heads = "flight,month,hour,minute,dep_time,air_time,wind_dir,concept_id_1"
+    profile = profile_database(csv_database(tmp_path / "air", flights=" ".join([heads, *rows])))
+    columns = profile.table("flights").columns
+    assert {column.name: column.role for column in columns} == {
+        "flight": "identifier",
+        "month": "category",
+        "hour": "category",
+        "minute": "category",
+        "dep_time": "identifier",
+        "air_time": "measure",
+        "wind_dir": "category",
+        "concept_id_1": "identifier",
+    }
+    assert columns[0].phrase == "flight number"
+
+
+def test_a_day_beside_its_month_is_one_of_the_month(tmp_path: Path) -> None:
+    """The day with the most flights would be one of the calendar, and the numbers pool those of all months."""
+    rows = [f"{2012 + n % 3},{n % 12 + 1},{n % 28 + 1}" for n in range(100)]
+    flights = profile_database(csv_database(tmp_path / "air", flights=" ".join(["year,month,day", *rows])))
+    assert [column.phrase for column in flights.table("flights").columns] == ["year", "month", "day of the month"]
+    days = profile_database(csv_database(tmp_path / "days", shifts=" ".join(["day,staff", "1,3", "2,4", "3,1"])))
+    assert days.table("shifts").column("day").phrase == "day"
