@@ -74,6 +74,20 @@ def test_what_is_said_with_of_ends_a_name() -> None:
     assert not any("inhabitants density" in text or "residents density" in text for text in texts)
 
 
+def test_a_word_within_a_name_stays_unless_it_is_a_tables() -> None:
+    """What orders are shipped via is no vessel; the city of a shop is the town of a store."""
+    columns = (
+        column("ship_via", "text", "text", "ship via"),
+        column("type_concept_id", "integer", "measure", "type concept id"),
+        column("shop_city", "text", "text", "shop city"),
+    )
+    shop, orders = table("shop", column("name", "text", "text", "name")), table("order", *columns)
+    query = Query((Source("a", "order"),), tuple(Output(Column("a", c.name)) for c in columns))
+    texts = asked(query, DatabaseProfile("music", "sqlite", "0" * 64, (shop, orders), ()))
+    assert not [text for text in texts if "vessel" in text or "kind" in text]
+    assert any("store town" in text or "store city" in text for text in texts)
+
+
 def test_no_word_is_taken_that_the_database_has_for_something_else() -> None:
     vocal = replace(PROFILE, tables=(*PROFILE.tables, table("vocalist", column("name", "text", "text", "name"))))
     assert all("singer" in text for text in asked(BORN, vocal))

@@ -1,8 +1,8 @@
 """What people call things that a schema calls otherwise: a nation for a country, the pay for a salary.
 
 A question in the schema's words teaches to copy them, and who asks has often not read it. A word is replaced only by
-what no name of the database has, so that nothing else can be meant, and everywhere in the question alike. What a table
-or column is called in `semantics.yml` besides its name serves the same way; a name that stands there is kept.
+what no name of the database has, so that nothing else can be meant, and everywhere in the question alike; within a name
+only where it is the noun, or a table's: what orders are shipped via is no vessel. What a table or column is called in `semantics.yml` besides its name serves the same way; a name that stands there is kept.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ def in_other_words(profile: DatabaseProfile, intent: Intent, seed: int) -> Datab
     asked = {source.table for source in walk(intent.query) if isinstance(source, Source)}
     tables = [table for table in profile.tables if table.name in asked]
     taken = _taken(profile.phrases, profile.identifiers)
+    nouns = frozenset(table.singular.lower() for table in profile.tables)
     said = {
         known: voice.pick(*free)
-        for known in sorted(set(_entries(replace(profile, tables=tuple(tables)).phrases)))
+        for known in sorted(set(_entries(replace(profile, tables=tuple(tables)).phrases, nouns)))
         if (free := [other for other in other_words()[known] if taken.isdisjoint(_words([other]) - _words([known]))])
         and voice.chance(OTHER_WORD)
     }
@@ -53,7 +54,7 @@ def in_other_words(profile: DatabaseProfile, intent: Intent, seed: int) -> Datab
         return profile
     return replace(
         profile,
-        tables=tuple(_renamed(table, said, called) if table.name in asked else table for table in profile.tables),
+        tables=tuple(_renamed(table, said, called, nouns) if table.name in asked else table for table in profile.tables),
     )
 
 
@@ -84,11 +85,12 @@ def _words(phrases: Iterable[str]) -> frozenset[str]:
     return frozenset(found | {words.singular(word) for word in found})
 
 
-def _entries(phrases: Iterable[str]) -> Iterator[str]:
+def _entries(phrases: Iterable[str], nouns: frozenset[str]) -> Iterator[str]:
     """The entries of the list that stand in a phrase; of two that overlap the longer, then the one before."""
     for phrase in phrases:
         for found in _pattern().finditer(phrase):
-            yield found[0]
+            if _fits(found, nouns):
+                yield found[0]
 
 
 @cache
@@ -97,16 +99,26 @@ def _pattern() -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, entries))})(?![\w-])")
 
 
+def _fits(found: re.Match[str], nouns: frozenset[str]) -> bool:
+    """Whether an entry means itself where it stands: at the end of a name, or as what a table's rows are called."""
+    return found.end() == len(found.string) or found[0].lower() in nouns
+
+
 def _in_place(found: re.Match[str], other: str) -> str:
     """What is said for an entry where it stands: a population may be a number of inhabitants, its density may not."""
     return other if " of " not in other or found.end() == len(found.string) else found[0]
 
 
-def _renamed(table: TableProfile, said: Mapping[str, str], called: Mapping[tuple[str, str], str]) -> TableProfile:
+def _renamed(
+    table: TableProfile, said: Mapping[str, str], called: Mapping[tuple[str, str], str], nouns: frozenset[str]
+) -> TableProfile:
+    def other(found: re.Match[str]) -> str:
+        return _in_place(found, said.get(found[0].lower(), found[0])) if _fits(found, nouns) else found[0]
+
     def spoken(name: str, phrase: str, named: bool) -> str:
         if named or (table.name, name) in called:
             return called.get((table.name, name), phrase)
-        return _pattern().sub(lambda found: _in_place(found, said.get(found[0].lower(), found[0])), phrase)
+        return _pattern().sub(other, phrase)
 
     singular = spoken("", table.singular, table.named)
     columns = [replace(one, phrase=spoken(one.name, one.phrase, one.named)) for one in table.columns]
