@@ -17,6 +17,7 @@ from agro_data.profiling.words import (
     is_participle,
     is_word,
     lexicon,
+    meant_beside,
     noun_forms,
     singular_word,
     spell,
@@ -75,7 +76,8 @@ def name_database(tables: Mapping[str, Sequence[str]], hints: Mapping[str, Hints
         hint = hints.get(name, Hints())
         single, plural = noun_forms(nouns[name])
         others = [words for other, words in every.items() if other != name]
-        full = {column: _column_words(column, hint, every[name], others) for column in columns}
+        around = frozenset(word for column in columns for word in split_identifier(column))
+        full = {column: _column_words(column, hint, every[name], others, around) for column in columns}
         phrases = _phrases(full, every[name], plural, others, hint.key)
         phrases.update({column: phrase for column, phrase in hint.phrases.items() if column in full})
         singular = hint.noun or spell(single)
@@ -164,12 +166,15 @@ def _distinct_nouns(candidates: Mapping[str, tuple[list[str], list[str]]]) -> di
 # --- columns -------------------------------------------------------------------------------------------------------
 
 
-def _column_words(column: str, hint: Hints, table: list[str], others: list[list[str]]) -> list[str]:
+def _column_words(
+    column: str, hint: Hints, table: list[str], others: list[list[str]], around: frozenset[str]
+) -> list[str]:
     words = _flag(_better_split(_plausible(hint.column_words.get(column, ""), column), column))
     own = _in_context(column.lower(), "", table, others, is_key=column == hint.key)
     if len(own) > 1 and _contradicts(words, own, table, others):
         words = own
     resolved: list[str] = []
+    words = [meant for word in words for meant in meant_beside(word, around)]
     for place, word in enumerate(words):
         following = words[place + 1] if place + 1 < len(words) else ""
         resolved.extend(_in_context(word, following, table, others, is_key=column == hint.key))

@@ -42,6 +42,7 @@ class Lexicon:
 
     expansions: dict[str, str]  # keys of up to four words
     alone: dict[str, str]
+    beside: dict[str, dict[str, frozenset[str]]]
     acronyms: frozenset[str]
     spellings: dict[str, str]
     whole: frozenset[str]
@@ -59,6 +60,9 @@ def lexicon() -> Lexicon:
     return Lexicon(
         expansions=raw["expansions"],
         alone=raw["alone"],
+        beside={
+            word: {meant: frozenset(others) for meant, others in known.items()} for word, known in raw["beside"].items()
+        },
         acronyms=frozenset(map(str, raw["acronyms"])),
         spellings=raw["spellings"],
         whole=frozenset(raw["whole"]),
@@ -147,12 +151,26 @@ def expand(words: list[str]) -> list[str]:
             result.append("number")
             place += 1
             continue
+        if word == "sched" and place < len(words) - 1:
+            result.append("scheduled")
+            place += 1
+            continue
         size = next((n for n in (4, 3, 2, 1) if " ".join(words[place : place + n]) in lexicon().expansions), 0)
         chosen = lexicon().expansions[" ".join(words[place : place + size])] if size else word
         result.extend(chosen.lower().split())
         place += size or 1
     # "code code" and the like come of expanding both halves of a doubled abbreviation.
     return [word for place, word in enumerate(result) if place == 0 or word != result[place - 1]]
+
+
+def meant_beside(word: str, around: frozenset[str]) -> list[str]:
+    """The words for `word` in a table whose columns have the words `around`.
+
+    >>> meant_beside("dst", frozenset({"name", "tz"})), meant_beside("dst", frozenset({"src", "port"}))
+    (['daylight', 'saving', 'time'], ['dst'])
+    """
+    known = lexicon().beside.get(word, {})
+    return next((meant.split() for meant, others in known.items() if others & around), [word])
 
 
 def spell(words: list[str]) -> str:

@@ -178,3 +178,15 @@ def test_number_is_stable(word: str) -> None:
 
 def test_examples_in_docstrings() -> None:
     assert doctest.testmod(words).failed == 0
+
+
+def test_a_word_is_what_it_is_beside_others() -> None:
+    flights = ("sched_dep_time", "dep_delay", "arr_delay", "dest", "visib", "dewp")
+    assert phrases("flights", *flights) == [
+        "scheduled departure time", "departure delay", "arrival delay", "destination", "visibility", "dew point",
+    ]  # fmt: skip
+    assert phrases("airports", "dst", "tz") == ["daylight saving time", "time zone"]
+    assert phrases("packets", "src", "dst") == ["source", "destination"]
+    assert phrases("staff", "dep_id") != ["departure ID"]
+    assert phrases("pitching", "era", "innings") == ["earned run average", "innings"]
+    assert name_database({"drug_era": ("id",)}, {})["drug_era"].singular == "drug era"

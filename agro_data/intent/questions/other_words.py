@@ -54,7 +54,9 @@ def in_other_words(profile: DatabaseProfile, intent: Intent, seed: int) -> Datab
         return profile
     return replace(
         profile,
-        tables=tuple(_renamed(table, said, called, nouns) if table.name in asked else table for table in profile.tables),
+        tables=tuple(
+            _renamed(table, said, called, nouns) if table.name in asked else table for table in profile.tables
+        ),
     )
 
 
