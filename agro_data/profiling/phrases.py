@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agro_data.profiling.profile import ColumnProfile
-from agro_data.profiling.words import is_participle
+from agro_data.profiling.words import is_participle, noun_forms
 
 _NOUNS = {
     "directed by": "director",
@@ -27,12 +27,23 @@ def with_role(columns: Sequence[ColumnProfile], singular: str) -> tuple[ColumnPr
     taken = {column.phrase for column in columns}
     result: list[ColumnProfile] = []
     for column in columns:
-        phrase = "day of the month" if column.phrase == "day" and "month" in taken else _noun(column, singular)
+        phrase = column.phrase if column.named else _beside(column, taken) or _noun(column, singular)
         if phrase != column.phrase and phrase not in taken:
             taken.add(phrase)
             column = replace(column, phrase=phrase)  # noqa: PLW2901
         result.append(column)
     return tuple(result)
+
+
+def _beside(column: ColumnProfile, others: set[str]) -> str:
+    """What a column is called to tell it from others: "engines" beside "engine", whose plural would be the same."""
+    phrase = column.phrase
+    if phrase == "day" and "month" in others:
+        return "day of the month"
+    single = " ".join(noun_forms(phrase.split())[0])
+    if single == phrase or single not in others:
+        return ""
+    return f"number of {phrase}" if column.role == "measure" else f"list of {phrase}"
 
 
 def _noun(column: ColumnProfile, singular: str) -> str:

@@ -190,3 +190,13 @@ def test_a_word_is_what_it_is_beside_others() -> None:
     assert phrases("staff", "dep_id") != ["departure ID"]
     assert phrases("pitching", "era", "innings") == ["earned run average", "innings"]
     assert name_database({"drug_era": ("id",)}, {})["drug_era"].singular == "drug era"
+
+
+def test_what_is_many_is_told_from_what_is_one() -> None:
+    """Engines counted and the engine that they are: planes' engines could be of either."""
+    columns = [
+        ColumnProfile("engine", "TEXT", "text", "category", "engine"),
+        ColumnProfile("engines", "INTEGER", "integer", "measure", "engines"),
+        ColumnProfile("seats", "INTEGER", "integer", "measure", "seats"),
+    ]
+    assert [column.phrase for column in with_role(columns, "plane")] == ["engine", "number of engines", "seats"]

@@ -2,7 +2,8 @@
 
 A question in the schema's words teaches to copy them, and who asks has often not read it. A word is replaced only by
 what no name of the database has, so that nothing else can be meant, and everywhere in the question alike; within a name
-only where it is the noun, or a table's: what orders are shipped via is no vessel. What a table or column is called in `semantics.yml` besides its name serves the same way; a name that stands there is kept.
+only where it is the noun, or a table's: what orders are shipped via is no vessel. What a table or column is called in
+`semantics.yml` besides its name serves the same way; a name that stands there is kept.
 """
 
 from __future__ import annotations
