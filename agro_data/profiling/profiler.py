@@ -83,7 +83,7 @@ def profile_database(
         tables=profiles,
         foreign_keys=tuple(keys),
         metrics=tuple(metric for metric in semantics.metrics if metric.table in reads),
-        problems=(*problems, *remarks(profiles, keys)),
+        problems=(*problems, *remarks(profiles, keys, {name: read.statistics for name, read in reads.items()})),
         domain=semantics.domain,
         construct_prior=semantics.prior,
     )

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from agro_data.profiling.profile import ForeignKey, TableProfile
+from agro_data.profiling.statistics import Statistics
+from agro_data.profiling.words import reads_as_english
+
+_TELLING = 8  # words from which is judged whether names are English
 
 
-def remarks(tables: Sequence[TableProfile], keys: Sequence[ForeignKey]) -> Iterator[str]:
-    """All that is to be said of the tables of one database and the keys between them."""
+def remarks(
+    tables: Sequence[TableProfile], keys: Sequence[ForeignKey], statistics: Mapping[str, Mapping[str, Statistics]]
+) -> Iterator[str]:
+    """All that is to be said of the tables of one database, the keys between them, and what is in their columns."""
     yield from _endless(tables)
+    yield from _marked(statistics)
     yield from _unlinked(tables, keys)
+    yield from _foreign(tables)
 
 
 def _endless(tables: Sequence[TableProfile]) -> Iterator[str]:
@@ -24,10 +33,35 @@ def _endless(tables: Sequence[TableProfile]) -> Iterator[str]:
                 )
 
 
+def _marked(statistics: Mapping[str, Mapping[str, Statistics]]) -> Iterator[str]:
+    """Columns that one text for what is missing makes texts: "9" would stand behind "10", and nothing is summed."""
+    for table, columns in statistics.items():
+        by_marker: dict[tuple[str, ...], list[str]] = {}
+        for name, known in columns.items():
+            if known.markers:
+                by_marker.setdefault(known.markers, []).append(repr(name))
+        for markers, names in by_marker.items():
+            yield (
+                f"table {table!r}: {', '.join(names)}: numbers but for {' and '.join(map(repr, markers))}, so taken as "
+                "text: never summed or compared by size; store NULL (in CSV: nothing) for what is missing"
+            )
+
+
 def _unlinked(tables: Sequence[TableProfile], keys: Sequence[ForeignKey]) -> Iterator[str]:
     filled = [table.name for table in tables if table.rows and not table.is_view]
     if len(filled) > 1 and not keys:
         yield (
             f"no foreign key is declared or could be inferred between its {len(filled)} tables, so no question will "
             "join two of them; state keys under `joins` in a semantics.yml (`agro databases PATH --draft` writes one)"
+        )
+
+
+def _foreign(tables: Sequence[TableProfile]) -> Iterator[str]:
+    said = [phrase for table in tables for phrase in (table.singular, *(column.phrase for column in table.columns))]
+    words = {word for phrase in said for word in re.findall(r"[^\W\d_]{3,}", phrase.lower())}
+    strange = sorted(word for word in words if not reads_as_english(word))
+    if len(words) >= _TELLING and 2 * len(strange) > len(words):
+        yield (
+            f"most words of its names ({', '.join(strange[:3])}, ...) do not read as English, and questions will ask "
+            "in them; give names in a semantics.yml (`agro databases PATH --draft` writes one)"
         )

@@ -21,6 +21,11 @@ _NESTED = re.compile(
     r"\]$|^(STRUCT|MAP|UNION|JSON|VARIANT|INTERVAL)\b", re.IGNORECASE
 )  # declared types of lists and the like
 _LONG_TEXT = 300  # longer values are no literals anybody types
+_NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_MISSING = frozenset(
+    ["na", "n/a", "nan", "null", "nil", "none", "missing", "unknown", "-", "--", "?", ".", "#n/a", "\\n", ""]
+)
+_MOST_MARKERS, _FEWEST_NUMBERS = 2, 3
 _PURE = 0.9  # share of texts among texts and undecodable bytes above which the column is still text
 
 
@@ -42,6 +47,7 @@ class Statistics:
     common: tuple[tuple[Cell, int], ...] = ()  # up to 50, ties in the order in which the values were met
     mean_words: float = 0.0  # of texts
     mean_length: float = 0.0
+    markers: tuple[str, ...] = ()  # what stands for a missing number in texts that are numbers else: "NA"
     few: frozenset[str] = frozenset()  # the values as lower-case text when there are one or two
 
     @property
@@ -98,6 +104,7 @@ def describe(values: Iterable[Cell], declared_type: str = "") -> Statistics:
         mean_words=sum(len(text.split()) for text in words) / len(words) if words else 0.0,
         mean_length=sum(map(len, words)) / len(words) if words else 0.0,
         common=_common(counts),
+        markers=_markers(words) if kind == "text" else (),
         few=frozenset(map(_plain, counts)) if len(counts) <= 2 else frozenset(),
     )
 
@@ -111,6 +118,13 @@ def _plain(value: Cell) -> str:
     if isinstance(value, float) and math.isfinite(value) and value == int(value):
         return str(int(value))
     return str(value).strip().lower()
+
+
+def _markers(texts: list[str]) -> tuple[str, ...]:
+    """The one or two texts that say "missing" where all others are numbers, none of them with a leading zero."""
+    other = [text for text in texts if not _NUMBER.fullmatch(text.strip())]
+    missing = len(other) <= _MOST_MARKERS and all(text.strip().lower() in _MISSING for text in other)
+    return tuple(sorted(other)) if missing and len(texts) - len(other) >= _FEWEST_NUMBERS else ()
 
 
 def _whole_text(text: str) -> bool:

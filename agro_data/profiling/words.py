@@ -105,6 +105,15 @@ def _in_dictionary(word: str) -> bool:
     return any(lemminflect.getAllLemmas(word).values())
 
 
+def reads_as_english(word: str) -> bool:
+    """Whether `word` (lower case) is in the dictionary, a common word, or one of the lists of `abbreviations.yml`.
+
+    >>> [word for word in ("invoice", "invoices", "qty", "factura", "pago") if reads_as_english(word)]
+    ['invoice', 'invoices', 'qty']
+    """
+    return is_word(word) or _in_dictionary(word)
+
+
 def split_identifier(identifier: str) -> list[str]:
     """The lower-case words of an identifier: snake, kebab, camel, digits, and glued lower case.
 
@@ -222,6 +231,9 @@ def number_forms(word: str) -> tuple[str, str]:
         return word, word
     if word in lexicon().acronyms:
         return word, word + "s"
+    known = reads_as_english(word)
+    if not known and word.endswith(("is", "us")):  # no English plural: "pais" is one country
+        return word, word
     lemma = lemminflect.getLemma(word, upos="NOUN", lemmatize_oov=word.endswith("s"))
     single = str(lemma[0]) if lemma else word
     if word.endswith("ss") or len(single) < 2:  # a letter or nothing ("s", "as") is no noun's singular
@@ -230,6 +242,8 @@ def number_forms(word: str) -> tuple[str, str]:
         return word, word  # a plural that has no singular: "finances"
     if single in numbers:
         return numbers[single]
+    if single == word and not known and word.endswith("o"):  # "pagos" of "pago"; "-oes" is for English words
+        return word, word + "s"
     plural = word if single != word else str(inflector().plural_noun(cast(Any, single)))
     return single, plural
 

@@ -200,3 +200,12 @@ def test_what_is_many_is_told_from_what_is_one() -> None:
         ColumnProfile("seats", "INTEGER", "integer", "measure", "seats"),
     ]
     assert [column.phrase for column in with_role(columns, "plane")] == ["engine", "number of engines", "seats"]
+
+
+@pytest.mark.parametrize(
+    ("word", "forms"),
+    [("pais", ("pais", "pais")), ("pago", ("pago", "pagos")), ("oficinas", ("oficina", "oficinas")),
+     ("potato", ("potato", "potatoes")), ("basis", ("basis", "bases"))],
+)  # fmt: skip
+def test_what_is_no_english_word_is_not_bent_as_one(word: str, forms: tuple[str, str]) -> None:
+    assert number_forms(word) == forms

@@ -167,3 +167,27 @@ def test_a_day_beside_its_month_is_one_of_the_month(tmp_path: Path) -> None:
     assert [column.phrase for column in flights.table("flights").columns] == ["year", "month", "day of the month"]
     days = profile_database(csv_database(tmp_path / "days", shifts=" ".join(["day,staff", "1,3", "2,4", "3,1"])))
     assert days.table("shifts").column("day").phrase == "day"
+
+
+def test_numbers_that_one_marker_makes_texts_are_told(tmp_path: Path) -> None:
+    rows = [f"{n},{'NA' if n % 9 == 0 else n / 4},{'?' if n % 7 == 0 else n},{n:04},{'ABC'[n % 3]}" for n in range(40)]
+    database = csv_database(tmp_path / "air", readings=" ".join(["number,depth,load,zip,kind", *rows]))
+    said = profile_database(database).problems
+    assert [text.partition(", so")[0] for text in said] == [
+        "table 'readings': 'depth': numbers but for 'NA'",
+        "table 'readings': 'load': numbers but for '?'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        ("codigo_cliente nombre apellido ciudad telefono limite_credito puesto comentarios", True),
+        ("customer_id first_name last_name city phone credit_limit position comments", False),
+    ],
+)
+def test_names_that_are_not_english_are_told(names: str, told: bool, tmp_path: Path) -> None:
+    columns = ", ".join(f"{name} TEXT" for name in names.split())
+    script = f"CREATE TABLE t ({columns}); INSERT INTO t VALUES ({', '.join(['1'] * 8)});"
+    said = profile_database(sqlite_database(tmp_path / "x.sqlite", script)).problems
+    assert [("English" in text, "semantics.yml" in text) for text in said] == [(True, True)] * told
