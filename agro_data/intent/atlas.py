@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from agro_data.databases.types import Cell
+from agro_data.intent.questions.nouns import key_phrase, key_role
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
 
 CONFIDENT = 0.8  # an inferred foreign key below this is not joined along
@@ -44,9 +46,11 @@ class Atlas:
         )
         self.by_name = {t.name: t for t in self.tables}
         self.edges = tuple(dict.fromkeys(edge for key in profile.foreign_keys if (edge := self._edge(key))))
-        self.up = {t.name: tuple(e for e in self.edges if e.child == t.name) for t in self.tables}
-        self.down = {t.name: tuple(e for e in self.edges if e.parent == t.name) for t in self.tables}
+        said = [e for e in self.edges if self._is_said(e)]
+        self.up = {t.name: tuple(e for e in said if e.child == t.name) for t in self.tables}
+        self.down = {t.name: tuple(e for e in said if e.parent == t.name) for t in self.tables}
         self.references = {(e.child, c) for e in self.edges for c in e.child_columns}
+        self._ways: dict[str, frozenset[Edge]] = {}
         self._rows: dict[str, tuple[Row, ...]] = {}
         self._index: dict[tuple[str, tuple[str, ...]], dict[tuple[Cell, ...], list[Row]]] = {}
 
@@ -66,11 +70,41 @@ class Atlas:
         whole = key.orphan_share == 0 and all(map(child.never_null, key.columns))
         return Edge(child.name, key.columns, parent.name, key.ref_columns, whole)
 
+    def _is_said(self, edge: Edge) -> bool:
+        """Whether a question can say which of several keys to one parent is meant: the origin, or the destination."""
+        several = sum((e.child, e.parent) == (edge.child, edge.parent) for e in self.edges) > 1
+        child, parent = self.by_name[edge.child], self.by_name[edge.parent]
+        if not several or key_role(self.profile, child, edge.child_columns, parent) is not None:
+            return True
+        return len(edge.child_columns) == 1 and key_phrase(child, edge.child_columns[0]) == parent.singular.lower()
+
     def _elsewhere(self, key: ForeignKey) -> bool:
         """Whether a key into its own table is named as another table's: `actor.musical_id` of a table `musical`."""
         named = tuple(c.lower() for c in key.columns)
         others = (t.primary_key for t in self.tables if t.name != key.table)
         return any(tuple(c.lower() for c in own) == named for own in others)
+
+    # --- ways ---
+
+    def ways(self, table: str) -> frozenset[Edge]:
+        """The last steps of the ways from `table` up to its parents and theirs that "its provider" can mean.
+
+        Those are the shortest: the provider of a measurement is the one that it has a key to, not its visit's. Where
+        two ways are as short, through the visit and through the person, neither is meant.
+        """
+        if table not in self._ways:
+            self._ways[table] = frozenset(self._shortest(table))
+        return self._ways[table]
+
+    def _shortest(self, table: str) -> Iterator[Edge]:
+        reached, last = {table}, {table}
+        while last:
+            steps = [e for name in sorted(last) for e in self.up.get(name, ()) if e.parent not in reached]
+            ways = Counter(e.parent for e in steps)
+            # Of several keys of its own each is called by its role.
+            yield from (e for e in steps if e.child == table or ways[e.parent] == 1)
+            last = {parent for parent, number in ways.items() if number == 1}
+            reached |= set(ways)
 
     # --- columns ---
 

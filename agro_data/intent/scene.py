@@ -134,14 +134,20 @@ class Frame:
         self.joins.append(Join(alias, right, edge.pairs_down, "left" if left else "inner", "down"))
         return right
 
+    def _ways(self, alias: str) -> list[Edge]:
+        """The keys of `alias` to other tables by which a question goes on from the rows that the frame is of."""
+        table = self.table(alias).name
+        meant = self.atlas.ways(self.table(self.root).name)
+        return [e for e in self.atlas.up[table] if e in meant]
+
     def climb(self, hops: int) -> list[str]:
         """Join up to `hops` further parents, one at a time; returns the aliases that lead nowhere further."""
         for _ in range(hops):
             ways = [
                 (source.alias, edge)
                 for source in self.sources
-                for edge in self.atlas.up[source.table]
-                if edge.parent != edge.child and all(s.table != edge.parent for s in self.sources)
+                for edge in self._ways(source.alias)
+                if all(s.table != edge.parent for s in self.sources)
             ]
             if not ways:
                 break
@@ -163,8 +169,7 @@ class Frame:
         found = self.atlas.labels(table.name)
         if found:
             return [Column(alias, c.name) for c in found[:2]]
-        ways = [e for e in self.atlas.up[table.name] if e.whole or not whole]
-        named = [e for e in ways if self.atlas.labels(e.parent) and e.parent != e.child]
+        named = [e for e in self._ways(alias) if self.atlas.labels(e.parent) and (e.whole or not whole)]
         if named and self.scene.chance(0.5):
             edge = self.scene.pick(named)
             parent = self.up(alias, edge)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agro_data.intent.atlas import has_order
+from agro_data.intent.atlas import Atlas, has_order
 from agro_data.intent.tree import (
     Aggregate,
     Column,
@@ -43,8 +43,9 @@ class Frame:
     tie_policy: TiePolicy = "none"
 
 
-def frame_of(query: Query | SetOperation, profile: DatabaseProfile) -> Frame | str:
+def frame_of(query: Query | SetOperation, atlas: Atlas) -> Frame | str:
     """The frame that says all of `query`, or why there is none."""
+    profile = atlas.profile
     if isinstance(query, SetOperation):
         return _two_lists(query)
     parts = conjuncts(query.where)
@@ -56,6 +57,7 @@ def frame_of(query: Query | SetOperation, profile: DatabaseProfile) -> Frame | s
         (len({o.expression for o in query.select}) < len(query.select), "a column that is shown twice"),
         (query.limit is not None and (query.limit < 1 or not query.order_by), "a limit without an order"),
         (_repeats(query), "one table twice, which a question could not tell apart"),
+        (_strays(query, atlas), "a parent on another way than its question would be taken to mean"),
         (any(isinstance(part, InQuery) for part in parts), "a membership"),
     )
     for fault, said in faults:
@@ -206,6 +208,16 @@ def _compared(query: Query, test: Comparison, parts: Sequence[Predicate]) -> Fra
 def _repeats(query: Query) -> bool:
     tables = [source.table for source in query.sources]
     return len(set(tables)) < len(tables)
+
+
+def _strays(query: Query, atlas: Atlas) -> bool:
+    """Whether a join leads to a parent of the subject otherwise than a question says it: see `Atlas.ways`."""
+    tables = {source.alias: source.table for source in query.sources}
+    meant = {(edge.child, edge.parent, edge.pairs_up) for edge in atlas.ways(query.subject.table)}
+    return any(
+        join.direction == "up" and (tables[join.left], tables[join.right], join.columns) not in meant
+        for join in query.joins
+    )
 
 
 def _ranks(key: Column, query: Query, profile: DatabaseProfile) -> bool:

@@ -71,7 +71,7 @@ def read_intent(sql: str, atlas: Atlas, seed: int = 0) -> Intent | Unread:
             return Unread(*found.problems[0])
         reader = _Reader(found, atlas)
         query = canonical(reader.statement(tree))
-        frame = frame_of(query, profile)
+        frame = frame_of(query, atlas)
         if isinstance(frame, str):
             return Unread("not_said", frame)
     except SqlRefused as refusal:

@@ -80,7 +80,7 @@ def vary(intent: Intent, kind: Kind, atlas: Atlas, rng: Random, prior: Prior) ->
     seen = {(canonical(intent.query), intent.rendering)}
     for tree, rendering in _MAKERS[kind](intent, atlas, rng):
         query = canonical(tree)
-        frame = frame_of(query, atlas.profile)
+        frame = frame_of(query, atlas)
         if isinstance(frame, str):
             continue
         made = intent_of(query, frame, atlas, rng.getrandbits(32), rendering)

@@ -6,15 +6,19 @@ import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from random import Random
 from typing import Any, get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agro_data.databases.catalog import find_databases
+from agro_data.intent.atlas import Atlas
 from agro_data.intent.choose import adds_up
 from agro_data.intent.plausibility import plausibility
 from agro_data.intent.prior import default_prior
@@ -22,11 +26,14 @@ from agro_data.intent.renderings import renderings, rewrite
 from agro_data.intent.sample import canonical, sample_intents, touched
 from agro_data.intent.steps import MOST, decompose
 from agro_data.intent.to_sql import render_sql
-from agro_data.intent.tree import Intent, Query, Shape, from_json, to_json
+from agro_data.intent.tree import Intent, Query, Shape, from_json, to_json, walk
+from agro_data.profiling.profile import DatabaseProfile, ForeignKey
+from agro_data.profiling.profiler import profile_database
+from agro_data.synthesis.reading import Unread, read_intent
 
 sys.path.insert(0, str(Path(__file__).parent))
 from intent import shop
-from intent.profiles_by_hand import column
+from intent.profiles_by_hand import column, table
 
 Fetch = Callable[[str], list[tuple[Any, ...]]]
 
@@ -155,3 +162,59 @@ def test_plausibility_is_a_share_and_never_depends_on_aliases(seed: int) -> None
 @pytest.mark.parametrize(("phrase", "whole"), [("price", True), ("discount", False), ("humidity", False)])
 def test_what_is_summed_adds_up(phrase: str, whole: bool) -> None:
     assert adds_up(column(phrase, "real", "measure", phrase)) is whole
+
+
+def _clinic(tmp_path: Path) -> DatabaseProfile:
+    """Measurements of visits: both have a provider of their own, and to a place lead two ways that are as short."""
+    path = tmp_path / "clinic.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("""
+            CREATE TABLE place (place_id INTEGER PRIMARY KEY, town TEXT NOT NULL);
+            CREATE TABLE provider (provider_id INTEGER PRIMARY KEY, name TEXT NOT NULL, place_id REFERENCES place);
+            CREATE TABLE visit (visit_id INTEGER PRIMARY KEY, reason TEXT NOT NULL, place_id REFERENCES place,
+                                provider_id REFERENCES provider);
+            CREATE TABLE measurement (measurement_id INTEGER PRIMARY KEY, pulse INTEGER NOT NULL,
+                                      visit_id REFERENCES visit, provider_id REFERENCES provider);
+        """)
+        rng = Random(1)
+        for number in range(1, 41):
+            connection.execute("INSERT INTO place VALUES (?, ?)", (number, f"Town {number % 23}"))
+            two = rng.choices(range(1, number + 1), k=2)
+            connection.execute("INSERT INTO provider VALUES (?, ?, ?)", (number, f"Doctor {number % 37}", two[0]))
+            connection.execute("INSERT INTO visit VALUES (?, ?, ?, ?)", (number, f"ill {number % 5}", *two))
+            connection.execute("INSERT INTO measurement VALUES (?, ?, ?, ?)", (number, 50 + rng.randrange(60), *two))
+        connection.commit()
+    return profile_database(find_databases(path).databases[0])
+
+
+def test_a_parent_is_joined_by_the_key_to_it_and_on_no_way_that_its_question_would_not_say(tmp_path: Path) -> None:
+    profile = _clinic(tmp_path)
+    joined: Counter[tuple[str, str, str]] = Counter()
+    for intent in islice(sample_intents(profile, seed=1), 500):
+        for query in (node for node in walk(intent.query) if isinstance(node, Query)):
+            tables = {source.alias: source.table for source in query.sources}
+            joined.update((query.subject.table, tables[j.left], tables[j.right]) for j in query.joins)
+    ways = {way for way in joined if way[0] == "measurement"}
+    assert ways == {("measurement", "measurement", "provider"), ("measurement", "measurement", "visit")}
+    assert all(child == "visit" for subject, child, parent in joined if (subject, parent) == ("visit", "provider"))
+
+
+def test_a_query_that_goes_a_longer_way_is_not_asked_as_if_it_took_the_key(tmp_path: Path) -> None:
+    atlas = Atlas(_clinic(tmp_path))
+    near = "SELECT p.name FROM measurement m JOIN provider p ON m.provider_id = p.provider_id"
+    far = near.replace("JOIN", "JOIN visit v ON m.visit_id = v.visit_id JOIN", 1).replace(
+        "ON m.provider", "ON v.provider"
+    )
+    assert isinstance(read_intent(near, atlas), Intent)
+    found = read_intent(far, atlas)
+    assert isinstance(found, Unread)
+    assert found.kind == "not_said"
+
+
+def test_of_two_keys_to_one_parent_only_those_are_joined_along_that_a_question_can_tell_apart() -> None:
+    city = table("city", column("name", "text", "text", "name", distinct=40))
+    names = ("origin_id", "a_id", "b_id")
+    ride = table("ride", *(column(n, "integer", "identifier", n.replace("_", " "), distinct=9) for n in names))
+    keys = tuple(ForeignKey("ride", (name,), "city", ("id",)) for name in names)
+    atlas = Atlas(DatabaseProfile("rides", "sqlite", "0" * 64, (city, ride), keys))
+    assert [edge.child_columns for edge in atlas.up["ride"]] == [("origin_id",)]

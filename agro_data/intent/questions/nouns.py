@@ -252,6 +252,11 @@ def compounded(owner: str, phrase: str) -> str:
     return f"{owner} {phrase}"
 
 
+def key_phrase(child: TableProfile, column: str) -> str:
+    """What a key column is called as the thing that it leads to: "home team" of "home team id"."""
+    return _KEY_WORDS.sub("", child.by_name[column].phrase)
+
+
 def key_role(
     profile: DatabaseProfile, child: TableProfile, columns: tuple[str, ...], parent: TableProfile
 ) -> str | None:
@@ -259,7 +264,7 @@ def key_role(
     if len(columns) != 1 or columns[0] not in child.by_name:
         return None
     noun = parent.singular
-    phrase = _KEY_WORDS.sub("", child.by_name[columns[0]].phrase)
+    phrase = key_phrase(child, columns[0])
     if phrase.lower() in (noun.lower(), "id", "") or len(phrase) < 3:
         return None
     keys = [k for k in profile.foreign_keys if k.table == child.name and k.ref_table == parent.name]
