@@ -110,6 +110,7 @@ def data() -> None:
 @asks("--phrasings", type=int, default=None, help="Replies of --writer for each question.  [default: 3]")
 @asks("--styles-per-sql", type=int, default=None, help="Questions for each SQL, 1 to 6.  [default: 1]")
 @asks("--unanswerable", type=float, default=None, help="Share of rows without one answer, at most 0.33.  [default: 0]")
+@asks("--views/--no-views", default=None, help="Views as well as tables, described or not.  [default: no-views]")
 @asks("--seed", type=int, default=None, help="Same seed, same bytes.  [default: 0]")
 @asks(
     "--values",

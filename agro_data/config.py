@@ -55,6 +55,7 @@ class BuildConfig:
     oversample: float = 1.3  # verified queries for each row asked for, so that selection has a choice
     unanswerable: float = 0.0  # share of rows that the database shown does not answer in one way, at most a third
     certify: bool = True  # certify every row; without, `instances` is empty and `mutants_*` are 0
+    views: bool = False  # the grammar asks of views, too, and not only of those that semantics.yml or dbt describes
     min_kill_rate: float = 0.95  # least share of a row's mutants, those proved equivalent left out, that is told apart
 
     def __post_init__(self) -> None:

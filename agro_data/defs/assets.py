@@ -51,6 +51,7 @@ class CorpusConfig(dg.Config):
     phrasings: int = Field(3, description="Replies of writer for each question: the most central good one is kept.")
     embedding_model: str = Field(DEFAULT_MODEL, description="Hub id or path; structural needs no model.")
     oversample: float = Field(1.3, description="Verified queries for each row asked for.")
+    views: bool = Field(False, description="Ask of views, too, and not only of those that are described.")
     certify: bool = Field(True, description="Tell each SQL from its mutants on instances made for it.")
     min_kill_rate: float = Field(0.95, description="Mutants killed, of those not proved equivalent, at least.")
     unanswerable: float = Field(0.0, description="Share of rows that the database shown does not answer in one way.")

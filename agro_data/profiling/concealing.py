@@ -32,6 +32,15 @@ def without(profile: DatabaseProfile, hidden: Sequence[Hidden]) -> DatabaseProfi
     )
 
 
+def without_views(profile: DatabaseProfile) -> DatabaseProfile:
+    """`profile` without the views that nobody has described: they hold again, joined or summed up, what tables hold.
+
+    A database of nothing but views keeps them.
+    """
+    views = [Hidden(table.name) for table in profile.tables if table.is_view and not table.described]
+    return profile if len(views) == len(profile.tables) else without(profile, views)
+
+
 def _table(table: TableProfile, gone: set[tuple[str, str]], values: set[tuple[str, str, str]]) -> TableProfile:
     dropped = {column for name, column in gone if name == table.name}
     taken = {(column, value) for name, column, value in values if name == table.name}

@@ -260,6 +260,7 @@ def _dbt_description(
         synonyms=tuple(map(str, meta.get("synonyms", ()))),
         hidden=bool(meta.get("hidden", False)),
         unique_keys=tuple((column,) for column in unique),
+        described=True,
         columns=columns,
     )
 

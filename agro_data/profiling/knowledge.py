@@ -47,6 +47,7 @@ class TableSemantics:
     hidden: bool = False
     primary_key: tuple[str, ...] = ()
     unique_keys: tuple[tuple[str, ...], ...] = ()
+    described: bool = False  # by people who want it asked about: in semantics.yml or dbt
     columns: Mapping[str, ColumnSemantics] = field(default_factory=dict)
 
 
@@ -127,6 +128,7 @@ def _merge_tables(first: TableSemantics, second: TableSemantics) -> TableSemanti
         hidden=first.hidden or second.hidden,
         primary_key=first.primary_key or second.primary_key,
         unique_keys=tuple(dict.fromkeys((*first.unique_keys, *second.unique_keys))),
+        described=first.described or second.described,
         columns={
             name: _merge_columns(first.columns.get(name, _NO_COLUMN), second.columns.get(name, _NO_COLUMN))
             for name in names

@@ -87,6 +87,7 @@ class TableProfile:
     synonyms: tuple[str, ...] = ()
     named: bool = False  # as of a column
     is_view: bool = False
+    described: bool = False  # in semantics.yml or dbt
     hidden: bool = False
 
     @cached_property

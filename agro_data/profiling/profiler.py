@@ -356,6 +356,7 @@ def _table_profile(read: TableRead, names: Names, keys: Sequence[ForeignKey], se
         synonyms=known.synonyms,
         named="" in names.given,
         is_view=table.is_view,
+        described=known.described,
     )
 
 

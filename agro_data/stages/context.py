@@ -18,6 +18,7 @@ from agro_data.intent.prior import Prior, default_prior
 from agro_data.intent.query_log import prior_from_log, read_log
 from agro_data.parallel import Lost
 from agro_data.profiling.cache import cached_profile
+from agro_data.profiling.concealing import without_views
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.work import Work
 
@@ -58,6 +59,11 @@ class Context:
 
     def profile(self, db_id: str) -> DatabaseProfile:
         return _profile(self.work.root, self.cache, db_id, self.config.values == "source")
+
+    def asked(self, db_id: str) -> DatabaseProfile:
+        """The profile of what the grammar asks about."""
+        profile = self.profile(db_id)
+        return profile if self.config.views else without_views(profile)
 
     def prior(self, db_id: str) -> Prior:
         """What is asked of this database: the shipped prior, moved by `semantics.yml`, a query log and the focus."""

@@ -45,14 +45,14 @@ def made(context: Context, db_id: str, shard: str, count: int) -> tuple[pl.DataF
     config = context.config
     seed = seed_of(config.seed, shard)
     if config.generator == "grammar":
-        return candidates(context.profile(db_id), count=count, seed=seed, prior=context.prior(db_id))
+        return candidates(context.asked(db_id), count=count, seed=seed, prior=context.prior(db_id))
     if config.generator == "log":
         return _of_log(context, db_id, count, seed)
     if config.generator == "llm":
         return _of_model(context, db_id, shard, count, seed)
     grammar, model = context.focus.arm("model", ("grammar", "llm"))
     asked = int(count * model / (grammar + model))
-    drawn = candidates(context.profile(db_id), count=count - asked, seed=seed, prior=context.prior(db_id))
+    drawn = candidates(context.asked(db_id), count=count - asked, seed=seed, prior=context.prior(db_id))
     written = _of_model(context, db_id, shard, asked, seed, drawn[0].height)
     kept = pl.concat([drawn[0], written[0]]).unique("candidate_id", keep="first", maintain_order=True)
     return kept, pl.concat([drawn[1], written[1]])

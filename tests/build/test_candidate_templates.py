@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
+from agro_data.pipeline import prepare
 from agro_data.stages.candidates import NEW_TEMPLATES, _varied
+from agro_data.stages.synthesised import made
 
 
 def drawn(templates: str) -> list[dict[str, object]]:
@@ -29,3 +36,21 @@ def test_few_rows_are_all_kept() -> None:
     assert _varied(rows, 100) == rows
     assert _varied(rows, 3) == rows
     assert _varied([], 5) == []
+
+
+def test_views_are_asked_about_where_the_settings_say_so(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
+        connection.executescript("""
+            CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, price INTEGER);
+            INSERT INTO item VALUES (1, 'bolt', 2), (2, 'nut', 1), (3, 'saw', 20), (4, 'axe', 30), (5, 'pin', 1);
+            CREATE VIEW cheap AS SELECT * FROM item WHERE price < 10;
+        """)
+
+    def asked(views: bool) -> bool:
+        config = BuildConfig(str(tmp_path / "shop.sqlite"), embedding_model=STRUCTURAL, views=views)
+        context = prepare(config, RunConfig(out=tmp_path / "out"))
+        found, _ = made(context, "shop", "shop-0", 60)
+        return any("cheap" in sql for sql in found["sql"])
+
+    assert not asked(False)
+    assert asked(True)

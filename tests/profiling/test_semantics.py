@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ import yaml
 from agro_data.databases.types import Database
 from agro_data.intent.tree import Shape
 from agro_data.profiling.cache import cached_profile
+from agro_data.profiling.concealing import without_views
 from agro_data.profiling.profiler import profile_database
 from agro_data.profiling.semantics import SHAPES, draft_semantics
 
@@ -128,7 +131,25 @@ def test_the_draft_loads_and_changes_no_name(database: Database) -> None:
     assert yaml.safe_load(draft)["tables"]["orders"]["name"] == "order"
     after = profile_database(with_semantics(database, draft))
     assert after.problems == ()
-    assert after.tables == before.tables
+    assert tuple(dataclasses.replace(table, described=False) for table in after.tables) == before.tables
+
+
+def test_a_view_is_asked_about_where_it_is_described_or_is_all_there_is(database: Database) -> None:
+    def asked(text: str) -> set[str]:
+        return set(without_views(profile_database(with_semantics(database, text))).by_name)
+
+    with closing(sqlite3.connect(database.path)) as connection:
+        connection.executescript(
+            "CREATE VIEW paid AS SELECT * FROM orders; CREATE VIEW names AS SELECT name FROM customers"
+        )
+    tables = {"orders", "customers", "audit"}
+    assert asked("") == tables
+    assert asked("tables: {paid: {description: Orders that are paid.}}") == {*tables, "paid"}
+    hidden = "tables: {orders: {hidden: true}, customers: {hidden: true}, audit: {hidden: true}}"
+    assert asked(hidden) == {"paid", "names"}
+    draft = draft_semantics(profile_database(database))
+    assert set(yaml.safe_load(draft)["tables"]) == tables
+    assert re.search(r"# Views are asked about where they stand here: .*names.*paid|paid.*names", draft)
 
 
 def test_shapes_are_those_of_the_intent_tree() -> None:
