@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -113,6 +113,11 @@ class Atlas:
         """Every (table, column) that holds a value."""
         return tuple((t.name, c.name) for t in self.tables for c in t.columns if usable(c))
 
+    @cached_property
+    def named_references(self) -> frozenset[tuple[str, str]]:
+        """The (table, column) pairs of keys to parents that have a name."""
+        return frozenset((e.child, c) for e in self.edges if self.labels(e.parent) for c in e.child_columns)
+
     def columns(self, table: str) -> tuple[ColumnProfile, ...]:
         return tuple(c for c in self.by_name[table].columns if usable(c))
 
@@ -154,7 +159,7 @@ class Atlas:
         return (*self.measures(table), *self.dates(table), *years)
 
     def categories(self, table: str) -> tuple[ColumnProfile, ...]:
-        """Columns that group rows: at least two values, and values that repeat."""
+        """Columns that group rows: at least two values, values that repeat, and no blank among them."""
         rows = self.by_name[table].rows
         return tuple(
             c
@@ -162,6 +167,7 @@ class Atlas:
             if c.distinct >= 2
             and c.distinct < rows
             and not self.is_reference(table, c.name)
+            and not has_blanks(c)
             and (
                 c.role in ("category", "boolean")
                 or (c.role == "year" and c.distinct <= FEW)
@@ -171,6 +177,15 @@ class Atlas:
 
     def _sole_label(self, table: str) -> tuple[str, ...]:
         return tuple(c.name for c in self.labels(table))
+
+    def whole(self, table: str, columns: Sequence[ColumnProfile]) -> Sequence[ColumnProfile]:
+        """Those of `columns` that each row has, else all: rows of no value are a group that nobody asks for."""
+        return [c for c in columns if not has_gaps(self.by_name[table], c)] or columns
+
+    def is_named(self, table: str) -> bool:
+        """Whether each row has a name."""
+        labels = self.labels(table)
+        return bool(labels) and not any(has_gaps(self.by_name[table], c) for c in labels)
 
     def groups_by(self, table: str) -> tuple[Edge, ...]:
         """Named parents that several rows of `table` may share. One row a parent is no group."""
@@ -211,6 +226,16 @@ class Atlas:
 def usable(column: ColumnProfile) -> bool:
     """Whether a question can be asked of the column at all: it holds a value and is not hidden."""
     return column.has_values and not column.hidden
+
+
+def has_blanks(column: ColumnProfile) -> bool:
+    """Whether '' stands for no value in some rows, as far as the common values tell."""
+    return any(isinstance(value, str) and not value.strip() for value, _ in column.common)
+
+
+def has_gaps(table: TableProfile, column: ColumnProfile) -> bool:
+    """Whether some rows may lack the column: NULL, or a blank."""
+    return not table.never_null(column.name) or has_blanks(column)
 
 
 def is_number(column: ColumnProfile) -> bool:

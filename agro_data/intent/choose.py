@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
-from agro_data.intent.atlas import extreme_is_tied, has_order, near_unique
+from agro_data.intent.atlas import Row, extreme_is_tied, has_blanks, has_order, near_unique
+from agro_data.intent.holds import holds
 from agro_data.intent.scene import Frame
 from agro_data.intent.tree import (
     Aggregate,
@@ -18,6 +20,7 @@ from agro_data.intent.tree import (
     Output,
     Predicate,
     conjuncts,
+    walk,
 )
 from agro_data.profiling.profile import ColumnProfile
 
@@ -50,7 +53,11 @@ def details(frame: Frame, alias: str, count: int, skip: Iterable[Column] = ()) -
             continue
         weight = scene.prior.shown_roles[column.role]
         if frame.atlas.is_reference(table.name, column.name):
-            weight = 0.05
+            weight = 0.02 if (table.name, column.name) in frame.atlas.named_references else 0.05
+        elif column.role == "identifier" and column.name not in table.primary_key and not column.unique:
+            weight *= 0.3  # the number of something else
+        if has_blanks(column):
+            weight *= 0.1
         if column.distinct < 2:
             weight *= 0.1
         if scene.target == (table.name, column.name):
@@ -82,6 +89,29 @@ def answer(frame: Frame, alias: str, skip: Iterable[Column] = ()) -> list[Column
         label = [scene.pick(label)]
     extra = max(count - 1, 1 if wants_target and scene.chance(0.5) else 0)
     return label + details(frame, alias, extra, [*taken, *label])
+
+
+def repeats(frame: Frame, shown: Sequence[Column], where: Predicate | None) -> bool:
+    """Whether at least every other row of the answer would show again what another shows.
+
+    Known of the sample rows that meet the conditions, as far as these can be told, and of how many values there are.
+    """
+    sample = frame.atlas.rows(frame.table(frame.root).name)
+    kept = [rows for rows in map(frame.beside, sample) if _may_hold(where, rows)]
+    seen = [tuple(rows[c.source][c.name] for c in shown) for rows in kept if all(c.source in rows for c in shown)]
+    if len(seen) > 3 and 2 * len(set(seen)) <= len(seen):
+        return True
+    share = len(kept) / len(sample) if sample else 1.0
+    kinds = math.prod(max(1, frame.profile(c).distinct) for c in shown)
+    return 2 * kinds <= share * frame.table(frame.root).rows
+
+
+def _may_hold(where: Predicate | None, rows: Mapping[str, Row]) -> bool:
+    for part in conjuncts(where):
+        sources = {n.source for n in walk(part) if isinstance(n, Column)}
+        if len(sources) == 1 and (row := rows.get(*sources)) is not None and holds(part, row) is False:
+            return False
+    return True
 
 
 def summary(frame: Frame, alias: str, column: ColumnProfile) -> Aggregate:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from random import Random
 
 from agro_data.intent.atlas import Atlas
-from agro_data.intent.choose import fixed
+from agro_data.intent.choose import fixed, repeats
 from agro_data.intent.filters import conditions
 from agro_data.intent.plausibility import plausibility
 from agro_data.intent.prior import Prior, default_prior
@@ -17,7 +17,19 @@ from agro_data.intent.rename import rename_sources
 from agro_data.intent.renderings import renderings
 from agro_data.intent.scene import Draft, Scene
 from agro_data.intent.shapes import GENERATORS
-from agro_data.intent.tree import Column, Intent, Output, Query, SetOperation, Shape, Source, conjunction, walk
+from agro_data.intent.shapes.lists import known
+from agro_data.intent.tree import (
+    Column,
+    Intent,
+    Output,
+    Query,
+    SetOperation,
+    Shape,
+    Source,
+    conjunction,
+    conjuncts,
+    walk,
+)
 from agro_data.profiling.profile import DatabaseProfile
 
 PATIENCE = 600  # draws without a new intent after which a database has given all it holds
@@ -113,6 +125,7 @@ def _least_used(atlas: Atlas, uses: Counter[tuple[str, str]], prior: Prior, rng:
 
     def behind(target: tuple[str, str]) -> float:
         seldom = 4 if atlas.by_name[target[0]].column(target[1]).role in _SELDOM else 1
+        seldom *= 4 if target in atlas.named_references else 1  # the name of what it refers to is asked for instead
         return uses[target] * seldom / prior.columns.get(".".join(target), 1.0)
 
     least = min(behind(t) for t in atlas.targets)
@@ -136,7 +149,11 @@ def plain_list(scene: Scene) -> Draft | None:
     where = conjunction(conditions(frame, 1, [frame.root], [target])) if scene.chance(0.7) else None
     labels = [] if alone else [c for c in frame.labels(frame.root) if c != target and c not in fixed(where)][:1]
     profile = frame.profile(target)
-    distinct = not labels and not profile.unique and scene.chance(0.6)
+    again = not labels and repeats(frame, [target], where)
+    distinct = not labels and not profile.unique and (again or scene.chance(0.5))
+    if distinct and not frame.never_null(target):
+        tests = conjuncts(where)
+        where = conjunction([*tests, *known(tests, target)])
     return Draft(frame.query(select=tuple(Output(c) for c in (*labels, target)), where=where, distinct=distinct))
 
 

@@ -134,6 +134,22 @@ class Frame:
         self.joins.append(Join(alias, right, edge.pairs_down, "left" if left else "inner", "down"))
         return right
 
+    def beside(self, row: Row) -> dict[str, Row]:
+        """A row of the subject and, by alias, those of its parents that are joined and in the sample."""
+        rows = {self.root: row}
+        for join in self.joins:
+            names = tuple(right for _, right in join.columns)
+            found = (
+                self.atlas.matching(
+                    self.table(join.right).name, names, tuple(rows[join.left][left] for left, _ in join.columns)
+                )
+                if join.left in rows
+                else ()
+            )
+            if found:
+                rows[join.right] = found[0]
+        return rows
+
     def _ways(self, alias: str) -> list[Edge]:
         """The keys of `alias` to other tables by which a question goes on from the rows that the frame is of."""
         table = self.table(alias).name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import sys
 from collections import Counter
@@ -22,12 +23,13 @@ from agro_data.intent.atlas import Atlas
 from agro_data.intent.choose import adds_up
 from agro_data.intent.plausibility import plausibility
 from agro_data.intent.prior import default_prior
+from agro_data.intent.questions import render_question
 from agro_data.intent.renderings import renderings, rewrite
 from agro_data.intent.sample import canonical, sample_intents, touched
 from agro_data.intent.steps import MOST, decompose
 from agro_data.intent.to_sql import render_sql
-from agro_data.intent.tree import Intent, Query, Shape, from_json, to_json, walk
-from agro_data.profiling.profile import DatabaseProfile, ForeignKey
+from agro_data.intent.tree import Intent, Query, SetOperation, Shape, from_json, to_json, walk
+from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey
 from agro_data.profiling.profiler import profile_database
 from agro_data.synthesis.reading import Unread, read_intent
 
@@ -49,7 +51,7 @@ def fetcher(dialect: str, folder: Path) -> Fetch:
 
 @pytest.fixture(scope="module")
 def intents() -> list[Intent]:
-    return list(islice(sample_intents(shop.profile(), seed=2), 1_000))
+    return list(islice(sample_intents(shop.profile(), seed=3), 1_000))
 
 
 def test_every_shape_is_sampled() -> None:
@@ -218,3 +220,59 @@ def test_of_two_keys_to_one_parent_only_those_are_joined_along_that_a_question_c
     keys = tuple(ForeignKey("ride", (name,), "city", ("id",)) for name in names)
     atlas = Atlas(DatabaseProfile("rides", "sqlite", "0" * 64, (city, ride), keys))
     assert [edge.child_columns for edge in atlas.up["ride"]] == [("origin_id",)]
+
+
+def _planes(*columns: ColumnProfile) -> DatabaseProfile:
+    """A table of forty planes, of which the profile knows no row."""
+    return DatabaseProfile("planes", "sqlite", "0" * 64, (replace(table("plane", *columns), label_columns=()),))
+
+
+def _drawn(profile: DatabaseProfile, *shapes: Shape, count: int = 60) -> list[Intent]:
+    weights: dict[str, float] = {shape: float(shape in shapes) for shape in get_args(Shape)}
+    return list(islice(sample_intents(profile, 1, default_prior().with_shapes(weights), coverage=0), count))
+
+
+_MAKER = column("maker", "text", "category", "maker", distinct=4, common=tuple((m, 10) for m in "abcd"))
+_YEAR = column("year", "integer", "year", "year", distinct=5, null_share=0.2, common=tuple((y, 6) for y in range(5)))
+_WING = column("wing", "text", "category", "wing", distinct=3, common=(("", 30), ("low", 6), ("high", 4)))
+
+
+def test_what_is_unknown_is_no_group() -> None:
+    profile = _planes(_YEAR, _WING, column("seats", "integer", "measure", "number of seats", distinct=9))
+    found = _drawn(profile, "group", "having", "superlative_group", "compare_groups")
+    sql = {intent: render_sql(intent, profile) for intent in found}
+    assert {intent.shape for intent in found} == {"group", "having", "superlative_group", "compare_groups"}
+    assert all("WHERE year IS NOT NULL" in text and "BY wing" not in text for text in sql.values())
+    for intent in found:
+        said = render_question(intent, profile, "formal", 1).text
+        assert bool(re.search("known|recorded", said)) == (intent.shape in ("group", "compare_groups")), said
+
+
+def test_groups_are_by_what_each_row_has_where_there_is_such_a_column() -> None:
+    profile = _planes(_YEAR, _MAKER, column("seats", "integer", "measure", "number of seats", distinct=9))
+    found = _drawn(profile, "group", "having", "superlative_group")
+    assert all("GROUP BY maker" in render_sql(intent, profile) for intent in found)
+
+
+def test_lists_that_would_repeat_themselves_ask_for_what_is_different() -> None:
+    few = [replace(_MAKER, name=name, phrase=name) for name in ("maker", "hall", "crew")]
+    many = [replace(one, distinct=38, common=()) for one in few]
+    shares = {}
+    for name, columns in (("few", few), ("many", many)):
+        found = [i.query for i in _drawn(_planes(*columns), "list", count=120)]
+        alone = [q for q in found if isinstance(q, Query) and len(q.select) == 1]
+        shares[name] = sum(q.distinct for q in alone) / len(alone)
+    assert shares["few"] == 1.0
+    assert shares["many"] < 0.6
+
+
+def test_two_tables_are_set_against_each_other_where_they_hold_the_same_kind_of_thing() -> None:
+    def town(*values: str) -> ColumnProfile:
+        return replace(_MAKER, name="nombre", phrase="name", common=tuple((v, 10) for v in values))
+
+    for other, compared in (("a", True), ("z", False)):
+        tables = (table("product", town("a", "b", "c"), label=""), table("person", town(other, "x", "y"), label=""))
+        profile = DatabaseProfile("shop", "sqlite", "0" * 64, tables)
+        found = [i.query for i in _drawn(profile, "set_operation", count=40)]
+        across = [q for q in found if isinstance(q, SetOperation) and q.left.subject.table != q.right.subject.table]
+        assert bool(across) == compared

@@ -8,14 +8,15 @@ from agro_data.intent.questions import words
 from agro_data.intent.questions.lists import implied
 from agro_data.intent.questions.nouns import Scene, compounded
 from agro_data.intent.questions.phrases import subject, term
-from agro_data.intent.tree import Column, Expression
+from agro_data.intent.tree import Column, DatePart, Expression, Predicate
 
 
 @dataclass(frozen=True)
 class Group:
     """One group in words. `entity` is the alias of the parent that each group is, or "" for a category.
 
-    `one`/`many` name the group with its conditions; `rows` the rows in it with theirs.
+    `one`/`many` name the group with its conditions; `rows` the rows in it with theirs, but for `drop`,
+    which goes without saying.
     """
 
     entity: str
@@ -23,13 +24,15 @@ class Group:
     many: str
     rows: str
     row_noun: str
+    drop: tuple[Predicate, ...] = ()
 
 
 def group_of(scene: Scene) -> Group:
     """What the rows of the query are grouped by."""
     query = scene.query
     keys = query.group_by
-    drop = implied(query, keys)
+    picked = query.having is not None or query.limit is not None or any(isinstance(k, DatePart) for k in keys)
+    drop = implied(query, keys) if picked else ()  # a list of all groups would have what is unknown as another
     base = scene.grain
     columns = [k for k in keys if isinstance(k, Column)]
     entity = ""
@@ -45,11 +48,11 @@ def group_of(scene: Scene) -> Group:
         skip = {s.alias for s in query.sources if s.alias != entity and s.alias not in _above(scene, entity)}
         one = subject(scene, entity, False, skip=skip, drop=drop)
         many = subject(scene, entity, True, skip=skip, drop=drop)
-        return Group(entity, one, many, subject(scene, base, True, skip={entity}, drop=drop), noun)
+        return Group(entity, one, many, subject(scene, base, True, skip={entity}, drop=drop), noun, drop)
     names = [_key(scene, k, base) for k in keys]
     one = words.singular(names[0]) if len(names) == 1 else f"combination of {scene.voice.listed(names)}"
     many = words.plural(names[0]) if len(names) == 1 else f"combinations of {scene.voice.listed(names)}"
-    return Group("", one, many, subject(scene, base, True, drop=drop), noun)
+    return Group("", one, many, subject(scene, base, True, drop=drop), noun, drop)
 
 
 def _key(scene: Scene, key: Expression, base: str) -> str:

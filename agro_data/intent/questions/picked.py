@@ -58,7 +58,7 @@ def _bound(scene: Scene, group: Group, having: Comparison) -> str:
             kind = kind if one else f"different {words.plural(kind)}"
             many = f"{kind} among {voice.pick('their', 'the')} {group.rows}"
         else:
-            many = subject(scene, scene.grain, False, skip={group.entity}) if one else group.rows
+            many = subject(scene, scene.grain, False, skip={group.entity}, drop=group.drop) if one else group.rows
         have = "with" if voice.chance(0.4) else "that have"
         if have == "that have" and group.entity:
             have = f"{scene.who(group.entity)} have"

@@ -99,7 +99,11 @@ def _side_by_side(scene: Scene) -> Draft | None:
     ]
     if len(counts) < 2:
         return None
-    others = [c for c in scene.atlas.categories(table.name) if c.name != column.name and c.distinct <= 30]
+    others = [
+        c
+        for c in scene.atlas.categories(table.name)
+        if c.name != column.name and c.distinct <= 30 and table.never_null(c.name)
+    ]
     if others and scene.chance(0.6):
         group = Column(frame.root, scene.pick(others).name)
         return Draft(frame.query(select=outputs([group, *counts]), group_by=(group,)))
@@ -209,7 +213,8 @@ def share(scene: Scene) -> Draft | None:
         if not tests:
             return None
         select = (*outputs(found.shown), Output(Share(tests[0]), "percentage"))
-        return Draft(found.frame.query(select=select, group_by=found.keys))
+        where = conjunction(found.known)
+        return Draft(found.frame.query(select=select, where=where, group_by=found.keys))
     table = scene.subject(lambda t: t.rows > 4)
     if table is None:
         return None
@@ -278,11 +283,13 @@ def metric(scene: Scene) -> Draft | None:
     if not known:
         return None
     chosen = scene.pick(known)
-    frame: Frame = scene.frame(chosen.table)
+    table = scene.atlas.by_name[chosen.table]
+    frame: Frame = scene.frame(table)
     call = MetricCall(chosen.name, frame.root)
     name = re.sub(r"\W+", "_", chosen.name.lower()).strip("_") or "metric"
     where = conjunction(conditions(frame, 1, [frame.root], broad=True)) if scene.chance(0.4) else None
-    groups = [c for c in scene.atlas.categories(chosen.table) if Column(frame.root, c.name) not in fixed(where)]
+    own = [c for c in scene.atlas.categories(chosen.table) if table.never_null(c.name)]
+    groups = [c for c in own if Column(frame.root, c.name) not in fixed(where)]
     if groups and scene.chance(0.6):
         key = Column(frame.root, scene.pick(groups).name)
         return Draft(frame.query(select=(Output(key), Output(call, name)), where=where, group_by=(key,)))

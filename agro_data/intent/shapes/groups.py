@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from agro_data.databases.types import Cell
-from agro_data.intent.atlas import is_number
+from agro_data.intent.atlas import has_gaps, is_number
 from agro_data.intent.choose import adds_up, details, outputs, summary
 from agro_data.intent.filters import conditions
 from agro_data.intent.scene import Draft, Frame, Scene
@@ -47,6 +47,12 @@ class Grouping:
     gaps: bool = False
 
     @property
+    def known(self) -> list[Predicate]:
+        """That rows have what they are grouped by: where some have not, what is unknown is no group."""
+        unsure = self.shown if self.shown == self.keys else ()  # a parent without a name is one, by its key
+        return [IsNull(key, negated=True) for key in unsure if not self.frame.never_null(key)]
+
+    @property
     def table(self) -> TableProfile:
         return self.frame.table(self.rows)
 
@@ -63,14 +69,15 @@ def grouping(scene: Scene, empty_too: bool = False) -> Grouping | None:
     targeted = scene.target is not None and any(scene.target == (table.name, c.name) for c in categories)
     if categories and (targeted or not parents or scene.chance(0.4)):
         frame = scene.frame(table)
-        column = scene.column(table.name, [c for c in categories if c.distinct <= max(200, table.rows // 2)])
+        columns = [c for c in categories if c.distinct <= max(200, table.rows // 2)]
+        column = scene.column(table.name, columns if targeted else scene.atlas.whole(table.name, columns))
         if column is None:
             return None
         key = Column(frame.root, column.name)
         return Grouping(frame, (key,), (key,), tuple(n for _, n in column.common), frame.root)
     if not parents:
         return None
-    edge = scene.pick(parents)
+    edge = scene.pick([e for e in parents if scene.atlas.is_named(e.parent)] or parents)
     sizes = _sizes(scene, table, edge.child_columns)
     if empty_too and scene.chance(0.15):
         frame = scene.frame(edge.parent)
@@ -82,7 +89,7 @@ def grouping(scene: Scene, empty_too: bool = False) -> Grouping | None:
     gaps = len(edge.child_columns) != 1 or (
         table.column(edge.child_columns[0]).distinct < scene.atlas.by_name[edge.parent].rows
     )
-    own = [c for c in scene.atlas.categories(edge.parent) if c.distinct <= 200]
+    own = scene.atlas.whole(edge.parent, [c for c in scene.atlas.categories(edge.parent) if c.distinct <= 200])
     if own and scene.chance(0.3):
         key = Column(parent, scene.pick(own).name)
         return Grouping(frame, (key,), (key,), (), frame.root, gaps)
@@ -90,9 +97,15 @@ def grouping(scene: Scene, empty_too: bool = False) -> Grouping | None:
     return Grouping(frame, keys, shown, sizes, frame.root, gaps)
 
 
-def least_is_known(found: Grouping, value: Aggregate, where: Predicate | None) -> bool:
-    """Whether the group with the fewest rows is one of the groups: none are left out, or rows are not counted."""
-    return value.function not in ("count", "sum") or not (found.gaps or where is not None)
+def least_is_known(found: Grouping, value: Aggregate, narrowed: bool) -> bool:
+    """Whether the group with the least is one of the groups, and has a figure: none are left out of what is counted.
+
+    Where a quantity is known of no row of a group, its figure is unknown, which SQLite puts before the smallest.
+    """
+    argument = value.argument if value.function != "count" else None
+    if isinstance(argument, Column) and not found.frame.never_null(argument):
+        return False
+    return value.function not in ("count", "sum") or not (found.gaps or narrowed)
 
 
 def _parent_keys(scene: Scene, frame: Frame, parent: str) -> tuple[tuple[Expression, ...], tuple[Column, ...]]:
@@ -102,7 +115,8 @@ def _parent_keys(scene: Scene, frame: Frame, parent: str) -> tuple[tuple[Express
     if len(own) == 1 and Column(parent, own[0]) not in shown and scene.chance(0.25):
         shown = (Column(parent, own[0]), *shown)  # its number beside its name, as people ask where names repeat
     elif own and scene.chance(0.2):
-        further = details(frame, parent, 1, [*shown, *(Column(parent, c) for c in own)])
+        lacking = [Column(parent, c.name) for c in frame.table(parent).columns if has_gaps(frame.table(parent), c)]
+        further = details(frame, parent, 1, [*shown, *(Column(parent, c) for c in own), *lacking])
         if further:
             shown = (*shown, *further)
             return tuple(dict.fromkeys((*(Column(parent, c) for c in own), *shown))), shown
@@ -150,12 +164,12 @@ def figure(scene: Scene, group: Grouping, steady: bool = False) -> Aggregate:
     return Aggregate("count")
 
 
-def _narrow(scene: Scene, group: Grouping, share: float, value: Aggregate) -> Predicate | None:
+def _narrow(scene: Scene, group: Grouping, share: float, value: Aggregate) -> list[Predicate]:
     """At times a condition on the rows, of another column than those grouped by or summed up."""
     if not scene.chance(share) or any(j.kind == "left" for j in group.frame.joins):
-        return None
+        return []
     used = [k for k in (*group.keys, value.argument) if isinstance(k, Column)]
-    return conjunction(conditions(group.frame, 1, [group.rows], used, broad=True))
+    return conditions(group.frame, 1, [group.rows], used, broad=True)
 
 
 def group(scene: Scene) -> Draft | None:
@@ -164,7 +178,7 @@ def group(scene: Scene) -> Draft | None:
     if found is None:
         return None
     value = figure(scene, found)
-    where = _narrow(scene, found, 0.1, value)
+    narrow = _narrow(scene, found, 0.1, value)
     shown: list[Expression] = [*found.shown, value]
     if not found.frame.joins and scene.chance(0.3):
         shown.reverse()
@@ -180,6 +194,7 @@ def group(scene: Scene) -> Draft | None:
         )
         if any(k not in found.shown for k in found.keys):
             order = ()
+    where = conjunction([*found.known, *narrow])
     query = found.frame.query(select=outputs(shown), where=where, group_by=found.keys, order_by=order)
     return Draft(query, "total_order" if order else "none")
 
@@ -190,13 +205,14 @@ def having(scene: Scene) -> Draft | None:
     if found is None:
         return None
     value = figure(scene, found)
-    where = _narrow(scene, found, 0.07, value)
-    bound = _bound(scene, found, value, narrowed=where is not None)
+    narrow = _narrow(scene, found, 0.07, value)
+    bound = _bound(scene, found, value, narrowed=bool(narrow))
     if bound is None:
         return None
     shown: list[Expression] = [*found.shown]
     if scene.chance(0.12):
         shown.append(value)
+    where = conjunction([*found.known, *narrow])
     return Draft(found.frame.query(select=outputs(shown), where=where, group_by=found.keys, having=bound))
 
 
@@ -238,20 +254,20 @@ def superlative_group(scene: Scene) -> Draft | None:
     if found is None:
         return None
     value = figure(scene, found, steady=True)
-    where = _narrow(scene, found, 0.1, value)
-    descending = scene.chance(0.8) or not least_is_known(found, value, where)
+    narrow = _narrow(scene, found, 0.1, value)
+    descending = scene.chance(0.8) or not least_is_known(found, value, bool(narrow))
     k = scene.pick((1, 3, 5), (0.92, 0.05, 0.03))
     sizes = sorted(found.sizes, reverse=descending)
     if len(sizes) <= k and found.sizes:
         return None
-    if value == Aggregate("count") and where is None and sizes and sizes[k - 1] == sizes[k]:
+    if value == Aggregate("count") and not narrow and sizes and sizes[k - 1] == sizes[k]:
         return None
     shown: list[Expression] = [*found.shown]
     if scene.chance(0.1):
         shown.append(value)
     query = found.frame.query(
         select=outputs(shown),
-        where=where,
+        where=conjunction([*found.known, *narrow]),
         group_by=found.keys,
         order_by=(OrderKey(value, descending),),
         limit=k,
@@ -305,7 +321,8 @@ def compare_groups(scene: Scene) -> Draft | None:
         *(Output(k, n) for k, n in zip(found.keys, names, strict=True)),
         Output(value, _figure_name(value)),
     )
-    cte = Cte(_cte_name(scene, found), found.frame.query(select=inner_outputs, group_by=found.keys))
+    where = conjunction(found.known)
+    cte = Cte(_cte_name(scene, found), found.frame.query(select=inner_outputs, where=where, group_by=found.keys))
     outer, again = scene.alias(), scene.alias()
     name = _figure_name(value)
     average = Query((Source(again, cte.name),), (Output(Aggregate("avg", Column(again, name))),))
@@ -316,7 +333,7 @@ def compare_groups(scene: Scene) -> Draft | None:
         (Source(outer, cte.name),),
         tuple(select),
         where=Comparison(
-            scene.pick((">", "<"), (3, 1 if least_is_known(found, value, None) else 0)),
+            scene.pick((">", "<"), (3, 1 if least_is_known(found, value, False) else 0)),
             Column(outer, name),
             Scalar(average),
         ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agro_data.intent.choose import (
     answer,
     clear_extreme,
@@ -10,11 +12,12 @@ from agro_data.intent.choose import (
     order_of,
     outputs,
     rankable,
+    repeats,
     summary,
 )
 from agro_data.intent.filters import by_name, conditions
 from agro_data.intent.scene import Draft, Frame, Scene
-from agro_data.intent.tree import Aggregate, Column, Expression, OrderKey, Predicate, conjunction, walk
+from agro_data.intent.tree import Aggregate, Column, Expression, IsNull, OrderKey, Predicate, conjunction, walk
 from agro_data.profiling.profile import TableProfile
 
 
@@ -73,7 +76,14 @@ def listing(scene: Scene) -> Draft | None:
     shown = list(dict.fromkeys(shown))[:3]
     if not shown or unused(frame, spoken(where, tuple(shown))):
         return None
-    distinct = _distinct(scene, frame, shown, where)
+    again = repeats(frame, shown, where)
+    distinct = _distinct(scene, frame, shown, where, again)
+    if again and not distinct:
+        names = [Column(frame.root, c.name) for c in scene.atlas.labels(table.name)[:1]]
+        distinct = len(shown) > 2 or not names or names[0] in shown
+        shown = shown if distinct else [*names, *shown]  # whose they are
+    if distinct and len(shown) == 1 and not frame.never_null(shown[0]):
+        where = conjunction([*filters, *known(filters, shown[0])])
     ordered = scene.chance(scene.prior.ordered if not filters else scene.prior.ordered / 5)
     order = order_of(frame, shown) if ordered and not distinct else ()
     query = frame.query(select=outputs(shown), where=where, order_by=order, distinct=distinct)
@@ -104,14 +114,21 @@ def _about_parents(
     return filters, shown
 
 
-def _distinct(scene: Scene, frame: Frame, shown: list[Column], filtered: Predicate | None) -> bool:
-    """Whether to ask for different values: where the answer would repeat itself."""
-    profiles = [frame.profile(c) for c in shown]
-    if any(c.source == frame.root and p.unique for c, p in zip(shown, profiles, strict=True)):
+def _distinct(scene: Scene, frame: Frame, shown: list[Column], filtered: Predicate | None, again: bool) -> bool:
+    """Whether to ask for different values: nearly always where the answer repeats itself, as `again` says."""
+    if any(c.source == frame.root and frame.profile(c).unique for c in shown):
         return False
-    if len(shown) == 1:
-        return scene.chance(0.6 if filtered is None else 0.35)
-    return scene.chance(0.1)
+    if len(shown) > 1:
+        return scene.chance(0.5 if again else 0.05)
+    if again:
+        return scene.chance(0.85)
+    return scene.chance(0.5 if filtered is None else 0.28)
+
+
+def known(tests: Sequence[Predicate], column: Column) -> list[Predicate]:
+    """That a column has a value, where no test says so already: among different values NULL is none."""
+    tested = any(n == column for test in tests for n in walk(test))
+    return [] if tested else [IsNull(column, negated=True)]
 
 
 def count(scene: Scene) -> Draft | None:

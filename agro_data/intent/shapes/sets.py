@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from agro_data.intent.atlas import Edge, Row, has_order, is_number, near_unique, sayable
+from agro_data.databases.types import Cell
+from agro_data.intent.atlas import Edge, Row, has_gaps, has_order, is_number, near_unique, sayable
 from agro_data.intent.choose import outputs
 from agro_data.intent.filters import Maker, conditions
 from agro_data.intent.holds import holds
@@ -170,8 +171,12 @@ def _again(scene: Scene, query: Query) -> Query:
 
 
 def _kinds(scene: Scene, table: TableProfile) -> tuple[ColumnProfile, ...]:
-    """Categories with enough values that two conditions can part them."""
-    return tuple(c for c in scene.atlas.categories(table.name) if c.distinct >= 3 and c.role in ("category", "text"))
+    """Categories that each row has, with enough values that two conditions can part them."""
+    return tuple(
+        c
+        for c in scene.atlas.categories(table.name)
+        if c.distinct >= 3 and c.role in ("category", "text") and table.never_null(c.name)
+    )
 
 
 def _identity(scene: Scene, table: str, operator: Operator) -> tuple[str, ...]:
@@ -180,11 +185,11 @@ def _identity(scene: Scene, table: str, operator: Operator) -> tuple[str, ...]:
     Two albums of one title, each with one of the two songs, are no album with both. A name that is a key stands alone,
     and so do names of which each is asked for once, whosever it is.
     """
-    label, key = _unique_label(scene, table), scene.atlas.key(table)
-    named = label is not None and scene.atlas.by_name[table].never_null(label.name)
+    own, label, key = scene.atlas.by_name[table], _unique_label(scene, table), scene.atlas.key(table)
+    named = label is not None and not has_gaps(own, label)
     if label is not None and named and (operator == "union" or scene.atlas.tells_apart(table, label.name)):
         return (label.name,)
-    names = (c.name for c in scene.atlas.labels(table)[:2])
+    names = [c.name for c in scene.atlas.labels(table)[:2] if not has_gaps(own, c)]
     return tuple(dict.fromkeys((*key, *names))) if len(key) == 1 else ()
 
 
@@ -203,8 +208,12 @@ def _across_tables(scene: Scene, operator: Operator) -> Draft | None:
                 b = other.by_name.get(a.name)
                 if b is None or not b.has_values or a.role not in ("category", "text") or b.role != a.role:
                     continue
+                if has_gaps(one, a) or has_gaps(other, b):
+                    continue
                 if a.kind != b.kind or a.name.lower() in ("name", "description", "type", "status", "title"):
                     continue
+                if _held(scene, one, a).isdisjoint(_held(scene, other, b)):
+                    continue  # names of products and of employees: one word for two kinds of things
                 pairs.append((one, a, other, b))
     if not pairs:
         return None
@@ -219,6 +228,11 @@ def _across_tables(scene: Scene, operator: Operator) -> Draft | None:
             right.query(select=outputs([Column(right.root, b.name)])),
         )
     )
+
+
+def _held(scene: Scene, table: TableProfile, column: ColumnProfile) -> set[Cell]:
+    """Values that the column is known to hold."""
+    return {v for v, _ in column.common} | {row[column.name] for row in scene.atlas.rows(table.name)}
 
 
 def self_join(scene: Scene) -> Draft | None:
