@@ -45,6 +45,7 @@ class Atlas:
             t for t in profile.tables if t.rows > 0 and not t.hidden and any(usable(c) for c in t.columns)
         )
         self.by_name = {t.name: t for t in self.tables}
+        self.asked = tuple(t for t in self.tables if t.rows > 1) or self.tables  # of one row all answers are one
         self.edges = tuple(dict.fromkeys(edge for key in profile.foreign_keys if (edge := self._edge(key))))
         said = [e for e in self.edges if self._is_said(e)]
         self.up = {t.name: tuple(e for e in said if e.child == t.name) for t in self.tables}
@@ -110,8 +111,8 @@ class Atlas:
 
     @cached_property
     def targets(self) -> tuple[tuple[str, str], ...]:
-        """Every (table, column) that holds a value."""
-        return tuple((t.name, c.name) for t in self.tables for c in t.columns if usable(c))
+        """Every (table, column) of which somebody asks: it holds values that can be shown."""
+        return tuple((t.name, c.name) for t in self.asked for c in t.columns if usable(c) and c.kind != "blob")
 
     @cached_property
     def named_references(self) -> frozenset[tuple[str, str]]:
@@ -168,6 +169,7 @@ class Atlas:
             and c.distinct < rows
             and not self.is_reference(table, c.name)
             and not has_blanks(c)
+            and c.kind != "blob"
             and (
                 c.role in ("category", "boolean")
                 or (c.role == "year" and c.distinct <= FEW)

@@ -49,7 +49,7 @@ def details(frame: Frame, alias: str, count: int, skip: Iterable[Column] = ()) -
     pool: list[Column] = []
     weights: list[float] = []
     for column in frame.atlas.columns(table.name):
-        if Column(alias, column.name) in taken:
+        if Column(alias, column.name) in taken or column.kind == "blob":
             continue
         weight = scene.prior.shown_roles[column.role]
         if frame.atlas.is_reference(table.name, column.name):

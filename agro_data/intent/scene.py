@@ -53,7 +53,7 @@ class Scene:
         """A table that fits: the target's if it does, else by how often people ask about its kind."""
         if self.target and fits(self.atlas.by_name[self.target[0]]):
             return self.atlas.by_name[self.target[0]]
-        tables = [t for t in self.atlas.tables if fits(t)]
+        tables = [t for t in self.atlas.asked if fits(t)]
         if not tables:
             return None
         return self.pick(tables, (_SUBJECT_WEIGHT[t.kind] * (1 + len(t.columns)) ** 0.5 for t in tables))
@@ -190,7 +190,8 @@ class Frame:
             edge = self.scene.pick(named)
             parent = self.up(alias, edge)
             return [Column(parent, c.name) for c in self.atlas.labels(edge.parent)[:2]]
-        plain = [c for c in self.atlas.columns(table.name) if not self.atlas.is_reference(table.name, c.name)]
+        shown = [c for c in self.atlas.columns(table.name) if c.kind != "blob"]
+        plain = [c for c in shown if not self.atlas.is_reference(table.name, c.name)]
         for roles in (
             ("text",),
             ("date", "category"),
@@ -200,4 +201,4 @@ class Frame:
             for column in plain:
                 if column.role in roles:
                     return [Column(alias, column.name)]
-        return [Column(alias, self.atlas.columns(table.name)[0].name)]
+        return [Column(alias, c.name) for c in (shown or self.atlas.columns(table.name))[:1]]

@@ -276,3 +276,26 @@ def test_two_tables_are_set_against_each_other_where_they_hold_the_same_kind_of_
         found = [i.query for i in _drawn(profile, "set_operation", count=40)]
         across = [q for q in found if isinstance(q, SetOperation) and q.left.subject.table != q.right.subject.table]
         assert bool(across) == compared
+
+
+def test_a_blob_is_neither_shown_nor_grouped_by() -> None:
+    photo = column("photo", "blob", "category", "photo", distinct=7)
+    found = islice(sample_intents(_planes(_MAKER, photo), 1), 150)
+    assert not any(("plane", "photo") in touched(i.query) for i in found if i.shape in ("list", "group", "having"))
+
+
+def test_a_total_is_not_multiplied_by_the_quantity_again() -> None:
+    names = ("unit price", "extended price", "quantity")
+    columns = [column(name.replace(" ", "_"), "real", "measure", name, distinct=9) for name in names]
+    profile = _planes(column("name", "text", "text", "name", distinct=40), *columns)
+    sql = [render_sql(intent, profile) for intent in _drawn(profile, "arithmetic")]
+    assert any("unit_price * quantity" in text for text in sql)
+    assert not any("extended_price * quantity" in text for text in sql)
+
+
+def test_a_table_of_one_row_is_not_asked_about_beside_others() -> None:
+    version = replace(table("version", replace(_MAKER, distinct=1)), rows=1)
+    profile = _planes(_MAKER, column("seats", "integer", "measure", "number of seats", distinct=9))
+    both = replace(profile, tables=(*profile.tables, version))
+    assert not any("version" in {t for t, _ in touched(i.query)} for i in islice(sample_intents(both, 1), 150))
+    assert list(islice(sample_intents(replace(profile, tables=(version,)), 1), 1))

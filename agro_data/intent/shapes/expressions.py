@@ -127,6 +127,7 @@ _OPPOSITES = (
 _PAIRED = 40  # columns of a wide table that are compared pair by pair at a time
 _MONEY = {"price", "cost", "fee", "amount", "salary", "budget", "revenue", "income", "rate"}
 _PLACES = frozenset(("lat", "latitude", "lon", "lng", "long", "longitude"))
+_TOTALS = frozenset(("amount", "extended", "revenue", "subtotal", "sum", "total"))  # quantity times price already
 _NUMBERS = {"quantity", "qty", "units", "hours", "nights", "days", "stock"}
 
 
@@ -149,7 +150,7 @@ def _pairs(scene: Scene, table: TableProfile) -> list[tuple[str, ColumnProfile, 
             left, right = _words(a), _words(b)
             if any(x in left and y in right for x, y in _OPPOSITES):
                 found.append(("-", a, b))
-            elif a.role == "measure" and set(left) & _MONEY and set(right) & _NUMBERS:
+            elif a.role == "measure" and set(left) & _MONEY and set(right) & _NUMBERS and _TOTALS.isdisjoint(left):
                 found.append(("*", a, b))
             elif a.role == "measure" and a.name < b.name and (_same_unit(a, b) or _same_head(left, right)):
                 found.append((scene.pick(("+", "-")), a, b))

@@ -202,8 +202,8 @@ def _unique_label(scene: Scene, table: str) -> ColumnProfile | None:
 def _across_tables(scene: Scene, operator: Operator) -> Draft | None:
     """The same kind of value held by two tables: cities of customers and of suppliers."""
     pairs: list[tuple[TableProfile, ColumnProfile, TableProfile, ColumnProfile]] = []
-    for i, one in enumerate(scene.atlas.tables):
-        for other in scene.atlas.tables[i + 1 :]:
+    for i, one in enumerate(scene.atlas.asked):
+        for other in scene.atlas.asked[i + 1 :]:
             for a in scene.atlas.columns(one.name):
                 b = other.by_name.get(a.name)
                 if b is None or not b.has_values or a.role not in ("category", "text") or b.role != a.role:
