@@ -17,8 +17,9 @@ from agro_data.pipeline import prepare, run_stage, sources
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.stages.shards import usable
 
-PROBE = 150  # examples
+PROBE = 150  # examples, or a fourth of what is asked for: deciding takes less than doing
 FIRST = 24  # examples of the first probe
+WARMING = 4  # examples of one before it, of which the time does not count
 PROBED = 6  # databases
 START_SECONDS = 4.0  # imports and the starts of workers
 MODEL_SECONDS = 6.0  # to load an embedding model
@@ -50,9 +51,9 @@ def estimate(config: BuildConfig, run: RunConfig) -> dict[str, Any]:
     probed = tuple(ids[:: max(len(ids) // PROBED, 1)][:PROBED])
     with tempfile.TemporaryDirectory(prefix="agro-dry-run-") as folder:
         small = replace(config, only=probed, embedding_model=STRUCTURAL, size=FIRST)
-        _probe(replace(small, only=probed[:1]), Path(folder))  # pays for imports and engines
+        _probe(replace(small, only=probed[:1], size=WARMING), Path(folder))  # pays for imports and engines
         first = _probe(small, Path(folder))
-        second = _probe(replace(small, size=min(PROBE, config.size)), Path(folder))
+        second = _probe(replace(small, size=min(PROBE, max(FIRST, config.size // 4))), Path(folder))
         once = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file()) / len(probed)
     each = second.seconds / max(second.examples, 1)
     once_seconds = max(first.seconds - each * first.examples, 0.0) / max(len(probed) - 1, 1)
