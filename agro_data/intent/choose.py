@@ -102,8 +102,18 @@ def repeats(frame: Frame, shown: Sequence[Column], where: Predicate | None) -> b
     if len(seen) > 3 and 2 * len(set(seen)) <= len(seen):
         return True
     share = len(kept) / len(sample) if sample else 1.0
-    kinds = math.prod(max(1, frame.profile(c).distinct) for c in shown)
+    kinds = math.prod(_kinds(frame, alias, shown) for alias in {c.source for c in shown})
     return 2 * kinds <= share * frame.table(frame.root).rows
+
+
+def _kinds(frame: Frame, alias: str, shown: Sequence[Column]) -> int:
+    """About how many combinations there are of what is shown of one source, whose columns may go together."""
+    columns = [c for c in shown if c.source == alias]
+    table = frame.table(alias)
+    most = min(table.rows, math.prod(max(1, frame.profile(c).distinct) for c in columns))
+    sample = frame.atlas.rows(table.name)
+    seen = len({tuple(row[c.name] for c in columns) for row in sample})
+    return min(most, 2 * seen) if 0 < 2 * seen <= len(sample) else most
 
 
 def _may_hold(where: Predicate | None, rows: Mapping[str, Row]) -> bool:

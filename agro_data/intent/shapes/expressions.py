@@ -214,8 +214,7 @@ def share(scene: Scene) -> Draft | None:
         if not tests:
             return None
         select = (*outputs(found.shown), Output(Share(tests[0]), "percentage"))
-        where = conjunction(found.known)
-        return Draft(found.frame.query(select=select, where=where, group_by=found.keys))
+        return Draft(found.frame.query(select=select, where=conjunction(found.known), group_by=found.keys))
     table = scene.subject(lambda t: t.rows > 4)
     if table is None:
         return None

@@ -82,7 +82,9 @@ def listing(scene: Scene) -> Draft | None:
         names = [Column(frame.root, c.name) for c in scene.atlas.labels(table.name)[:1]]
         distinct = len(shown) > 2 or not names or names[0] in shown
         shown = shown if distinct else [*names, *shown]  # whose they are
-    if distinct and len(shown) == 1 and not frame.never_null(shown[0]):
+    if distinct and not all(map(frame.never_null, shown)):
+        if len(shown) > 1:
+            return None  # combinations with what is unknown
         where = conjunction([*filters, *known(filters, shown[0])])
     ordered = scene.chance(scene.prior.ordered if not filters else scene.prior.ordered / 5)
     order = order_of(frame, shown) if ordered and not distinct else ()

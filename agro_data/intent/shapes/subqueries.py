@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agro_data.intent.atlas import Edge
-from agro_data.intent.choose import answer, details, fixed, outputs
+from agro_data.intent.choose import answer, details, fixed, outputs, repeats
 from agro_data.intent.filters import conditions
 from agro_data.intent.scene import Draft, Frame, Scene
 from agro_data.intent.tree import (
@@ -119,7 +119,9 @@ def _related(scene: Scene, negated: bool) -> Draft | None:
     shown = answer(frame, frame.root, fixed(where))
     if negated and len(key) == 1 and scene.chance(0.15):
         shown = [Column(frame.root, key[0])]
-    return Draft(frame.query(select=outputs(shown), where=where)) if shown else None
+    if not shown or repeats(frame, shown, where):
+        return None
+    return Draft(frame.query(select=outputs(shown), where=where))
 
 
 def related_exists(scene: Scene) -> Draft | None:
