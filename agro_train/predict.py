@@ -183,7 +183,8 @@ def _made_by(file: Path) -> dict[str, Any] | None:
 
 def _otherwise(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """The settings that differ, each as it was and as it is."""
-    first, second = _flat({**USUAL, **before}), _flat({**USUAL, **now})
+    usual = {**USUAL, "decoding.checks": False}
+    first, second = {**usual, **_flat(before)}, {**usual, **_flat(now)}
     names = sorted(name for name in {**first, **second} if first.get(name) != second.get(name))
     said = [f"{name} was {first.get(name)}, is {second.get(name)}" for name in names if name != "weights"]
     return ", ".join(said or ["other weights"])

@@ -55,6 +55,8 @@ def read_values(path: Path) -> dict[str, Any]:
     """Values of settings by name, of a JSON file. Raises `SettingsError`, which names the file."""
     if not path.exists():
         raise SettingsError(f"{path}: no such file")
+    if path.is_dir():
+        raise SettingsError(f"{path}: a folder; expected a file of settings as JSON")
     if path.suffix in _YAML:
         raise SettingsError(
             f"{path}: expected settings as JSON; a YAML file is a run configuration of Dagster, for "
