@@ -59,6 +59,11 @@ def watching(look: Callable[[bool], object], every: float) -> Iterator[None]:
         thread.join()
 
 
+def counted(number: int, unit: str) -> str:
+    """So many of a unit, which is given in the plural."""
+    return f"{number:,} {unit.removesuffix('s') if number == 1 else unit}"
+
+
 class Lines:
     """One line every `every` seconds, with rate and time left, to a function such as a logger's."""
 
@@ -72,7 +77,7 @@ class Lines:
         now = time.monotonic()
         if done == 0:
             self.started[stage] = self.last[stage] = now
-            self.write(f"{stage}: {total:,} {unit} to do")
+            self.write(f"{stage}: {counted(total, unit)} to do")
             return
         start = self.started.setdefault(stage, now)
         due = now - self.last.get(stage, start) >= self.every
@@ -82,7 +87,7 @@ class Lines:
         elapsed = max(now - start, 1e-9)
         rate = done / elapsed
         tail = f"{clock(time_left(elapsed, done, total))} left" if done < total else f"done in {clock(elapsed)}"
-        self.write(f"{stage}: {done:,} of {total:,} {unit}, {rate:,.{0 if rate >= 10 else 1}f} {unit}/s, {tail}")
+        self.write(f"{stage}: {done:,} of {counted(total, unit)}, {rate:,.{0 if rate >= 10 else 1}f} {unit}/s, {tail}")
 
 
 class Bars:

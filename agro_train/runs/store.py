@@ -82,8 +82,8 @@ def find_run(root: Path, name: str) -> ModelRun:
                 return run
     if "/" not in name and (runs := runs_of(root, name)):
         return runs[-1]
-    model, _, run = name.partition("/")
-    if re.match(r"r\d", run) and (runs := runs_of(root, model)):
+    model, _, number = name.partition("/")
+    if re.match(r"r\d", number) and (runs := runs_of(root, model)):
         there = ", ".join(one.path.name for one in runs)
         raise NoRun(f"there is no run {name!r} below {root}: of {model} there is {there}", ours=True)
     raise NoRun(f"there is no trained model {name!r} below {root}; `agro train cold-start` makes one")

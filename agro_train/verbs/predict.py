@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
-from agro_data.progress import Bars
+from agro_data.progress import Bars, counted
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Resumed, notes, show_table, tell
 
@@ -142,7 +142,9 @@ def predict_command(
 def _end(scored: Sequence[Scored], problems: bool) -> None:
     """Say who gave no prediction; ends with 1 then, or where there are problems."""
     without = [(one, sum(not answer.predictions[0] for answer in one.answers)) for one in scored]
-    lacking = [f"{one.model}: no prediction for {n} of {len(one.answers)} questions" for one, n in without if n]
+    lacking = [
+        f"{one.model}: no prediction for {n:,} of {counted(len(one.answers), 'questions')}" for one, n in without if n
+    ]
     tell(lacking, "yellow")
     if lacking or problems:
         raise SystemExit(FAILED_SOME)

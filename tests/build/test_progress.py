@@ -43,3 +43,15 @@ def test_a_further_round_has_its_own_clock(clock: list[float]) -> None:
     clock[0] += 2
     lines("verified", 8, 8, "candidates")
     assert written[-1] == "verified: 8 of 8 candidates, 4.0 candidates/s, done in 2 s"
+
+
+def test_one_is_said_as_one(clock: list[float]) -> None:
+    written: list[str] = []
+    lines = Lines(written.append)
+    lines("answers", 0, 1, "questions")
+    clock[0] += 2
+    lines("answers", 1, 1, "questions")
+    assert written == [
+        "answers: 1 question to do",
+        "answers: 1 of 1 question, 0.5 questions/s, done in 2 s",
+    ]
