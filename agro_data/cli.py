@@ -186,7 +186,7 @@ def build_command(
 )
 @as_json
 def databases_command(path: Path, draft: bool, values: str, as_json: bool) -> None:
-    """List what is found at PATH, with tables, rows, keys and problems.
+    """List what is found at PATH, with tables and their rows and columns, views, keys and problems.
 
     \b
     Examples:
@@ -212,13 +212,15 @@ def databases_command(path: Path, draft: bool, values: str, as_json: bool) -> No
         if draft:
             put(draft_semantics(profile))
             continue
+        tables = [table for table in profile.tables if not table.is_view]
         listing.append(
             {
                 "db_id": database.db_id,
                 "dialect": database.dialect,
-                "tables": len(profile.tables),
-                "rows": sum(table.rows for table in profile.tables),
-                "columns": sum(len(table.columns) for table in profile.tables),
+                "tables": len(tables),
+                "views": len(profile.tables) - len(tables),
+                "rows": sum(table.rows for table in tables),
+                "columns": sum(len(table.columns) for table in tables),
                 "foreign_keys": sum(key.declared for key in profile.foreign_keys),
                 "inferred_keys": sum(not key.declared for key in profile.foreign_keys),
                 "path": database.relative_path,

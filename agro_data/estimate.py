@@ -15,7 +15,9 @@ from typing import Any
 from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
 from agro_data.pipeline import prepare, run_stage, sources
 from agro_data.profiling.profile import DatabaseProfile
+from agro_data.stages.certifying import FOLDER
 from agro_data.stages.shards import usable
+from agro_data.verify.pool import BYTES
 
 PROBE = 150  # examples, or a fourth of what is asked for: deciding takes less than doing
 FIRST = 24  # examples of the first probe
@@ -33,10 +35,11 @@ STAGES = ("profiles", "candidates", "verified", "questions", "distinct", "certif
 
 @dataclass(frozen=True)
 class Probe:
-    """One probe: seconds, examples that came of it, and the share of candidates that held."""
+    """One probe: seconds, examples that came of it, the bytes of their instances, the share of candidates that held."""
 
     seconds: float
     examples: int
+    instances: int
     acceptance: float
     profiles: tuple[DatabaseProfile, ...]
 
@@ -58,6 +61,9 @@ def estimate(config: BuildConfig, run: RunConfig) -> dict[str, Any]:
     each = second.seconds / max(second.examples, 1)
     once_seconds = max(first.seconds - each * first.examples, 0.0) / max(len(probed) - 1, 1)
     asked = config.size / config.styles_per_sql * config.oversample
+    # More examples have more instances, up to the bytes that a database's may take.
+    grown = second.instances / len(probed) * max(asked / len(ids) / max(second.examples / len(probed), 1), 1)
+    kept = config.size * BYTES_PER_EXAMPLE + len(ids) * min(grown, BYTES)
     making = (once_seconds * len(ids) + each * asked) / min(run.workers, len(ids))
     embedding = 0.0 if config.embedding_model == STRUCTURAL else MODEL_SECONDS + asked / EMBEDDED_PER_SECOND
     return {
@@ -65,8 +71,8 @@ def estimate(config: BuildConfig, run: RunConfig) -> dict[str, Any]:
         "left_out": sum(problem.left_out for problem in catalog.problems),
         "examples_asked": config.size,
         "seconds": round(START_SECONDS + making + embedding + asked / SELECTED_PER_SECOND),
-        "disk_megabytes": round((once * len(ids) + asked * WORK_BYTES + config.size * BYTES_PER_EXAMPLE) / 1e6, 1),
-        "kept_megabytes": round(config.size * BYTES_PER_EXAMPLE / 1e6, 1),
+        "disk_megabytes": round((once * len(ids) + asked * WORK_BYTES + kept) / 1e6, 1),
+        "kept_megabytes": round(kept / 1e6, 1),
         "acceptance": round(second.acceptance, 3),
         "limits": _limits(second.profiles),
     }
@@ -80,7 +86,10 @@ def _probe(config: BuildConfig, folder: Path) -> Probe:
     seconds = time.monotonic() - start
     verified = reports["verified"]
     profiles = tuple(context.profile(db_id) for db_id in usable(context))
-    return Probe(seconds, reports["certified"].rows_out, verified.rows_out / max(verified.rows_in, 1), profiles)
+    instances = sum(file.stat().st_size for file in (context.work.root / FOLDER).rglob("*") if file.is_file())
+    return Probe(
+        seconds, reports["certified"].rows_out, instances, verified.rows_out / max(verified.rows_in, 1), profiles
+    )
 
 
 def _limits(profiles: tuple[DatabaseProfile, ...]) -> str:

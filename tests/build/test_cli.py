@@ -7,9 +7,11 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 
@@ -18,6 +20,7 @@ import pytest
 from making import make_school, packed
 
 from agro_data.cli import data
+from agro_data.estimate import BYTES_PER_EXAMPLE
 from agro_data.publish.storage import Locked
 from agro_data.terminal import in_words
 
@@ -106,12 +109,26 @@ def test_dry_run_estimates(place: Path) -> None:
     figures = json.loads(done.stdout)
     assert figures["databases"] == 1
     assert figures["seconds"] >= 0
-    assert figures["disk_megabytes"] > 0
+    rows = figures["examples_asked"] * BYTES_PER_EXAMPLE / 1e6
+    assert figures["disk_megabytes"] > figures["kept_megabytes"] > rows + 0.1  # with the instances
+
+
+def test_views_are_told_from_tables(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "pets.sqlite")) as connection:
+        connection.executescript(
+            "CREATE TABLE pet (id INTEGER PRIMARY KEY, age INTEGER); INSERT INTO pet VALUES (1, 2)"
+        )
+        connection.execute("CREATE VIEW old AS SELECT id FROM pet WHERE age > 1")
+        connection.commit()
+    [found] = json.loads(agro("databases", "pets.sqlite", "--json", cwd=tmp_path).stdout)["databases"]
+    assert {name: found[name] for name in ("tables", "views", "rows", "columns")} == {
+        "tables": 1, "views": 1, "rows": 1, "columns": 2,
+    }  # fmt: skip
 
 
 def test_databases_lists_and_drafts(place: Path) -> None:
     listing = json.loads(agro("databases", "school.sqlite", "--json", cwd=place).stdout)
-    assert listing["databases"][0]["tables"] == 3
+    assert (listing["databases"][0]["tables"], listing["databases"][0]["views"]) == (3, 0)
     draft = agro("databases", "school.sqlite", "--draft", cwd=place)
     assert "teacher" in draft.stdout
 
