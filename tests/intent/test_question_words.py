@@ -50,6 +50,11 @@ def test_plural(one: str, many: str) -> None:
     assert words.plural(one) == many
 
 
+def test_what_is_no_english_word_gets_no_english_ending() -> None:
+    assert words.plural("fecha pedido") == "fecha pedidos"
+    assert (words.plural("pais"), words.be("pais"), words.article("pais")) == ("pais", "is", "a pais")
+
+
 @given(st.sampled_from(sorted(PLURALS)))
 def test_a_plural_stays(one: str) -> None:
     many = words.plural(one)
