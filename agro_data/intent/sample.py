@@ -8,7 +8,7 @@ from collections.abc import Iterator, Set
 from dataclasses import replace
 from random import Random
 
-from agro_data.intent.atlas import Atlas
+from agro_data.intent.atlas import Atlas, has_blanks
 from agro_data.intent.choose import fixed, repeats
 from agro_data.intent.filters import conditions
 from agro_data.intent.plausibility import plausibility
@@ -142,16 +142,20 @@ def plain_list(scene: Scene) -> Draft | None:
     """The target column shown, beside the row's name, perhaps under a condition."""
     if scene.target is None:
         return None
-    table, name = scene.target
+    atlas, (table, name) = scene.atlas, scene.target
     frame = scene.frame(table)
     target = Column(frame.root, name)
-    alone = frame.profile(target).role not in _SELDOM and scene.chance(0.5)
     where = conjunction(conditions(frame, 1, [frame.root], [target])) if scene.chance(0.7) else None
+    own = [Column(frame.root, c.name) for c in atlas.labels(table)[:1]]
+    again = repeats(frame, list(dict.fromkeys([*own, target])), where)
+    alone = again or (frame.profile(target).role not in _SELDOM and scene.chance(0.5))
     labels = [] if alone else [c for c in frame.labels(frame.root) if c != target and c not in fixed(where)][:1]
-    profile = frame.profile(target)
-    again = not labels and repeats(frame, [target], where)
-    distinct = not labels and not profile.unique and (again or scene.chance(0.5))
-    if distinct and not frame.never_null(target):
+    lacking = not frame.never_null(target)
+    alike = lacking or not frame.profile(target).unique
+    distinct = not labels and alike and (again or repeats(frame, [target], where) or scene.chance(0.5))
+    if distinct and has_blanks(frame.profile(target)):
+        return None  # among different values a blank is none
+    if distinct and lacking:
         tests = conjuncts(where)
         where = conjunction([*tests, *known(tests, target)])
     return Draft(frame.query(select=tuple(Output(c) for c in (*labels, target)), where=where, distinct=distinct))

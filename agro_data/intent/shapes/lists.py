@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agro_data.intent.atlas import has_blanks, has_gaps
 from agro_data.intent.choose import (
     answer,
     clear_extreme,
@@ -82,9 +83,9 @@ def listing(scene: Scene) -> Draft | None:
         names = [Column(frame.root, c.name) for c in scene.atlas.labels(table.name)[:1]]
         distinct = len(shown) > 2 or not names or names[0] in shown
         shown = shown if distinct else [*names, *shown]  # whose they are
-    if distinct and not all(map(frame.never_null, shown)):
-        if len(shown) > 1:
-            return None  # combinations with what is unknown
+    if distinct and any(has_gaps(frame.table(c.source), frame.profile(c)) for c in shown):
+        if len(shown) > 1 or has_blanks(frame.profile(shown[0])):
+            return None  # among different values what is unknown is none
         where = conjunction([*filters, *known(filters, shown[0])])
     ordered = scene.chance(scene.prior.ordered if not filters else scene.prior.ordered / 5)
     order = order_of(frame, shown) if ordered and not distinct else ()
@@ -118,7 +119,7 @@ def _about_parents(
 
 def _distinct(scene: Scene, frame: Frame, shown: list[Column], filtered: Predicate | None, again: bool) -> bool:
     """Whether to ask for different values: nearly always where the answer repeats itself, as `again` says."""
-    if any(c.source == frame.root and frame.profile(c).unique for c in shown):
+    if any(c.source == frame.root and frame.profile(c).unique and frame.never_null(c) for c in shown):
         return False
     if len(shown) > 1:
         return scene.chance(0.5 if again else 0.05)
