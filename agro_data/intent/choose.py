@@ -134,8 +134,9 @@ def summary(frame: Frame, alias: str, column: ColumnProfile) -> Aggregate:
 
 
 _RATE_WORDS = """
-rate rates ratio percent percentage pct share age score rating rank height latitude longitude temperature index grade
-gpa speed average avg mean level position per year years discount humidity pressure visibility gust dew density angle
+rate rates ratio percent percentage pct share age score rating rank height altitude elevation latitude longitude
+temperature index grade gpa speed average avg mean level position per year years discount humidity pressure visibility
+gust dew density angle
 """
 _RATES = frozenset(_RATE_WORDS.split())
 
