@@ -161,9 +161,10 @@ def test_plausibility_is_a_share_and_never_depends_on_aliases(seed: int) -> None
         assert plausibility(intent.query, profile) == intent.plausibility
 
 
-@pytest.mark.parametrize(("phrase", "whole"), [("price", True), ("discount", False), ("humidity", False), ("altitude", False)])
-def test_what_is_summed_adds_up(phrase: str, whole: bool) -> None:
-    assert adds_up(column(phrase, "real", "measure", phrase)) is whole
+@pytest.mark.parametrize("phrase", ["discount", "humidity", "altitude"])
+def test_what_is_summed_adds_up(phrase: str) -> None:
+    assert adds_up(column("price", "real", "measure", "price"))
+    assert not adds_up(column(phrase, "real", "measure", phrase))
 
 
 def _clinic(tmp_path: Path) -> DatabaseProfile:
