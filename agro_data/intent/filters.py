@@ -117,8 +117,8 @@ def condition(frame: Frame, column: Column, plain: bool = False) -> Predicate | 
         return maker.number()
     if profile.role == "free_text":
         return maker.like()
-    if profile.role == "other":
-        return None
+    if profile.role == "other" or (profile.kind == "other" and frame.atlas.profile.dialect == "duckdb"):
+        return None  # of an INTERVAL or a list we know no literal; a value of several types is SQLite's own
     if profile.role == "text" and not plain and scene.chance(0.25):
         return maker.like() or maker.same()
     return maker.same()
