@@ -57,18 +57,19 @@ def decide(
     """Whether the challenger takes the other's place, by verdicts on the same rows in the same order.
 
     `first`: there is no incumbent, and the other is the challenger's base, which it has to beat: the gain must be
-    above zero, and the lower bound from drawing not below. It takes nobody's place, so that a few right answers of one
-    whose base has none are enough. Raises `ValueError` when there are no rows, or not the same.
+    above zero, and its lower bound not below, by drawing alone. It takes nobody's place, so that a few right answers of
+    one whose base has none are enough. Raises `ValueError` when there are no rows, or not the same.
     """
     if not challenger:
         raise ValueError("no verdicts: a model is promoted by what it scores on questions")
     found = paired(challenger, other, seed)
     by_database, by_row = found["gain"], found["gain_drawing_rows"]
-    least, most = exact_bounds(found["won"], found["lost"], len(challenger))
-    drawn = min(by_database["low"], by_row["low"])
-    low, high = min(drawn, least), max(by_database["high"], by_row["high"], most)
+    low, high = min(by_database["low"], by_row["low"]), max(by_database["high"], by_row["high"])
+    if not first:
+        least, most = exact_bounds(found["won"], found["lost"], len(challenger))
+        low, high = min(low, least), max(high, most)
     gain = by_row["mean"]
-    promoted = gain > 0 and drawn >= 0 if first else low >= 0
+    promoted = low >= 0 and gain > 0
     differ = found["won"] + found["lost"]
     bound = (
         f"gain {gain:+.1%}, between {low:+.1%} and {high:+.1%} at 95 %, {differ} of {len(challenger)} answers differ"
@@ -78,7 +79,7 @@ def decide(
     elif first and gain <= 0:
         reason = f"{names[0]} does not beat {names[1]}, which it was trained from: {bound}"
     else:
-        reason = f"{names[0]} is not shown to be as good as {names[1]}: {bound}; the lower bound is below zero"
+        reason = f"{names[0]} is not shown to be better than {names[1]}: {bound}; the lower bound is below zero"
     count = len({verdict.db_id for verdict in challenger})
     return Decision(promoted, *names, metric, len(challenger), count, gain, low, high, reason)
 
