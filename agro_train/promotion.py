@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from agro_data.evaluation.statistics import exact_bounds, paired
+from agro_data.evaluation.statistics import LEVEL, paired
 from agro_data.evaluation.verdict import Verdict, read_lines
 from agro_data.work import write_json
 from agro_train.agents.choosing import slug
@@ -82,6 +82,23 @@ def decide(
         reason = f"{names[0]} is not shown to be better than {names[1]}: {bound}; the lower bound is below zero"
     count = len({verdict.db_id for verdict in challenger})
     return Decision(promoted, *names, metric, len(challenger), count, gain, low, high, reason)
+
+
+def exact_bounds(won: int, lost: int, rows: int) -> tuple[float, float]:
+    """Bounds of a paired gain, 95 %, that hold however few rows differ: drawing rows again cannot show a loss that no
+    row happens to have.
+
+    Of the rows that differ, the share that is won has Clopper and Pearson's bounds; where none does, as many may differ
+    as would stay unseen once in forty.
+    """
+    if not won + lost:
+        unseen = 1 - ((1 - LEVEL) / 2) ** (1 / rows)
+        return -unseen, unseen
+    from scipy.stats import binomtest  # noqa: PLC0415 (takes a second, and only a verdict needs it)
+
+    share = binomtest(won, won + lost).proportion_ci(LEVEL, "exact")
+    low, high = ((2 * float(end) - 1) * (won + lost) / rows for end in (share.low, share.high))
+    return low, high
 
 
 def carry_out(decision: Decision, run: ModelRun, models: Path) -> None:

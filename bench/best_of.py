@@ -26,8 +26,8 @@ from agro_data.publish.read import open_version
 from agro_data.verify.equivalence import Mode
 from agro_data.verify.grade import Case, GoldResults, grade_many
 from agro_train.agents.agent import open_agent
+from agro_train.comparison.scoring import answerable
 from agro_train.decoding import Decoding
-from agro_train.evaluate import answerable
 from agro_train.predict import predict
 from agro_train.questions import questions_of_version
 from agro_train.sql_env import SQL_LIMITS

@@ -22,8 +22,8 @@ from agro_data.evaluation.verdict import Verdict
 from agro_data.publish.read import open_version
 from agro_train.agents.agent import Agent, open_agent
 from agro_train.answers import Answer, answer
+from agro_train.comparison.scoring import NONE, score
 from agro_train.decoding import GREEDY, Decoding
-from agro_train.evaluate import NONE, score
 from agro_train.questions import Questions, questions_of_file, questions_of_version
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sql_env import SQL_LIMITS

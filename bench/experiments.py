@@ -20,7 +20,8 @@ from typing import Any
 from agro_data.evaluation.statistics import paired
 from agro_data.models import DEFAULT_WRITER
 from agro_train import cold_start, grpo
-from agro_train.evaluate import Compared, EvaluationConfig, evaluate_models
+from agro_train.comparison.figures import Compared
+from agro_train.evaluate import EvaluationConfig, evaluate_models
 from agro_train.programs.settings import settings_from
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.runs.store import ModelRun

@@ -75,33 +75,6 @@ def paired(challenger: Sequence[Verdict], other: Sequence[Verdict], seed: int = 
     }
 
 
-def exact_bounds(won: int, lost: int, rows: int) -> tuple[float, float]:
-    """Bounds of a paired gain, 95 %, that hold however few rows differ: drawing rows again cannot show a loss that no
-    row happens to have.
-
-    Of the rows that differ, the share that is won has Clopper and Pearson's bounds; where none does, as many may differ
-    as would stay unseen once in forty.
-    """
-    tail = (1 - LEVEL) / 2
-    if not won + lost:
-        unseen = 1 - tail ** (1 / rows)
-        return -unseen, unseen
-    share = (won + lost) / rows
-    low, high = _least_share(won, lost, tail), 1 - _least_share(lost, won, tail)
-    return (2 * low - 1) * share, (2 * high - 1) * share
-
-
-def _least_share(won: int, lost: int, tail: float) -> float:
-    """The share of which so many would be won, or more, with the chance `tail`."""
-    many = won + lost
-    low, high = 0.0, 1.0
-    while won and high - low > 1e-9:
-        share = (low + high) / 2
-        chance = sum(comb(many, k) * share**k * (1 - share) ** (many - k) for k in range(won, many + 1))
-        low, high = (share, high) if chance < tail else (low, share)
-    return low
-
-
 def _pooled(clusters: Sequence[Sequence[float]], seed: int) -> dict[str, Any]:
     """The mean over all rows, with the interval from drawing clusters of rows."""
     if not clusters:

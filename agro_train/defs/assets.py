@@ -22,10 +22,11 @@ from agro_data.terminal import FAILED_SOME
 from agro_data.work import write_json
 from agro_train.agents.agent import trained_limits, trained_reading
 from agro_train.cold_start import ColdStartConfig
+from agro_train.comparison.figures import table
 from agro_train.defs import metadata
 from agro_train.defs.child import program, run_child
 from agro_train.defs.training import Training
-from agro_train.evaluate import EvaluationConfig, table
+from agro_train.evaluate import EvaluationConfig
 from agro_train.programs.settings import Settings, settings_from, settings_to, training_code_version
 from agro_train.promotion import consider
 from agro_train.reinforcement.config import GrpoConfig

@@ -15,7 +15,7 @@ from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Resumed, notes, show_table, tell
 
 if TYPE_CHECKING:
-    from agro_train.evaluate import Scored
+    from agro_train.comparison.scoring import Scored
     from agro_train.questions import Questions
 
 A_PATH = click.Path(path_type=Path)
@@ -102,8 +102,9 @@ def predict_command(
     """
     from agro_train.agents.agent import open_agent, reading_named  # noqa: PLC0415 (so that --help is quick)
     from agro_train.agents.choosing import slug, told_apart  # noqa: PLC0415
+    from agro_train.comparison.figures import compare, table  # noqa: PLC0415
+    from agro_train.comparison.scoring import answerable, scored_by, suite_of  # noqa: PLC0415
     from agro_train.decoding import decoding_named  # noqa: PLC0415
-    from agro_train.evaluate import answerable, compare, scored_by, suite_of, table  # noqa: PLC0415
     from agro_train.predict import check_out, predict  # noqa: PLC0415
     from agro_train.rollouts import Limits  # noqa: PLC0415
     from agro_train.tasks import COMPACT, PROMPT_BUDGET  # noqa: PLC0415

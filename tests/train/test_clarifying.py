@@ -20,8 +20,9 @@ from agro_train.abstention import abstention
 from agro_train.agents.agent import Agent
 from agro_train.answers import Answer
 from agro_train.clarifying import points_at
-from agro_train.comparison_page import render_page
-from agro_train.evaluate import Compared, answerable, compare, scored_by, table
+from agro_train.comparison.figures import Compared, compare, table
+from agro_train.comparison.page import render_page
+from agro_train.comparison.scoring import answerable, scored_by
 from agro_train.questions import COLUMNS, Questions, Reading, one_question, questions_of_version
 from agro_train.rewards import AGRO, PRESETS, reward
 from agro_train.sql_env import SqlEnv, check_golds, score, step

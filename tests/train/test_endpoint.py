@@ -19,7 +19,8 @@ from agro_data.protocol import STOPS
 from agro_train.agents.agent import open_agent
 from agro_train.agents.endpoint import Characters, EndpointSampler, messages_of
 from agro_train.asking import ask
-from agro_train.evaluate import compare, scored_by
+from agro_train.comparison.figures import compare
+from agro_train.comparison.scoring import scored_by
 from agro_train.language_model.tokens import encode, encode_prompt
 from agro_train.predict import predict
 from agro_train.questions import questions_of_file

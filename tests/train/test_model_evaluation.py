@@ -19,20 +19,10 @@ from agro_data.config import ConfigError
 from agro_data.evaluation.rows import UnreadableInput
 from agro_data.publish.read import NoVersion
 from agro_train import evaluate
+from agro_train.comparison.figures import Compared, compare, table
+from agro_train.comparison.scoring import BUILT, NONE, Scored, score, scored_by, suite_of
 from agro_train.decoding import Decoding
-from agro_train.evaluate import (
-    BUILT,
-    NONE,
-    Compared,
-    EvaluationConfig,
-    Scored,
-    compare,
-    evaluate_models,
-    score,
-    scored_by,
-    suite_of,
-    table,
-)
+from agro_train.evaluate import EvaluationConfig, evaluate_models
 from agro_train.predict import predict
 from agro_train.programs.settings import SettingsError, settings_from, settings_to
 from agro_train.promotion import decide

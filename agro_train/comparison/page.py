@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from agro_data.pages import packed, templates
 
 if TYPE_CHECKING:
-    from agro_train.evaluate import Compared, Scored
+    from agro_train.comparison.figures import Compared
+    from agro_train.comparison.scoring import Scored
 
 
 def render_page(compared: Sequence[Compared], title: str) -> str:

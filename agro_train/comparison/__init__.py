@@ -1,0 +1,1 @@
+"""Models held against each other: what their answers are worth, in figures, as a page."""
