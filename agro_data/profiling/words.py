@@ -114,6 +114,16 @@ def reads_as_english(word: str) -> bool:
     return is_word(word) or _in_dictionary(word)
 
 
+def stays(word: str) -> bool:
+    """Whether a word of another language looks like a plural without being one: "pais" is one country."""
+    return word.endswith(("is", "us")) and not reads_as_english(word)
+
+
+def plain_in_o(word: str) -> bool:
+    """Whether the plural only has an s: "pagos" of "pago", since "-oes" is an ending of English words."""
+    return word.endswith("o") and not reads_as_english(word)
+
+
 def split_identifier(identifier: str) -> list[str]:
     """The lower-case words of an identifier: snake, kebab, camel, digits, and glued lower case.
 
@@ -231,8 +241,7 @@ def number_forms(word: str) -> tuple[str, str]:
         return word, word
     if word in lexicon().acronyms:
         return word, word + "s"
-    known = reads_as_english(word)
-    if not known and word.endswith(("is", "us")):  # no English plural: "pais" is one country
+    if stays(word):
         return word, word
     lemma = lemminflect.getLemma(word, upos="NOUN", lemmatize_oov=word.endswith("s"))
     single = str(lemma[0]) if lemma else word
@@ -242,7 +251,7 @@ def number_forms(word: str) -> tuple[str, str]:
         return word, word  # a plural that has no singular: "finances"
     if single in numbers:
         return numbers[single]
-    if single == word and not known and word.endswith("o"):  # "pagos" of "pago"; "-oes" is for English words
+    if single == word and plain_in_o(word):
         return word, word + "s"
     plural = word if single != word else str(inflector().plural_noun(cast(Any, single)))
     return single, plural

@@ -12,7 +12,7 @@ from agro_data.intent.questions.vocabulary import (
     SINGULAR_IN_S,
     WITHOUT_PLURAL,
 )
-from agro_data.profiling.words import inflector, reads_as_english
+from agro_data.profiling.words import inflector, plain_in_o, stays
 
 
 def last_word(phrase: str) -> str:
@@ -53,17 +53,7 @@ def is_plural(phrase: str) -> bool:
         return word.endswith("s") and word[:-1].isupper() and len(word) > 2
     if low in {"people", "men", "women", "children", "criteria"}:
         return True
-    return low.endswith("s") and not _stays(low) and bool(inflector().singular_noun(low))
-
-
-def _stays(word: str) -> bool:
-    """Whether a word of another language looks like a plural without being one: "pais"."""
-    return word.endswith(("is", "us")) and not reads_as_english(word)
-
-
-def _foreign_in_o(word: str) -> bool:
-    """ "pedidos" of "pedido": "-oes" is an ending of English words."""
-    return word.endswith("o") and not reads_as_english(word)
+    return low.endswith("s") and not stays(low) and bool(inflector().singular_noun(low))
 
 
 @cache
@@ -77,9 +67,9 @@ def plural(phrase: str) -> str:
         return f"{phrase} values"
     if word in WITHOUT_PLURAL or (len(word) == 1 and word.isalpha()):  # the plural of "i" is not "we"
         return f"{phrase} values"
-    if word.lower() in INVARIANT or _stays(word.lower()):
+    if word.lower() in INVARIANT or stays(word.lower()):
         many = word
-    elif word.lower() == "id" or (word.isupper() and len(word) > 1) or _foreign_in_o(word.lower()):
+    elif word.lower() == "id" or (word.isupper() and len(word) > 1) or plain_in_o(word.lower()):
         many = word + "s"
     elif word[-1:].isdigit() or not word[-1:].isalpha():
         many = word
