@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from agro_data.profiling.profile import Role
@@ -42,6 +43,10 @@ _TURNED = word_set("direction bearing angle heading azimuth")  # degrees: north 
 _CLOCK = word_set("time hhmm clock")
 _FEW = 60  # values at most of what groups or grades
 _HOURS = 600  # the least that the latest of a day's times is written as: 10:00
+_FILE = re.compile(
+    r"(?:https?|ftp|file)://\S+|.*\.(?:bmp|gif|jpe?g|png|svg|webp|tiff?|ico|pdf|docx?|xlsx?|pptx?|mp[34]|wav|mov|avi|zip)",
+    re.IGNORECASE | re.DOTALL,
+)  # where something is kept
 _DATED = word_set("date datetime timestamp epoch")  # of a number: 20240131, or days or seconds since some day
 _EPOCH = 1e8  # seconds from 1970 to 1973: a time of more is a moment, not a duration
 _DATING = word_set("year founded built established founding creation created opened launched launch season debut born")
@@ -152,6 +157,8 @@ def _text_role(words: list[str], statistics: Statistics, place: Place) -> Role:
         return "category" if _repeats(statistics, 50) else "identifier"
     if not statistics.distinct:
         return "text"
+    if all(isinstance(value, str) and _FILE.fullmatch(value) for value, _ in statistics.common):
+        return "identifier"  # several share a picture, which makes no group of them
     if _repeats(statistics, 50):
         return "category"
     if last in _CLASSIFYING and statistics.distinct < statistics.filled and statistics.distinct <= 200:

@@ -123,6 +123,9 @@ def test_only_iso_dates_have_quantiles() -> None:
         ("photo", [b"\x00\x01"], "other"),
         ("price", ["1.50", "2.50", "3.50"], "text"),
         ("isbn", ["123", "124"], "identifier"),
+        ("photo path", ["http://ours/people/davolio.bmp", "http://ours/people/fuller.bmp"] * 9, "identifier"),
+        ("picture", ["scans/one.JPG", "scans/two.JPG"] * 9, "identifier"),
+        ("picture", ["portrait", "landscape"] * 9, "category"),
     ],
 )
 def test_roles(words: str, values: list[Cell], role: str) -> None:
