@@ -16,8 +16,9 @@ from agro_data.llm.accounting import Spending
 from agro_data.publish.read import open_version
 from agro_train.aligning import AlignConfig
 from agro_train.defs import metadata
-from agro_train.defs.assets import OWNER, Result, usable, written_settings
+from agro_train.defs.assets import OWNER, Result
 from agro_train.defs.child import program, run_child
+from agro_train.defs.settings import usable, written
 from agro_train.defs.training import Training
 from agro_train.runs.store import PROMOTED
 
@@ -54,7 +55,7 @@ def aligned_corpus(
         "cache": str(place.cache),
         "workers": place.workers,
     }
-    file = written_settings(usable(AlignConfig, settings), place)
+    file = written(usable(AlignConfig, settings), place)
     asked = [name for name in (*config.solvers, config.judge) if name]
     context.log.info(f"corpus: {corpus.corpus} {corpus.name}; asked: {', '.join(asked)}")
     with holding(context, {pool_of(name) for name in asked}):

@@ -14,14 +14,8 @@ from agro_data.defs.pools import GPU, pools_of
 from agro_train.aligning import AlignConfig
 from agro_train.cold_start import ColdStartConfig
 from agro_train.definitions import defs
-from agro_train.defs import assets
-from agro_train.defs.assets import (
-    ColdStartModelConfig,
-    GrpoModelConfig,
-    ModelEvaluationConfig,
-    TrajectoriesConfig,
-    usable,
-)
+from agro_train.defs.configs import ColdStartModelConfig, GrpoModelConfig, ModelEvaluationConfig, TrajectoriesConfig
+from agro_train.defs.settings import LEARNING, MAKING, settings_of, usable
 from agro_train.evaluate import EvaluationConfig
 from agro_train.finetuning.config import FineTuning
 from agro_train.programs.settings import settings_from
@@ -115,15 +109,15 @@ def test_further_settings_that_cannot_be_used_fail_in_words() -> None:
 def test_settings_without_effect_are_refused() -> None:
     """Trajectories are made by one asset and learnt from by another; where results go is not theirs to say."""
     with pytest.raises(Failure, match="learning_rate, lora cannot be given here"):
-        assets._settings(TrajectoriesConfig(settings={"learning_rate": 1.0, "lora": 64}), idle=assets.LEARNING)
+        settings_of(TrajectoriesConfig(settings={"learning_rate": 1.0, "lora": 64}), idle=LEARNING)
     with pytest.raises(Failure, match="explore, teacher cannot be given here"):
-        assets._settings(ColdStartModelConfig(settings={"explore": 0.9, "teacher": "model"}), idle=assets.MAKING)
-    found = assets._settings(ColdStartModelConfig(settings={"max_length": 9, "seed": 3}), idle=assets.MAKING)
+        settings_of(ColdStartModelConfig(settings={"explore": 0.9, "teacher": "model"}), idle=MAKING)
+    found = settings_of(ColdStartModelConfig(settings={"max_length": 9, "seed": 3}), idle=MAKING)
     assert (found["max_length"], found["seed"]) == (9, 3)
     for path in TRAINING:
         ops = read(path)["ops"]
-        for op, idle in (("cold_start_trajectories", assets.LEARNING), ("cold_start_model", assets.MAKING)):
-            assets._settings(SCHEMAS[op](**ops[op]["config"]), idle=idle)
+        for op, idle in (("cold_start_trajectories", LEARNING), ("cold_start_model", MAKING)):
+            settings_of(SCHEMAS[op](**ops[op]["config"]), idle=idle)
 
 
 def test_the_file_for_a_cpu_says_the_defaults() -> None:

@@ -1,0 +1,115 @@
+"""Which models an evaluation asks, how they read and what about: as the trainings before it have left things."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dagster as dg
+
+from agro_data.defs.place import Place
+from agro_data.diversity.splits import SAME_DATABASE
+from agro_data.fingerprint import stable_hash
+from agro_data.publish.read import Version
+from agro_train.agents.agent import trained_limits, trained_reading
+from agro_train.defs.configs import ModelEvaluationConfig
+from agro_train.defs.settings import settings_of, usable
+from agro_train.defs.training import Training
+from agro_train.evaluate import EvaluationConfig
+from agro_train.programs.settings import training_code_version
+from agro_train.runs.corpora import contents_of, seen_by
+from agro_train.runs.store import PROMOTED, ModelRun, NoRun, find_run
+
+
+def last_made(context: dg.AssetExecutionContext, training: Training, asset: str) -> ModelRun | None:
+    """The run that an asset made last; its newest below the folder of models where Dagster remembers none."""
+    event = context.instance.get_latest_materialization_event(dg.AssetKey(asset))
+    made = event.asset_materialization if event else None
+    names = [str(made.metadata["run"].value)] if made and "run" in made.metadata else []
+    for name in [*names, asset.removesuffix("_model").replace("_", "-")]:
+        try:
+            return find_run(training.models_root, name)
+        except NoRun:
+            continue
+    return None
+
+
+def evaluations(
+    config: ModelEvaluationConfig,
+    cold_start: ModelRun | None,
+    grpo: ModelRun | None,
+    place: Place,
+    training: Training,
+) -> list[EvaluationConfig]:
+    """What the program is run with: once on the corpus, and once on files of questions, where there are any.
+
+    Each has a folder named by all that decides what comes out, so that what was asked is not asked again. Raises
+    `dg.Failure` for settings that do not fit, before a model is asked, which takes minutes.
+    """
+    newest = grpo or cold_start
+    learnt_from = newest.manifest["corpus"] if newest and not training.corpus else None
+    corpus = training.corpus_of(learnt_from, place) if learnt_from else training.corpus_in(place)
+    models = config.models or _side_by_side(cold_start, grpo, corpus, training)
+    further = settings_of(config, "models", "questions", "questions_databases", idle=("models_root", "out"))
+    common = (_as_trained(cold_start, grpo) | further) | {
+        "models": models,
+        "models_root": str(training.models_root),
+        "cache": str(place.cache),
+    }
+    asked = [common | {"corpus": str(corpus.path), "databases": str(training.databases_of(corpus))}]
+    if config.questions:
+        asked.append(common | {"questions": config.questions, "databases": config.questions_databases})
+    made_by = [_weights(models, training), training_code_version()]
+    folders = [place.cache / "evaluations" / stable_hash([settings, made_by])[:16] for settings in asked]
+    return [
+        usable(EvaluationConfig, settings | {"out": str(folder)})
+        for settings, folder in zip(asked, folders, strict=True)
+    ]
+
+
+def _as_trained(*runs: ModelRun | None) -> dict[str, Any]:
+    """How schemas are read and how much may be written, so that the base is held to what the trained models are."""
+    made = [run for run in runs if run is not None]
+    if not made:
+        return {}
+    style, budget = trained_reading(made[-1])
+    limits = [trained_limits(run) for run in made]
+    return {
+        "style": style,
+        "budget": budget,
+        "turns": limits[-1].turns,
+        "turn_tokens": max(one.turn for one in limits),
+        "rollout_tokens": max(one.rollout for one in limits),
+    }
+
+
+def _side_by_side(cold_start: ModelRun | None, grpo: ModelRun | None, corpus: Version, training: Training) -> list[str]:
+    """Base, cold start, GRPO, and the promoted model if it is another and has not seen what the corpus holds back.
+
+    Raises `dg.Failure` when nothing is trained.
+    """
+    runs = [run for run in (cold_start, grpo) if run is not None]
+    if not runs:
+        raise dg.Failure(
+            description=f"no model is trained below {training.models_root}: run `dagster job execute -j train_grpo`, "
+            "or name models in the asset's config",
+            allow_retries=False,
+        )
+    names = [str(runs[0].manifest["base_model"]), *(run.name for run in runs)]
+    try:
+        promoted = find_run(training.models_root, PROMOTED)
+    except NoRun:
+        return names
+    same = corpus.manifest["split"]["mark"] == SAME_DATABASE
+    unseen = same or seen_by(promoted).isdisjoint(contents_of(corpus, "test").values())
+    return [*names, promoted.name] if unseen and promoted.name not in names else names
+
+
+def _weights(models: list[str], training: Training) -> list[str]:
+    """What tells the models from others of the same name."""
+    found: list[str] = []
+    for name in models:
+        try:
+            found.append(str(find_run(training.models_root, name).manifest["model_sha256"]))
+        except NoRun:
+            found.append(name)
+    return found

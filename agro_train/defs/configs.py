@@ -1,0 +1,84 @@
+"""What the assets of training can be given in Dagster's launchpad. The defaults suit two CPU cores.
+
+(No postponed annotations here: Dagster reads the config's type from them.)
+"""
+
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from agro_train.tasks import COMPACT
+
+FURTHER = "Any further setting of `python -m agro_train.{}`, by name."
+PRECISION = "mixed, bfloat16, float32, or auto: mixed or float32, whichever is faster here."
+
+
+class TrajectoriesConfig(dg.Config):
+    """What the cold start learns from. The defaults suit two CPU cores."""
+
+    examples: int = Field(200, description="Trajectories, chosen for their diversity.")
+    pool: float = Field(1.5, description="How many times as many are made to choose from.")
+    selection: str = Field("diverse", description="diverse, or random.")
+    embedding_model: str = Field("structural", description="Of actions and thoughts: a Hub id; structural needs none.")
+    teacher: str = Field("decomposition", description="decomposition, model (its right attempts), or both.")
+    teacher_model: str = Field("", description="A run, folder, Hub id or URL; the model that is trained, if empty.")
+    teacher_samples: int = Field(4, description="Attempts of that model at each question.")
+    style: str = Field(COMPACT, description="How a schema is written: compact, ddl or mschema.")
+    budget: int = Field(320, description="Tokens of a schema at most; where it fits whole, questions share it.")
+    turns: int = Field(4, description="Turns of a trajectory at most.")
+    seed: int = Field(0, description="Same seed, same trajectories.")
+    settings: dict[str, Any] = Field({}, description=FURTHER.format("cold_start"))
+
+
+class ColdStartModelConfig(dg.Config):
+    """How the cold start is learnt."""
+
+    epochs: float = Field(1.0, description="Passes over the trajectories; 1 or 2.")
+    learning_rate: float = Field(5e-4, description="The highest; it falls as a cosine. Larger models want less.")
+    batch: int = Field(8, description="Trajectories of a step.")
+    micro_batch: int = Field(4, description="Of these, how many go through the model together.")
+    lora: int = Field(0, description="Rank of adapters; 0 trains every weight.")
+    precision: str = Field("auto", description=PRECISION)
+    settings: dict[str, Any] = Field({}, description=FURTHER.format("cold_start"))
+
+
+class GrpoModelConfig(dg.Config):
+    """How the model learns from its own attempts."""
+
+    steps: int = Field(4, description="Steps of the optimiser.")
+    prompts: int = Field(16, description="Questions that are learnt from, of those solved now and then.")
+    candidates: int = Field(32, description="Questions that are tried to find them, at most.")
+    select_rollouts: int = Field(0, description="Attempts that decide on a question; 0 takes any whose gold holds.")
+    prompts_per_step: int = Field(4, description="Questions of a step, on each GPU.")
+    group: int = Field(4, description="Attempts at each question of a step.")
+    micro_batch: int = Field(8, description="Attempts that go through the model together.")
+    learning_rate: float = Field(5e-6, description="Constant after the warm-up.")
+    reward: str = Field(
+        "arctic", description="Preset of reward terms: agro, reex, skyrl or arctic (which pays a little for what runs)."
+    )
+    advantage: str = Field("grpo", description="Credit: grpo, gigpo, spa or pav.")
+    lora: int = Field(0, description="Rank of adapters; 0 trains every weight.")
+    precision: str = Field("auto", description=PRECISION)
+    use_vllm: bool = Field(False, description="Write the attempts by vLLM, in the same process.")
+    seed: int = Field(0, description="Same seed, same steps.")
+    settings: dict[str, Any] = Field({}, description=FURTHER.format("grpo"))
+
+
+class ModelEvaluationConfig(dg.Config):
+    """Who is asked what. No `models`: the base, the cold start and the GRPO model last made, and the promoted one."""
+
+    models: list[str] = Field([], description="Runs, folders, Hub ids; the first is what others are held to.")
+    limit: int = Field(64, description="Questions of each set at most, spread over it; 0: all.")
+    questions: list[str] = Field(
+        [], description="Question files beside the corpus' test split, such as spider/dev.json."
+    )
+    questions_databases: str = Field("", description="The databases that those files are about.")
+    decoding: str = Field("greedy", description="greedy, vote, adaptive or tree.")
+    names: bool = Field(False, description="SQL may name only tables and columns of the schema.")
+    dtype: str = Field(
+        "auto",
+        description="Type of the weights; auto: the fastest here. Only float32 tells GRPO's smallest steps apart.",
+    )
+    seed: int = Field(0, description="Of samples and intervals.")
+    settings: dict[str, Any] = Field({}, description=FURTHER.format("evaluate"))
