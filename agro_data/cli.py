@@ -17,7 +17,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, Generator, RunConfig, Wording, cache_folder
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.catalog import find_databases, without_copies
 from agro_data.progress import Bars
 from agro_data.publish.explain import explain
 from agro_data.publish.read import open_version
@@ -326,7 +326,7 @@ def _few(config: BuildConfig, most: int = 4) -> tuple[tuple[str, ...], list[str]
     path = Path(config.databases).expanduser()
     if config.only or not path.exists():
         return config.only[:most], []
-    catalog = find_databases(path)
+    catalog = without_copies(find_databases(path))
     ids = tuple(database.db_id for database in catalog.databases)
     step = max(len(ids) // most, 1)
     return ids[::step][:most], [str(problem) for problem in catalog.problems if problem.left_out]

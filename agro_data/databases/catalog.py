@@ -66,6 +66,25 @@ def find_databases(path: Path | str) -> Catalog:
     )
 
 
+def without_copies(catalog: Catalog) -> Catalog:
+    """One database of each content, the first by id; each other is a problem that names it.
+
+    For whoever learns from them: a row is told by the content that its SQL asks, so a copy would give every row again.
+    Questions that others made name databases by id, and copies stay.
+    """
+    first: dict[str, Database] = {}
+    for database in catalog.databases:
+        first.setdefault(database.content_hash, database)
+    copies = [database for database in catalog.databases if first[database.content_hash] != database]
+    problems = [_copy(database, first[database.content_hash]) for database in copies]
+    return replace(catalog, databases=tuple(first.values()), problems=(*catalog.problems, *problems))
+
+
+def _copy(database: Database, first: Database) -> Problem:
+    reason = f"holds the same as {one_line(first.relative_path)}; left out"
+    return Problem(one_line(database.relative_path), reason, f"to learn from it instead, give --only {database.db_id}")
+
+
 @dataclass
 class _Search:
     """What a walk through the folders has found."""

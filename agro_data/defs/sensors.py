@@ -9,7 +9,7 @@ from typing import Any
 
 import dagster as dg
 
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.catalog import find_databases, without_copies
 from agro_data.databases.opening import DatabaseError
 from agro_data.databases.watching import difference, glance, identities, unusable
 from agro_data.defs.assets import CorpusConfig
@@ -88,7 +88,7 @@ def look(version: Version, before: Seen) -> tuple[Seen, dict[str, list[str]], li
         return Seen(now, before.read_at, before.databases), {}, []
     catalog = find_databases(source)
     only = version.manifest["config"]["only"]
-    found = identities(catalog, only)
+    found = identities(without_copies(catalog), only)
     if not found:
         raise DatabaseError(f"{source}: no database that can be used is left")
     facts = version.manifest["databases"]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -232,3 +233,19 @@ def test_a_read_only_folder_is_enough(tmp_path: Path) -> None:
     folder.chmod(0o755)
     assert result.version.examples().collect().height == 20
     assert snapshot(folder) == before
+
+
+def test_of_databases_with_the_same_content_one_is_learnt_from(tmp_path: Path) -> None:
+    folder = tmp_path / "databases"
+    folder.mkdir()
+    make_school(folder / "a.sqlite")
+    shutil.copy(folder / "a.sqlite", folder / "b.sqlite")
+    make_school(folder / "c.sqlite", "C")
+    config, run = settings(folder, tmp_path, size=40, certify=False)
+    result = agro_data.build(config=config, run=run)
+    assert result.problems == (
+        "b.sqlite: holds the same as a.sqlite; left out (to learn from it instead, give --only b)",
+    )
+    assert set(result.version.examples().collect()["db_id"]) == {"a", "c"}
+    alone = replace(config, only=("b",))
+    assert [database.db_id for database in prepare(alone, run).databases()] == ["b"]

@@ -71,6 +71,8 @@ def test_databases_that_stay_as_they_are_build_nothing(daemon: Daemon, folder: P
     assert not daemon.requests()
     assert not daemon.tick()
     assert "schools: nothing new" in daemon.said
+    shutil.copy(folder / "databases" / "first.sqlite", folder / "databases" / "first_again.sqlite")
+    assert not daemon.requests(4)  # a build leaves a copy out
 
 
 def test_a_changed_a_new_and_a_missing_database_each_build_anew(daemon: Daemon, folder: Path) -> None:
