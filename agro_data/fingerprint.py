@@ -7,7 +7,7 @@
 | bytes of files named by `exclude`, `query_log` and `focus` | inputs |
 | which model `writer` names: its weights, or what its server calls it | inputs |
 | every source and data file of `agro_data` | code version |
-| versions of the libraries and engines below | they decide SQL text, plurals, Parquet bytes |
+| versions of the libraries and engines below | they decide SQL text, plurals, Parquet bytes, the card |
 
 Left out on purpose: `RunConfig`, paths, the clock, the machine. The scheme's version is part of the text that is
 hashed and is stored beside the hash, so that a later scheme is seen as another identity and not as a mismatch.
@@ -19,7 +19,7 @@ import hashlib
 import json
 import platform
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -31,6 +31,7 @@ from agro_data.databases.types import Catalog, Database
 SCHEME = 1
 LIBRARIES = (
     "polars",
+    "pyarrow",
     "duckdb",
     "sqlglot",
     "faiss-cpu",
@@ -39,6 +40,8 @@ LIBRARIES = (
     "lemminflect",
     "wordninja",
     "faker",
+    "pyyaml",
+    "jinja2",
 )
 EMBEDDING_LIBRARIES = ("torch", "transformers", "sentence-transformers")
 SOURCE_SUFFIXES = {".py", ".sql", ".yml", ".json", ".txt", ".j2", ".html", ".md"}
@@ -70,16 +73,24 @@ def code_version() -> str:
     return stable_hash([[p.relative_to(root).as_posix(), file_hash(p)] for p in files])[:16]
 
 
-def library_versions(config: BuildConfig) -> dict[str, str]:
+def library_versions(libraries: Iterable[str]) -> dict[str, str]:
+    """Versions of Python, SQLite and those of `libraries` that are installed."""
+    found = {library: version for library in libraries if (version := installed(library))}
+    return {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version} | found
+
+
+@cache
+def installed(library: str) -> str:
+    """The version of a library, "" where it is not installed."""
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def deciding_versions(config: BuildConfig) -> dict[str, str]:
     """Versions that decide bytes: libraries, engines, Python."""
-    names = LIBRARIES + (() if config.embedding_model == STRUCTURAL else EMBEDDING_LIBRARIES)
-    found = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version}
-    for name in names:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = "absent"
-    return found
+    return library_versions(LIBRARIES + (() if config.embedding_model == STRUCTURAL else EMBEDDING_LIBRARIES))
 
 
 def fingerprint(config: BuildConfig, catalog: Catalog, writer: Mapping[str, str] | None = None) -> str:
@@ -90,7 +101,7 @@ def fingerprint(config: BuildConfig, catalog: Catalog, writer: Mapping[str, str]
             "settings": settings_of(config, writer),
             "databases": [database_identity(database) for database in catalog.databases],
             "code": code_version(),
-            "libraries": library_versions(config),
+            "libraries": deciding_versions(config),
         }
     )
 

@@ -19,11 +19,14 @@ from typing import Any, TypeVar
 
 from agro_data.databases.opening import NO_SPACE
 from agro_data.databases.types import Database
+from agro_data.fingerprint import library_versions
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Metric, TableProfile
 from agro_data.profiling.profiler import SAMPLE_ROWS, profile_database
 from agro_data.profiling.sources import side_bytes
 from agro_data.profiling.texts import Texts, read_texts
 
+LIBRARIES = ("duckdb", "sqlglot", "numpy", "inflect", "lemminflect", "wordninja", "pyyaml")  # they decide a profile
+LISTING = ("connections", "data_files", "opening")  # what of `agro_data.databases` lists the tables of a database
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -87,7 +90,8 @@ def _say_unwritable(folder: Path, reason: str) -> None:
 def profile_key(database: Database, options: Mapping[str, object]) -> str:
     """64 hex digits of SHA-256 over all that the profile depends on."""
     digest = hashlib.sha256()
-    identity = [code_version(), database.db_id, database.dialect, database.layout, database.content_hash]
+    made_by = [code_version(), library_versions(LIBRARIES)]
+    identity = [*made_by, database.db_id, database.dialect, database.layout, database.content_hash]
     digest.update(json.dumps([*identity, dict(options)], sort_keys=True).encode())
     for name, content in side_bytes(database):
         digest.update(b"\0" + name.encode() + b"\0" + hashlib.sha256(content).digest())
@@ -99,7 +103,7 @@ def code_version() -> str:
     """SHA-256 (hex) of this package's sources and word lists, and of what lists the tables of a database: another code
     may say another thing of the same data."""
     digest = hashlib.sha256()
-    listing = [files("agro_data.databases") / name for name in ("connections.py", "opening.py")]
+    listing = [files("agro_data.databases") / f"{name}.py" for name in LISTING]
     for file in sorted([*files("agro_data.profiling").iterdir(), *listing], key=lambda file: file.name):
         if file.name.endswith((".py", ".yml")):
             digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")

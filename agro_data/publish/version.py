@@ -9,13 +9,10 @@ from __future__ import annotations
 import json
 import logging
 import os
-import platform
 import re
 import shutil
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import metadata
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -23,7 +20,7 @@ import polars as pl
 
 from agro_data.databases.catalog import VERSION_NAME
 from agro_data.databases.opening import NO_SPACE
-from agro_data.fingerprint import file_hash
+from agro_data.fingerprint import file_hash, library_versions
 from agro_data.publish.card import render_card
 from agro_data.publish.parquet import write_parquet, write_shards
 from agro_data.publish.read import Version, list_versions
@@ -37,7 +34,7 @@ log = logging.getLogger(__name__)
 SCHEMA_VERSION = 1
 DRAFT = ".writing-"
 REQUIRED = ("config", "databases", "funnel", "seeds")
-LIBRARIES = (
+RECORDED = (  # libraries whose versions a manifest says
     *("agro-sql", "polars", "pyarrow", "duckdb", "sqlglot", "numpy"),
     *("faiss-cpu", "faker", "sentence-transformers", "torch"),
 )
@@ -174,17 +171,6 @@ def write_manifest(draft: Path, manifest: Mapping[str, Any]) -> None:
             path.chmod(0o444)
 
 
-def library_versions(also: Sequence[str] = ()) -> dict[str, str]:
-    """Versions of Python, SQLite and the libraries that shape the output, and of `also`, as far as installed."""
-    found = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version}
-    for library in (*LIBRARIES, *also):
-        try:
-            found[library] = metadata.version(library)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
-
-
 def _check_names(name: str, fingerprint: str) -> None:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
         raise ValueError(f"corpus name {name!r}: use letters, digits, '.', '_' and '-', a letter or digit first")
@@ -234,7 +220,7 @@ def _complete_manifest(
         "corpus": name,
         "version": version,
         "fingerprint": fingerprint,
-        "library_versions": {**library_versions(), **given.get("library_versions", {})},
+        "library_versions": {**library_versions(RECORDED), **given.get("library_versions", {})},
         "counts": {**given.get("counts", {}), **summarise(examples, rejected)},
     }
 

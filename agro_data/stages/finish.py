@@ -17,7 +17,7 @@ from agro_data.diversity.sampling import sample
 from agro_data.diversity.selection import HARDNESS_MIX, Quotas, SelectionReport
 from agro_data.diversity.similarity import sketch
 from agro_data.diversity.splits import SplitReport
-from agro_data.fingerprint import file_hash, library_versions, seed_of, stable_hash
+from agro_data.fingerprint import deciding_versions, file_hash, seed_of, stable_hash
 from agro_data.focus import Focus
 from agro_data.intent.questions import STYLES
 from agro_data.llm.prompts.write_question import QUESTION_STYLES
@@ -260,7 +260,7 @@ def _manifest(context: Context, config: dict[str, Any]) -> dict[str, Any]:
         "funnel": [{"stage": stage, "rows": count} for stage, count in left.items()],
         "seeds": {"build": config["seed"]},
         "schema_serialiser": serialiser(),
-        "library_versions": library_versions(context.config),
+        "library_versions": deciding_versions(context.config),
         "selection": figures["selection"],
         "unanswerable": figures["unanswerable"],
         "split": figures["split"],

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agro_data.fingerprint import code_version, database_identity, file_hash, library_versions, stable_hash
+from agro_data.fingerprint import code_version, database_identity, deciding_versions, file_hash, stable_hash
 from agro_data.stages.asking import take_over_spending, unanswered
 from agro_data.stages.context import Context
 from agro_data.work import REJECTED_SUFFIX, Work, atomic_path
@@ -66,7 +66,7 @@ def counts(work: Work, stage: str) -> dict[str, float]:
 
 def _common(context: Context, stage: str) -> list[Any]:
     settings = {k: v for k, v in context.work.read_json("build.json")["settings"].items() if k not in PLANNING}
-    return [SCHEME, code_version(), settings, library_versions(context.config), stage]
+    return [SCHEME, code_version(), settings, deciding_versions(context.config), stage]
 
 
 def _own(task: Task) -> list[Any]:

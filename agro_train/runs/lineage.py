@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agro_data.fingerprint import library_versions
 from agro_data.llm.writers import is_address
 from agro_data.models import ModelMissing
 from agro_data.profiling.serialise import Style, serialiser
 from agro_data.protocol import VERSION as PROTOCOL
 from agro_data.publish.read import Version
-from agro_data.publish.version import library_versions
+from agro_data.publish.version import RECORDED
 from agro_train.language_model.loading import find_folder, framing_of, load_tokenizer, model_hash
 from agro_train.language_model.moved import parameters_moved
 from agro_train.programs.settings import settings_to
@@ -112,5 +113,5 @@ def _surroundings() -> dict[str, Any]:
     cards = [torch.cuda.get_device_name(place) for place in range(torch.cuda.device_count())]
     return {
         "hardware": {"machine": platform.machine(), "cores": os.cpu_count(), "gpus": cards},
-        "library_versions": library_versions(also=LIBRARIES),
+        "library_versions": library_versions((*RECORDED, *LIBRARIES)),
     }

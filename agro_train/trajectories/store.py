@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from agro_data.fingerprint import stable_hash
+from agro_data.fingerprint import library_versions, stable_hash
 from agro_data.protocol import Step, Turn, render_transcript
 from agro_data.publish.parquet import write_shards
 from agro_data.publish.read import DERIVED, Version
-from agro_data.publish.version import library_versions, place_version, write_manifest
+from agro_data.publish.version import RECORDED, place_version, write_manifest
 from agro_data.records import Columns, conform
 from agro_train.sql_env import SqlEnv
 
@@ -127,7 +127,7 @@ def write_trajectories(
             "settings": dict(settings),
             "selection": dict(selection or {}),
             "counts": _counts(trajectories, dropped),
-            "library_versions": library_versions(),
+            "library_versions": library_versions(RECORDED),
         }
         write_manifest(draft, manifest)
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from agro_data.config import BuildConfig, ConfigError, RunConfig, cache_folder
+from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, RunConfig, cache_folder
 from agro_data.databases.types import Catalog, Database
 from agro_data.defs.place import Place
-from agro_data.fingerprint import fingerprint, seed_of, stable_hash
+from agro_data.fingerprint import LIBRARIES, fingerprint, installed, seed_of, stable_hash
+from agro_data.profiling.cache import LIBRARIES as PROFILING
+from agro_data.profiling.cache import LISTING, profile_key
 
 
 @pytest.mark.parametrize(
@@ -66,6 +70,26 @@ def test_a_model_counts_by_what_it_is_and_not_by_where_it_is() -> None:
     moved = replace(config, writer="http://two/v1")
     assert fingerprint(config, catalog(), {"model": "m"}) == fingerprint(moved, catalog(), {"model": "m"})
     assert fingerprint(config, catalog(), {"model": "m"}) != fingerprint(config, catalog(), {"model": "n"})
+
+
+def test_every_library_that_writes_bytes_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = BuildConfig(databases="x", embedding_model=STRUCTURAL)
+    database = catalog().databases[0]
+    name, key = fingerprint(config, catalog()), profile_key(database, {})
+    for library in ("polars", "pyarrow", "jinja2", "pyyaml", "duckdb", "inflect", "lemminflect", "wordninja"):
+        with monkeypatch.context() as upgrade:
+            versions = {other: installed(other) for other in (*LIBRARIES, *PROFILING)}
+            upgrade.setattr("agro_data.fingerprint.installed", (versions | {library: "999"}).get)
+            assert fingerprint(config, catalog()) != name, library
+            shapes_profiles = library not in ("polars", "pyarrow", "jinja2")
+            assert (profile_key(database, {}) != key) == shapes_profiles, library
+
+
+def test_a_profile_is_kept_by_all_the_code_that_reads_databases_for_it() -> None:
+    program = "import sys, agro_data.profiling.profiler; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    package = "agro_data.databases."
+    assert {name.removeprefix(package) for name in loaded if name.startswith(package)} == {*LISTING, "types"}
 
 
 def test_excluded_files_count_by_content(tmp_path: Path) -> None:
