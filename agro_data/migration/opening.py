@@ -14,7 +14,7 @@ from agro_data.migration.drift import Drift, Drifted, profile_now
 from agro_data.migration.migrate import Fate
 from agro_data.profiling.cache import encode, without_rows
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.publish.read import Version, open_version
+from agro_data.publish.read import Version, inherited, open_version
 from agro_data.publish.summary import SPLITS
 from agro_data.publish.version import MUTANTS, Instances, write_version
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, rows
@@ -80,10 +80,12 @@ def _refused(fate: Fate) -> dict[str, Any]:
 def _manifest(drift: Drift, databases: str, profiles: dict[str, DatabaseProfile]) -> dict[str, Any]:
     old = drift.version.manifest
     counts = drift.counts
-    kept: dict[str, Any] = {key: old[key] for key in ("seeds", "schema_serialiser", "selection") if key in old}
+    kept = inherited(old)
     changes = {one.db_id: [change.says for change in one.changes] for one in drift.databases if one.changes}
     ids = {one.db_id: one.database.db_id for one in drift.databases if one.database is not None}
     only = [ids[db_id] for db_id in old["config"].get("only", ()) if db_id in ids]
+    if "yields" in old:
+        kept["yields"] = [one | {"db_id": ids[one["db_id"]]} for one in old["yields"] if one["db_id"] in ids]
     if "split" in old:
         kept["split"] = _split(old["split"], ids, [fate.new["split"] for fate in drift.fates if fate.new is not None])
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,8 @@ from agro_data.fingerprint import file_hash
 from agro_data.records import ANSWERABLE, MUTANT
 
 DERIVED = "of_corpus"  # stands in the manifest of a version that was made from a corpus
+# What a manifest says of the build of its rows, which is as true of those of them that a later version keeps.
+OF_THE_BUILD = ("seeds", "schema_serialiser", "selection", "unanswerable", "asked_of_a_model", "yields")
 
 
 class NoVersion(LookupError):
@@ -186,6 +188,11 @@ def open_corpus(path: Path | str) -> Version:
         of = "{name} {version}".format(**version.manifest[DERIVED])
         raise NoVersion(f"{version.path}: was made from a corpus and holds no examples; give that one, {of}")
     return version
+
+
+def inherited(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What the manifest of a version that follows from another says as that does."""
+    return {key: manifest[key] for key in OF_THE_BUILD if key in manifest}
 
 
 def read_manifest(path: Path) -> dict[str, Any]:

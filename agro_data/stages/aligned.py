@@ -28,7 +28,7 @@ from agro_data.fingerprint import code_version, seed_of, stable_hash
 from agro_data.llm.accounting import Spending
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.progress import Reporter, counting, silent
-from agro_data.publish.read import Version
+from agro_data.publish.read import Version, inherited
 from agro_data.publish.summary import SPLITS
 from agro_data.publish.version import MUTANTS, Instances, NotWritten, write_version
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, conform, rows
@@ -44,11 +44,6 @@ from agro_data.work import Work
 STAGE = "alignment"
 MADE = "alignment"  # the generator of SQL that came of it
 INSTANCES = "instances"
-# What a manifest says that is as true of the rows that stay.
-INHERITED = (
-    *("config", "databases", "seeds", "schema_serialiser", "selection", "split", "unanswerable"),
-    *("asked_of_a_model", "yields"),
-)
 KNOWN = ("db_id", "question", "sql", "skeleton", "hardness", "split")  # of rows that others are to join
 
 Row = dict[str, Any]
@@ -144,12 +139,12 @@ def _why_empty(version: Version, work: Work, counts: Sequence[Row]) -> str:
 
 def _manifest(version: Version, referees: Referees, kept: pl.DataFrame, counts: list[Row]) -> dict[str, Any]:
     old = version.manifest
-    inherited = {key: old[key] for key in INHERITED if key in old}
+    same = inherited(old) | {key: old[key] for key in ("config", "databases")}
     if "split" in old:
         rows_of = {split: kept.filter(pl.col("split") == split).height for split in SPLITS}
-        inherited["split"] = old["split"] | {"counts": rows_of}
+        same["split"] = old["split"] | {"counts": rows_of}
     return {
-        **inherited,
+        **same,
         "parent": version.name,
         "funnel": [*old["funnel"], {"stage": STAGE, "rows": kept.height}],
         "alignment": {"of": version.name, **referees.described(), "acceptance": counts},

@@ -35,6 +35,7 @@ from agro_data.publish.checks import check_version
 from agro_data.publish.read import DERIVED, Version, latest, list_versions, open_version
 from agro_data.publish.version import write_version
 from agro_data.records import EXAMPLE, REJECTED
+from agro_data.rounds.next_round import shares_of
 from agro_data.verbs.verify import _version as chosen
 from agro_data.verify.replay import replay
 
@@ -345,6 +346,22 @@ def test_a_database_that_is_held_back_is_so_by_its_new_name(tmp_path: Path) -> N
     counts = {"train": 0, "validation": 0, "test": 0} | dict(opened.examples().collect()["split"].value_counts().rows())
     here = {"counts": counts, "clusters": [["store"]], "databases": {"store": "test"}}
     assert opened.manifest["split"] == split | here
+
+
+def test_what_a_model_was_asked_for_is_remembered_for_the_next_round(tmp_path: Path) -> None:
+    version = write_shop(tmp_path)
+    gone = {"stage": "candidates", "db_id": "gone", "arm": "llm:simple", "requests": 9, "certified": 9}
+    yields = [gone, *({**gone, "db_id": "shop", "arm": arm} for arm in ("grammar", "llm:simple"))]
+    asked = {"candidates": {"requests": 27}}
+    manifest = version.path / "manifest.json"
+    manifest.chmod(0o644)
+    manifest.write_text(json.dumps(version.manifest | {"yields": yields, "asked_of_a_model": asked}))
+    (tmp_path / "databases" / "shop.sqlite").rename(tmp_path / "databases" / "store.sqlite")
+    drift = drift_of(open_version(version.path), tmp_path)
+    opened = open_migrated(drift, *(tmp_path / name for name in ("out", "databases", "made", "cache")))
+    assert opened.manifest["yields"] == [one | {"db_id": "store"} for one in yields[1:]]
+    assert opened.manifest["asked_of_a_model"] == asked
+    assert {one["arm"] for one in shares_of(opened.manifest["yields"])} == {"model"}
 
 
 def test_surrogates_are_those_of_the_version(tmp_path: Path) -> None:
