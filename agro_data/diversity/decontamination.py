@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import polars as pl
@@ -17,35 +18,52 @@ QUESTION_SHARE = 0.6  # of a question's 8-grams found in one excluded question
 SQL_SHARE = 0.9  # SQL of different meaning shares far more of its wording
 
 
-def decontaminate(
-    frame: pl.DataFrame,
-    exclude: Sequence[Path] | Sequence[Excluded],
-    *,
-    question_share: float = QUESTION_SHARE,
-    sql_share: float = SQL_SHARE,
-) -> Sifted:
-    """Drop rows whose question or SQL is that of a row to exclude, or shares most of its 8-grams.
+class Exclusion:
+    """What a corpus must not hold, in the form in which questions and SQL are compared with it."""
 
-    `exclude` are files, folders, or rows already read. Reasons are "excluded_question" and "excluded_sql";
-    the detail names file and row. SQL is compared without case, quotes and aliases, on whatever database.
-    Raises `UnreadableExclusion` for a file that holds neither questions nor SQL. Needs candidate_id, db_id,
-    sql and question; a frame without questions is compared by SQL alone.
+    def __init__(self, rows: Sequence[Excluded]) -> None:
+        self._questions = _Known([(row, tuple(normal_question(row.question).split())) for row in rows])
+        self._statements = _Known([(row, normal_sql(row.sql)) for row in rows])
+
+    def match(self, question: str, sql: str) -> tuple[str, str] | None:
+        """The reason why a pair is excluded, with what it equals or nearly equals; None where it is not."""
+        if same := self._questions.match(tuple(normal_question(question).split()), QUESTION_SHARE):
+            return "excluded_question", same
+        same = self._statements.match(normal_sql(sql), SQL_SHARE)
+        return ("excluded_sql", same) if same else None
+
+
+def exclusion(paths: Sequence[Path]) -> Exclusion:
+    """What stands in these files and folders. It is read once, and again where they have changed: each shard asks.
+
+    Raises `UnreadableExclusion` for a file that holds neither questions nor SQL.
     """
-    rows = [one for one in exclude if isinstance(one, Excluded)]
-    rows += read_excluded([one for one in exclude if isinstance(one, Path)])
-    questions = _Known([(row, tuple(normal_question(row.question).split())) for row in rows])
-    statements = _Known([(row, normal_sql(row.sql)) for row in rows])
+    return _exclusion(tuple(paths), tuple(stamp for path in paths for stamp in _stamps(path)))
+
+
+@lru_cache(maxsize=1)
+def _exclusion(paths: tuple[Path, ...], stamps: tuple[tuple[str, int, int], ...]) -> Exclusion:
+    return Exclusion(read_excluded(paths))
+
+
+def _stamps(path: Path) -> list[tuple[str, int, int]]:
+    """Name, time of change and size of a file, or of the files in a folder."""
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    found = [(str(file), file.stat()) for file in files if file.exists()]
+    return [(name, seen.st_mtime_ns, seen.st_size) for name, seen in found]
+
+
+def decontaminate(frame: pl.DataFrame, excluded: Exclusion) -> Sifted:
+    """Drop rows whose question or SQL is one that is `excluded`, or shares most of its 8-grams.
+
+    Reasons are "excluded_question" and "excluded_sql"; the detail names file and row. SQL is compared without case,
+    quotes and aliases, on whatever database. Needs candidate_id, db_id, sql and question; a frame without questions is
+    compared by SQL alone.
+    """
     frame = in_order(frame)
     asked = frame["question"].fill_null("").to_list() if "question" in frame.columns else [""] * frame.height
-    reasons: list[str | None] = []
-    details: list[str | None] = []
-    for question, sql in zip(asked, frame["sql"].to_list(), strict=True):
-        reason, match = "excluded_question", questions.match(tuple(normal_question(question).split()), question_share)
-        if match is None:
-            reason, match = "excluded_sql", statements.match(normal_sql(sql), sql_share)
-        reasons.append(reason if match else None)
-        details.append(match)
-    return sift(frame, reasons, details)
+    found = [excluded.match(question, sql) or (None, None) for question, sql in zip(asked, frame["sql"], strict=True)]
+    return sift(frame, [reason for reason, _ in found], [match for _, match in found])
 
 
 class _Known:

@@ -23,7 +23,7 @@ from agro_data.alignment.solvers import Solver
 from agro_data.alignment.tournament import MATCHES
 from agro_data.databases.sandbox import Sandbox, own_sandbox
 from agro_data.databases.types import Database, Result
-from agro_data.diversity.excluded import Excluded, read_excluded
+from agro_data.diversity.decontamination import Exclusion, exclusion
 from agro_data.fingerprint import code_version, seed_of, stable_hash
 from agro_data.llm.accounting import Spending
 from agro_data.profiling.profile import DatabaseProfile
@@ -89,7 +89,7 @@ def align_version(
     """
     identity = stable_hash([version.fingerprint, referees.described(), code_version()])
     work = Work(cache / STAGE / identity[:16])
-    excluded = read_excluded([Path(path) for path in version.manifest["config"].get("exclude", ())])
+    excluded = exclusion([Path(path) for path in version.manifest["config"].get("exclude", ())])
     frame = version.examples().sort("example_id").collect()
     course = _Course(version, frame, version.all_mutants(), excluded, referees, sandbox, work)
     add = counting(progress, "alignment", frame.height, "examples")
@@ -165,7 +165,7 @@ class _Course:
     version: Version
     frame: pl.DataFrame
     mutants: pl.DataFrame
-    excluded: Sequence[Excluded]
+    excluded: Exclusion
     referees: Referees
     sandbox: Sandbox
     work: Work

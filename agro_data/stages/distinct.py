@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from agro_data.config import BuildConfig
-from agro_data.diversity.decontamination import decontaminate
+from agro_data.diversity.decontamination import decontaminate, exclusion
 from agro_data.diversity.duplicates import cap_skeletons, drop_exact, drop_same_questions
 from agro_data.records import REJECTED
 
@@ -27,7 +27,7 @@ def distinct(frame: pl.DataFrame, config: BuildConfig, cap: int) -> tuple[pl.Dat
     steps = [exact, questions, capped]
     kept = capped.kept
     if config.exclude:
-        clean = decontaminate(kept, [Path(path) for path in config.exclude])
+        clean = decontaminate(kept, exclusion([Path(path) for path in config.exclude]))
         steps.append(clean)
         kept = clean.kept
     rejected = pl.concat([pl.DataFrame(schema=REJECTED), *(step.rejected for step in steps)])

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 
 import polars as pl
 
-from agro_data.diversity.decontamination import decontaminate
-from agro_data.diversity.excluded import Excluded
+from agro_data.diversity.decontamination import Exclusion, decontaminate
 from agro_data.diversity.normal_forms import normal_question
 from agro_data.diversity.splits import traits
 
@@ -16,7 +14,7 @@ Refusal = tuple[str, str]  # reason, detail
 
 
 def refusals(
-    changed: pl.DataFrame, standing: pl.DataFrame, excluded: Sequence[Excluded], *, by_skeleton: bool
+    changed: pl.DataFrame, standing: pl.DataFrame, excluded: Exclusion, *, by_skeleton: bool
 ) -> list[Refusal | None]:
     """Why each row of `changed` cannot join those that are `standing`; None where it can.
 
@@ -51,9 +49,9 @@ def refusals(
     return found
 
 
-def _excluded(changed: pl.DataFrame, excluded: Sequence[Excluded]) -> dict[str, Refusal]:
+def _excluded(changed: pl.DataFrame, excluded: Exclusion) -> dict[str, Refusal]:
     """By `example_id`, why rows are in what must not be in the corpus."""
-    if not excluded or changed.is_empty():
+    if changed.is_empty():
         return {}
     asked = changed.select("db_id", "question", "sql", candidate_id="example_id").unique("candidate_id")
     lost = decontaminate(asked, excluded).rejected

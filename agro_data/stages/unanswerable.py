@@ -18,7 +18,7 @@ import polars as pl
 
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import STEPS, Limits
-from agro_data.diversity.decontamination import decontaminate
+from agro_data.diversity.decontamination import decontaminate, exclusion
 from agro_data.diversity.normal_forms import normal_question
 from agro_data.diversity.rejection import seeded_number
 from agro_data.fingerprint import seed_of
@@ -188,7 +188,7 @@ def _not_excluded(placed: pl.DataFrame, context: Context) -> pl.DataFrame:
     new = placed.filter(pl.col("kind") == AMBIGUOUS)
     texts = new.select(*KEY, "db_id", "question", pl.col("readings").alias("reading")).explode("reading")
     texts = texts.with_columns(sql=pl.col("reading").struct.field("sql"), plausibility=pl.lit(0.0)).drop("reading")
-    excluded = [Path(path) for path in context.config.exclude]
+    excluded = exclusion([Path(path) for path in context.config.exclude])
     bad: set[tuple[str, str]] = set()
     for number in range(MOST):  # `decontaminate` knows one SQL of each row
         one = texts.group_by(*KEY, maintain_order=True).agg(pl.all().get(number, null_on_oob=True))

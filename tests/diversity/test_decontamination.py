@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from agro_data.diversity.decontamination import decontaminate
+from agro_data.diversity.decontamination import decontaminate, exclusion
 from agro_data.diversity.excluded import UnreadableExclusion, read_excluded
 from agro_data.diversity.normal_forms import literals, normal_sql
 
@@ -124,11 +124,27 @@ def test_equal_and_nearly_equal_questions_and_sql_are_dropped_with_what_they_mat
             ]
         ),
     )
-    kept, rejected = decontaminate(frame, [write(tmp_path, ".json")])
+    kept, rejected = decontaminate(frame, exclusion([write(tmp_path, ".json")]))
     assert kept["sql"].to_list() == ["SELECT count(*) FROM stadium", "SELECT 3"]
     assert rejected["reason"].to_list() == ["excluded_question"] * 2 + ["excluded_sql"] * 2
     assert rejected["detail"][0] == "equals row 1 of dev.json"
     assert "8-grams with row 2 of dev.json" in rejected["detail"][1]
+
+
+def test_files_to_exclude_are_read_again_only_where_they_have_changed(tmp_path: Path) -> None:
+    """Each shard asks for them."""
+    folder = tmp_path / "held"
+    folder.mkdir()
+    paths = [write(tmp_path, ".json"), folder]
+    write(folder, ".jsonl")
+    first = exclusion(paths)
+    assert exclusion(list(paths)) is first
+    (folder / "more.sql").write_text("SELECT 7 FROM stadium")
+    assert first.match("Seven?", "SELECT 7 FROM stadium") is None
+    assert exclusion(paths).match("Seven?", "SELECT 7 FROM stadium") == ("excluded_sql", "equals row 1 of more.sql")
+    paths[0].unlink()
+    with pytest.raises(UnreadableExclusion, match="no such file"):
+        exclusion(paths)
 
 
 def test_sql_normal_form_and_literals() -> None:
