@@ -188,7 +188,8 @@ def _further_styles(context: Context, chosen: pl.DataFrame) -> pl.DataFrame:
     if not more:
         return chosen
     said: list[dict[str, Any]] = []
-    for row in chosen.filter(pl.col("intent") != "").to_dicts():  # others have the one that was written for them
+    written_by_us = chosen.filter(pl.col("intent") != "")  # others have the one that was written for them
+    for row in written_by_us.sort("db_id").iter_rows(named=True):  # few profiles are held at a time
         first = STYLES.index(row["style"]) if row["style"] in STYLES else -1
         taken = {row["question"]}
         for step in range(1, len(STYLES)):
