@@ -17,7 +17,7 @@ from agro_data.databases.types import Database, Dialect
 from agro_data.evaluation.load import load_pairs
 from agro_data.evaluation.loaded import Loaded, Pair
 from agro_data.pairs.finding import Checked, Finding, counts_against
-from agro_data.pairs.verify import INSTANCE, Verified, verify_pairs
+from agro_data.pairs.verify import INSTANCE, Verified, catalog_at, verify_pairs
 from agro_data.progress import Reporter, silent
 from agro_data.verify.grade import Case, GoldResults, grade_many
 
@@ -78,7 +78,15 @@ def audit_pairs(
     be settled. Classes in `leave` are reported and not mended. Raises what `verify_pairs` raises.
     """
     loaded = pairs if isinstance(pairs, Loaded) else load_pairs(pairs)
-    verified = verify_pairs(loaded, databases, cache=cache, workers=workers, progress=progress)
+    catalog = catalog_at(databases)  # found once: each look hashes all of them
+
+    def check(some: Mapping[int, Pair], folder: Path | None = None) -> dict[int, Checked]:
+        """The verdict on each pair that could be checked."""
+        these = Loaded(tuple(some.values()))
+        found = verify_pairs(these, databases, cache=cache, instances=folder, workers=workers, catalog=catalog)
+        return {number: one for number, one in zip(some, found.checked, strict=True) if not one.unchecked}
+
+    verified = verify_pairs(loaded, databases, cache=cache, workers=workers, progress=progress, catalog=catalog)
     steps: dict[int, list[Repair]] = {}
     state = dict(enumerate(verified.checked))
     tried: set[tuple[int, str]] = set()
@@ -89,9 +97,7 @@ def audit_pairs(
         if not open_:
             break
         tried |= {(number, finding.mended) for number, finding in open_.items()}
-        again = _verified(
-            {n: replace(state[n].pair, sql=f.mended) for n, f in open_.items()}, databases, cache, workers
-        )
+        again = check({n: replace(state[n].pair, sql=f.mended) for n, f in open_.items()})
         for number, finding in open_.items():
             why = objection(state[number], again[number], finding) if number in again else "it could not be checked"
             if why:
@@ -101,7 +107,8 @@ def audit_pairs(
                 state[number] = again[number]
     mended = {number: Mended(tuple(some), state[number]) for number, some in sorted(steps.items())}
     if instances is not None and mended:
-        mended, more = _certified(mended, verified, databases, cache, instances, workers)
+        again = check({n: one.checked.pair for n, one in mended.items()}, instances)
+        mended, more = _certified(mended, again, verified, instances)
         refused += more
     return Audit(verified, mended, tuple(refused))
 
@@ -123,28 +130,13 @@ def _next(one: Checked, number: int, tried: set[tuple[int, str]], leave: Sequenc
     return None
 
 
-def _verified(
-    pairs: Mapping[int, Pair], databases: Path | str, cache: Path | None, workers: int, instances: Path | None = None
-) -> dict[int, Checked]:
-    """The verdict on each pair that could be checked."""
-    loaded = Loaded(tuple(pairs.values()))
-    found = verify_pairs(loaded, databases, cache=cache, instances=instances, workers=workers)
-    return {number: one for number, one in zip(pairs, found.checked, strict=True) if not one.unchecked}
-
-
 # --- certificates ------------------------------------------------------------------------------------------------
 
 
 def _certified(
-    mended: Mapping[int, Mended],
-    verified: Verified,
-    databases: Path | str,
-    cache: Path | None,
-    folder: Path,
-    workers: int,
+    mended: Mapping[int, Mended], again: Mapping[int, Checked], verified: Verified, folder: Path
 ) -> tuple[dict[int, Mended], list[str]]:
-    """Repairs with the certificate of the new SQL, without those that none holds for."""
-    again = _verified({n: one.checked.pair for n, one in mended.items()}, databases, cache, workers, folder)
+    """Repairs with the certificate of the new SQL, from `again`, without those that none holds for."""
     same = [n for n, one in mended.items() if n in again and all(r.finding.kind in PROVED for r in one.repairs)]
     apart = _told_apart({n: (verified.checked[n].pair, again[n]) for n in same}, folder)
     kept: dict[int, Mended] = {}

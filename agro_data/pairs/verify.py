@@ -11,7 +11,7 @@ from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.identity import meant
 from agro_data.databases.sandbox import own_sandbox
-from agro_data.databases.types import STEPS, Database, Limits
+from agro_data.databases.types import STEPS, Catalog, Database, Limits
 from agro_data.evaluation.load import load_pairs
 from agro_data.evaluation.loaded import Loaded, Pair
 from agro_data.evaluation.missing import said_of, why_missing
@@ -108,22 +108,18 @@ def verify_pairs(
     instances: Path | None = None,
     workers: int = 2,
     progress: Reporter = silent,
+    catalog: Catalog | None = None,
 ) -> Verified:
     """Check pairs of question and SQL (a file or folder, see `evaluation.load.load_pairs`) on their databases.
 
     `cache` keeps profiles and shuffled copies (default as for a build). With `instances`, each gold gets a certificate:
-    instances that tell it from its mutants are written in `instances/<db_id>/`, with an index beside them. Raises
-    `UnreadableInput` when there are no pairs, `ConfigError` when there is no database. What is wrong with one row or
-    one database is a finding.
+    instances that tell it from its mutants are written in `instances/<db_id>/`, with an index beside them. `catalog` is
+    what was found at `databases` before. Raises `UnreadableInput` when there are no pairs, `ConfigError` when there is
+    no database. What is wrong with one row or one database is a finding.
     """
     loaded = pairs if isinstance(pairs, Loaded) else load_pairs(pairs)
-    place = Path(databases).expanduser()
-    if not place.exists():
-        raise ConfigError(f"{databases}: no such file or folder; --databases names the databases of the pairs")
-    catalog = find_databases(place)
+    catalog = catalog or catalog_at(databases)
     known = {database.db_id.lower(): database for database in catalog.databases}
-    if not known:
-        raise ConfigError("\n".join([f"{databases}: no database that can be used", *map(str, catalog.problems)]))
     called = {name: one.db_id for name, one in meant(catalog.databases, {one.db_id for one in loaded.pairs}).items()}
     numbers: dict[str, list[int]] = defaultdict(list)
     for number, pair in enumerate(loaded.pairs):
@@ -163,6 +159,17 @@ def verify_pairs(
             instance_index(checked).write_parquet(temporary)
     failed = (f"{one.pair.place}: {one.unchecked}" for one in checked if one.unchecked)
     return Verified(checked, (*map(str, loaded.problems), *failed), (*loaded.notes, *sorted(found.remarks)))
+
+
+def catalog_at(databases: Path | str) -> Catalog:
+    """The databases of pairs. Raises `ConfigError` when there is none."""
+    place = Path(databases).expanduser()
+    if not place.exists():
+        raise ConfigError(f"{databases}: no such file or folder; --databases names the databases of the pairs")
+    catalog = find_databases(place)
+    if not catalog.databases:
+        raise ConfigError("\n".join([f"{databases}: no database that can be used", *map(str, catalog.problems)]))
+    return catalog
 
 
 def _run(

@@ -9,7 +9,9 @@ import pytest
 from click.testing import CliRunner
 from pairs.market import sqlite_market, write_pairs
 
+from agro_data.databases.catalog import find_databases
 from agro_data.evaluation.loaded import Pair
+from agro_data.pairs import verify
 from agro_data.pairs.audit import Audit, audit_pairs, objection
 from agro_data.pairs.finding import Checked, Finding
 from agro_data.verbs.audit import audit_command
@@ -101,6 +103,17 @@ def test_classes_can_be_left(tmp_path: Path) -> None:
     assert not found.mended
     assert [f.kind for f in found.verified.checked[0].findings] == ["tie_at_limit"]
     assert json.loads(pairs.read_text())[0]["query"] == MENDED[4][1]
+
+
+def test_the_databases_are_found_and_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many rounds of repairs there are: a folder of others' databases may be large."""
+    pairs = write_pairs(tmp_path / "a.json", [("Which?", MENDED[4][1])])
+    market = sqlite_market(tmp_path / "d")
+    searched: list[Path | str] = []
+    monkeypatch.setattr(verify, "find_databases", lambda path: (searched.append(path), find_databases(path))[1])
+    found = audit_pairs(pairs, market, cache=tmp_path / "cache", instances=tmp_path / "out", workers=1)
+    assert found.mended
+    assert searched == [market]
 
 
 def test_a_file_is_no_place_for_a_report(tmp_path: Path) -> None:
