@@ -34,7 +34,7 @@ from agro_data.publish.version import MUTANTS, Instances, NotWritten, write_vers
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, conform, rows
 from agro_data.sql.facts import sql_facts
 from agro_data.stages.certified import mutant_row, stored_columns
-from agro_data.stages.newcomers import Refusal, refusals
+from agro_data.stages.newcomers import Homes, Refusal, refusals
 from agro_data.stages.unanswered import id_of
 from agro_data.verify.certificate import MIN_KILL_RATE, certify
 from agro_data.verify.execution import execute, failure
@@ -44,7 +44,6 @@ from agro_data.work import Work
 STAGE = "alignment"
 MADE = "alignment"  # the generator of SQL that came of it
 INSTANCES = "instances"
-KNOWN = ("db_id", "question", "sql", "skeleton", "hardness", "split")  # of rows that others are to join
 
 Row = dict[str, Any]
 
@@ -91,13 +90,21 @@ def align_version(
     work = Work(cache / STAGE / identity[:16])
     excluded = exclusion([Path(path) for path in version.manifest["config"].get("exclude", ())])
     frame = version.examples().sort("example_id").collect()
-    course = _Course(version, frame, version.all_mutants(), excluded, referees, sandbox, work)
+    by_skeleton = version.manifest.get("split", {}).get("method", "skeleton") == "skeleton"
+    elsewhere = Homes() if by_skeleton else None  # else what other databases say is nothing to one
+    if elsewhere is not None:
+        elsewhere.add(frame)
+    course = _Course(version, version.all_mutants(), excluded, elsewhere, referees, sandbox, work)
     add = counting(progress, "alignment", frame.height, "examples")
     parts = {str(db_id): own for (db_id,), own in frame.partition_by("db_id", as_dict=True).items()}
     shards = sorted(parts)
-    for place, db_id in enumerate(shards):
+    for db_id in shards:
+        if elsewhere is not None:
+            elsewhere.remove(parts[db_id])
         if not work.finished("kept", db_id):
-            _align(course, parts[db_id], *databases[db_id], shards[:place])
+            _align(course, parts[db_id], *databases[db_id])
+        if elsewhere is not None:
+            elsewhere.add(work.read("kept", db_id))
         add(parts[db_id].height)
     kept = _all(work, "kept", shards, EXAMPLE)
     counts = summed([work.read("acceptance", shard) for shard in shards]).to_dicts()
@@ -160,12 +167,14 @@ def _all(work: Work, stage: str, shards: Sequence[str], schema: pl.Schema) -> pl
 
 @dataclass(frozen=True)
 class _Course:
-    """An alignment on its way: `frame` and `mutants` are all of the version's, `excluded` what it may not hold."""
+    """An alignment on its way: `mutants` are all of the version's, `excluded` what it may not hold, `elsewhere` what
+    the databases say that are not being checked: those before as they are kept now, those to come as they were.
+    """
 
     version: Version
-    frame: pl.DataFrame
     mutants: pl.DataFrame
     excluded: Exclusion
+    elsewhere: Homes | None
     referees: Referees
     sandbox: Sandbox
     work: Work
@@ -188,13 +197,8 @@ class _Ended:
         return self.outcome if self.refused is None else replace(self.outcome, fate="rejected")
 
 
-def _align(
-    course: _Course, frame: pl.DataFrame, database: Database, profile: DatabaseProfile, before: Sequence[str]
-) -> None:
-    """Check `frame`, the rows of one database, and store what is kept, what is not, and the log; `kept` last.
-
-    `before` are the databases that are finished.
-    """
+def _align(course: _Course, frame: pl.DataFrame, database: Database, profile: DatabaseProfile) -> None:
+    """Check `frame`, the rows of one database, and store what is kept, what is not, and the log; `kept` last."""
     referees, work, shard = course.referees, course.work, database.db_id
     names = frame["instances"].explode().drop_nulls().to_list()
     home = Home.of(database, profile, course.version.path / INSTANCES, names)
@@ -210,7 +214,7 @@ def _align(
         regenerate=referees.regenerate,
     )
     ended = _ended(checked, outcomes, home, course)
-    _refuse(ended, left, course, shard, before)
+    _refuse(ended, left, course)
     played = [match for one in referees.regenerate.tournaments for match in one.rows()]
     index, mutants = _certified(ended, left, course, shard)
     work.write("index", shard, index)
@@ -293,25 +297,20 @@ def _new_sql(sql: str, result: Result, certificate: Certificate, home: Home) -> 
     }
 
 
-def _refuse(ended: Sequence[_Ended], left: Sequence[Row], course: _Course, shard: str, before: Sequence[str]) -> None:
+def _refuse(ended: Sequence[_Ended], left: Sequence[Row], course: _Course) -> None:
     """Refuse the rows that changed and cannot join the others: those of this database that stay as they are, and where
-    splits are by skeleton what became of those `before` and all that is still to be checked.
+    splits are by skeleton what stands elsewhere.
     """
     held = [one for one in ended if one.refused is None]
     changed = [one for one in held if one.outcome.changed]
     if not changed:
         return
     same = [*left, *(one.new for one in held if not one.outcome.changed)]
-    standing = [pl.DataFrame(same, schema=EXAMPLE, orient="row")]
-    by_skeleton = course.version.manifest.get("split", {}).get("method", "skeleton") == "skeleton"
-    if by_skeleton:  # else what other databases say is nothing to this one
-        standing.append(course.frame.filter(~pl.col("db_id").is_in([*before, shard])))
-        standing.append(_all(course.work, "kept", before, EXAMPLE))
     found = refusals(
         pl.DataFrame([one.new for one in changed], schema=EXAMPLE, orient="row"),
-        pl.concat([part.select(KNOWN) for part in standing]),
+        pl.DataFrame(same, schema=EXAMPLE, orient="row"),
         course.excluded,
-        by_skeleton=by_skeleton,
+        course.elsewhere,
     )
     for one, refusal in zip(changed, found, strict=True):
         one.refused = refusal

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 
 import polars as pl
 
@@ -11,41 +12,61 @@ from agro_data.diversity.normal_forms import normal_question
 from agro_data.diversity.splits import traits
 
 Refusal = tuple[str, str]  # reason, detail
+Trait = tuple[str, str]  # of `diversity.splits.traits`
+
+
+class Homes:
+    """The splits in which each trait of some rows stands, as rows come and go."""
+
+    def __init__(self) -> None:
+        self._rows: defaultdict[Trait, Counter[str]] = defaultdict(Counter)
+
+    def add(self, frame: pl.DataFrame) -> None:
+        for said, split in zip(traits(frame), frame["split"], strict=True):
+            self.note(said, split)
+
+    def remove(self, frame: pl.DataFrame) -> None:
+        for said, split in zip(traits(frame), frame["split"], strict=True):
+            self.note(said, split, rows=-1)
+
+    def note(self, said: Iterable[Trait], split: str, rows: int = 1) -> None:
+        for trait in said:
+            self._rows[trait][split] += rows
+
+    def of(self, trait: Trait) -> set[str]:
+        return {split for split, rows in self._rows[trait].items() if rows}
 
 
 def refusals(
-    changed: pl.DataFrame, standing: pl.DataFrame, excluded: Exclusion, *, by_skeleton: bool
+    changed: pl.DataFrame, standing: pl.DataFrame, excluded: Exclusion, elsewhere: Homes | None
 ) -> list[Refusal | None]:
-    """Why each row of `changed` cannot join those that are `standing`; None where it can.
+    """Why each row of `changed` cannot join those of its database that are `standing`; None where it can.
 
-    Both have columns of `records.EXAMPLE`. No two rows of a database ask the same, none says what is `excluded`, and,
-    where splits are `by_skeleton`, none says what another split says: then `standing` are rows of all databases. They
-    join one after the other: of two that ask the same the first does.
+    Both have columns of `records.EXAMPLE`. No two rows of a database ask the same, and none says what is `excluded`.
+    Where splits are by skeleton, `elsewhere` is what all other databases say, and none says what another split says.
+    They join one after the other: of two that ask the same the first does.
     """
-    asked = {(db_id, normal_question(said)) for db_id, said in standing.select("db_id", "question").iter_rows()}
-    homes: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    own = traits(changed) if by_skeleton else [()] * changed.height
-    if by_skeleton:
-        for said, split in zip(traits(standing), standing["split"], strict=True):
-            for trait in said:
-                homes[trait].add(split)
+    asked = {normal_question(question) for question in standing["question"]}
+    own = traits(changed) if elsewhere is not None else [()] * changed.height
+    here = Homes()
+    here.add(standing)
+    homes = [here] if elsewhere is None else [here, elsewhere]
     banned = _excluded(changed, excluded)
     found: list[Refusal | None] = []
     for row, said in zip(changed.iter_rows(named=True), own, strict=True):
-        question = row["db_id"], normal_question(row["question"])
-        elsewhere = [trait for trait in said if homes[trait] - {row["split"]}]
+        question = normal_question(row["question"])
+        leaks = [trait for trait in said if any(home.of(trait) - {row["split"]} for home in homes)]
         if question in asked:
             found.append(("same_question", "another row of the database asks the same now"))
         elif row["example_id"] in banned:
             found.append(banned[row["example_id"]])
-        elif elsewhere:
-            kind, key = elsewhere[0]
+        elif leaks:
+            kind, key = leaks[0]
             found.append(("split_leak", f"its {kind} {key} now stands in another split than {row['split']}, too"))
         else:
             found.append(None)
             asked.add(question)
-            for trait in said:
-                homes[trait].add(row["split"])
+            here.note(said, row["split"])
     return found
 
 
