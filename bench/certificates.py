@@ -27,7 +27,7 @@ from agro_data.profiling.profiler import profile_database
 from agro_data.publish.read import open_version
 from agro_data.stages.certifying import BATCH
 from agro_data.verify.answers import Unreadable, digest_of, read_gold
-from agro_data.verify.certificate import Budget, certify
+from agro_data.verify.certificate import Budget, Certifier
 from agro_data.verify.pool import LIMITS, Certificate
 from bench.machine import description
 from bench.tables import show
@@ -95,7 +95,7 @@ def measure(database: Database, golds: Sequence[str], seed: int, found: Found) -
         with tempfile.TemporaryDirectory() as folder:
             before = _cpu()
             with Sandbox(workers=1, limits=LIMITS) as sandbox:
-                pool = certify(database, profile, batch, sandbox, Path(folder), seed, Budget())
+                pool = Certifier(database, profile, sandbox, Path(folder), seed, Budget()).certify(batch)
             cost = (_cpu() - before) * 1000 / len(batch)
             found.files.append(len(pool.instances))
             found.bytes.append(sum(path.stat().st_size for path in Path(folder).iterdir()))

@@ -44,10 +44,9 @@ from agro_data.publish.read import open_version
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import Resolution, resolve
 from agro_data.stages.certifying import BATCH, BATCHES, SHARE
-from agro_data.verify.certificate import Budget, certify
+from agro_data.verify.certificate import Budget, Certifier
 from agro_data.verify.equivalence import Mode, compare
 from agro_data.verify.ordering import order_keys
-from agro_data.verify.pool import BYTES, FILES
 from agro_data.verify.pool import LIMITS as POOL_LIMITS
 from agro_data.verify.ties import chance_in, probes_of
 from bench.tables import show
@@ -194,13 +193,14 @@ def measure_shared(golds: Sequence[Gold], databases: Path, corpus: Path, most: i
             profile = cached_profile(database, Path(place) / "profiles")
             batches = min(max(ceil(len(every) / BATCH), 1), BATCHES)
             part = (1 - 1 / SHARE) / batches
-            budget = Budget(files=int(FILES * part), bytes=int(BYTES * part))
+            budget = Budget().part(part)
             for number in range(batches):
                 with Sandbox(workers=1, limits=POOL_LIMITS) as sandbox:
                     folder = Path(place) / database.db_id
                     own = seed_of(seed, database.db_id, number)
                     batch = every[number::batches]
-                    pool = certify(database, profile, batch, sandbox, folder, own, budget, prefix=f"0{number}-")
+                    certifier = Certifier(database, profile, sandbox, folder, own, budget, f"0{number}-")
+                    pool = certifier.certify(batch)
                 held = {certificate.sql: pool.databases(certificate) for certificate in pool.certificates}
                 for gold in mine:
                     gold.valid = held.get(gold.sql, gold.valid)

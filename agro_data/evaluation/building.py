@@ -15,7 +15,7 @@ from agro_data.fingerprint import code_version, seed_of, stable_hash
 from agro_data.parallel import run_shards
 from agro_data.profiling.cache import cached_profile
 from agro_data.progress import Reporter, counting, silent
-from agro_data.verify.certificate import certify
+from agro_data.verify.certificate import Certifier
 from agro_data.verify.pool import LIMITS
 from agro_data.work import write_json
 
@@ -73,7 +73,8 @@ def _build(task: _Task) -> None:
         return
     profile = cached_profile(task.source, task.cache / "profiles")
     with Sandbox(1, LIMITS) as sandbox:
-        pool = certify(task.source, profile, task.golds, sandbox, task.folder, seed_of(task.seed, task.source.db_id))
+        certifier = Certifier(task.source, profile, sandbox, task.folder, seed_of(task.seed, task.source.db_id))
+        pool = certifier.certify(task.golds)
     kept: list[dict[str, Any]] = [
         {"sql": c.sql, "reason": c.reason, "detail": c.detail, "files": [Path(name).name for name in c.instances]}
         for c in pool.certificates

@@ -277,7 +277,7 @@ def _follow(task: _Task) -> _Answer:
     profile = profile_now(task.version, task.database, task.cache)
     config = task.version.manifest["config"]
     certification = Certification(
-        own_sandbox(LIMITS), task.instances, int(config.get("seed", 0)), float(config.get("min_kill_rate", 0.95))
+        own_sandbox(LIMITS), task.instances, int(config.get("seed", 0)), task.version.min_kill_rate
     )
     found = Migration(
         before,

@@ -8,6 +8,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 
+from agro_data.config import BuildConfig
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
 from agro_data.fingerprint import seed_of
@@ -22,9 +23,9 @@ from agro_data.sql.facts import sql_facts
 from agro_data.stages.certified import stored_columns
 from agro_data.stages.certifying import BATCH, BATCHES
 from agro_data.stages.unanswered import id_of
-from agro_data.verify.certificate import Budget, certify
+from agro_data.verify.certificate import Budget, Certifier
 from agro_data.verify.check import Verdict, verify_statements
-from agro_data.verify.pool import BYTES, FILES, Certificate
+from agro_data.verify.pool import Certificate
 
 Outcome = Literal["kept", "repaired", "broken"]
 Row = dict[str, Any]
@@ -39,7 +40,7 @@ class Certification:
     sandbox: Sandbox
     folder: Path | None
     seed: int = 0
-    min_kill_rate: float = 0.95
+    min_kill_rate: float = BuildConfig.min_kill_rate
 
 
 @dataclass(frozen=True)
@@ -252,17 +253,17 @@ class Migration:
         own = self.certification
         if own.folder is None:
             return {}
-        pool = certify(
+        certifier = Certifier(
             self.database,
             self.after.profile,
-            golds,
             own.sandbox,
             own.folder / self.database.db_id,
             seed_of(own.seed, "migrated", self.database.db_id, prefix),
-            Budget(files=max(int(FILES * share), 1), bytes=int(BYTES * share)),
-            prefix=prefix,
-            min_kill_rate=own.min_kill_rate,
+            Budget().part(share),
+            prefix,
+            own.min_kill_rate,
         )
+        pool = certifier.certify(golds)
         self.problems += pool.problems
         return {certificate.sql: certificate for certificate in pool.certificates}
 

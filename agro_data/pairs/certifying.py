@@ -14,7 +14,7 @@ from agro_data.fingerprint import seed_of, stable_hash
 from agro_data.pairs.finding import Certified, Checked, Finding, capital
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.records import INSTANCE_INDEX
-from agro_data.verify.certificate import certify
+from agro_data.verify.certificate import Certifier
 from agro_data.verify.pool import Certificate
 
 
@@ -24,7 +24,8 @@ def certificates(
     """The certificate of each gold; its instances are written in `folder/<db_id>/`, made anew."""
     if not golds:
         return {}
-    pool = certify(database, profile, golds, sandbox, folder / database.db_id, seed_of(0, database.db_id))
+    certifier = Certifier(database, profile, sandbox, folder / database.db_id, seed_of(0, database.db_id))
+    pool = certifier.certify(golds)
     return {found.sql: found for found in pool.certificates}
 
 

@@ -86,7 +86,7 @@ def mutants_are_told_apart(version: Version, examples: pl.DataFrame) -> Check:
     config = version.manifest["config"]
     if not config.get("certify", True):
         return Check("mutants_are_told_apart", True, "no certificates were asked for (certify is off)")
-    least = float(config.get("min_kill_rate", 0.0))
+    least = float(config.get("min_kill_rate", 0.0))  # a release before certificates asked for none
     to_kill = pl.col("mutants_total") - pl.col("mutants_equivalent")
     weak = examples.filter((to_kill > 0) & (pl.col("mutants_killed") < least * to_kill - 1e-9))["example_id"].to_list()
     return _check("mutants_are_told_apart", weak, f"{len(weak):,} of {examples.height:,} examples below {least:.0%}")

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from agro_data.config import BuildConfig
 from agro_data.databases.catalog import VERSION_NAME
 from agro_data.fingerprint import file_hash
 from agro_data.records import ANSWERABLE, MUTANT
@@ -51,6 +52,11 @@ class Version:
     def private(self) -> bool:
         """Whether it was made without the values of its databases: on stand-ins, which no version keeps."""
         return bool(self.manifest.get("config", {}).get("values") == "synthetic")
+
+    @property
+    def min_kill_rate(self) -> float:
+        """The share of mutants that rows which follow it are to reach: of releases that asked for none, the default."""
+        return float(self.manifest["config"].get("min_kill_rate", BuildConfig.min_kill_rate))
 
     def examples(self, split: str | None = None) -> pl.LazyFrame:
         """Rows of `records.EXAMPLE`, all splits or one. Raises `NoVersion` for a split that has no rows.

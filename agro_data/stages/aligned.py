@@ -36,7 +36,7 @@ from agro_data.sql.facts import sql_facts
 from agro_data.stages.certified import mutant_row, stored_columns
 from agro_data.stages.newcomers import Homes, Refusal, refusals
 from agro_data.stages.unanswered import id_of
-from agro_data.verify.certificate import MIN_KILL_RATE, certify
+from agro_data.verify.certificate import Certifier
 from agro_data.verify.execution import execute, failure
 from agro_data.verify.pool import LIMITS, Certificate
 from agro_data.work import Work
@@ -256,17 +256,16 @@ def _certificates(golds: Sequence[str], home: Home, course: _Course) -> Sequence
     """A certificate for each SQL that was made anew, with instances of its own, named as no other version names any."""
     if not golds:
         return ()
-    pool = certify(
+    certifier = Certifier(
         home.database,
         home.profile,
-        golds,
         own_sandbox(LIMITS),
         course.work.root / INSTANCES / home.database.db_id,
         seed_of(STAGE, home.database.content_hash),
         prefix=f"aligned-{course.work.root.name[:8]}-",
-        min_kill_rate=float(course.version.manifest["config"].get("min_kill_rate", MIN_KILL_RATE)),
+        min_kill_rate=course.version.min_kill_rate,
     )
-    return pool.certificates
+    return certifier.certify(golds).certificates
 
 
 def _row(row: Row, outcome: Outcome) -> Row:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from agro_data.databases.sandbox import Sandbox
-from agro_data.databases.types import Database
-from agro_data.profiling.profile import DatabaseProfile
 from agro_data.records import CERTIFIED, EXAMPLE, REJECTED, rows
-from agro_data.verify.certificate import Budget, certify
+from agro_data.verify.certificate import Certifier
 from agro_data.verify.pool import Certificate, Fate
 
 UNCERTIFIED: dict[str, Any] = {
@@ -25,34 +21,10 @@ UNCERTIFIED: dict[str, Any] = {
 }
 
 
-def certified(
-    distinct: pl.DataFrame,
-    database: Database,
-    profile: DatabaseProfile,
-    sandbox: Sandbox,
-    folder: Path,
-    *,
-    seed: int,
-    budget: Budget,
-    prefix: str,
-    min_kill_rate: float,
-) -> tuple[pl.DataFrame, pl.DataFrame, tuple[str, ...]]:
-    """CERTIFIED rows of one batch, the others with the reason, and which instances could not be made.
-
-    Instances are written in `folder`.
-    """
+def certified(distinct: pl.DataFrame, certifier: Certifier) -> tuple[pl.DataFrame, pl.DataFrame, tuple[str, ...]]:
+    """CERTIFIED rows of one batch, the others with the reason, and which instances could not be made."""
     records = distinct.to_dicts()
-    pool = certify(
-        database,
-        profile,
-        [record["sql"] for record in records],
-        sandbox,
-        folder,
-        seed,
-        budget,
-        prefix=prefix,
-        min_kill_rate=min_kill_rate,
-    )
+    pool = certifier.certify([record["sql"] for record in records])
     pairs = list(zip(records, pool.certificates, strict=True))
     kept = [record | columns_of(found) for record, found in pairs if found.ok]
     refused = [_refused(record, found) for record, found in pairs if not found.ok]

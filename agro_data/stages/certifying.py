@@ -20,8 +20,8 @@ from agro_data.stages import saying, shards, tally
 from agro_data.stages.certified import certified, uncertified
 from agro_data.stages.context import Context
 from agro_data.stages.shards import Outcome, Task
-from agro_data.verify.certificate import Budget
-from agro_data.verify.pool import BYTES, FILES, LIMITS
+from agro_data.verify.certificate import Budget, Certifier
+from agro_data.verify.pool import LIMITS
 from agro_data.work import Work
 
 FOLDER = "instances"  # below the work folder, one folder a database
@@ -100,17 +100,17 @@ def _certify(task: Task) -> int:
         return frame.height
     part = (1 - 1 / SHARE) / SHARE**number / batches
     with context.reading(task.db_id) as database:
-        kept, refused, unmade = certified(
-            frame,
+        certifier = Certifier(
             database,
             context.profile(task.db_id),
             own_sandbox(LIMITS),
             context.work.root / FOLDER / task.db_id,
-            seed=seed_of(context.config.seed, "certified", task.shard),
-            budget=Budget(files=max(int(FILES * part), 1), bytes=int(BYTES * part)),
-            prefix=f"{number}{place}-",
-            min_kill_rate=context.config.min_kill_rate,
+            seed_of(context.config.seed, "certified", task.shard),
+            Budget().part(part),
+            f"{number}{place}-",
+            context.config.min_kill_rate,
         )
+        kept, refused, unmade = certified(frame, certifier)
     if unmade:
         context.work.write_json(f"{UNMADE}/{task.shard}.json", unmade)
     context.work.write("certified", task.shard, kept, refused)

@@ -30,8 +30,8 @@ from agro_data.stages import shards
 from agro_data.stages.certifying import FOLDER, instance_file
 from agro_data.stages.context import Context
 from agro_data.stages.shards import Task
-from agro_data.stages.unanswered import AMBIGUOUS, KINDS, Certifier, Row, ambiguous, withheld
-from agro_data.verify.certificate import Budget
+from agro_data.stages.unanswered import AMBIGUOUS, KINDS, Row, ambiguous, withheld
+from agro_data.verify.certificate import Budget, Certifier
 from agro_data.verify.pool import BYTES, FILES, LIMITS
 from agro_data.work import Work
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from agro_data.databases.sandbox import Sandbox
@@ -24,7 +23,7 @@ from agro_data.profiling.linking import Name
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.concealing import NotThere, conceal
 from agro_data.stages.certified import mutant_row
-from agro_data.verify.certificate import Budget, certify
+from agro_data.verify.certificate import Certifier
 from agro_data.verify.check import Verdict, verify_statements
 from agro_data.verify.execution import execute
 from agro_data.verify.pool import Certificate
@@ -122,41 +121,15 @@ def ambiguous(
     verdicts = iter(verify_statements(database, profile.schema, statements, sandbox, shuffled))
     apart = [(one, mine) for one in asked if _tell_apart(one, mine := [next(verdicts) for _ in one.sql[1:]])]
     golds = [sql for one, _ in apart for sql in one.sql[1:]]
-    found = iter(certifier.certify(golds) if certifier is not None else [Certificate(sql) for sql in golds])
+    found = iter(
+        certifier.certify(golds).certificates if certifier is not None else [Certificate(sql) for sql in golds]
+    )
     told: list[Row] = []
     for one, mine in apart:
         certificates = [next(found) for _ in mine]
         if all(certificate.ok for certificate in certificates):
             told.append(_ambiguous_row(one, mine, certificates, database))
     return told
-
-
-@dataclass(frozen=True)
-class Certifier:
-    """How the further readings of a database are certified: `verify.certificate.certify` with its settings."""
-
-    database: Database
-    profile: DatabaseProfile
-    sandbox: Sandbox
-    folder: Path
-    seed: int
-    budget: Budget
-    prefix: str
-    min_kill_rate: float
-
-    def certify(self, golds: Sequence[str]) -> Sequence[Certificate]:
-        pool = certify(
-            self.database,
-            self.profile,
-            golds,
-            self.sandbox,
-            self.folder,
-            self.seed,
-            self.budget,
-            prefix=self.prefix,
-            min_kill_rate=self.min_kill_rate,
-        )
-        return pool.certificates
 
 
 def _proposed(chosen: Sequence[Row], profile: DatabaseProfile, each: int) -> Iterator[Asked]:

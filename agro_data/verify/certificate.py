@@ -18,6 +18,7 @@ from itertools import islice
 from math import ceil
 from pathlib import Path
 
+from agro_data.config import BuildConfig
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.fingerprint import seed_of
@@ -35,7 +36,6 @@ from agro_data.verify.ordering import order_is_open
 from agro_data.verify.pool import BYTES, FILES, PER_GOLD, Certificate, Fate, Pool, choose
 from agro_data.verify.proofs import proved_equivalent
 
-MIN_KILL_RATE = 0.95
 SPARSE = (0.6, 0.3, 0.0)  # tables with a row, in the files on which most golds say nothing
 SHARED_SPARSE = (0.3, 1.0)  # the same, where files are shared
 RESCUES = 3  # instances of its own that are tried for a gold that has none among shared ones
@@ -65,50 +65,62 @@ class Budget:
     candidates: int = 16  # instances on which a gold is looked at closely
     enough: int = 3  # valid instances; a gold that has fewer of its own is asked on those of others
 
+    def part(self, share: float) -> Budget:
+        """One of `share` of the files and bytes."""
+        return replace(self, files=max(int(self.files * share), 1), bytes=int(self.bytes * share))
+
 
 DEDICATED = Budget(own=PER_GOLD)
 
 
-def certify(
-    database: Database,
-    profile: DatabaseProfile,
-    golds: Sequence[str],
-    sandbox: Sandbox,
-    folder: Path,
-    seed: int = 0,
-    budget: Budget = DEDICATED,
-    *,
-    prefix: str = "",
-    min_kill_rate: float = MIN_KILL_RATE,
-) -> Pool:
-    """A certificate for each gold of one database, and the instances they name, written in `folder`.
+@dataclass(frozen=True)
+class Certifier:
+    """How the golds of a database are certified. `sandbox` should bound the steps of a statement: its limits are what a
+    mutant may take.
 
-    Files that golds share are named `<prefix><number>.<dialect>`, a gold's own `<prefix><8 hex>-<number>.<dialect>`
-    after its SQL, so that they are the same in whatever company it is certified. `sandbox` should bound the steps of a
-    statement: its limits are what a mutant may take. Golds that cannot be certified have a reason; nothing about a gold
-    raises.
+    Instances are written in `folder`. Files that golds share are named `<prefix><number>.<dialect>`, a gold's own
+    `<prefix><8 hex>-<number>.<dialect>` after its SQL, so that they are the same in whatever company it is certified.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in ("[0-9][0-9]", "[0-9a-f]" * 8 + "-[0-9][0-9]"):
-        for stale in folder.glob(f"{prefix}{name}.{database.dialect}"):
-            stale.unlink()
-    certificates: dict[int, Certificate] = {}
-    cases: list[Case] = []
-    for place, sql in enumerate(golds):
-        try:
-            cases.append(Case(place, read_gold(sql, database.dialect, profile.schema)))
-        except Unreadable as error:
-            certificates[place] = Certificate(sql, "uncertifiable", str(error))
-    if not cases:
-        return Pool(tuple(certificates[place] for place in range(len(golds))), {})
-    most, most_bytes = (None, None) if budget.own else (budget.files, budget.bytes)
-    schema = instance_schema(profile)
-    with tempfile.TemporaryDirectory(prefix="agro-reordered-") as scratch:
-        files = Files(database, profile, schema, folder, Path(scratch), seed, prefix, most, most_bytes)
-        batch = _Batch(database, profile, schema, sandbox, files, seed, budget)
-        certificates |= batch.certify(cases, min_kill_rate)
-        kept = batch.kept(certificates)
-    return Pool(tuple(certificates[place] for place in range(len(golds))), kept, tuple(files.problems))
+
+    database: Database
+    profile: DatabaseProfile
+    sandbox: Sandbox
+    folder: Path
+    seed: int = 0
+    budget: Budget = DEDICATED
+    prefix: str = ""
+    min_kill_rate: float = BuildConfig.min_kill_rate
+
+    def certify(self, golds: Sequence[str]) -> Pool:
+        """A certificate for each gold, and the instances that they name; those of a call before are removed.
+
+        Golds that cannot be certified have a reason; nothing about a gold raises.
+        """
+        self._make_room()
+        certificates: dict[int, Certificate] = {}
+        cases: list[Case] = []
+        for place, sql in enumerate(golds):
+            try:
+                cases.append(Case(place, read_gold(sql, self.database.dialect, self.profile.schema)))
+            except Unreadable as error:
+                certificates[place] = Certificate(sql, "uncertifiable", str(error))
+        if not cases:
+            return Pool(tuple(certificates[place] for place in range(len(golds))), {})
+        budget, schema = self.budget, instance_schema(self.profile)
+        most, most_bytes = (None, None) if budget.own else (budget.files, budget.bytes)
+        with tempfile.TemporaryDirectory(prefix="agro-reordered-") as scratch:
+            where = (self.folder, Path(scratch), self.seed, self.prefix)
+            files = Files(self.database, self.profile, schema, *where, most, most_bytes)
+            batch = _Batch(self.database, self.profile, schema, self.sandbox, files, self.seed, budget)
+            certificates |= batch.certify(cases, self.min_kill_rate)
+            kept = batch.kept(certificates)
+        return Pool(tuple(certificates[place] for place in range(len(golds))), kept, tuple(files.problems))
+
+    def _make_room(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for name in ("[0-9][0-9]", "[0-9a-f]" * 8 + "-[0-9][0-9]"):
+            for stale in self.folder.glob(f"{self.prefix}{name}.{self.database.dialect}"):
+                stale.unlink()
 
 
 @dataclass

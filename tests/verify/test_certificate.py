@@ -17,7 +17,7 @@ from agro_data.databases.digest import result_digest
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.profiling.profiler import profile_database
-from agro_data.verify.certificate import DEDICATED, Budget, certify
+from agro_data.verify.certificate import DEDICATED, Budget, Certifier
 from agro_data.verify.pool import LIMITS, PER_GOLD, Pool
 
 GOLDS = [
@@ -37,7 +37,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 def certified(database: Database, sandbox: Sandbox, folder: Path, golds: list[str], seed: int = 0) -> Pool:
-    return certify(database, profile_database(database), golds, sandbox, folder, seed, SMALL)
+    return Certifier(database, profile_database(database), sandbox, folder, seed, SMALL).certify(golds)
 
 
 @pytest.fixture(scope="module", params=["sqlite", "duckdb"])
@@ -130,7 +130,7 @@ def test_own_instances_do_not_depend_on_the_company(dialect: Dialect, sandbox: S
     database = shop(tmp_path, dialect)
     profile = profile_database(database)
     alone, beside = (
-        certify(database, profile, golds, sandbox, tmp_path / name, 0, DEDICATED)
+        Certifier(database, profile, sandbox, tmp_path / name, 0, DEDICATED).certify(golds)
         for name, golds in (("alone", [GOLDS[3]]), ("beside", [GOLDS[0], GOLDS[3]]))
     )
     assert alone.certificates == beside.certificates[1:]
@@ -146,7 +146,7 @@ def test_a_prediction_that_fails_only_where_nothing_is_found_is_told_apart(sandb
     gold = "SELECT MAX(total) FROM purchase WHERE total > 20"
     lucky = "SELECT total FROM purchase WHERE total > 20 ORDER BY total DESC LIMIT 1"
     database = shop(tmp_path, "sqlite")
-    pool = certify(database, profile_database(database), [gold], sandbox, tmp_path / "pool", 0, DEDICATED)
+    pool = Certifier(database, profile_database(database), sandbox, tmp_path / "pool", 0, DEDICATED).certify([gold])
     said = [(asked(found, gold), asked(found, lucky)) for found in pool.databases(pool.certificates[0])]
     assert [right for right, wrong in said if right != wrong] == [[(None,)]]
 
@@ -154,8 +154,8 @@ def test_a_prediction_that_fails_only_where_nothing_is_found_is_told_apart(sandb
 def test_certifying_again_replaces_the_files(sandbox: Sandbox, tmp_path: Path) -> None:
     database = shop(tmp_path, "sqlite")
     profile = profile_database(database)
-    certify(database, profile, GOLDS[:1], sandbox, tmp_path / "pool", 0, DEDICATED)
-    again = certify(database, profile, GOLDS[1:2], sandbox, tmp_path / "pool", 0, DEDICATED)
+    Certifier(database, profile, sandbox, tmp_path / "pool", 0, DEDICATED).certify(GOLDS[:1])
+    again = Certifier(database, profile, sandbox, tmp_path / "pool", 0, DEDICATED).certify(GOLDS[1:2])
     assert {f"shop/{path.name}" for path in (tmp_path / "pool").iterdir()} == set(again.instances)
 
 
@@ -169,7 +169,7 @@ def test_a_full_disk_is_no_fault_of_the_golds(
     database = shop(tmp_path, "sqlite")
     monkeypatch.setattr("agro_data.verify.making.write_instance", full)
     with pytest.raises(OSError, match="no space"):
-        certify(database, profile_database(database), GOLDS[:1], sandbox, tmp_path / "pool", 0, budget)
+        Certifier(database, profile_database(database), sandbox, tmp_path / "pool", 0, budget).certify(GOLDS[:1])
 
 
 def test_golds_that_cannot_be_certified_say_why(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -211,9 +211,11 @@ def test_a_gold_that_computes_with_a_list_is_not_graded_where_a_text_stands(sand
 def test_a_bar_that_is_not_reached_makes_a_gold_weak(sandbox: Sandbox, tmp_path: Path) -> None:
     database = shop(tmp_path, "sqlite")
     sql = "SELECT name FROM customer WHERE age > 30"
-    made = certify(
-        database, profile_database(database), [sql], sandbox, tmp_path / "pool", 0, SMALL, min_kill_rate=1.01
-    ).certificates[0]
+    made = (
+        Certifier(database, profile_database(database), sandbox, tmp_path / "pool", 0, SMALL, min_kill_rate=1.01)
+        .certify([sql])
+        .certificates[0]
+    )
     assert made.reason == "weak"
     assert f"{made.count('killed')} of {made.total - made.count('equivalent')} mutants" in made.detail
     assert made.instances

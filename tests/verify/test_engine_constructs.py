@@ -20,7 +20,7 @@ from agro_data.profiling.profiler import profile_database
 from agro_data.sql.facts import sql_facts
 from agro_data.sql.scope import Schema
 from agro_data.synthesis.decomposition import steps_of
-from agro_data.verify.certificate import Budget, certify
+from agro_data.verify.certificate import Budget, Certifier
 from agro_data.verify.check import verify_statements
 from agro_data.verify.gate import check_statement
 from agro_data.verify.grade import Case, GoldResults, grade_many
@@ -183,7 +183,8 @@ def test_golds_with_it_are_told_from_their_mutants(
         gold for kind, gold, *_ in PAIRS if kind == dialect and not {"about", "weights"} & {*re.findall(r"\w+", gold)}
     ]
     profile = profile_database(databases[dialect])
-    pool = certify(databases[dialect], profile, golds, sandbox, tmp_path, 0, Budget(files=10, homes=2, rounds=1))
+    budget = Budget(files=10, homes=2, rounds=1)
+    pool = Certifier(databases[dialect], profile, sandbox, tmp_path, 0, budget).certify(golds)
     for certificate in pool.certificates:
         assert certificate.instances, certificate.detail
         assert certificate.count("killed") >= 3, certificate.detail

@@ -14,7 +14,7 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.profiling.profiler import profile_database
-from agro_data.verify.certificate import Budget, certify
+from agro_data.verify.certificate import Budget, Certifier
 from agro_data.verify.pool import LIMITS, Certificate
 
 CLINIC = """
@@ -80,7 +80,7 @@ def certificates(
     folder = tmp_path_factory.mktemp(dialect)
     database = clinic(folder, dialect)
     golds = [sql.format(year=YEAR[dialect], month=MONTH[dialect]) for _, sql in SURVIVED]
-    pool = certify(database, profile_database(database), golds, sandbox, folder / "pool", 0, Budget())
+    pool = Certifier(database, profile_database(database), sandbox, folder / "pool", 0, Budget()).certify(golds)
     assert not pool.problems, pool.problems
     return dict(zip([what for what, _ in SURVIVED], pool.certificates, strict=True))
 
