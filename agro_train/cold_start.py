@@ -133,11 +133,11 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
             f"{base}: its attention is not PyTorch's own, or goes by distance, so that it cannot read rows that share "
             "prompts; set share_prompts to false"
         )
-    draft = begin(Path(config.models), config.name, _fingerprint(config, corpus, base))
+    sources = sources_of(config, corpus)
+    draft = begin(Path(config.models), config.name, _fingerprint(config, corpus, sources, base))
     if isinstance(draft, ModelRun):
         return draft
     with draft.begun():
-        sources = sources_of(config, corpus)
         if corpus is not None and not config.allow_evaluated:
             _refuse_held_back(corpus, parent, sources)
         with writing(draft):
@@ -213,12 +213,13 @@ def _facts(
     }
 
 
-def _fingerprint(config: ColdStartConfig, corpus: Version | None, base: Path) -> str:
+def _fingerprint(config: ColdStartConfig, corpus: Version | None, sources: Sequence[Questions], base: Path) -> str:
     """What decides the weights; not where things lie."""
     decides = {name: value for name, value in settings_to(config).items() if name not in PLACES}
     given = [
         corpus and corpus.fingerprint,
         config.pairs and [file_hash(file) for file in files_of(Path(config.pairs))[0]],
+        [source.identities() for source in sources],  # a corpus names its databases, a file of pairs does not
         config.learn_from and open_version(Path(config.learn_from)).fingerprint,
     ]
     teacher = "" if config.learn_from else teacher_hash(config)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -68,9 +70,16 @@ def test_a_run_says_what_it_was_made_of(config: ColdStartConfig) -> None:
 def test_pairs_that_people_wrote(config: ColdStartConfig, tmp_path: Path) -> None:
     pairs = [{"db_id": "school", "question": f"Which are {n}?", "query": "SELECT name FROM school"} for n in range(4)]
     (tmp_path / "pairs.json").write_text(json.dumps(pairs))
-    run = train(replace(config, corpus="", pairs=str(tmp_path / "pairs.json"), name="human"))
+    human = replace(config, corpus="", pairs=str(tmp_path / "pairs.json"), name="human")
+    run = train(human)
     assert run.manifest["corpus"] is None
     assert run.manifest["tokens"]["examples"] == 4
+    assert train(human) == run
+    with closing(sqlite3.connect(Path(config.databases) / "school.sqlite")) as database:
+        database.execute("ALTER TABLE school ADD COLUMN motto TEXT")
+    again = train(human)  # what stands in the prompts has changed
+    assert again != run
+    assert again.manifest["databases"] != run.manifest["databases"]
 
 
 def test_pairs_about_what_the_corpus_evaluates_on_are_refused_before_anything_is_made(

@@ -337,10 +337,10 @@ def test_a_schedule_needs_nothing_but_the_steps_of_the_warm_up(name: str) -> Non
 def test_several_processes_make_another_run(corpus: Version, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     config, cold = GrpoConfig(corpus=str(corpus.path)), ColdStartConfig(corpus=str(corpus.path))
-    alone = grpo._fingerprint(config, corpus, tmp_path), cold_start._fingerprint(cold, corpus, tmp_path)
+    alone = grpo._fingerprint(config, corpus, tmp_path), cold_start._fingerprint(cold, corpus, [], tmp_path)
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert grpo._fingerprint(config, corpus, tmp_path) != alone[0]
-    assert cold_start._fingerprint(cold, corpus, tmp_path) != alone[1]
+    assert cold_start._fingerprint(cold, corpus, [], tmp_path) != alone[1]
 
 
 def test_a_corpus_without_validation_rows_is_learnt_from_all_the_same(corpus: Version) -> None:
