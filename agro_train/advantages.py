@@ -159,20 +159,17 @@ def effective_rewards(policy_values: ArrayLike, prover_advantages: ArrayLike, al
     return own + alpha * advantages
 
 
-def turn_advantages(
-    chances: Sequence[tuple[Floats, Floats]], *, alpha: float = 3.0, scale: Scale = "group"
-) -> list[Floats]:
+def turn_advantages(chances: Sequence[tuple[Floats, Floats]], *, alpha: float = 3.0) -> list[Floats]:
     """PAV's advantage of each turn of a group's rollouts: its effective reward less Q^pi of the state it was taken in.
 
     `chances` are of each rollout Q^pi and Q^mu, of the empty prefix and after each turn, (t + 1,) each; gives (t,). The
     state's own value is the baseline (ours), and not the mean of the group's turns: against turns at other places a
     first look would be blamed, or praised, whatever comes of it. A turn that changes no chance gets exactly 0.
-    `scale="group"` divides by the root of the group's mean square.
+
+    Divided by 1 + alpha (ours), the most that a turn can change, so that it stands beside GRPO's. Not by the spread of
+    the group: where all are wrong, that would make one lucky prover a step as large as being right is.
     """
-    found = [effective_rewards(own[1:], pav(prover), alpha) - own[:-1] for own, prover in chances]
-    size = float(np.sqrt(np.mean(np.concatenate(found) ** 2))) if found else 0.0
-    divisor = size + EPSILON if scale == "group" else 1.0
-    return [turns / divisor for turns in found]
+    return [(effective_rewards(own[1:], pav(prover), alpha) - own[:-1]) / (1 + alpha) for own, prover in chances]
 
 
 # --- tokens ------------------------------------------------------------------------------------------------------

@@ -106,8 +106,11 @@ def test_pav_by_hand() -> None:
     assert pav(values).tolist() == [0.25, -0.5, 1.0]
     assert effective_rewards([0.5, 0.5, 1.0], pav(values), alpha=2).tolist() == [1.0, -0.5, 3.0]
     policy, prover = np.array([0.5, 0.5, 1.0]), np.array([0.75, 0.75, 1.0])
-    assert [*map(list, turn_advantages([(policy, prover)], alpha=2, scale="none"))] == [[0, 1]]
-    assert turn_advantages([(policy, prover)], alpha=2)[0] == pytest.approx([0, 2**0.5], rel=1e-5)
+    assert turn_advantages([(policy, prover)], alpha=2)[0] == pytest.approx([0, 1 / 3])
+    # all wrong: one prover of eight that ended right is no more beside seven attempts of which none did, or alone
+    lucky, idle = (np.array([0, 1 / 8, 0]), np.array([0, 1 / 2, 0])), (np.zeros(3), np.zeros(3))
+    for group in ([lucky], [lucky, *[idle] * 7]):
+        assert turn_advantages(group)[0] == pytest.approx([(1 / 8 + 3 / 2) / 4, -(1 / 8 + 3 / 2) / 4])
     with pytest.raises(ValueError, match="at least one trial"):
         prover_value([0], [0])
 

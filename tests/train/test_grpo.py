@@ -142,7 +142,7 @@ def test_attempts_can_be_held_to_names(config: GrpoConfig) -> None:
     [
         ({"advantage": "gigpo", "loss_type": "dr_grpo", "scale": "none"}, ["anchor_share"]),
         ({"advantage": "spa", "loss_type": "grpo"}, ["progress_loss"]),
-        ({"advantage": "pav", "pav_rollouts": 2}, ["proved_groups"]),
+        ({"advantage": "pav", "pav_rollouts": 2, "pav_best_of": 1}, ["proved_groups"]),
         (
             {"resample": 2, "reward": "reex", "lora": 4},
             ["resampled_groups", "reward/entity", "kl"],
@@ -301,6 +301,7 @@ def test_it_learns(config: GrpoConfig) -> None:
         ({"prompts": 4}, "at least prompts_per_step=8"),
         ({"precision": "bfloat16"}, "trains adapters"),
         ({"advantage": "pav", "resample": 1}, "set resample to 0"),
+        ({"advantage": "pav", "pav_rollouts": 4}, "pav_rollouts=4: expected more than pav_best_of=4"),
         ({"names": True, "use_vllm": True}, "unset use_vllm"),
         ({"log_steps": 3}, "save_steps=10: expected a multiple of log_steps=3"),
         ({"pav_rollouts": 0}, "pav_rollouts is 0: expected at least 1"),
