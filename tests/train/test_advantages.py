@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from agro_train.advantages import (
     EPSILON,
+    Scale,
     anchor_key,
     discounted_returns,
     effective_rewards,
@@ -80,6 +81,19 @@ def test_gigpo_by_hand() -> None:
     assert found.shared == 0.5
     without = gigpo([1, 0], ["p", "p"], [0, 1, 0, 0], [0, 0, 1, 1], ["start", "x", "start", "y"], omega=0.0)
     assert without.values.tolist() == without.episode.tolist()
+
+
+@pytest.mark.parametrize("scale", ["group", "none"])
+def test_rewards_that_are_all_the_same_teach_nothing_about_states(scale: Scale) -> None:
+    """One answers at once, the other looks first: only the discount tells them apart."""
+    found = gigpo([1, 1], ["p", "p"], [1, 0, 1], [0, 1, 1], ["start", "start", "seen"], gamma=0.5, scale=scale)
+    assert found.values.tolist() == [0, 0, 0]
+    assert found.shared == pytest.approx(2 / 3)
+
+
+def test_a_rollout_that_meets_its_own_state_again_shares_it_with_nobody() -> None:
+    found = gigpo([1, 0], ["p", "p"], [0, 0, 1, 0], [0, 0, 0, 1], ["start", "x", "x", "start"])
+    assert found.shared == 0.5
 
 
 def test_an_anchor_is_shared_only_within_a_group() -> None:
