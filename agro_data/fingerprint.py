@@ -19,7 +19,7 @@ import hashlib
 import json
 import platform
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -72,7 +72,11 @@ def code_version() -> str:
 
 def library_versions(config: BuildConfig) -> dict[str, str]:
     """Versions that decide bytes: libraries, engines, Python."""
-    names = LIBRARIES + (() if config.embedding_model == STRUCTURAL else EMBEDDING_LIBRARIES)
+    return versions_of(LIBRARIES + (() if config.embedding_model == STRUCTURAL else EMBEDDING_LIBRARIES))
+
+
+def versions_of(names: Iterable[str]) -> dict[str, str]:
+    """Versions of Python, SQLite and the distributions of these names."""
     found = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version}
     for name in names:
         try:

@@ -52,7 +52,7 @@ def config(corpus: Version, writer: Path, tmp_path: Path) -> GrpoConfig:
     return grpo_config(corpus, writer, tmp_path / "models")
 
 
-def test_a_run_is_made_measured_and_found_again(config: GrpoConfig) -> None:
+def test_a_run_is_made_measured_and_found_again(config: GrpoConfig, tmp_path: Path) -> None:
     lines: list[dict[str, Any]] = []
     run = train(replace(config, tensorboard=True), lines.append)
     facts = run.manifest
@@ -72,7 +72,10 @@ def test_a_run_is_made_measured_and_found_again(config: GrpoConfig) -> None:
     assert [one["db_id"] for one in facts["databases"]] == ["school"]
     assert not (run.path / "checkpoints").exists()
     assert list(run.path.glob("tensorboard/events*"))
-    assert train(replace(config, tensorboard=True, workers=2)).path == run.path  # the same settings, where it matters
+    seen = replace(config, tensorboard=True, workers=2, log_steps=2, save_steps=4, kl_every=0)
+    assert train(seen).path == run.path  # the same settings, where it matters
+    unseen = train(replace(seen, models=str(tmp_path / "unseen"))).manifest
+    assert unseen["model_sha256"] == facts["model_sha256"]
 
 
 def test_what_is_learnt_from_is_what_the_agent_wrote(config: GrpoConfig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,6 +252,10 @@ def test_a_parent_gives_its_history_and_must_read_alike(config: GrpoConfig, corp
     assert child.manifest["parent"] == parent.name
     assert child.manifest["base_sha256"] == parent.manifest["base_sha256"]
     assert child.manifest["databases"] == parent.manifest["databases"]
+    for same in (parent.name, str(parent.path), str(parent.model)):  # however it is named
+        assert train(replace(config, steps=1, model=same)).path == child.path
+    copied = shutil.copytree(parent.model, tmp_path / "copied")  # nobody knows what it has read
+    assert train(replace(config, steps=1, model=str(copied))).path != child.path
     with pytest.raises(SettingsError, match="budget=250, turns=4; found 'compact', 400, 4"):
         train(replace(config, model="first", budget=400))
     held = make_corpus(tmp_path / "held", split={"mark": "", "databases": {"school": "test"}})
@@ -338,10 +345,11 @@ def test_a_schedule_needs_nothing_but_the_steps_of_the_warm_up(name: str) -> Non
 def test_several_processes_make_another_run(corpus: Version, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     config, cold = GrpoConfig(corpus=str(corpus.path)), ColdStartConfig(corpus=str(corpus.path))
-    alone = grpo._fingerprint(config, corpus, tmp_path), cold_start._fingerprint(cold, corpus, [], tmp_path)
+    start = None, tmp_path
+    alone = grpo._fingerprint(config, corpus, start), cold_start._fingerprint(cold, corpus, [], start)
     monkeypatch.setenv("WORLD_SIZE", "2")
-    assert grpo._fingerprint(config, corpus, tmp_path) != alone[0]
-    assert cold_start._fingerprint(cold, corpus, [], tmp_path) != alone[1]
+    assert grpo._fingerprint(config, corpus, start) != alone[0]
+    assert cold_start._fingerprint(cold, corpus, [], start) != alone[1]
 
 
 def test_a_corpus_without_validation_rows_is_learnt_from_all_the_same(corpus: Version) -> None:
