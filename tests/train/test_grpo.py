@@ -19,6 +19,7 @@ import pytest
 from train.small import Scripted, grpo_config, make_corpus, make_writer, prompts_of
 from train.tiny import make_tiny_other, oddly_sampled
 
+from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.profiling.serialise import SerialiserMismatch
 from agro_data.protocol import wrap_observation
@@ -226,6 +227,19 @@ def test_a_model_whose_files_name_a_temperature_for_what_is_likeliest_is_saved(
     assert "temperature" not in json.loads((run.model / "generation_config.json").read_text())
 
 
+def test_hooks_that_trl_does_not_have_are_named(config: GrpoConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformers import Trainer
+    from trl import GRPOTrainer
+
+    from agro_train.reinforcement.trainer import HOOKS, AgenticTrainer
+
+    private = {name for name in vars(AgenticTrainer) if name.startswith("_") and not name.startswith("__")}
+    assert {*HOOKS} == private & {*dir(GRPOTrainer)}
+    monkeypatch.delattr(Trainer, "_save_optimizer_and_scheduler")
+    with pytest.raises(ConfigError, match=r"GRPOTrainer of trl \d\S* .* has no _save_optimizer_and_scheduler"):
+        train(replace(config, select_rollouts=0))
+
+
 def test_prompts_are_chosen_once_and_counted(config: GrpoConfig) -> None:
     """The writer is hardly ever right: only the lowest bound keeps prompts, and what was left out is said."""
     settings = replace(config, select_rollouts=2, solve_rate_low=0.0, solve_rate_high=1.0, prompts=3)
@@ -370,9 +384,10 @@ def test_settings_are_json(config: GrpoConfig) -> None:
 def test_a_killed_run_goes_on_as_if_nothing_had_been(
     config: GrpoConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Killed after random steps, perhaps while it writes a checkpoint; the losses are those of a quiet run."""
+    """Killed after random steps, perhaps while it writes a checkpoint; the losses are those of a quiet run, and those of
+    SPA-RL's head, which goes on with its weights and its optimiser's state."""
     monkeypatch.setattr(grpo, "training_code_version", lambda: "fixed")  # whoever edits the code meanwhile
-    config = replace(config, steps=6, save_steps=2)
+    config = replace(config, steps=6, save_steps=2, advantage="spa")
     quiet = train(replace(config, models=str(tmp_path / "quiet")))
     settings = tmp_path / "settings.json"
     settings.write_text(json.dumps(settings_to(config)), encoding="utf-8")
@@ -389,6 +404,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_been(
         os.killpg(child.pid, signal.SIGKILL)
         assert child.wait() == -signal.SIGKILL
     resumed = train(config)
+    assert len({line["progress_loss"] for line in resumed.metrics()}) == 6
     assert resumed.manifest["resumed_from"] is not None
     assert [_lasting(line) for line in resumed.metrics()] == [_lasting(line) for line in quiet.metrics()]
     assert resumed.manifest["model_sha256"] == quiet.manifest["model_sha256"]
