@@ -125,6 +125,7 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
     config = replace(config, precision=settled(config.precision))  # part of what a run is
     corpus = open_version(Path(config.corpus)) if config.corpus else None
     check_paths(config)
+    _refuse_many_teachers(config)
     parent, base = start = start_of(config.model, Path(config.models), Path(config.cache))
     refuse_recurrent(base)
     if config.share_prompts and not shares_prompts(base):
@@ -143,6 +144,16 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
             with enough_memory("micro_batch (the steps stay the same) or max_length, or set lora"):
                 learnt, material = _learn(config, corpus, sources, base, draft, report)
             return finished(draft, lambda: _facts(config, corpus, sources, material, start, draft) | learnt)
+
+
+def _refuse_many_teachers(config: ColdStartConfig) -> None:
+    """Raise `SettingsError` where each of several processes would load a teacher and learn from attempts of its own."""
+    if processes() > 1 and config.teacher != "decomposition" and not config.learn_from:
+        raise SettingsError(
+            f"teacher={config.teacher!r}: each of the {processes()} processes would load the model that teaches, and "
+            "learn from its own attempts; run `python -m agro_train.teach` with these settings first, in one process, "
+            "and give the folder that it names as learn_from"
+        )
 
 
 def _refuse_held_back(corpus: Version, parent: ModelRun | None, sources: Sequence[Questions]) -> None:
