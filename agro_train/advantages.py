@@ -54,7 +54,8 @@ def informative(rewards: ArrayLike, groups: Sequence[Hashable]) -> NDArray[np.bo
 
 @dataclass(frozen=True)
 class StepAdvantages:
-    """`values`: one for each step (m,). `shared`: share of steps whose anchor state another step of the group has."""
+    """`values`: one for each step (m,). `shared`: share of steps in whose anchor state another rollout of the group
+    stood, too."""
 
     values: Floats
     episode: Floats
@@ -91,15 +92,18 @@ def gigpo(
     `rewards` (n,) and `groups` (n,) are of rollouts; `step_rewards`, `rollouts` (which rollout, 0 to n - 1) and
     `anchors` (m,) of steps. A_E is the rollout's group advantage. A_S compares the discounted returns of the steps of
     one group that share an anchor state; alone, a step has A_S = 0. Anchors are the caller's: exact observations
-    rarely repeat in SQL, so `anchor_key` normalises them (our decision, METHODS 3).
+    rarely repeat in SQL, so `anchor_key` normalises them (our decision, METHODS 3). Where all rewards of a group are
+    the same, A_S is 0, too (ours): returns differ there by the discount alone, which would praise whoever ends early.
     """
     _same_length("rollouts", rollouts, "anchors", anchors)
     episode = group_advantages(rewards, groups, scale)
     returns = discounted_returns(step_rewards, rollouts, gamma)
     states = [(groups[rollout], anchor) for rollout, anchor in zip(rollouts, anchors, strict=True)]
-    step = group_advantages(returns, states, scale)
-    together = sum(len(places) for places in _members(states).values() if len(places) > 1)
-    own = episode[np.asarray(rollouts, dtype=np.intp)]
+    owners = np.asarray(rollouts, dtype=np.intp)
+    step = group_advantages(returns, states, scale) * informative(rewards, groups)[owners]
+    met = _members(states).values()
+    together = sum(len(places) for places in met if len({rollouts[place] for place in places}) > 1)
+    own = episode[owners]
     return StepAdvantages(own + omega * step, own, step, together / len(states) if states else 0.0)
 
 
@@ -159,20 +163,17 @@ def effective_rewards(policy_values: ArrayLike, prover_advantages: ArrayLike, al
     return own + alpha * advantages
 
 
-def turn_advantages(
-    chances: Sequence[tuple[Floats, Floats]], *, alpha: float = 3.0, scale: Scale = "group"
-) -> list[Floats]:
+def turn_advantages(chances: Sequence[tuple[Floats, Floats]], *, alpha: float = 3.0) -> list[Floats]:
     """PAV's advantage of each turn of a group's rollouts: its effective reward less Q^pi of the state it was taken in.
 
     `chances` are of each rollout Q^pi and Q^mu, of the empty prefix and after each turn, (t + 1,) each; gives (t,). The
     state's own value is the baseline (ours), and not the mean of the group's turns: against turns at other places a
     first look would be blamed, or praised, whatever comes of it. A turn that changes no chance gets exactly 0.
-    `scale="group"` divides by the root of the group's mean square.
+
+    Divided by 1 + alpha (ours), the most that a turn can change, so that it stands beside GRPO's. Not by the spread of
+    the group: where all are wrong, that would make one lucky prover a step as large as being right is.
     """
-    found = [effective_rewards(own[1:], pav(prover), alpha) - own[:-1] for own, prover in chances]
-    size = float(np.sqrt(np.mean(np.concatenate(found) ** 2))) if found else 0.0
-    divisor = size + EPSILON if scale == "group" else 1.0
-    return [turns / divisor for turns in found]
+    return [(effective_rewards(own[1:], pav(prover), alpha) - own[:-1]) / (1 + alpha) for own, prover in chances]
 
 
 # --- tokens ------------------------------------------------------------------------------------------------------

@@ -27,7 +27,6 @@ from agro_train.finetuning.fine_tune import Check, fine_tune
 from agro_train.language_model.loading import (
     LanguageModel,
     load_tokenizer,
-    model_hash,
     refuse_recurrent,
     shares_prompts,
 )
@@ -38,7 +37,7 @@ from agro_train.questions import Questions, SeenInTraining, questions_of_version
 from agro_train.rewards import ENDED
 from agro_train.rollouts import Limits, roll
 from agro_train.runs.corpora import held_back, seen_by
-from agro_train.runs.lineage import facts_of, manifest_of, start_of
+from agro_train.runs.lineage import facts_of, manifest_of, start_hash, start_of
 from agro_train.runs.ranks import finished, is_first, processes, writing
 from agro_train.runs.store import Draft, ModelRun, begin, check_name
 from agro_train.sampling.module import ModuleSampler
@@ -57,7 +56,7 @@ from agro_train.trajectories.material import (
 )
 
 # Settings that do not decide what is learnt; what lies there is asked for by its content.
-PLACES = (*MADE_FROM, "learn_from")
+PLACES = (*MADE_FROM, "learn_from", "model", "teacher_model", "save_every")
 
 
 @dataclass(frozen=True)
@@ -126,24 +125,35 @@ def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelR
     config = replace(config, precision=settled(config.precision))  # part of what a run is
     corpus = open_version(Path(config.corpus)) if config.corpus else None
     check_paths(config)
-    parent, base = start_of(config.model, Path(config.models), Path(config.cache))
+    _refuse_many_teachers(config)
+    parent, base = start = start_of(config.model, Path(config.models), Path(config.cache))
     refuse_recurrent(base)
     if config.share_prompts and not shares_prompts(base):
         raise SettingsError(
             f"{base}: its attention is not PyTorch's own, or goes by distance, so that it cannot read rows that share "
             "prompts; set share_prompts to false"
         )
-    draft = begin(Path(config.models), config.name, _fingerprint(config, corpus, base))
+    sources = sources_of(config, corpus)
+    draft = begin(Path(config.models), config.name, _fingerprint(config, corpus, sources, start))
     if isinstance(draft, ModelRun):
         return draft
     with draft.begun():
-        sources = sources_of(config, corpus)
         if corpus is not None and not config.allow_evaluated:
             _refuse_held_back(corpus, parent, sources)
         with writing(draft):
             with enough_memory("micro_batch (the steps stay the same) or max_length, or set lora"):
                 learnt, material = _learn(config, corpus, sources, base, draft, report)
-            return finished(draft, lambda: _facts(config, corpus, sources, material, (parent, base), draft) | learnt)
+            return finished(draft, lambda: _facts(config, corpus, sources, material, start, draft) | learnt)
+
+
+def _refuse_many_teachers(config: ColdStartConfig) -> None:
+    """Raise `SettingsError` where each of several processes would load a teacher and learn from attempts of its own."""
+    if processes() > 1 and config.teacher != "decomposition" and not config.learn_from:
+        raise SettingsError(
+            f"teacher={config.teacher!r}: each of the {processes()} processes would load the model that teaches, and "
+            "learn from its own attempts; run `python -m agro_train.teach` with these settings first, in one process, "
+            "and give the folder that it names as learn_from"
+        )
 
 
 def _refuse_held_back(corpus: Version, parent: ModelRun | None, sources: Sequence[Questions]) -> None:
@@ -213,16 +223,22 @@ def _facts(
     }
 
 
-def _fingerprint(config: ColdStartConfig, corpus: Version | None, base: Path) -> str:
+def _fingerprint(
+    config: ColdStartConfig,
+    corpus: Version | None,
+    sources: Sequence[Questions],
+    start: tuple[ModelRun | None, Path],
+) -> str:
     """What decides the weights; not where things lie."""
     decides = {name: value for name, value in settings_to(config).items() if name not in PLACES}
     given = [
         corpus and corpus.fingerprint,
         config.pairs and [file_hash(file) for file in files_of(Path(config.pairs))[0]],
+        [source.identities() for source in sources],  # a corpus names its databases, a file of pairs does not
         config.learn_from and open_version(Path(config.learn_from)).fingerprint,
     ]
     teacher = "" if config.learn_from else teacher_hash(config)
-    return stable_hash([decides, *given, model_hash(base), teacher, training_code_version(), processes()])
+    return stable_hash([decides, *given, start_hash(start), teacher, training_code_version(), processes()])
 
 
 def _check(config: ColdStartConfig, corpus: Version | None, sandbox: Sandbox) -> Check | None:

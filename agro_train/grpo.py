@@ -24,7 +24,7 @@ from agro_data.fingerprint import stable_hash
 from agro_data.publish.read import Version, open_version
 from agro_data.work import write_json
 from agro_train.agents.agent import check_framing, trained_reading
-from agro_train.language_model.loading import framing_of, load, load_tokenizer, model_hash, reads, refuse_recurrent
+from agro_train.language_model.loading import framing_of, load, load_tokenizer, reads, refuse_recurrent
 from agro_train.language_model.memory import enough_memory
 from agro_train.language_model.precision import settled
 from agro_train.language_model.tokens import encode
@@ -35,7 +35,7 @@ from agro_train.reinforcement.episodes import Player
 from agro_train.reinforcement.prompts import Selection, Share, schedule, select, shuffled
 from agro_train.rewards import PRESETS
 from agro_train.runs.corpora import held_back, seen_by
-from agro_train.runs.lineage import facts_of, manifest_of, start_of
+from agro_train.runs.lineage import facts_of, manifest_of, start_hash, start_of
 from agro_train.runs.ranks import finished, is_first, processes, writing
 from agro_train.runs.store import Draft, ModelRun, begin, forget_metrics, read_metrics, step_of
 from agro_train.sampling.module import ModuleSampler
@@ -49,8 +49,11 @@ LOWER = (
     "micro_batch (the steps stay the same) or sample_batch, or set gradient_checkpointing or lora; what has other "
     "settings begins anew"
 )
-# Settings that do not decide what is learnt.
-PLACES = ("corpus", "databases", "models", "cache", "workers", "keep", "tensorboard", "vllm_memory")
+# Settings that do not decide what is learnt; what `model` names is asked for by its content.
+PLACES = (
+    *("corpus", "databases", "models", "model", "cache", "workers", "vllm_memory"),
+    *("save_steps", "keep", "log_steps", "kl_every", "tensorboard"),
+)
 
 
 def main() -> None:
@@ -71,9 +74,9 @@ def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
     """
     config = replace(config, precision=settled(config.precision))  # part of what a run is
     version = open_version(Path(config.corpus))
-    parent, base = start_of(config.model, Path(config.models), Path(config.cache))
+    parent, base = start = start_of(config.model, Path(config.models), Path(config.cache))
     refuse_recurrent(base)
-    draft = begin(Path(config.models), config.name, _fingerprint(config, version, base))
+    draft = begin(Path(config.models), config.name, _fingerprint(config, version, start))
     if isinstance(draft, ModelRun):
         return draft
     with draft.begun():
@@ -85,7 +88,7 @@ def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
         with writing(draft):
             with Sandbox(config.workers, SQL_LIMITS) as sandbox, enough_memory(LOWER):
                 learnt, kept = _learn(config, parent, base, questions, sandbox, draft, report)
-            return finished(draft, lambda: _manifest(config, version, (parent, base), draft, learnt, kept))
+            return finished(draft, lambda: _manifest(config, version, start, draft, learnt, kept))
 
 
 def _manifest(
@@ -248,9 +251,9 @@ def _check_parent(config: GrpoConfig, parent: ModelRun, version: Version) -> Non
         )
 
 
-def _fingerprint(config: GrpoConfig, version: Version, base: Path) -> str:
+def _fingerprint(config: GrpoConfig, version: Version, start: tuple[ModelRun | None, Path]) -> str:
     decides = {name: value for name, value in settings_to(config).items() if name not in PLACES}
-    return stable_hash([decides, version.fingerprint, model_hash(base), training_code_version(), processes()])
+    return stable_hash([decides, version.fingerprint, start_hash(start), training_code_version(), processes()])
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.evaluation.evaluate import named_databases
 from agro_data.evaluation.load import load_questions
 from agro_data.evaluation.loaded import Pair
-from agro_data.fingerprint import stable_hash
+from agro_data.fingerprint import database_identity, stable_hash
 from agro_data.profiling.asked import Source, open_source
 from agro_data.profiling.serialise import Style, estimate_tokens
 from agro_data.protocol import MAX_TURNS
@@ -99,6 +99,10 @@ class Questions:
     def contents(self) -> dict[str, str]:
         """Content hash of each database asked about, by id."""
         return {name: self.sources[name].database.content_hash for name in sorted({row["db_id"] for row in self.rows})}
+
+    def identities(self) -> list[list[str]]:
+        """What of each database asked about decides how it is read: its content, and the files beside it."""
+        return [database_identity(self.sources[name].database) for name in self.contents()]
 
     def about(self, databases: Iterable[str]) -> Questions:
         """Those about databases with these ids."""

@@ -12,6 +12,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from agro_train.language_model.hooks import check_hooks
+
 if TYPE_CHECKING:
     import torch
 
@@ -21,12 +23,11 @@ TILE = 4_096  # entries of the vocabulary that are scored at a time
 def score_only_what_is_learnt() -> None:
     """Make TRL's fused head leave out ignored positions on every device, and be quick on a CPU. Can be called again.
 
-    Raises `AttributeError` in a release of TRL that does this otherwise: then look whether this module can go.
+    Raises `ConfigError` in a release of TRL that does this otherwise: then look whether this module can go.
     """
     import trl.trainer.utils as trl_utils  # noqa: PLC0415
 
-    if not callable(trl_utils._use_triton):
-        raise AttributeError("trl.trainer.utils._use_triton is no function any more")
+    check_hooks(trl_utils, "_use_triton", "_ChunkedLogProbFunction")
     trl_utils._use_triton = _always
     trl_utils._ChunkedLogProbFunction = Head
 

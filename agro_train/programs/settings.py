@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
-from agro_data.fingerprint import code_version, file_hash, stable_hash
+from agro_data.fingerprint import (
+    EMBEDDING_LIBRARIES,
+    LIBRARIES,
+    code_version,
+    file_hash,
+    library_versions,
+    stable_hash,
+)
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -19,7 +26,14 @@ if TYPE_CHECKING:
 Settings = TypeVar("Settings", bound="DataclassInstance")
 LAST_SEED = 2**32 - 1
 _YAML = (".yaml", ".yml")
-_EDGE = frozenset({"defs", "verbs"})  # what only calls the rest
+# What only calls the rest, or shows what came of it: no training and no answer is another because of these.
+EDGE = frozenset(
+    {
+        *("defs", "verbs", "comparison", "abstention.py", "aligning.py", "asking.py", "cli.py", "definitions.py"),
+        *("evaluate.py", "promotion.py", "reference.py"),
+    }
+)
+_LIBRARIES = ("tokenizers", "trl", "peft", "accelerate")  # beside the factory's
 
 
 class SettingsError(ConfigError):
@@ -105,10 +119,12 @@ def settings_to(settings: DataclassInstance) -> dict[str, Any]:
 
 @cache
 def training_code_version() -> str:
-    """Hash of the sources that decide what training does: the factory's and this package's own modules."""
+    """Hash of what decides, beside settings, what training does: the sources of the factory and of this package without
+    its edge, and the versions of libraries."""
     root = Path(__file__).parents[1]
-    files = sorted(path for path in root.rglob("*.py") if path.relative_to(root).parts[0] not in _EDGE)
-    return stable_hash([code_version(), [[path.relative_to(root).as_posix(), file_hash(path)] for path in files]])[:16]
+    files = sorted(path for path in root.rglob("*.py") if path.relative_to(root).parts[0] not in EDGE)
+    sources = [[path.relative_to(root).as_posix(), file_hash(path)] for path in files]
+    return stable_hash([code_version(), sources, library_versions(LIBRARIES + EMBEDDING_LIBRARIES + _LIBRARIES)])[:16]
 
 
 def _check_type(name: str, default: Any, value: Any) -> None:

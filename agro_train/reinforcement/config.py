@@ -92,10 +92,10 @@ class GrpoConfig:
     spa_beta: float = 0.5  # SPA-RL: weight of queries that run, if all turns are such
     spa_learning_rate: float = 1e-3  # of the progress head
     spa_updates: int = 4  # of the progress head, each batch
-    pav_rollouts: int = 4  # from each state
+    pav_rollouts: int = 8  # PAV: attempts from each state, each of which costs time; more than `pav_best_of`
     pav_groups: int = 2  # at most so many groups a step
     pav_best_of: int = 4  # PAV's prover: the best of so many attempts
-    pav_alpha: float = 3.0  # weight of PAV's progress
+    pav_alpha: float = 3.0  # weight of PAV's progress; the advantage of a turn is divided by 1 and this
     # what is kept
     save_steps: int = 10  # steps between two checkpoints
     keep: int = 2  # checkpoints that are kept
@@ -158,6 +158,11 @@ class GrpoConfig:
             raise SettingsError("names=true: SQL is held to the names of a schema in transformers only; unset use_vllm")
         if self.advantage == "pav" and self.resample:
             raise SettingsError("advantage='pav' learns from groups that resample would replace; set resample to 0")
+        if self.advantage == "pav" and self.pav_rollouts <= self.pav_best_of:
+            raise SettingsError(
+                f"pav_rollouts={self.pav_rollouts}: expected more than pav_best_of={self.pav_best_of}, since no more "
+                "attempts than that say of the prover's chance only 0 or 1; twice as many tell it, in twice the time"
+            )
 
     @property
     def limits(self) -> Limits:

@@ -48,7 +48,8 @@ def of_states(
 ) -> Credit:
     """GiGPO: a turn is compared with those of its group that were written in the same state, too.
 
-    The reward comes with the last turn. `anchor_share` is the share of turns whose state another one of the group has.
+    The reward comes with the last turn. `anchor_share` is the share of turns in whose state another one of the
+    group stood, too; where all rewards of a group are the same, it teaches nothing.
     """
     rewards = [episode.reward.total for episode in episodes]
     owners = owners_of(episodes)

@@ -1,18 +1,20 @@
 """PAV (2410.08146): what a turn is worth to another policy, the prover, which goes on from where the turn left off.
 
-The prover is best-of-k of the policy itself: with Q the chance that the policy ends right from a prefix, its own is
-1 - (1 - Q)^k. Q is the share of a few rollouts. They are played only for groups whose rewards are all the same, from
-which GRPO itself learns nothing (our decision, METHODS 3).
+The prover is best-of-k of the policy itself. Of n rollouts from a prefix c end right: c / n is the policy's chance, and
+1 - C(n - c, k) / C(n, k) that of the prover (2107.03374), both without bias; 1 - (1 - c / n)^k would be a quarter too
+low. So n has to be above k: of k rollouts the prover's is 0 or 1. They are played only for groups whose rewards are all
+the same, from which GRPO itself learns nothing (our decision, METHODS 3).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from agro_data.evaluation.statistics import pass_at
 from agro_data.fingerprint import seed_of
 from agro_train.advantages import Floats, Scale, informative, prover_value, turn_advantages
 from agro_train.reinforcement.credit import Credit, anchors, of_rollouts
@@ -24,7 +26,7 @@ from agro_train.rollouts import Rollout, prefix
 class Provers:
     """`rollouts` from each state, of at most `groups` groups a step; `best_of` is k, `alpha` weighs the prover."""
 
-    rollouts: int = 4
+    rollouts: int = 8
     groups: int = 2
     best_of: int = 4
     alpha: float = 3.0
@@ -40,17 +42,17 @@ def of_provers(
     proved = 0
     for group in same[: provers.groups]:
         members = [place for place, name in enumerate(groups) if name == group]
-        values = values_of([episodes[place] for place in members], player, provers, seed_of(seed, group))
-        chances = [(own, 1 - (1 - own) ** provers.best_of) for own in values]
-        found = turn_advantages(chances, alpha=provers.alpha, scale=scale)
+        chances = chances_of([episodes[place] for place in members], player, provers, seed_of(seed, group))
+        found = turn_advantages(chances, alpha=provers.alpha)
         proved += any(map(np.any, found))
         for place, turns in zip(members, found, strict=True):
             credit.turns[place] = turns
     return Credit(credit.turns, {**credit.facts, "proved_groups": float(proved)})
 
 
-def values_of(episodes: Sequence[Episode], player: Player, provers: Provers, seed: int) -> list[Floats]:
-    """For each episode of one group the policy's chance to end right: at the prompt, then after each turn (turns + 1,).
+def chances_of(episodes: Sequence[Episode], player: Player, provers: Provers, seed: int) -> list[tuple[Floats, Floats]]:
+    """For each episode of one group the chances of the policy and of the prover to end right: at the prompt, then after
+    each turn (turns + 1,).
 
     Episodes that stand in the same state after as many turns have one chance, and its provers go on from them in turn:
     most of a group do (a state is GiGPO's, 2505.10978; that provers share it is ours). After its last turn an episode
@@ -67,9 +69,11 @@ def values_of(episodes: Sequence[Episode], player: Player, provers: Provers, see
         for attempt in range(provers.rollouts)
     ]
     ends = player.finish(many, [seed_of("prover", seed, place) for place in range(len(many))])
-    right = np.array([end.finished.right for end in ends], dtype=np.float64).reshape(len(states), provers.rollouts)
-    chance = dict(zip(states, prover_value(right.sum(axis=1), np.full(len(states), provers.rollouts)), strict=True))
-    return [
-        np.array([*(chance[state] for state in own), float(episode.finished.right)])
-        for own, episode in zip(passed, episodes, strict=True)
-    ]
+    right = np.array([end.finished.right for end in ends], dtype=np.bool_).reshape(len(states), provers.rollouts)
+    own_value = dict(zip(states, prover_value(right.sum(axis=1), np.full(len(right), provers.rollouts)), strict=True))
+    best_value = {state: pass_at(tries, provers.best_of) for state, tries in zip(states, right.tolist(), strict=True)}
+
+    def along(values: Mapping[tuple[int, str], float], number: int) -> Floats:
+        return np.array([*(values[state] for state in passed[number]), float(episodes[number].finished.right)])
+
+    return [(along(own_value, number), along(best_value, number)) for number in range(len(episodes))]

@@ -29,6 +29,7 @@ from agro_train.advantages import informative
 from agro_train.agents.engine import EngineSampler
 from agro_train.language_model.attention import FOLDED, fold_heads
 from agro_train.language_model.fused_head import score_only_what_is_learnt
+from agro_train.language_model.hooks import check_hooks
 from agro_train.language_model.loading import (
     LanguageModel,
     adapters,
@@ -74,6 +75,12 @@ _OURS = {  # names of TRL's own figures that go into the log
 }
 
 
+HOOKS = (  # of TRL and transformers, which call them; `AgenticTrainer` has its own
+    *("_prepare_inputs", "_generate_and_score_completions", "_compute_loss", "_get_per_token_logps_and_entropies"),
+    *("_save_optimizer_and_scheduler", "_load_optimizer_and_scheduler"),
+)
+
+
 class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
     """`player` plays the tasks of `schedule`; each token gets the advantage that `config.advantage` gives its turn.
 
@@ -89,6 +96,7 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
         args: GRPOConfig,
         callbacks: Sequence[TrainerCallback],
     ) -> None:
+        check_hooks(GRPOTrainer, *HOOKS)
         score_only_what_is_learnt()
         _drop_nothing(model.network)
         watched = config.kl_every and not config.beta

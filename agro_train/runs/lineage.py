@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agro_data.fingerprint import library_versions
+from agro_data.fingerprint import file_hash, library_versions, stable_hash
 from agro_data.llm.writers import is_address
 from agro_data.models import ModelMissing
 from agro_data.profiling.serialise import Style, serialiser
@@ -52,6 +52,15 @@ def start_of(model: str, models: Path, cache: Path) -> tuple[ModelRun | None, Pa
             raise ModelMissing(f"{folder} holds no *.safetensors: save the model as such first") from None
         return None, folder
     return run, run.model
+
+
+def start_hash(start: tuple[ModelRun | None, Path]) -> str:
+    """What training starts from, however it was named: weights, how they are read, and the run they are of, since what
+    that has learnt about decides what is asked first."""
+    parent, base = start
+    told = sorted(path for kind in ("*.json", "*.jinja", "*.model", "*.txt") for path in base.glob(kind))
+    how = [[path.name, file_hash(path)] for path in told]
+    return stable_hash([model_hash(base), how, parent and parent.manifest["fingerprint"]])
 
 
 def manifest_of(

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from agro_train.programs.settings import EDGE
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # Left may be imported by right, never the other way round. What stands in one set may import each other.
@@ -120,6 +122,23 @@ def pointing_right(path: Path, rank: dict[str, int], anyone: set[str]) -> list[s
 def test_no_room_is_forgotten(package: str, rank: dict[str, int]) -> None:
     rooms = {room(path) for path in modules(package)} - {"__init__"}
     assert rooms == set(rank), "add new rooms to the order"
+
+
+def test_what_a_training_is_not_named_by_decides_none() -> None:
+    """Nothing that trains, answers, or keeps what others answered reads what `EDGE` leaves out."""
+    named = {
+        path: path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".") for path in modules("agro_train")
+    }
+    paths = {name.removesuffix(".__init__"): path for path, name in named.items()}
+    waiting = [paths[f"agro_train.{name}"] for name in ("cold_start", "grpo", "teach", "predict", "solving")]
+    reached: set[Path] = set()
+    while waiting:
+        path = waiting.pop()
+        if path not in reached:
+            reached.add(path)
+            waiting += [paths[name] for name in imports(path) if name in paths]
+    assert not [shown(path) for path in reached if path.relative_to(ROOT / "agro_train").parts[0] in EDGE]
+    assert not [name for name in EDGE if not (ROOT / "agro_train" / name).exists()]
 
 
 LIGHT = ["agro_data", "agro_data.pipeline", "agro_data.cli", "agro_data.protocol", "agro_data.llm.client"]

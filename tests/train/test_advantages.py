@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from agro_train.advantages import (
     EPSILON,
+    Scale,
     anchor_key,
     discounted_returns,
     effective_rewards,
@@ -82,6 +83,19 @@ def test_gigpo_by_hand() -> None:
     assert without.values.tolist() == without.episode.tolist()
 
 
+@pytest.mark.parametrize("scale", ["group", "none"])
+def test_rewards_that_are_all_the_same_teach_nothing_about_states(scale: Scale) -> None:
+    """One answers at once, the other looks first: only the discount tells them apart."""
+    found = gigpo([1, 1], ["p", "p"], [1, 0, 1], [0, 1, 1], ["start", "start", "seen"], gamma=0.5, scale=scale)
+    assert found.values.tolist() == [0, 0, 0]
+    assert found.shared == pytest.approx(2 / 3)
+
+
+def test_a_rollout_that_meets_its_own_state_again_shares_it_with_nobody() -> None:
+    found = gigpo([1, 0], ["p", "p"], [0, 0, 1, 0], [0, 0, 0, 1], ["start", "x", "x", "start"])
+    assert found.shared == 0.5
+
+
 def test_an_anchor_is_shared_only_within_a_group() -> None:
     found = gigpo([1, 0, 1, 0], ["p", "p", "q", "q"], [1, 0, 1, 0], [0, 1, 2, 3], ["s", "t", "s", "t"], scale="none")
     assert found.step.tolist() == [0, 0, 0, 0]
@@ -106,8 +120,11 @@ def test_pav_by_hand() -> None:
     assert pav(values).tolist() == [0.25, -0.5, 1.0]
     assert effective_rewards([0.5, 0.5, 1.0], pav(values), alpha=2).tolist() == [1.0, -0.5, 3.0]
     policy, prover = np.array([0.5, 0.5, 1.0]), np.array([0.75, 0.75, 1.0])
-    assert [*map(list, turn_advantages([(policy, prover)], alpha=2, scale="none"))] == [[0, 1]]
-    assert turn_advantages([(policy, prover)], alpha=2)[0] == pytest.approx([0, 2**0.5], rel=1e-5)
+    assert turn_advantages([(policy, prover)], alpha=2)[0] == pytest.approx([0, 1 / 3])
+    # all wrong: one prover of eight that ended right is no more beside seven attempts of which none did, or alone
+    lucky, idle = (np.array([0, 1 / 8, 0]), np.array([0, 1 / 2, 0])), (np.zeros(3), np.zeros(3))
+    for group in ([lucky], [lucky, *[idle] * 7]):
+        assert turn_advantages(group)[0] == pytest.approx([(1 / 8 + 3 / 2) / 4, -(1 / 8 + 3 / 2) / 4])
     with pytest.raises(ValueError, match="at least one trial"):
         prover_value([0], [0])
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from agro_train.language_model.tokens import IGNORED, Example
 from agro_train.programs.settings import SettingsError
 from agro_train.questions import SeenInTraining
 from agro_train.runs.store import Draft, read_metrics, runs_of
+from agro_train.trajectories.config import TeacherKind
 from agro_train.trajectories.material import encode_rows
 
 EXAMPLES = [Example([5 + n, 6, 7, 8 + n, 9, 10, 11 + n] * 3, ([0] * 4 + [1] * 3) * 3) for n in range(8)]
@@ -68,9 +71,16 @@ def test_a_run_says_what_it_was_made_of(config: ColdStartConfig) -> None:
 def test_pairs_that_people_wrote(config: ColdStartConfig, tmp_path: Path) -> None:
     pairs = [{"db_id": "school", "question": f"Which are {n}?", "query": "SELECT name FROM school"} for n in range(4)]
     (tmp_path / "pairs.json").write_text(json.dumps(pairs))
-    run = train(replace(config, corpus="", pairs=str(tmp_path / "pairs.json"), name="human"))
+    human = replace(config, corpus="", pairs=str(tmp_path / "pairs.json"), name="human")
+    run = train(human)
     assert run.manifest["corpus"] is None
     assert run.manifest["tokens"]["examples"] == 4
+    assert train(human) == run
+    with closing(sqlite3.connect(Path(config.databases) / "school.sqlite")) as database:
+        database.execute("ALTER TABLE school ADD COLUMN motto TEXT")
+    again = train(human)  # what stands in the prompts has changed
+    assert again != run
+    assert again.manifest["databases"] != run.manifest["databases"]
 
 
 def test_pairs_about_what_the_corpus_evaluates_on_are_refused_before_anything_is_made(
@@ -86,6 +96,16 @@ def test_pairs_about_what_the_corpus_evaluates_on_are_refused_before_anything_is
     with pytest.raises(SeenInTraining, match=r"1 databases .* \(academy\).*set allow_evaluated"):
         train(both)
     assert train(replace(both, allow_evaluated=True)).path.is_dir()
+
+
+@pytest.mark.parametrize("teacher", ["model", "both"])
+def test_several_processes_have_no_teacher_each(
+    config: ColdStartConfig, teacher: TeacherKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(SettingsError, match=r"each of the 2 processes.*`python -m agro_train\.teach`.* learn_from"):
+        train(replace(config, teacher=teacher))
+    assert not Path(config.models).exists()
 
 
 def test_a_killed_run_goes_on_as_if_nothing_had_been(base: Path, tmp_path: Path) -> None:

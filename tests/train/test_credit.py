@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ from agro_train.reinforcement.credit import (
 )
 from agro_train.reinforcement.episodes import Player, measures
 from agro_train.reinforcement.prompts import BadGolds, Selection, Wanted, schedule, select, shuffled
-from agro_train.reinforcement.provers import Provers, of_provers, values_of
+from agro_train.reinforcement.provers import Provers, chances_of, of_provers
 from agro_train.rollouts import Limits, prefix
 from agro_train.sampling.types import too_long
 from agro_train.tasks import Task
@@ -228,18 +229,19 @@ def test_provers_tell_turns_apart_where_rewards_do_not(player: Play, tasks: list
     astray = player(lambda text, _: WRONG if turn_of(text) else OTHER).play(tasks[:1], [0])
     group = [*wrong, *astray]
     prover = player(lambda text, seed: RIGHT if ("Oslo" in text or (not turn_of(text) and seed % 2)) else WRONG)
-    values = values_of(group, prover, Provers(rollouts=8), seed=1)
-    start = values[0][0]
-    assert 0 < start < 1
-    assert values[0].tolist() == [start, 1, 0]
-    assert values[1].tolist() == [start, 0, 0]
+    (own, best), (own_astray, best_astray) = chances_of(group, prover, Provers(rollouts=8), seed=1)
+    start, of_four = own[0], best[0]
+    assert 0 < start < of_four < 1
+    assert of_four == pytest.approx(1 - comb(8 - round(8 * start), 4) / comb(8, 4))
+    assert [own.tolist(), best.tolist()] == [[start, 1, 0], [of_four, 1, 0]]
+    assert [own_astray.tolist(), best_astray.tolist()] == [[start, 0, 0], [of_four, 0, 0]]
     credit = of_provers([*group, *wrong], ["a", "a", "b"], "none", prover, Provers(rollouts=8, groups=1), seed=1)
     assert credit.facts["proved_groups"] == 1
     good, bad = credit.turns[0], credit.turns[1]
     assert good[0] > 0 > good[1]  # the look was good, the answer threw it away
     assert bad[0] < 0
-    # Of the policy's chance, and three times of its best of four: the answer lost 1 of each, the looks are 1 apart.
-    assert [good[1], good[0] - bad[0]] == pytest.approx([-4, 4])
+    # A quarter of the policy's chance and three of its best of four: the answer lost 1 of each, the looks are 1 apart.
+    assert [good[1], good[0] - bad[0]] == pytest.approx([-1, 1])
     assert not credit.turns[2].any()  # beyond the number of groups
 
 
@@ -273,10 +275,11 @@ def test_episodes_in_one_state_share_its_provers(player: Play, tasks: list[Task]
         asked.append(text)
         return RIGHT if said in text else WRONG
 
-    values = values_of(looked, player(prove), Provers(rollouts=4), seed=1)
+    chances = chances_of(looked, player(prove), Provers(rollouts=4, best_of=2), seed=1)
     assert len(asked) == 3 * 4
     assert sum(said in text for text in asked) == 2
-    assert [one.tolist() for one in values] == [[0, 0.5, 0], [0, 0.5, 0], [0, 0, 0]]
+    assert [own.tolist() for own, _ in chances] == [[0, 0.5, 0], [0, 0.5, 0], [0, 0, 0]]
+    assert chances[0][1].tolist() == pytest.approx([0, 5 / 6, 0])  # of six pairs one has none that is right
 
 
 def test_prompts_that_are_solved_now_and_then_are_kept(player: Play, questions: Questions, tasks: list[Task]) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from train.tiny import make_tiny_model
 
+from agro_data.config import ConfigError
+
 
 def test_losses_and_gradients_are_those_of_every_position(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
@@ -38,6 +40,19 @@ def test_losses_and_gradients_are_those_of_every_position(tmp_path: Path, monkey
     learnt, gradients = losses()
     assert everywhere == pytest.approx(learnt, rel=1e-5)
     assert torch.allclose(all_gradients, gradients, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["_use_triton", "_ChunkedLogProbFunction"])
+def test_what_trl_does_not_call_any_more_is_not_replaced(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import trl.trainer.utils as trl_utils
+
+    from agro_train.language_model.fused_head import score_only_what_is_learnt
+
+    monkeypatch.delattr(trl_utils, name)
+    with pytest.raises(
+        ConfigError, match=rf"trl\.trainer\.utils of trl \d\S* .* has no {name}, .*install the releases"
+    ):
+        score_only_what_is_learnt()
 
 
 @pytest.mark.parametrize("outputs", [("log_probs",), ("log_probs", "entropy"), ("log_probs", "entropy", "is_top1")])

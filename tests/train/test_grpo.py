@@ -19,6 +19,7 @@ import pytest
 from train.small import Scripted, grpo_config, make_corpus, make_writer, prompts_of
 from train.tiny import make_tiny_other, oddly_sampled
 
+from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.profiling.serialise import SerialiserMismatch
 from agro_data.protocol import wrap_observation
@@ -52,7 +53,7 @@ def config(corpus: Version, writer: Path, tmp_path: Path) -> GrpoConfig:
     return grpo_config(corpus, writer, tmp_path / "models")
 
 
-def test_a_run_is_made_measured_and_found_again(config: GrpoConfig) -> None:
+def test_a_run_is_made_measured_and_found_again(config: GrpoConfig, tmp_path: Path) -> None:
     lines: list[dict[str, Any]] = []
     run = train(replace(config, tensorboard=True), lines.append)
     facts = run.manifest
@@ -72,7 +73,10 @@ def test_a_run_is_made_measured_and_found_again(config: GrpoConfig) -> None:
     assert [one["db_id"] for one in facts["databases"]] == ["school"]
     assert not (run.path / "checkpoints").exists()
     assert list(run.path.glob("tensorboard/events*"))
-    assert train(replace(config, tensorboard=True, workers=2)).path == run.path  # the same settings, where it matters
+    seen = replace(config, tensorboard=True, workers=2, log_steps=2, save_steps=4, kl_every=0)
+    assert train(seen).path == run.path  # the same settings, where it matters
+    unseen = train(replace(seen, models=str(tmp_path / "unseen"))).manifest
+    assert unseen["model_sha256"] == facts["model_sha256"]
 
 
 def test_what_is_learnt_from_is_what_the_agent_wrote(config: GrpoConfig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +146,7 @@ def test_attempts_can_be_held_to_names(config: GrpoConfig) -> None:
     [
         ({"advantage": "gigpo", "loss_type": "dr_grpo", "scale": "none"}, ["anchor_share"]),
         ({"advantage": "spa", "loss_type": "grpo"}, ["progress_loss"]),
-        ({"advantage": "pav", "pav_rollouts": 2}, ["proved_groups"]),
+        ({"advantage": "pav", "pav_rollouts": 2, "pav_best_of": 1}, ["proved_groups"]),
         (
             {"resample": 2, "reward": "reex", "lora": 4},
             ["resampled_groups", "reward/entity", "kl"],
@@ -223,6 +227,19 @@ def test_a_model_whose_files_name_a_temperature_for_what_is_likeliest_is_saved(
     assert "temperature" not in json.loads((run.model / "generation_config.json").read_text())
 
 
+def test_hooks_that_trl_does_not_have_are_named(config: GrpoConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformers import Trainer
+    from trl import GRPOTrainer
+
+    from agro_train.reinforcement.trainer import HOOKS, AgenticTrainer
+
+    private = {name for name in vars(AgenticTrainer) if name.startswith("_") and not name.startswith("__")}
+    assert {*HOOKS} == private & {*dir(GRPOTrainer)}
+    monkeypatch.delattr(Trainer, "_save_optimizer_and_scheduler")
+    with pytest.raises(ConfigError, match=r"GRPOTrainer of trl \d\S* .* has no _save_optimizer_and_scheduler"):
+        train(replace(config, select_rollouts=0))
+
+
 def test_prompts_are_chosen_once_and_counted(config: GrpoConfig) -> None:
     """The writer is hardly ever right: only the lowest bound keeps prompts, and what was left out is said."""
     settings = replace(config, select_rollouts=2, solve_rate_low=0.0, solve_rate_high=1.0, prompts=3)
@@ -249,6 +266,10 @@ def test_a_parent_gives_its_history_and_must_read_alike(config: GrpoConfig, corp
     assert child.manifest["parent"] == parent.name
     assert child.manifest["base_sha256"] == parent.manifest["base_sha256"]
     assert child.manifest["databases"] == parent.manifest["databases"]
+    for same in (parent.name, str(parent.path), str(parent.model)):  # however it is named
+        assert train(replace(config, steps=1, model=same)).path == child.path
+    copied = shutil.copytree(parent.model, tmp_path / "copied")  # nobody knows what it has read
+    assert train(replace(config, steps=1, model=str(copied))).path != child.path
     with pytest.raises(SettingsError, match="budget=250, turns=4; found 'compact', 400, 4"):
         train(replace(config, model="first", budget=400))
     held = make_corpus(tmp_path / "held", split={"mark": "", "databases": {"school": "test"}})
@@ -301,6 +322,7 @@ def test_it_learns(config: GrpoConfig) -> None:
         ({"prompts": 4}, "at least prompts_per_step=8"),
         ({"precision": "bfloat16"}, "trains adapters"),
         ({"advantage": "pav", "resample": 1}, "set resample to 0"),
+        ({"advantage": "pav", "pav_rollouts": 4}, "pav_rollouts=4: expected more than pav_best_of=4"),
         ({"names": True, "use_vllm": True}, "unset use_vllm"),
         ({"log_steps": 3}, "save_steps=10: expected a multiple of log_steps=3"),
         ({"pav_rollouts": 0}, "pav_rollouts is 0: expected at least 1"),
@@ -337,10 +359,11 @@ def test_a_schedule_needs_nothing_but_the_steps_of_the_warm_up(name: str) -> Non
 def test_several_processes_make_another_run(corpus: Version, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     config, cold = GrpoConfig(corpus=str(corpus.path)), ColdStartConfig(corpus=str(corpus.path))
-    alone = grpo._fingerprint(config, corpus, tmp_path), cold_start._fingerprint(cold, corpus, tmp_path)
+    start = None, tmp_path
+    alone = grpo._fingerprint(config, corpus, start), cold_start._fingerprint(cold, corpus, [], start)
     monkeypatch.setenv("WORLD_SIZE", "2")
-    assert grpo._fingerprint(config, corpus, tmp_path) != alone[0]
-    assert cold_start._fingerprint(cold, corpus, tmp_path) != alone[1]
+    assert grpo._fingerprint(config, corpus, start) != alone[0]
+    assert cold_start._fingerprint(cold, corpus, [], start) != alone[1]
 
 
 def test_a_corpus_without_validation_rows_is_learnt_from_all_the_same(corpus: Version) -> None:
@@ -361,9 +384,10 @@ def test_settings_are_json(config: GrpoConfig) -> None:
 def test_a_killed_run_goes_on_as_if_nothing_had_been(
     config: GrpoConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Killed after random steps, perhaps while it writes a checkpoint; the losses are those of a quiet run."""
+    """Killed after random steps, perhaps while it writes a checkpoint; the losses are those of a quiet run, and those of
+    SPA-RL's head, which goes on with its weights and its optimiser's state."""
     monkeypatch.setattr(grpo, "training_code_version", lambda: "fixed")  # whoever edits the code meanwhile
-    config = replace(config, steps=6, save_steps=2)
+    config = replace(config, steps=6, save_steps=2, advantage="spa")
     quiet = train(replace(config, models=str(tmp_path / "quiet")))
     settings = tmp_path / "settings.json"
     settings.write_text(json.dumps(settings_to(config)), encoding="utf-8")
@@ -380,6 +404,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_been(
         os.killpg(child.pid, signal.SIGKILL)
         assert child.wait() == -signal.SIGKILL
     resumed = train(config)
+    assert len({line["progress_loss"] for line in resumed.metrics()}) == 6
     assert resumed.manifest["resumed_from"] is not None
     assert [_lasting(line) for line in resumed.metrics()] == [_lasting(line) for line in quiet.metrics()]
     assert resumed.manifest["model_sha256"] == quiet.manifest["model_sha256"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from agro_train.programs.settings import SettingsError, read_settings, settings_from, settings_to
+from agro_train.programs.settings import SettingsError, read_settings, settings_from, settings_to, training_code_version
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,18 @@ def test_options_come_on_top_of_a_file(tmp_path: Path) -> None:
     assert read_settings(Oven, path, {"minutes": 50}) == Oven(minutes=50, fan=True)
     with pytest.raises(SettingsError, match=r"oven\.json, with the options on top: minutes: expected int"):
         read_settings(Oven, path, {"minutes": "50"})
+
+
+def test_libraries_are_part_of_what_a_training_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    version = importlib.metadata.version
+    before = training_code_version.__wrapped__()
+    assert training_code_version.__wrapped__() == before
+    for library in ("torch", "transformers", "trl", "peft"):
+        with monkeypatch.context() as other:
+            other.setattr(
+                importlib.metadata, "version", lambda name, changed=library: "0" if name == changed else version(name)
+            )
+            assert training_code_version.__wrapped__() != before
 
 
 def test_what_is_no_file_of_settings_is_told(tmp_path: Path) -> None:
