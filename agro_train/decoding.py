@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
@@ -31,11 +31,11 @@ from agro_data.fingerprint import seed_of
 from agro_data.pairs.finding import gravity
 from agro_data.verify.execution import execute
 from agro_train.objections import Answered, objections
+from agro_train.programs.usual import SAMPLES, TEMPERATURE, Kind
 from agro_train.rollouts import Limits, Rollout, advance, start
 from agro_train.sampling.types import RestrictedSampler, Sampler, Usage, remembering
 from agro_train.tasks import Task
 
-Kind = Literal["greedy", "vote", "adaptive", "tree"]
 LIMITS = Limits()
 ROUNDS = 2
 ASKS_BACK = "asks back"  # stands for a result's digest, and is none
@@ -82,8 +82,8 @@ GREEDY = Decoding()
 
 def decoding_named(
     kind: str,
-    samples: int = 8,
-    temperature: float = 0.7,
+    samples: int = SAMPLES,
+    temperature: float = TEMPERATURE,
     width: int = 2,
     names: bool = False,
     beams: int = 4,

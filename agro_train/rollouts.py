@@ -13,6 +13,7 @@ from agro_data.protocol import BOUNDS, MAX_TURNS, Bounds
 from agro_train.language_model.tokens import Tokens, encode, encode_prompt, text_of
 from agro_train.naming.scopes import Names
 from agro_train.naming.writing import NamesOnly
+from agro_train.programs.usual import ROLLOUT_TOKENS, TURN_TOKENS
 from agro_train.sampling.types import Sampler, Usage, remembering, restricted
 from agro_train.sql_env import SqlEnv, step
 from agro_train.tasks import Task
@@ -25,8 +26,8 @@ class Limits:
     An observation that leaves no room for a turn is not appended, and ends the rollout as cut.
     """
 
-    turn: int = 256
-    rollout: int = 768
+    turn: int = TURN_TOKENS
+    rollout: int = ROLLOUT_TOKENS
     turns: int = MAX_TURNS
     bounds: Bounds = BOUNDS
 
