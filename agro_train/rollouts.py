@@ -50,6 +50,18 @@ class Rollout:
         """Tokens that the agent wrote."""
         return sum(self.tokens.mask)
 
+    def before(self, turns: int) -> Rollout:
+        """A copy as it stood before its turn number `turns` (from 0), which another turn may follow.
+
+        Raises `ValueError` like `SqlEnv.before`.
+        """
+        end = self.tokens.turns.index(turns) if turns in self.tokens.turns else len(self.tokens.ids)
+        return Rollout(self.env.before(turns), self.tokens.first(end))
+
+    def forked(self) -> Rollout:
+        """A copy that goes on by itself from where this one stands."""
+        return self.before(self.env.turns)
+
 
 def roll(
     tasks: Sequence[Task],
@@ -103,18 +115,6 @@ def start(task: Task, tokenizer: Any, limits: Limits = Limits()) -> Rollout:
     """A rollout before its first turn."""
     env = SqlEnv(max_turns=limits.turns, bounds=limits.bounds)
     return Rollout(env, Tokens(encode_prompt(env.reset(task), tokenizer)))
-
-
-def prefix(rollout: Rollout, turns: int) -> Rollout:
-    """A rollout as it stood before its turn number `turns` (from 0), which another turn may follow."""
-    env = SqlEnv(max_turns=rollout.env.max_turns, bounds=rollout.env.bounds)
-    if rollout.env.task is None or turns > len(rollout.env.looks):
-        raise ValueError(f"a rollout with {len(rollout.env.looks)} observations has no prefix of {turns} turns")
-    env.reset(rollout.env.task)
-    env.steps, env.looks = rollout.env.steps[:turns], rollout.env.looks[:turns]
-    whole = rollout.tokens
-    end = whole.turns.index(turns) if turns in whole.turns else len(whole.ids)
-    return Rollout(env, whole.first(end))
 
 
 def advance(
