@@ -19,10 +19,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
@@ -31,11 +30,11 @@ from agro_data.fingerprint import seed_of
 from agro_data.pairs.finding import gravity
 from agro_data.verify.execution import execute
 from agro_train.objections import Answered, objections
+from agro_train.programs.usual import SAMPLES, TEMPERATURE, Kind
 from agro_train.rollouts import Limits, Rollout, advance, start
 from agro_train.sampling.types import RestrictedSampler, Sampler, Usage, remembering
 from agro_train.tasks import Task
 
-Kind = Literal["greedy", "vote", "adaptive", "tree"]
 LIMITS = Limits()
 ROUNDS = 2
 ASKS_BACK = "asks back"  # stands for a result's digest, and is none
@@ -82,8 +81,8 @@ GREEDY = Decoding()
 
 def decoding_named(
     kind: str,
-    samples: int = 8,
-    temperature: float = 0.7,
+    samples: int = SAMPLES,
+    temperature: float = TEMPERATURE,
     width: int = 2,
     names: bool = False,
     beams: int = 4,
@@ -245,7 +244,7 @@ def _grown(branches: Sequence[Branch], decoding: Decoding) -> list[Branch]:
         narrow = decoding.kind == "tree" and not branch.first
         parts = min(decoding.width, branch.leaves) if narrow else branch.leaves
         votes = even(branch.votes, parts) if branch.path else [decoding.weight] * parts
-        rollouts = [branch.rollout, *(_fork(branch.rollout) for _ in range(1, parts))]
+        rollouts = [branch.rollout, *(branch.rollout.forked() for _ in range(1, parts))]
         grown += [
             Branch(*part, (*branch.path, branch.first + number))
             for number, part in enumerate(zip(rollouts, even(branch.leaves, parts), votes, strict=True))
@@ -256,12 +255,6 @@ def _grown(branches: Sequence[Branch], decoding: Decoding) -> list[Branch]:
 def even(number: int, parts: int) -> list[int]:
     """A number in parts that are as even as they can be, the first ones larger."""
     return [number // parts + (place < number % parts) for place in range(parts)]
-
-
-def _fork(rollout: Rollout) -> Rollout:
-    env, tokens = copy(rollout.env), rollout.tokens
-    env.steps, env.looks = list(env.steps), list(env.looks)
-    return Rollout(env, tokens.first(len(tokens.ids)))
 
 
 def merge(branches: Sequence[Branch]) -> list[Branch]:

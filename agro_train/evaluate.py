@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -21,19 +21,20 @@ from agro_data.evaluation.verdict import lines
 from agro_data.progress import Bars, Reporter, silent
 from agro_data.terminal import FAILED_SOME, Resumed, notes, run, show_table, tell
 from agro_data.work import write_json, write_text
-from agro_train.agents.agent import IN_WORDS, Engine, open_agent, reading_named
+from agro_train.agents.agent import IN_WORDS, reading_named
 from agro_train.agents.choosing import slug, told_apart
+from agro_train.comparison.asking import Asked, How, scored_on
 from agro_train.comparison.figures import Compared, compare, table
 from agro_train.comparison.page import render_page
-from agro_train.comparison.scoring import BUILT, Scored, answerable, scored_by, suite_of
-from agro_train.decoding import LIMITS, Decoding, Kind, decoding_named
-from agro_train.predict import check_folder, predict
+from agro_train.comparison.scoring import BUILT, Scored, answerable, suite_of
+from agro_train.decoding import LIMITS, Decoding, decoding_named
+from agro_train.predict import check_folder
 from agro_train.programs.settings import check_counts, check_seed, find_cache, read_settings, settings_from, settings_to
+from agro_train.programs.usual import BATCH, PROMPT_BUDGET, SAMPLES, TEMPERATURE, Engine, Kind
 from agro_train.questions import Questions, Reading, questions_of_file, questions_of_version
 from agro_train.rollouts import Limits
 from agro_train.runs.corpora import find_corpus, find_databases_of
-from agro_train.sampling.module import BATCH
-from agro_train.tasks import COMPACT, PROMPT_BUDGET
+from agro_train.tasks import COMPACT
 
 HELD = ", their SQL held to the names of the schema"
 
@@ -58,8 +59,8 @@ class EvaluationConfig:
     models_root: str = "models"  # where runs lie
     cache: str = ""  # profiles and unpacked models; `$AGRO_CACHE` or .agro-cache, if empty
     decoding: str = "greedy"  # greedy, vote, adaptive or tree
-    samples: int = 8  # votes of vote and tree
-    temperature: float = 0.7  # how they are sampled
+    samples: int = SAMPLES  # votes of vote and tree
+    temperature: float = TEMPERATURE  # how they are sampled
     width: int = 2  # continuations of a branch of a tree
     names: bool = False  # SQL may name only what the schema has: another way to decode
     checks: bool = True  # of several answers those vote that least speaks against, as `agro verify` finds it
@@ -103,6 +104,21 @@ class EvaluationConfig:
     def decoded(self) -> Decoding:
         return decoding_named(self.decoding, self.samples, self.temperature, self.width, self.names, checks=self.checks)
 
+    @property
+    def how(self) -> How:
+        return How(
+            Path(self.models_root),
+            Path(self.cache),
+            self.reading,
+            self.limits,
+            self.decoded,
+            self.engine,
+            self.dtype,
+            self.batch,
+            self.seed,
+            self.workers,
+        )
+
 
 def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tuple[Compared, ...]:
     """Evaluate every model on every set of questions, and write the folder `config.out`.
@@ -114,37 +130,16 @@ def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tu
     suites = {one.name: suite_of(one, config.instances) for one in sets}
     check_folder(out)
     scored: dict[str, list[Scored]] = {one.name: [] for one in sets}
-    root = Path(config.models_root)
-    for name, own in told_apart(config.models, root, cache, () if config.allow_seen else sets).items():
-        # One model in memory at a time.
-        opened = open_agent(
-            name,
-            root,
-            cache,
-            reading=config.reading,
-            dtype=config.dtype,
-            engine=config.engine,
-            limits=config.limits,
-            batch=config.batch,
-        )
-        agent = replace(opened, name=own)
-        for questions in sets:
-            folder = out / slug(questions.name) / slug(agent.name)
-            answers = predict(
-                questions,
-                agent,
-                folder / "answers.jsonl",
-                decoding=config.decoded,
-                seed=config.seed,
-                workers=config.workers,
-                progress=progress,
-            )
-            suite = suites[questions.name]
-            one = scored_by(questions, agent, answers, suite, cache, workers=config.workers, progress=progress)
+    for name, own in told_apart(config.models, config.how.models, cache, () if config.allow_seen else sets).items():
+        folders = [out / slug(one.name) / slug(own) for one in sets]
+        asked = [
+            Asked(one, suites[one.name], folder / "answers.jsonl") for one, folder in zip(sets, folders, strict=True)
+        ]
+        worth = scored_on(name, own, asked, config.how, progress)
+        for questions, folder, one in zip(sets, folders, worth, strict=True):
             for metric, found in one.by_metric.items():
                 write_text(folder / f"{metric}.jsonl", lines(found.verdicts))
             scored[questions.name].append(one)
-        agent.close()
     compared = tuple(
         Compared(asked, tuple(scored[asked.name]), compare(asked, scored[asked.name], config.seed))
         for asked in map(answerable, sets)
@@ -187,7 +182,9 @@ def _sets(config: EvaluationConfig, cache: Path) -> list[Questions]:
 @click.option("--models-root", help="Where trained runs are.  [default: models]")
 @click.option("--cache", help="Profiles and unpacked models.  [default: .agro-cache]")
 @click.option("--decoding", type=click.Choice(get_args(Kind)), help="How answers are taken.  [default: greedy]")
-@click.option("--samples", type=click.IntRange(1), help="Votes of `vote`, `adaptive` and `tree`.  [default: 8]")
+@click.option(
+    "--samples", type=click.IntRange(1), help=f"Votes of `vote`, `adaptive` and `tree`.  [default: {SAMPLES}]"
+)
 @click.option("--names/--any-names", default=None, help="SQL may name only what the schema has.  [default: any]")
 @click.option(
     "--check/--no-check", "checks", default=None, help="Of several answers those vote that least speaks against."
@@ -197,7 +194,9 @@ def _sets(config: EvaluationConfig, cache: Path) -> list[Questions]:
 @click.option("--engine", type=click.Choice(get_args(Engine)), help="What generates.  [default: transformers]")
 @click.option("--dtype", help="Type of the weights; auto: the fastest here.  [default: float32]")
 @click.option(
-    "--batch", type=click.IntRange(1), help="Turns that transformers writes together: more on a GPU.  [default: 64]"
+    "--batch",
+    type=click.IntRange(1),
+    help=f"Turns that transformers writes together: more on a GPU.  [default: {BATCH}]",
 )
 @click.option("--allow-seen/--refuse-seen", default=None, help="Whether databases of the training may be asked about.")
 def main(config_file: Path | None, **given: Any) -> None:

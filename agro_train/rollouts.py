@@ -13,6 +13,7 @@ from agro_data.protocol import BOUNDS, MAX_TURNS, Bounds
 from agro_train.language_model.tokens import Tokens, encode, encode_prompt, text_of
 from agro_train.naming.scopes import Names
 from agro_train.naming.writing import NamesOnly
+from agro_train.programs.usual import ROLLOUT_TOKENS, TURN_TOKENS
 from agro_train.sampling.types import Sampler, Usage, remembering, restricted
 from agro_train.sql_env import SqlEnv, step
 from agro_train.tasks import Task
@@ -25,8 +26,8 @@ class Limits:
     An observation that leaves no room for a turn is not appended, and ends the rollout as cut.
     """
 
-    turn: int = 256
-    rollout: int = 768
+    turn: int = TURN_TOKENS
+    rollout: int = ROLLOUT_TOKENS
     turns: int = MAX_TURNS
     bounds: Bounds = BOUNDS
 
@@ -48,6 +49,18 @@ class Rollout:
     def written(self) -> int:
         """Tokens that the agent wrote."""
         return sum(self.tokens.mask)
+
+    def before(self, turns: int) -> Rollout:
+        """A copy as it stood before its turn number `turns` (from 0), which another turn may follow.
+
+        Raises `ValueError` like `SqlEnv.before`.
+        """
+        end = self.tokens.turns.index(turns) if turns in self.tokens.turns else len(self.tokens.ids)
+        return Rollout(self.env.before(turns), self.tokens.first(end))
+
+    def forked(self) -> Rollout:
+        """A copy that goes on by itself from where this one stands."""
+        return self.before(self.env.turns)
 
 
 def roll(
@@ -102,18 +115,6 @@ def start(task: Task, tokenizer: Any, limits: Limits = Limits()) -> Rollout:
     """A rollout before its first turn."""
     env = SqlEnv(max_turns=limits.turns, bounds=limits.bounds)
     return Rollout(env, Tokens(encode_prompt(env.reset(task), tokenizer)))
-
-
-def prefix(rollout: Rollout, turns: int) -> Rollout:
-    """A rollout as it stood before its turn number `turns` (from 0), which another turn may follow."""
-    env = SqlEnv(max_turns=rollout.env.max_turns, bounds=rollout.env.bounds)
-    if rollout.env.task is None or turns > len(rollout.env.looks):
-        raise ValueError(f"a rollout with {len(rollout.env.looks)} observations has no prefix of {turns} turns")
-    env.reset(rollout.env.task)
-    env.steps, env.looks = rollout.env.steps[:turns], rollout.env.looks[:turns]
-    whole = rollout.tokens
-    end = whole.turns.index(turns) if turns in whole.turns else len(whole.ids)
-    return Rollout(env, whole.first(end))
 
 
 def advance(

@@ -89,6 +89,19 @@ class SqlEnv:
         """What it asks back, "" if it does not."""
         return self.steps[-1].turn.text if self.outcome == "clarified" else ""
 
+    def before(self, turns: int) -> SqlEnv:
+        """A copy of the rollout as it stood before its turn number `turns` (from 0), which another turn may follow.
+
+        Raises `ValueError` where it has had fewer observations.
+        """
+        if self.task is None or turns > len(self.looks):
+            seen = 0 if self.task is None else len(self.looks)
+            raise ValueError(f"a rollout with {seen} observations has no prefix of {turns} turns")
+        env = SqlEnv(max_turns=self.max_turns, bounds=self.bounds)
+        env.reset(self.task)
+        env.steps, env.looks = self.steps[:turns], self.looks[:turns]
+        return env
+
     def act(self, text: str, *, cut: bool = False) -> str | None:
         """Take the agent's turn; gives the SQL to run, or None when the rollout has ended.
 

@@ -26,10 +26,7 @@ from agro_data.sql.concealing import Hidden
 from agro_data.sql.scope import Schema
 from agro_train.clarifying import Points, points_of
 
-# How a model reads, unless told otherwise. In 250 tokens of SmolLM2's tokenizer a compact schema keeps all gold columns
-# of 99.7 % of the questions of Spider's training part (bench/RESULTS.md).
-COMPACT: Style = "compact"
-PROMPT_BUDGET = 250
+COMPACT: Style = "compact"  # how a schema is written, unless told otherwise
 
 
 class NoTask(LookupError):

@@ -16,17 +16,17 @@ from agro_train.decoding import LIMITS
 from agro_train.language_model.loading import LanguageModel, load, model_hash
 from agro_train.language_model.tokens import encode
 from agro_train.programs.settings import SettingsError
+from agro_train.programs.usual import BATCH, Engine
 from agro_train.questions import Reading
 from agro_train.rollouts import Limits
 from agro_train.runs.corpora import seen_by
 from agro_train.runs.store import ModelRun, NoRun, find_run
-from agro_train.sampling.module import BATCH, ModuleSampler
+from agro_train.sampling.module import ModuleSampler
 from agro_train.sampling.types import Sampler
 from agro_train.tasks import NoTask
 
 READING = Reading()
 Unit = Literal["tokens", "estimated tokens"]
-Engine = Literal["transformers", "vllm"]
 _LOADERS: Mapping[Engine, Callable[..., LanguageModel]] = {"transformers": load, "vllm": load_engine}
 IN_WORDS = (NoRun, NoTask, SerialiserMismatch, SettingsError)  # errors that speak to a person
 

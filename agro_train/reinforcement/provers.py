@@ -19,7 +19,7 @@ from agro_data.fingerprint import seed_of
 from agro_train.advantages import Floats, Scale, informative, prover_value, turn_advantages
 from agro_train.reinforcement.credit import Credit, anchors, of_rollouts
 from agro_train.reinforcement.episodes import Episode, Player
-from agro_train.rollouts import Rollout, prefix
+from agro_train.rollouts import Rollout
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def chances_of(episodes: Sequence[Episode], player: Player, provers: Provers, se
         for state in own:
             states[state].append(number)
     many: list[Rollout] = [
-        prefix(episodes[members[attempt % len(members)]].rollout, turn)
+        episodes[members[attempt % len(members)]].rollout.before(turn)
         for (turn, _), members in states.items()
         for attempt in range(provers.rollouts)
     ]

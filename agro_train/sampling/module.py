@@ -16,6 +16,7 @@ from agro_train.language_model.attention import attends_behind
 from agro_train.language_model.loading import reads
 from agro_train.language_model.packed import packed
 from agro_train.naming.writing import Restriction
+from agro_train.programs.usual import BATCH
 from agro_train.sampling.beams import search
 from agro_train.sampling.drawing import GREEDY, Turn, draw
 from agro_train.sampling.held import Held
@@ -26,7 +27,6 @@ from agro_train.sampling.types import Sampled, rooms, too_long
 if TYPE_CHECKING:
     import torch
 
-BATCH = 64  # turns that are written together, where nothing else is said
 AGAIN = 0.7  # temperature at which a turn is drawn that none of the likeliest beginnings ends
 _TAIL = 12  # tokens in which the end of a closing tag lies
 _LAST = {stop[-1] for stop in STOPS}  # characters that end one: few tokens have them

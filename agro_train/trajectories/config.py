@@ -10,8 +10,9 @@ from agro_data.models import DEFAULT_WRITER
 from agro_data.profiling.serialise import Style
 from agro_train.language_model.tokens import encode
 from agro_train.programs.settings import SettingsError, check_counts, check_seed, check_shares, find_cache, settings_to
+from agro_train.programs.usual import PROMPT_BUDGET
 from agro_train.questions import Reading
-from agro_train.tasks import COMPACT, PROMPT_BUDGET
+from agro_train.tasks import COMPACT
 from agro_train.trajectories.acting import Attempts
 from agro_train.trajectories.teachers import Habits
 

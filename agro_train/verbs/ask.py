@@ -12,6 +12,7 @@ from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.pairs.finding import KINDS
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, say, screen, shortened, show_result, tell
+from agro_train.verbs import options
 
 if TYPE_CHECKING:
     from agro_train.asking import Reply
@@ -27,12 +28,8 @@ _DOUBLE_DIGITS = 15  # what is written with more and is a FLOAT all the same has
 @click.option("--database", type=A_PATH, required=True, help="A SQLite or DuckDB file, or a folder of Parquet or CSV.")
 @click.option("--model", default="promoted", show_default=True, help="A trained run, a folder, a Hub id or a URL.")
 @click.option("--evidence", default=None, help="What one must know that the question does not say.")
-@click.option(
-    "--decoding", type=click.Choice(["greedy", "vote", "adaptive", "tree"]), default="greedy", show_default=True
-)
-@click.option(
-    "--samples", type=click.IntRange(2), default=8, show_default=True, help="Votes of `vote`, `adaptive` and `tree`."
-)
+@options.decoding
+@options.samples
 @click.option(
     "--names/--any-names",
     default=None,

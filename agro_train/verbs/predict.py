@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -13,6 +12,8 @@ from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.progress import Bars, counted
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Resumed, notes, show_table, tell
+from agro_train.programs.usual import BATCH, PROMPT_BUDGET, ROLLOUT_TOKENS, TURN_TOKENS, Engine
+from agro_train.verbs import options
 
 if TYPE_CHECKING:
     from agro_train.comparison.scoring import Scored
@@ -36,12 +37,8 @@ A_PATH = click.Path(path_type=Path)
     "--model", "models", multiple=True, required=True, metavar="NAME", help="Run, folder, Hub id or URL (repeatable)."
 )
 @click.option("--out", type=A_PATH, required=True, metavar="FILE", help="Predictions as JSONL; gone on with if there.")
-@click.option(
-    "--decoding", type=click.Choice(["greedy", "vote", "adaptive", "tree"]), default="greedy", show_default=True
-)
-@click.option(
-    "--samples", type=click.IntRange(2), default=8, show_default=True, help="Votes of `vote`, `adaptive` and `tree`."
-)
+@options.decoding
+@options.samples
 @click.option("--names/--any-names", default=False, show_default=True, help="SQL may name only what the schema has.")
 @click.option(
     "--check/--no-check",
@@ -59,19 +56,29 @@ A_PATH = click.Path(path_type=Path)
 )
 @click.option("--style", default=None, help="Schema style for models not trained here.  [default: compact]")
 @click.option(
-    "--budget", type=click.IntRange(1), default=None, help="Tokens of a schema, for the same models.  [default: 250]"
+    "--budget",
+    type=click.IntRange(1),
+    default=PROMPT_BUDGET,
+    show_default=True,
+    help="Tokens of a schema, for the same models.",
 )
-@click.option("--turn-tokens", type=click.IntRange(1), default=256, show_default=True, help="Tokens of a turn at most.")
 @click.option(
-    "--rollout-tokens", type=click.IntRange(1), default=768, show_default=True, help="Tokens after a prompt at most."
+    "--turn-tokens", type=click.IntRange(1), default=TURN_TOKENS, show_default=True, help="Tokens of a turn at most."
+)
+@click.option(
+    "--rollout-tokens",
+    type=click.IntRange(1),
+    default=ROLLOUT_TOKENS,
+    show_default=True,
+    help="Tokens after a prompt at most.",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same answers.")
 @click.option("--dtype", default="float32", show_default=True, help="Type of the weights; auto: the fastest here.")
-@click.option("--engine", type=click.Choice(["transformers", "vllm"]), default="transformers", show_default=True)
+@click.option("--engine", type=click.Choice(get_args(Engine)), default="transformers", show_default=True)
 @click.option(
     "--batch",
     type=click.IntRange(1),
-    default=64,
+    default=BATCH,
     show_default=True,
     help="Turns that transformers writes together: more on a GPU.",
 )
@@ -100,37 +107,37 @@ def predict_command(
       agro predict --corpus corpus --model promoted --model HuggingFaceTB/SmolLM2-135M-Instruct --out preds.jsonl
       agro predict --questions mine.csv --databases my.sqlite --model http://localhost:8000/v1 --out preds.jsonl
     """
-    from agro_train.agents.agent import open_agent, reading_named  # noqa: PLC0415 (so that --help is quick)
+    from agro_train.agents.agent import reading_named  # noqa: PLC0415 (so that --help is quick)
     from agro_train.agents.choosing import slug, told_apart  # noqa: PLC0415
+    from agro_train.comparison.asking import Asked, How, scored_on  # noqa: PLC0415
     from agro_train.comparison.figures import compare, table  # noqa: PLC0415
-    from agro_train.comparison.scoring import answerable, scored_by, suite_of  # noqa: PLC0415
+    from agro_train.comparison.scoring import answerable, suite_of  # noqa: PLC0415
     from agro_train.decoding import decoding_named  # noqa: PLC0415
-    from agro_train.predict import check_out, predict  # noqa: PLC0415
+    from agro_train.predict import check_out  # noqa: PLC0415
     from agro_train.rollouts import Limits  # noqa: PLC0415
-    from agro_train.tasks import COMPACT, PROMPT_BUDGET  # noqa: PLC0415
+    from agro_train.tasks import COMPACT  # noqa: PLC0415
 
     cache = cache_folder(RunConfig(out=settings["data"]))
     asked = _asked(corpus, questions, settings, cache)
     asked = asked.first(limit) if limit else asked
     suite = suite_of(asked, settings["instances"])
     check_out(out)
-    reading = reading_named(settings["style"] or COMPACT, settings["budget"] or PROMPT_BUDGET)
-    decoding = decoding_named(
-        settings["decoding"], settings["samples"], names=settings["names"], checks=settings["check"]
+    reading = reading_named(settings["style"] or COMPACT, settings["budget"])
+    how = How(
+        settings["models_root"],
+        cache,
+        reading,
+        Limits(settings["turn_tokens"], settings["rollout_tokens"]),
+        decoding_named(settings["decoding"], settings["samples"], names=settings["names"], checks=settings["check"]),
+        **{name: settings[name] for name in ("engine", "dtype", "batch", "seed", "workers")},
     )
-    limits = Limits(settings["turn_tokens"], settings["rollout_tokens"])
     scored: list[Scored] = []
     files: list[Path] = []
     with Bars(notes) as progress:
-        called = told_apart(models, settings["models_root"], cache, [] if settings["allow_seen"] else [asked])
+        called = told_apart(models, how.models, cache, [] if settings["allow_seen"] else [asked])
         for name, own in called.items():
-            loaded = {"limits": limits, **{name: settings[name] for name in ("dtype", "engine", "batch")}}
-            agent = replace(open_agent(name, settings["models_root"], cache, reading=reading, **loaded), name=own)
             file = out if len(called) == 1 else out.with_name(f"{out.stem}-{slug(own)}{out.suffix}")
-            how = {"workers": settings["workers"], "progress": progress}
-            answers = predict(asked, agent, file, decoding=decoding, seed=settings["seed"], **how)
-            agent.close()
-            scored.append(scored_by(asked, agent, answers, suite, cache, **how))
+            scored += scored_on(name, own, [Asked(asked, suite, file)], how, progress)
             files.append(file)
     figures = compare(answerable(asked), scored, settings["seed"])
     print_json(figures) if as_json else show_table(table(figures))

@@ -30,7 +30,7 @@ from agro_train.reinforcement.credit import (
 from agro_train.reinforcement.episodes import Player, measures
 from agro_train.reinforcement.prompts import BadGolds, Selection, Wanted, schedule, select, shuffled
 from agro_train.reinforcement.provers import Provers, chances_of, of_provers
-from agro_train.rollouts import Limits, prefix
+from agro_train.rollouts import Limits
 from agro_train.sampling.types import too_long
 from agro_train.tasks import Task
 
@@ -212,7 +212,7 @@ def test_a_prefix_is_what_stood_there(player: Play, tasks: list[Task]) -> None:
     (episode,) = once.play(tasks[:1], [0])
     assert episode.turns == 3
     for turn in range(3):
-        part = prefix(episode.rollout, turn)
+        part = episode.rollout.before(turn)
         assert part.tokens.so_far == episode.rollout.tokens.so_far[: len(part.tokens.so_far)]
         assert part.env.steps == episode.rollout.env.steps[:turn]
         assert part.env.outcome is None
@@ -220,7 +220,7 @@ def test_a_prefix_is_what_stood_there(player: Play, tasks: list[Task]) -> None:
         assert again.rollout.tokens == episode.rollout.tokens
         assert again.finished == episode.finished
     with pytest.raises(ValueError, match="no prefix of 3 turns"):
-        prefix(episode.rollout, 3)
+        episode.rollout.before(3)
 
 
 def test_provers_tell_turns_apart_where_rewards_do_not(player: Play, tasks: list[Task]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from agro_data.config import ConfigError
 from agro_data.evaluation.rows import UnreadableInput
 from agro_data.publish.read import NoVersion
 from agro_train import evaluate
+from agro_train.agents.agent import Agent, open_agent
+from agro_train.comparison import asking
 from agro_train.comparison.figures import Compared, compare, table
 from agro_train.comparison.scoring import BUILT, NONE, Scored, score, scored_by, suite_of
 from agro_train.decoding import Decoding
@@ -27,6 +30,7 @@ from agro_train.predict import predict
 from agro_train.programs.settings import SettingsError, settings_from, settings_to
 from agro_train.promotion import decide
 from agro_train.questions import Questions, SeenInTraining, questions_of_file, questions_of_version
+from agro_train.sampling.module import ModuleSampler
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +154,38 @@ def test_the_tiny_model_is_evaluated_from_end_to_end(place: Path, tmp_path: Path
     page = (tmp_path / "out" / "index.html").read_text()
     assert "tiny" in page
     assert "questions.json" in page
+
+
+def test_a_model_is_let_go_before_the_next_is_opened(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[weakref.ref[Any]] = []
+    alive: list[int] = []
+
+    def watched(*given: Any, **named: Any) -> Agent:
+        alive.append(sum(one() is not None for one in opened))
+        found = open_agent(*given, **named)
+        assert isinstance(found.sampler, ModuleSampler)
+        opened.append(weakref.ref(found.sampler.module))
+        return found
+
+    monkeypatch.setattr(asking, "open_agent", watched)
+    shutil.copytree(place / "tiny", tmp_path / "other")
+    config = EvaluationConfig(
+        models=(str(place / "tiny"), str(tmp_path / "other")),
+        databases=str(place / "databases"),
+        questions=(str(place / "questions.json"),),
+        instances=NONE,
+        out=str(tmp_path / "out"),
+        cache=str(place / "cache"),
+        limit=1,
+        turns=1,
+        turn_tokens=4,
+        budget=2_000,
+    )
+    [compared] = evaluate_models(config)
+    assert [one.model for one in compared.models] == ["tiny", "other"]
+    assert alive == [0, 0]
 
 
 def test_settings_are_checked() -> None:

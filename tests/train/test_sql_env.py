@@ -90,6 +90,19 @@ def test_a_rollout_sees_true_observations_and_is_scored(database: Database, sand
     assert reward(finished, AGRO).total == 1.0
 
 
+def test_what_stood_before_a_turn_goes_on_by_itself(database: Database, sandbox: Sandbox) -> None:
+    looks = [turn("sql", "SELECT 1"), turn("sql", "SELECT 2")]
+    env = rollout(task_of(database), looks, sandbox)
+    for turns in (1, 2):
+        part = env.before(turns)
+        assert (part.steps, part.outcome) == (env.steps[:turns], None)
+        step([part], [turn("solution", GOLD)], sandbox)
+        assert part.solution == GOLD
+    assert (env.turns, len(env.looks), env.outcome) == (2, 2, None)
+    with pytest.raises(ValueError, match="2 observations has no prefix of 3 turns"):
+        env.before(3)
+
+
 def test_a_share_of_the_instances(database: Database, other: Database) -> None:
     task = task_of(database, other, other, other)
     assert task.graded_on(1.0) == task

@@ -1,0 +1,78 @@
+"""A model asked: opened, its answers taken and scored, and let go, so that the next one has the memory to itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from agro_data.progress import Reporter, silent
+from agro_train.agents.agent import READING, open_agent
+from agro_train.comparison.scoring import Scored, Suite, scored_by
+from agro_train.decoding import GREEDY, LIMITS, Decoding
+from agro_train.predict import predict
+from agro_train.programs.usual import BATCH, Engine
+from agro_train.questions import Questions, Reading
+from agro_train.rollouts import Limits
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Questions, what answers to them are judged on, and the file that answers are kept in (see `predict`)."""
+
+    questions: Questions
+    suite: Suite
+    out: Path
+
+
+@dataclass(frozen=True)
+class How:
+    """How models are opened (see `open_agent`), how they answer, and the processes that run their SQL."""
+
+    models: Path
+    cache: Path
+    reading: Reading = READING
+    limits: Limits = LIMITS
+    decoding: Decoding = GREEDY
+    engine: Engine = "transformers"
+    dtype: str = "float32"
+    batch: int = BATCH
+    seed: int = 0
+    workers: int = 1
+
+
+def scored_on(name: str, own: str, asked: Sequence[Asked], how: How, progress: Reporter = silent) -> list[Scored]:
+    """What the model `name`, here called `own`, is worth on each set of questions.
+
+    Nothing holds the model when this returns: several are asked one after the other in the memory of one. Raises like
+    `open_agent` and `predict`.
+    """
+    opened = open_agent(
+        name,
+        how.models,
+        how.cache,
+        reading=how.reading,
+        dtype=how.dtype,
+        engine=how.engine,
+        limits=how.limits,
+        batch=how.batch,
+    )
+    agent = replace(opened, name=own)
+    with closing(agent):
+        answers = [
+            predict(
+                one.questions,
+                agent,
+                one.out,
+                decoding=how.decoding,
+                seed=how.seed,
+                workers=how.workers,
+                progress=progress,
+            )
+            for one in asked
+        ]
+    return [
+        scored_by(one.questions, agent, found, one.suite, how.cache, workers=how.workers, progress=progress)
+        for one, found in zip(asked, answers, strict=True)
+    ]

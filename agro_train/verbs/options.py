@@ -1,0 +1,18 @@
+"""Options that several verbs have."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import click
+
+from agro_train.programs.usual import SAMPLES, Kind
+
+decoding = click.option("--decoding", type=click.Choice(get_args(Kind)), default="greedy", show_default=True)
+samples = click.option(
+    "--samples",
+    type=click.IntRange(2),
+    default=SAMPLES,
+    show_default=True,
+    help="Votes of `vote`, `adaptive` and `tree`.",
+)
