@@ -18,7 +18,7 @@ from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.evaluation.load import load_pairs
 from agro_data.evaluation.loaded import Loaded, Pair
-from agro_data.pairs.finding import Checked, Finding, counts_against
+from agro_data.pairs.finding import TIES, Checked, Finding, counts_against
 from agro_data.pairs.verify import INSTANCE, Verified, verify_pairs
 from agro_data.progress import Reporter, silent
 from agro_data.verify.grade import Case, GoldResults, grade_many
@@ -28,10 +28,9 @@ BETWEEN = frozenset({"duplicate", "contradiction", "same_question", "split_leak"
 PROVED = frozenset({"useless_predicate", "useless_join", "useless_distinct"})
 UNSETTLED = frozenset({"uncertifiable"})
 WORSE = frozenset({"zero", "not_analysed"})  # notes that a repair may not bring
-TIES = frozenset({"tie_at_limit", "tie_in_order"})  # less than any fault that makes an answer wrong
 # What the text of the SQL is found to lack or reverse: the repair of another fault may hide it, but does not mend it.
 STAYING = frozenset({"order_reversed", "extreme_reversed", "limit_not_asked"}) | frozenset(
-    {"average_missing", "count_missing", "count_not_asked"}
+    {"average_missing", "count_missing", "count_not_asked", "text_as_number"}
 )
 
 

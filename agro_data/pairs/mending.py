@@ -24,7 +24,12 @@ ALIKE = 0.75  # of the letters of two names, from which one may be a slip for th
 
 def respelt(found: Resolution, literals: Iterable[exp.Expr], value: str, dialect: Dialect) -> str:
     """The statement with `value` in the place of these literals."""
-    with _replaced([(literal, exp.Literal.string(value)) for literal in literals]):
+    return rewritten(found, [(literal, exp.Literal.string(value)) for literal in literals], dialect)
+
+
+def rewritten(found: Resolution, nodes: Sequence[tuple[exp.Expr, exp.Expr]], dialect: Dialect) -> str:
+    """The statement with each of the first nodes replaced by its second."""
+    with _replaced(nodes):
         return sql_text(found.tree, dialect)
 
 

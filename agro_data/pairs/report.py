@@ -22,6 +22,7 @@ DID = {
     "useless_distinct": "DISTINCT is taken out",
     "literal_other_case": "written as the data do",
     "literal_misspelt": "written as the data do",
+    "text_as_number": "read as numbers or dates, which is what the texts are",
     "order_reversed": "turned, as the question says",
     "extreme_reversed": "turned, as the question says",
 }
