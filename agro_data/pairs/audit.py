@@ -2,13 +2,15 @@
 
 A repair is tried by the checks that found the fault: the new SQL must run, the fault must be gone, and nothing else may
 be found against it that was not found against the old. It is tried one fault at a time, until none is left that has a
-repair. In the end each new SQL is certified on instances of its own (`verify.certificate`), and what a proof says is
-held against them: SQL without a useless part must give the old answer on every one.
+repair; ties last, and only if asked to, since no question says which of equal rows it means. In the end each new SQL is
+certified on instances of its own (`verify.certificate`), and what a proof says is held against them: SQL without a
+useless part must give the old answer on every one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.evaluation.load import load_pairs
 from agro_data.evaluation.loaded import Loaded, Pair
-from agro_data.pairs.finding import Checked, Finding, counts_against
+from agro_data.pairs.finding import TIES, Checked, Finding, counts_against
 from agro_data.pairs.verify import INSTANCE, Verified, catalog_at, verify_pairs
 from agro_data.progress import Reporter, silent
 from agro_data.verify.grade import Case, GoldResults, grade_many
@@ -26,6 +28,10 @@ BETWEEN = frozenset({"duplicate", "contradiction", "same_question", "split_leak"
 PROVED = frozenset({"useless_predicate", "useless_join", "useless_distinct"})
 UNSETTLED = frozenset({"uncertifiable"})
 WORSE = frozenset({"zero", "not_analysed"})  # notes that a repair may not bring
+# What the text of the SQL is found to lack or reverse: the repair of another fault may hide it, but does not mend it.
+STAYING = frozenset({"order_reversed", "extreme_reversed", "limit_not_asked"}) | frozenset(
+    {"average_missing", "count_missing", "count_not_asked", "text_as_number"}
+)
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,16 @@ class Repair:
 
     finding: Finding
     sql: str
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A repair that did not hold: of which pair and finding, the SQL that was tried, and why it is none."""
+
+    number: int
+    kind: str
+    sql: str
+    why: str
 
 
 @dataclass(frozen=True)
@@ -54,7 +70,7 @@ class Audit:
 
     verified: Verified
     mended: Mapping[int, Mended]
-    refused: tuple[str, ...] = ()
+    refused: tuple[Refused, ...] = ()
 
     @property
     def changed(self) -> dict[str, str]:
@@ -69,13 +85,15 @@ def audit_pairs(
     cache: Path | None = None,
     instances: Path | None = None,
     leave: Sequence[str] = (),
+    mend_ties: bool = False,
     workers: int = 2,
     progress: Reporter = silent,
 ) -> Audit:
     """Check pairs as `pairs.verify.verify_pairs` does, and mend what can be mended for sure.
 
     With `instances`, repaired SQL is certified on databases that are written there, and dropped where its answer cannot
-    be settled. Classes in `leave` are reported and not mended. Raises what `verify_pairs` raises.
+    be settled. Classes in `leave` are reported and not mended, and so are ties, unless `mend_ties`. Raises what
+    `verify_pairs` raises.
     """
     loaded = pairs if isinstance(pairs, Loaded) else load_pairs(pairs)
     catalog = catalog_at(databases)  # found once: each look hashes all of them
@@ -90,18 +108,21 @@ def audit_pairs(
     steps: dict[int, list[Repair]] = {}
     state = dict(enumerate(verified.checked))
     tried: set[tuple[int, str]] = set()
-    refused: list[str] = []
+    refused: list[Refused] = []
+    left = frozenset(leave) | (frozenset() if mend_ties else TIES)
     for _ in range(ROUNDS):
-        offered = {number: _next(one, number, tried, leave) for number, one in state.items()}
+        offered = {number: _next(one, number, tried, left) for number, one in state.items()}
         open_ = {number: finding for number, finding in offered.items() if finding is not None}
         if not open_:
             break
         tried |= {(number, finding.mended) for number, finding in open_.items()}
         again = check({n: replace(state[n].pair, sql=f.mended) for n, f in open_.items()})
         for number, finding in open_.items():
+            if number in again and _is_found_again(state[number], again[number], finding.kind):
+                continue  # nothing to tell: the finding is there
             why = objection(state[number], again[number], finding) if number in again else "it could not be checked"
             if why:
-                refused.append(f"{state[number].pair.place}: {finding.kind}: not mended: {why}")
+                refused.append(Refused(number, finding.kind, finding.mended, why))
             else:
                 steps.setdefault(number, []).append(Repair(finding, finding.mended))
                 state[number] = again[number]
@@ -114,18 +135,34 @@ def audit_pairs(
 
 
 def objection(before: Checked, after: Checked, mended: Finding) -> str:
-    """Why a repair is none, "" if it is one: the fault is found as often as before, or another has come."""
-    had, has = ([f.kind for f in one.findings if f.kind not in BETWEEN] for one in (before, after))
-    if has.count(mended.kind) >= had.count(mended.kind):
+    """Why a repair is none, "" if it is one: the fault is found as often as before, another has come, or one that it
+    does not mend is no longer seen. A tie may come with the repair of a graver fault, and has a repair of its own.
+    """
+    if _is_found_again(before, after, mended.kind):
         return f"{mended.kind} is found again"
-    new = [kind for kind in dict.fromkeys(has) if kind not in had and (counts_against(kind) or kind in WORSE)]
-    return f"then {', '.join(new)} is found" if new else ""
+    had, has = _kinds(before), _kinds(after)
+    lesser = frozenset() if mended.kind in TIES | PROVED else TIES
+    new = [kind for kind in has if kind not in had and kind not in lesser and (counts_against(kind) or kind in WORSE)]
+    if new:
+        return f"then {', '.join(new)} is found"
+    hidden = [kind for kind in had if kind in STAYING and kind not in has and kind != mended.kind]
+    return f"then {', '.join(hidden)} is not seen any more, and not mended" if hidden else ""
 
 
-def _next(one: Checked, number: int, tried: set[tuple[int, str]], leave: Sequence[str]) -> Finding | None:
-    """The first finding whose repair has not been tried."""
-    for finding in one.findings:
-        if finding.mended and finding.kind not in leave and (number, finding.mended) not in tried:
+def _is_found_again(before: Checked, after: Checked, kind: str) -> bool:
+    return _kinds(after)[kind] >= _kinds(before)[kind]
+
+
+def _kinds(one: Checked) -> Counter[str]:
+    return Counter(finding.kind for finding in one.findings if finding.kind not in BETWEEN)
+
+
+def _next(one: Checked, number: int, tried: set[tuple[int, str]], left: Collection[str]) -> Finding | None:
+    """The first finding whose repair has not been tried; ties after all others: settled for the wrong end, they would
+    be settled for good.
+    """
+    for finding in sorted(one.findings, key=lambda finding: finding.kind in TIES):
+        if finding.mended and finding.kind not in left and (number, finding.mended) not in tried:
             return finding
     return None
 
@@ -135,17 +172,17 @@ def _next(one: Checked, number: int, tried: set[tuple[int, str]], leave: Sequenc
 
 def _certified(
     mended: Mapping[int, Mended], again: Mapping[int, Checked], verified: Verified, folder: Path
-) -> tuple[dict[int, Mended], list[str]]:
+) -> tuple[dict[int, Mended], list[Refused]]:
     """Repairs with the certificate of the new SQL, from `again`, without those that none holds for."""
     same = [n for n, one in mended.items() if n in again and all(r.finding.kind in PROVED for r in one.repairs)]
     apart = _told_apart({n: (verified.checked[n].pair, again[n]) for n in same}, folder)
     kept: dict[int, Mended] = {}
-    refused: list[str] = []
+    refused: list[Refused] = []
     for number, one in mended.items():
         kinds = {finding.kind for finding in again[number].findings} if number in again else UNSETTLED
         why = apart.get(number) or ("its answer cannot be settled on any instance" if kinds & UNSETTLED else "")
         if why:
-            refused.append(f"{one.checked.pair.place}: {one.repairs[0].finding.kind}: not mended: {why}")
+            refused.append(Refused(number, one.repairs[0].finding.kind, one.sql, why))
         else:
             kept[number] = replace(one, checked=again[number])
     return kept, refused

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
 from agro_data.evaluation.loaded import Pair
 from agro_data.pairs.executing import examine
-from agro_data.pairs.finding import Finding
+from agro_data.pairs.finding import TIES, Finding
 from agro_data.pairs.joins import check_joins
 from agro_data.pairs.literals import check_literals
 from agro_data.pairs.reading import check_reading
+from agro_data.pairs.sizes import check_sizes
 from agro_data.pairs.wording import check_wording
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.scope import Resolution
@@ -37,7 +38,12 @@ def check_pairs(
     """Check pairs of one database. Without a `shuffled` copy nothing is said of answers that hang on stored order."""
     statements = list(dict.fromkeys(pair.sql for pair in pairs))
     found, results, names = examine(database, profile, statements, sandbox, shuffled)
-    for more in (check_reading(names), check_literals(database, names, sandbox), check_joins(names, profile)):
+    sizes = check_sizes(database, names, profile, sandbox)
+    for sql, findings in sizes.items():
+        if findings:  # what is equal, and what comes first, is another once sizes are read as such
+            found[sql] = [replace(one, mended="") if one.kind in TIES else one for one in found[sql]]
+    literals, joins = check_literals(database, names, sandbox), check_joins(names, profile)
+    for more in (check_reading(names), literals, sizes, joins):
         for sql, findings in more.items():
             found[sql] += findings
 

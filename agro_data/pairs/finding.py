@@ -101,6 +101,13 @@ _KINDS = (
     ),
     Kind("null_only", "warning", True, "Nothing but NULL comes out", "ask for what has values, or add data"),
     Kind("zero", "note", True, "Only a 0 comes out", "every wrong condition counts 0 as well: ask for other values"),
+    Kind(
+        "text_as_number",
+        "warning",
+        True,
+        "Numbers or dates kept as text are sorted, compared or averaged as text",
+        "read them as what they are (CAST, NULLIF for what is missing, julianday), or store them so",
+    ),
     Kind("tie_at_limit", "warning", True, "LIMIT cuts between equal rows", _CHANCE),
     Kind("tie_in_order", "note", True, "Rows that compare equal are ordered by chance", _CHANCE),
     Kind("unordered_limit", "warning", True, "LIMIT without ORDER BY", "add an ORDER BY"),
@@ -151,6 +158,7 @@ _KINDS = (
     Kind("weak", "note", True, "Wrong SQL passes on every instance", "add what tells the survivors apart, or drop it"),
 )
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
+TIES = frozenset({"tie_at_limit", "tie_in_order"})  # less than any fault that makes an answer wrong
 
 
 def capital(text: str) -> str:

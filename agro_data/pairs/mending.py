@@ -24,7 +24,12 @@ ALIKE = 0.75  # of the letters of two names, from which one may be a slip for th
 
 def respelt(found: Resolution, literals: Iterable[exp.Expr], value: str, dialect: Dialect) -> str:
     """The statement with `value` in the place of these literals."""
-    with _replaced([(literal, exp.Literal.string(value)) for literal in literals]):
+    return rewritten(found, [(literal, exp.Literal.string(value)) for literal in literals], dialect)
+
+
+def rewritten(found: Resolution, nodes: Sequence[tuple[exp.Expr, exp.Expr]], dialect: Dialect) -> str:
+    """The statement with each of the first nodes replaced by its second."""
+    with _replaced(nodes):
         return sql_text(found.tree, dialect)
 
 
@@ -72,18 +77,18 @@ def _further_keys(node: exp.Expr, order: exp.Expr, dialect: Dialect) -> list[exp
 
 
 def turned(found: Resolution, dialect: Dialect) -> str:
-    """The statement with its outermost order the other way round."""
+    """The statement with the first key of its outermost order the other way round: those after it settle ties."""
     order = found.tree.args.get("order")
-    keys = order.expressions if order is not None else ()
-    kept = [(bool(key.args.get("desc")), key.args.get("nulls_first")) for key in keys]
-    for key, (falling, nulls_first) in zip(keys, kept, strict=True):
-        key.set("desc", None if falling else True)
-        if nulls_first == _nulls_first(dialect, falling=falling):  # nothing was said of NULL
-            key.set("nulls_first", _nulls_first(dialect, falling=not falling))
-    text = sql_text(found.tree, dialect) if keys else ""
-    for key, (falling, nulls_first) in zip(keys, kept, strict=True):
-        key.set("desc", falling)
-        key.set("nulls_first", nulls_first)
+    if order is None:
+        return ""
+    key = order.expressions[0]
+    falling, nulls_first = bool(key.args.get("desc")), key.args.get("nulls_first")
+    key.set("desc", None if falling else True)
+    if nulls_first == _nulls_first(dialect, falling=falling):  # nothing was said of NULL
+        key.set("nulls_first", _nulls_first(dialect, falling=not falling))
+    text = sql_text(found.tree, dialect)
+    key.set("desc", falling)
+    key.set("nulls_first", nulls_first)
     return text
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -22,6 +22,7 @@ DID = {
     "useless_distinct": "DISTINCT is taken out",
     "literal_other_case": "written as the data do",
     "literal_misspelt": "written as the data do",
+    "text_as_number": "read as numbers or dates, which is what the texts are",
     "order_reversed": "turned, as the question says",
     "extreme_reversed": "turned, as the question says",
 }
@@ -30,10 +31,20 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 def audit_lines(audit: Audit) -> Iterator[dict[str, Any]]:
     """Every pair as a line of the audit: its verdict, and `repair`: the new SQL, what each step mended and what it did,
-    the findings that are left, and the certificate; None where nothing was mended.
+    the findings that are left, and the certificate; None where nothing was mended. `refused`: repairs that did not
+    hold, each with the class, the SQL that was tried and the reason.
     """
+    refused = _refused(audit)
     for number, one in enumerate(audit.verified.checked):
-        yield {**verdict(one), "repair": _repair(audit.mended.get(number))}
+        yield {**verdict(one), "repair": _repair(audit.mended.get(number)), "refused": refused[number]}
+
+
+def _refused(audit: Audit) -> defaultdict[int, list[dict[str, str]]]:
+    """Repairs that did not hold, by the number of the pair."""
+    refused: defaultdict[int, list[dict[str, str]]] = defaultdict(list)
+    for one in audit.refused:
+        refused[one.number].append({"kind": one.kind, "sql": one.sql, "why": one.why})
+    return refused
 
 
 def _repair(mended: Mended | None) -> dict[str, Any] | None:
@@ -53,7 +64,10 @@ def audit_summary(audit: Audit) -> dict[str, Any]:
         **summary(audit.verified),
         "mended": len(audit.mended),
         "mended_by_class": {kind: mended[kind] for kind in KINDS if mended[kind]},
-        "refused": list(audit.refused),
+        "refused": [
+            f"{audit.verified.checked[one.number].pair.place}: {one.kind}: not mended: {one.why}"
+            for one in audit.refused
+        ],
     }
 
 
@@ -124,17 +138,13 @@ def _classes(verified: Verified) -> Iterator[dict[str, Any]]:
         }
 
 
-def render_report(verified: Verified, title: str, mended: Mapping[int, Mended] | None = None) -> str:
+def render_report(verified: Verified, title: str, audit: Audit | None = None) -> str:
     """The page as HTML text: classes with counts, and every pair that has a finding, to be filtered and searched.
 
-    `mended` are repairs by the number of the pair.
+    With `audit` also what was mended, and the repairs that did not hold.
     """
-    repairs = mended or {}
-    rows = [
-        {**verdict(one), "repair": _repair(repairs.get(number))}
-        for number, one in enumerate(verified.checked)
-        if one.findings
-    ]
+    lines = audit_lines(audit) if audit is not None else map(verdict, verified.checked)
+    rows = [line for line in lines if line["findings"]]
     databases = Counter(one.pair.db_id for one in verified.checked if one.grave)
     return (
         templates("agro_data.pairs")

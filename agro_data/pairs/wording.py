@@ -35,6 +35,7 @@ _LEAST = re.compile(
 )
 _SURE_MOST = re.compile(r"\b(?:highest|largest|biggest|greatest|maximum|longest|tallest|heaviest)\b", re.IGNORECASE)
 _SURE_LEAST = re.compile(r"\b(?:fewest|lowest|smallest|minimum|shortest|lightest)\b|(?<!at )\bleast\b", re.IGNORECASE)
+_OLDEST, _YOUNGEST = re.compile(r"\boldest\b", re.IGNORECASE), re.compile(r"\byoungest\b", re.IGNORECASE)
 _RANKS = frozenset(
     {"rank", "ranking", "position", "place", "placing", "level", "grade", "year", "date", "time", "founded", "start"}
     | {"begin", "born", "birth", "birthday", "opened", "built", "installation", "priority"}
@@ -213,31 +214,37 @@ def _limits(question: str, evidence: str, sql: SqlValues) -> Iterator[Finding]:
 
 
 def _direction(question: str, found: Resolution, dialect: Dialect) -> Iterator[Finding]:
+    """The first key is what decides; those after it settle ties."""
     order = found.tree.args.get("order")
-    keys = order.expressions if order is not None else ()
-    falling = [bool(key.args.get("desc")) for key in keys]
-    if not keys or len(set(falling)) > 1:
+    if order is None:
         return
-    up, down = _ASCENDING.search(question), _DESCENDING.search(question)
+    key, *further = order.expressions
+    falling = bool(key.args.get("desc"))
     if found.tree.args.get("limit") is None:
-        if up and not down and falling[0]:
-            says = f"The question says {up[0]!r}, the SQL sorts DESC."
-            yield Finding("order_reversed", says, mended=turned(found, dialect))
-        elif down and not up and not falling[0]:
+        up, down = _ASCENDING.search(question), _DESCENDING.search(question)
+        mended = "" if further else turned(found, dialect)  # whether "in descending order" is said of all keys is open
+        if up and not down and falling:
+            yield Finding("order_reversed", f"The question says {up[0]!r}, the SQL sorts DESC.", mended=mended)
+        elif down and not up and not falling:
             says = f"The question says {down[0]!r}, the SQL sorts ascending."
-            yield Finding("order_reversed", says, mended=turned(found, dialect))
+            yield Finding("order_reversed", says, mended=mended)
         return
-    if len(keys) > 1 or any(found.tree.find(kind) for kind in (exp.Min, exp.Max, exp.SetOperation)):
-        return
-    if _is_rank(keys[0].this):
+    if any(found.tree.find(kind) for kind in (exp.Min, exp.Max, exp.SetOperation)) or _is_rank(key.this):
         return
     most, least = _SURE_MOST.search(question), _SURE_LEAST.search(question)
-    if most and not _LEAST.search(question) and not falling[0]:
+    if _is_age(key.this):
+        most, least = most or _OLDEST.search(question), least or _YOUNGEST.search(question)
+    if most and not _LEAST.search(question) and not falling:
         says = f"The question says {most[0]!r}, the SQL takes the first in ascending order."
         yield Finding("extreme_reversed", says, mended=turned(found, dialect))
-    elif least and not _MOST.search(question) and falling[0]:
+    elif least and not _MOST.search(question) and falling:
         says = f"The question says {least[0]!r}, the SQL takes the first in DESC order."
         yield Finding("extreme_reversed", says, mended=turned(found, dialect))
+
+
+def _is_age(key: exp.Expr) -> bool:
+    """A key that is greatest for the oldest, as a year or a date of birth is not."""
+    return isinstance(key, exp.Column) and "age" in words_of(key.name)
 
 
 def _is_rank(key: exp.Expr) -> bool:

@@ -104,7 +104,7 @@ def describe(values: Iterable[Cell], declared_type: str = "") -> Statistics:
         mean_words=sum(len(text.split()) for text in words) / len(words) if words else 0.0,
         mean_length=sum(map(len, words)) / len(words) if words else 0.0,
         common=_common(counts),
-        markers=_markers(words) if kind == "text" else (),
+        markers=(markers_among(words) or ()) if kind == "text" else (),
         few=frozenset(map(_plain, counts)) if len(counts) <= 2 else frozenset(),
     )
 
@@ -120,11 +120,22 @@ def _plain(value: Cell) -> str:
     return str(value).strip().lower()
 
 
-def _markers(texts: list[str]) -> tuple[str, ...]:
-    """The one or two texts that say "missing" where all others are numbers, none of them with a leading zero."""
-    other = [text for text in texts if not _NUMBER.fullmatch(text.strip())]
-    missing = len(other) <= _MOST_MARKERS and all(text.strip().lower() in _MISSING for text in other)
-    return tuple(sorted(other)) if missing and len(texts) - len(other) >= _FEWEST_NUMBERS else ()
+def markers_among(values: Iterable[Cell]) -> tuple[str, ...] | None:
+    """The texts, two at most, that say "missing" where all other values are numbers, none of them with a leading zero;
+    None where the others are not, or too few.
+    """
+    known = list(values)
+    other = [value for value in known if as_number(value) is None]
+    markers = [value for value in other if isinstance(value, str) and value.strip().lower() in _MISSING]
+    few = len(other) > _MOST_MARKERS or len(known) - len(other) < _FEWEST_NUMBERS
+    return None if few or len(markers) < len(other) else tuple(sorted(markers))
+
+
+def as_number(value: Cell) -> float | None:
+    """The number that a value is, also as a text; None for what is none, or a code with a leading zero."""
+    if isinstance(value, str):
+        return float(value) if _NUMBER.fullmatch(value.strip()) else None
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
 def _whole_text(text: str) -> bool:

@@ -32,23 +32,32 @@ REPORTS = ("report.jsonl", "report.html")
     metavar="CLASS",
     help="Report only. Repeatable.",
 )
+@click.option("--mend-ties", is_flag=True, help="Settle ties by what comes out, though no question says so.")
 @click.option("--certify/--no-certify", default=True, show_default=True, help="Instances for every repaired SQL.")
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes that check.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
 def audit_command(
-    pairs: Path, databases: Path, out: Path, leave: tuple[str, ...], certify: bool, workers: int, as_json: bool
+    pairs: Path,
+    databases: Path,
+    out: Path,
+    leave: tuple[str, ...],
+    mend_ties: bool,
+    certify: bool,
+    workers: int,
+    as_json: bool,
 ) -> None:
     """Check questions with SQL, and mend what can be mended for sure.
 
     Finds what `agro verify` finds. Where the right SQL follows from the data, the schema or a proof, it is run and
     checked in the same way. DIR gets report.jsonl (a line a pair), report.html, and a copy of PAIRS in which the mended
-    rows keep their old SQL beside the new. PAIRS itself is never changed. No model is used. Ends with 1 when a row
-    could not be checked, or a pair that has an error could not be mended.
+    rows keep their old SQL beside the new. PAIRS itself is never changed. Ties are reported and stay: which of equal
+    rows is meant does not follow from anything, and answers that were right would be wrong against one that was picked.
+    No model is used. Ends with 1 when a row could not be checked, or a pair that has an error could not be mended.
 
     \b
     Examples:
       agro audit train.json --databases database --out audited
-      agro audit pairs.csv --databases my.sqlite --out audited --leave tie_in_order --leave tie_at_limit
+      agro audit pairs.csv --databases my.sqlite --out audited --leave literal_misspelt --mend-ties
     """
     from agro_data.pairs.audit import audit_pairs  # noqa: PLC0415 (half a second)
     from agro_data.pairs.copying import corrected_copy  # noqa: PLC0415
@@ -62,12 +71,13 @@ def audit_command(
             databases,
             instances=out / "instances" if certify else None,
             leave=leave,
+            mend_ties=mend_ties,
             workers=workers,
             progress=progress,
         )
     report, page = (out / name for name in REPORTS)
     write_text(report, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in audit_lines(audit)))
-    write_text(page, render_report(audit.verified, f"Audit of {pairs.name}", audit.mended))
+    write_text(page, render_report(audit.verified, f"Audit of {pairs.name}", audit))
     written = [report, page, *corrected_copy(pairs, out, audit.changed)]
     figures = audit_summary(audit)
     print_json(figures) if as_json else _show(figures)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -14,6 +18,7 @@ from agro_data.evaluation.loaded import Pair
 from agro_data.pairs import verify
 from agro_data.pairs.audit import Audit, audit_pairs, objection
 from agro_data.pairs.finding import Checked, Finding
+from agro_data.pairs.report import audit_lines, audit_summary, render_report
 from agro_data.verbs.audit import audit_command
 
 MENDED = [
@@ -59,9 +64,8 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
     folder = tmp_path_factory.mktemp("audit")
     asked = [(f"Question {n}?", sql) for n, sql in enumerate([*(one[1] for one in MENDED), *LEFT])]
     pairs = write_pairs(folder / "pairs.json", asked)
-    return audit_pairs(
-        pairs, sqlite_market(folder / "databases"), cache=folder / "cache", instances=folder / "out", workers=1
-    )
+    place = sqlite_market(folder / "databases")
+    return audit_pairs(pairs, place, cache=folder / "cache", instances=folder / "out", mend_ties=True, workers=1)
 
 
 @pytest.mark.parametrize("number", range(len(MENDED)), ids=lambda n: f"{MENDED[n][0]}-{n}")
@@ -95,14 +99,70 @@ def test_a_repair_must_take_the_fault_away_and_bring_no_other() -> None:
     assert objection(_checked("tie_at_limit", "duplicate"), _checked("contradiction"), fault) == ""  # of other pairs
 
 
-def test_classes_can_be_left(tmp_path: Path) -> None:
-    pairs = write_pairs(tmp_path / "a.json", [("Which?", MENDED[4][1])])
-    found = audit_pairs(
-        pairs, sqlite_market(tmp_path / "d"), cache=tmp_path / "cache", leave=["tie_at_limit"], workers=1
-    )
+def test_a_repair_must_not_hide_a_fault_that_it_does_not_mend() -> None:
+    tie, turned = (Finding(kind, kind, mended="SELECT 1") for kind in ("tie_at_limit", "extreme_reversed"))
+    both = _checked("tie_at_limit", "extreme_reversed")
+    assert "extreme_reversed is not seen any more" in objection(both, _checked(), tie)
+    assert objection(both, _checked(), turned) == ""  # the other end may have no tie
+
+
+def test_a_tie_is_less_than_a_wrong_end() -> None:
+    turned, useless = (Finding(kind, kind, mended="SELECT 1") for kind in ("extreme_reversed", "useless_join"))
+    assert objection(_checked("extreme_reversed"), _checked("tie_at_limit"), turned) == ""
+    assert "tie_at_limit" in objection(_checked("useless_join"), _checked("tie_at_limit"), useless)
+
+
+ENDS = [
+    # a tie at the wrong end, none at the right one
+    ("Which sale has the lowest amount?", "SELECT sale_id FROM sale ORDER BY amount DESC LIMIT 1"),
+    # a tie at the right end
+    ("Which sale has the largest amount?", "SELECT sale_id FROM sale ORDER BY amount LIMIT 1"),
+]
+
+
+def _audit(tmp_path: Path, asked: list[tuple[str, str]], **settings: Any) -> Audit:
+    pairs = write_pairs(tmp_path / "a.json", asked)
+    place = sqlite_market(tmp_path / "d")
+    found = audit_pairs(pairs, place, cache=tmp_path / "cache", workers=1, **settings)
+    assert [row["query"] for row in json.loads(pairs.read_text())] == [sql for _, sql in asked]
+    return found
+
+
+@pytest.mark.parametrize("mend_ties", [False, True])
+def test_the_end_is_mended_before_ties(tmp_path: Path, mend_ties: bool) -> None:
+    found = _audit(tmp_path, ENDS, mend_ties=mend_ties)
+    assert found.mended[0].sql == "SELECT sale_id FROM sale ORDER BY amount LIMIT 1"
+    steps = [repair.finding.kind for repair in found.mended[1].repairs]
+    left = [finding.kind for finding in found.mended[1].checked.findings]
+    if mend_ties:
+        assert (steps, left) == (["extreme_reversed", "tie_at_limit"], [])
+        assert found.mended[1].sql == "SELECT sale_id FROM sale ORDER BY amount DESC, sale_id LIMIT 1"
+    else:
+        assert (steps, left) == (["extreme_reversed"], ["tie_at_limit"])
+
+
+def test_ties_are_told_and_left_unless_asked_for(tmp_path: Path) -> None:
+    found = _audit(tmp_path, [(f"{one[0]}?", one[1]) for one in MENDED if one[0].startswith("tie")])
     assert not found.mended
-    assert [f.kind for f in found.verified.checked[0].findings] == ["tie_at_limit"]
-    assert json.loads(pairs.read_text())[0]["query"] == MENDED[4][1]
+    assert [f.kind for one in found.verified.checked for f in one.findings] == ["tie_at_limit", "tie_in_order"]
+
+
+def test_classes_can_be_left(tmp_path: Path) -> None:
+    assert not _audit(tmp_path, [ENDS[0]], leave=["extreme_reversed"]).mended
+
+
+def test_what_was_tried_in_vain_is_told(tmp_path: Path) -> None:
+    """Joined over the one key there is, the sales of a stall that has none are none."""
+    sql = "SELECT T2.day FROM stall AS T1 JOIN sale AS T2 WHERE T1.name = 'Novak'"
+    found = _audit(tmp_path, [("Days of Novak?", sql), ("Names?", "SELECT name FROM stall")])
+    first, second = audit_lines(found)
+    tried = "SELECT T2.day FROM stall AS T1 JOIN sale AS T2 ON T2.stall_id = T1.stall_id WHERE T1.name = 'Novak'"
+    assert first["refused"] == [{"kind": "unlinked_join", "sql": tried, "why": "then empty is found"}]
+    assert second["refused"] == []
+    assert audit_summary(found)["refused"] == ["a.json, row 1: unlinked_join: not mended: then empty is found"]
+    body = re.search(r'id="data">([^<]*)<', render_report(found.verified, "a", found))
+    assert body is not None
+    assert json.loads(gzip.decompress(base64.b64decode(body[1]))) == [first]
 
 
 def test_the_databases_are_found_and_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,6 +175,16 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
         ("The sale of the lowest amount?", "SELECT day FROM sale ORDER BY amount LIMIT 1"),
     ),
     (
+        "extreme_reversed",  # what comes after the first key settles ties
+        ("The sale of the lowest amount?", "SELECT day FROM sale ORDER BY amount DESC, day LIMIT 1"),
+        ("The sale of the lowest amount?", "SELECT day FROM sale ORDER BY amount, day DESC LIMIT 1"),
+    ),
+    (
+        "extreme_reversed",
+        ("The oldest?", "SELECT name FROM (SELECT name, 2020 - opened AS age FROM stall) ORDER BY age, name LIMIT 1"),
+        ("The oldest?", "SELECT name FROM stall ORDER BY opened, name LIMIT 1"),
+    ),
+    (
         "average_missing",
         ("What is the average amount?", "SELECT amount FROM sale"),
         ("What is the average amount?", "SELECT avg(amount) FROM sale"),
