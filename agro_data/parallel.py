@@ -4,8 +4,8 @@ Shards are independent and write their own files, so a shard that raises, or tak
 by name and the others go on. With one worker everything runs in this process (tests, previews).
 
 A shard that raises would raise again: that is a fact about it, for the record. One that was *lost* (its process was
-killed, memory ran out, or what it asks has gone) was not tried under conditions that say anything of it: what is built
-without it is not what was asked for.
+killed, memory or another thing of the machine ran out, or what it asks has gone) was not tried under conditions that
+say anything of it: what is built without it is not what was asked for.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
+from agro_data.databases.faults import is_passing
 from agro_data.databases.opening import NO_SPACE
 from agro_data.databases.sandbox import end_own_sandboxes
 
@@ -201,5 +202,7 @@ def _attempt(function: Callable[[Any], Any], task: Any) -> Outcome[Any, Any]:
             return Outcome(task, None, "out of memory", lost=True)
         if isinstance(error, Lost):
             return Outcome(task, None, str(error), lost=True)
+        if is_passing(error):
+            return Outcome(task, None, f"the machine was at fault: {error}", lost=True)
         place = traceback.extract_tb(error.__traceback__)[-1]
         return Outcome(task, None, f"{type(error).__name__}: {error} (at {place.name}, line {place.lineno})")

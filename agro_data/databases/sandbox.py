@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
 import agro_data
+from agro_data.databases.faults import is_passing
 from agro_data.databases.opening import NO_SPACE, DatabaseError, settled, stamp, with_sides
 from agro_data.databases.types import Database, Layout, Limits, Result, Trial, TrialResult
 from agro_data.databases.worker import IDLE, OPENING, PAGE_SIZE, RUNNING, STARTING, show, shown
@@ -207,8 +208,8 @@ class Sandbox:
             path = self._settle(database)
             return database.layout, str(path), stamp(path, database.layout)
         except (OSError, DatabaseError) as error:
-            if isinstance(error, OSError) and error.errno in NO_SPACE:
-                raise  # no room for the private copy: nothing is wrong with the database or its statements
+            if is_passing(error) or (isinstance(error, OSError) and error.errno in NO_SPACE):
+                raise  # as without room for the private copy: nothing is wrong with the database or its statements
             return f"{database.db_id}: cannot be read: {error}"
 
     def _settle(self, database: Database) -> Path:

@@ -15,7 +15,7 @@ import polars as pl
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.fingerprint import seed_of
 from agro_data.progress import Reporter
-from agro_data.records import CERTIFIED
+from agro_data.records import CERTIFIED, DISTINCT
 from agro_data.stages import saying, shards, tally
 from agro_data.stages.certified import certified, uncertified
 from agro_data.stages.context import Context
@@ -184,8 +184,9 @@ def _make_up(tasks: list[Task], number: int, workers: int, progress: Reporter) -
 
 
 def _before(task: Task) -> list[str]:
-    """The shards of `distinct` of the rounds before."""
-    return [_distinct(task.db_id, number) for number in range(tally.round_of(task.shard))]
+    """The shards of `distinct` of the rounds before, of those that asked the database for more."""
+    earlier = (_distinct(task.db_id, number) for number in range(tally.round_of(task.shard)))
+    return [shard for shard in earlier if task.context.work.finished("distinct", shard)]
 
 
 def _read_to_sift_further(task: Task) -> list[Path]:
@@ -196,7 +197,7 @@ def _read_to_sift_further(task: Task) -> list[Path]:
 def _sift_further(task: Task) -> int:
     """What further rows say that the rows before, which stay as they are, do not say."""
     work = task.context.work
-    before = pl.concat([work.read("distinct", shard) for shard in _before(task)])
+    before = pl.concat([pl.DataFrame(schema=DISTINCT), *(work.read("distinct", shard) for shard in _before(task))])
     kept, refused = saying.sift(task, before)
     work.write("distinct", task.shard, kept, refused)
     return kept.height

@@ -47,17 +47,16 @@ def run_selection(context: Context, workers: int, progress: Reporter) -> Outcome
     """Near duplicates out, a diverse sample under the quotas, further styles, splits, questions without one answer."""
     work = context.work
     asked = tally.rows(work, "certified")
-    problems: list[str] = []
     if not work.finished("selection", SELECTION):
         progress("selection", 0, asked, "rows")
-        problems = _select(context, workers, progress)
+        _select(context, workers, progress)
         progress("selection", asked, asked, "rows")
     figures = work.read_json("selection/figures.json")
     kept = work.read("selection", SELECTION)
     without_one = {kind: float(count) for kind, count in figures["unanswerable"].items()}
     numbers = figures["numbers"] | without_one
     notes = _too_few(context, kept)
-    problems += _unanswered(work)
+    problems = [*figures["problems"], *_unanswered(work)]
     return Outcome(asked, kept.height, tally.reasons(work, "selection"), numbers, problems, notes)
 
 
@@ -77,8 +76,8 @@ def _too_few(context: Context, kept: pl.DataFrame) -> list[str]:
     return [f"{made:,} of {wanted:,} questions without one answer: no more rows can be turned"] if short else []
 
 
-def _select(context: Context, workers: int, progress: Reporter) -> list[str]:
-    """Choose, turn and store; problems in words."""
+def _select(context: Context, workers: int, progress: Reporter) -> None:
+    """Choose, turn and store, with the problems in words."""
     config, work = context.config, context.work
     if not usable(context):
         raise ConfigError(_why_unusable(context))
@@ -100,11 +99,10 @@ def _select(context: Context, workers: int, progress: Reporter) -> list[str]:
     said = _further_styles(context, _whole_rows(work, sampled.kept)).head(config.size)
     by_skeleton = sampled.splits.method == "skeleton"
     said, kinds, problems = unanswerable.turn(context, said, by_skeleton, workers, progress)
-    figures = _figures(sampled.selection, sampled.splits.of(said)) | {"unanswerable": kinds}
+    figures = _figures(sampled.selection, sampled.splits.of(said)) | {"unanswerable": kinds, "problems": problems}
     work.write_json("selection/figures.json", figures)
     rejected = pl.concat([pl.DataFrame(schema=REJECTED), near.rejected, sampled.rejected])
     work.write("selection", SELECTION, said, rejected.with_columns(stage=pl.lit("selection")))
-    return problems
 
 
 def _quotas(focus: Focus) -> Quotas:
@@ -155,6 +153,12 @@ def _unmade(work: Work) -> list[str]:
 def _left_out(work: Work) -> list[str]:
     """Databases that could not be used, as the catalog says."""
     return [str(problem) for problem in work.read_json(CATALOG)["problems"]]
+
+
+def _failed(work: Work) -> list[str]:
+    """Shards that failed, and what else the stages could not give."""
+    stages = ("profiles", *STAGES[:-1], "embeddings", STAGES[-1])
+    return [str(problem) for stage in stages for problem in work.read_json(f"{stage}.json")["problems"]]
 
 
 def _whole_rows(work: Work, chosen: pl.DataFrame) -> pl.DataFrame:
@@ -265,7 +269,7 @@ def _manifest(context: Context, config: dict[str, Any]) -> dict[str, Any]:
         "selection": figures["selection"],
         "unanswerable": figures["unanswerable"],
         "split": figures["split"],
-        "problems": _left_out(work),
+        "problems": [*_left_out(work), *_failed(work)],
     } | (_of_a_model(work) if context.config.writer else {})
 
 

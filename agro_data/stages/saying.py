@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 
 import polars as pl
@@ -98,9 +99,12 @@ def _sift(task: Task) -> int:
 
 
 def sift(task: Task, before: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows of a task's `questions` that say something new, beside those `before` of their database."""
+    """The rows of a task's `questions` that say something new, beside those `before` of their database.
+
+    Those before are stored and stay, so that they go first, however plausible a new one is.
+    """
     new = [task.context.work.read("questions", shard, list(DISTINCT)) for shard in task.parts]
-    frame = pl.concat([before, *new])
+    frame = pl.concat([before.with_columns(plausibility=pl.lit(inf)), *new])
     frame = frame.unique("candidate_id", keep="first", maintain_order=True)  # two shards may have met
     kept, refused = distinct(frame, task.context.config, cap=task.count)
     known = ~pl.col("candidate_id").is_in(before["candidate_id"].to_list())

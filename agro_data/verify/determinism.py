@@ -21,6 +21,7 @@ import duckdb
 
 from agro_data.databases.data_files import data_files
 from agro_data.databases.engine import READ_ONLY, attached, attaching
+from agro_data.databases.faults import is_passing
 from agro_data.databases.opening import (
     NO_SPACE,
     DatabaseError,
@@ -109,6 +110,8 @@ def _ensure(database: Database, target: Path, seed: int | None, sampled: bool) -
         except (OSError, sqlite3.Error, duckdb.Error, DatabaseError) as error:
             if _is_full_disk(error):
                 raise OSError(errno.ENOSPC, f"no room for a copy of {database.db_id}", str(target.parent)) from error
+            if is_passing(error):
+                raise
             raise DatabaseError(f"{database.db_id}: no shuffled copy: {first_line(error)}") from error
         os.replace(part, target)
 

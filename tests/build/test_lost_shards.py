@@ -1,18 +1,34 @@
-"""A shard whose worker is killed twice: no version without it, and the next run makes the whole one."""
+"""A shard that was lost, to the kernel or to a fault of the machine: no version without it, and the next run makes the
+whole one. One that failed is named by the version that lacks it."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import resource
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
+import polars as pl
 import pytest
 from making import make_school
 
 import agro_data
-from agro_data.config import STRUCTURAL
+from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
+from agro_data.databases.connections import open_database
+from agro_data.databases.faults import is_passing
+from agro_data.databases.opening import DatabaseError
+from agro_data.databases.types import Database, Dialect
+from agro_data.parallel import ShardsLost
+from agro_data.publish.card import render_card
+from agro_data.publish.report import render_report
+from agro_data.stages import saying
+from agro_data.stages.shards import Task
 
 # Imported by the process that workers are forked from: while the file `poison` is there, every worker of the stage
 # that samples candidates of one database is killed as the kernel would do it.
@@ -92,3 +108,95 @@ def test_a_shard_that_is_killed_twice_is_not_left_out(schools: Path, tmp_path: P
     (first,) = (tmp_path / "whole" / "out" / "corpus").glob("v*")
     assert tree(late) == tree(first)
     assert set(agro_data.open_version(late).examples().collect()["db_id"]) == {"first", "second"}
+
+
+def raising(number: int) -> Callable[..., tuple[pl.DataFrame, pl.DataFrame]]:
+    """What `saying.sift` is, but that it fails for one database."""
+    sift = saying.sift
+
+    def failing(task: Task, before: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        if task.db_id == "second":
+            raise OSError(number, os.strerror(number))
+        return sift(task, before)
+
+    return failing
+
+
+def built(schools: Path, place: Path) -> agro_data.Build:
+    config = BuildConfig(databases=str(schools), size=12, embedding_model=STRUCTURAL, certify=False)
+    return agro_data.build(config=config, run=RunConfig(out=place / "out", cache=place / "cache", workers=1))
+
+
+def test_a_fault_of_the_machine_leaves_nothing_out(
+    schools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(saying, "sift", raising(errno.EMFILE))
+        with pytest.raises(ShardsLost, match=r"second, shard second: the machine .*Too many open files"):
+            built(schools, tmp_path)
+    assert not list((tmp_path / "out").glob("*/v*"))
+    whole = built(schools, tmp_path)
+    assert set(whole.version.examples().collect()["db_id"]) == {"first", "second"}
+    assert (whole.problems, whole.version.manifest["problems"]) == ((), [])
+
+
+def test_a_shard_that_failed_is_among_the_problems_of_the_version(
+    schools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(saying, "sift", raising(errno.EACCES))
+    partial = built(schools, tmp_path)
+    (problem,) = partial.problems
+    assert problem.startswith("second, shard second: PermissionError: ")
+    assert partial.version.manifest["problems"] == [problem]
+    assert "`problems` in `manifest.json` says what could not, and why (1)" in render_card(partial.version.manifest)
+    assert "second, shard second: PermissionError" in render_report(partial.version)
+
+
+def caught(act: Callable[[], object]) -> Exception:
+    try:
+        act()
+    except Exception as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+
+def test_a_locked_cache_is_a_fault_of_the_machine(tmp_path: Path) -> None:
+    make_school(tmp_path / "school.sqlite")
+    with closing(sqlite3.connect(tmp_path / "school.sqlite", isolation_level=None)) as writer:
+        writer.execute("BEGIN EXCLUSIVE")
+        with closing(sqlite3.connect(tmp_path / "school.sqlite", timeout=0)) as reader:
+            assert is_passing(caught(lambda: reader.execute("SELECT * FROM school")))
+
+
+def test_no_file_left_to_open_is_a_fault_of_the_machine(tmp_path: Path) -> None:
+    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "a.parquet")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    pl.read_parquet(tmp_path / "a.parquet", glob=False)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        errors = [caught((tmp_path / "a.parquet").read_bytes), caught(lambda: pl.read_parquet(tmp_path / "a.parquet"))]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert list(map(is_passing, errors)) == [True, True]
+
+
+def test_what_is_wrong_with_a_database_is_no_fault_of_the_machine(tmp_path: Path) -> None:
+    for name, content in (("bad.sqlite", b"SQLite format 3\0" + b"x" * 5000), ("no.duckdb", b"DUCK" * 3000)):
+        path = tmp_path / name
+        path.write_bytes(content)
+        kind: Dialect = "sqlite" if name.endswith("sqlite") else "duckdb"
+        database = Database("db", kind, kind, path, "0" * 64, name)
+
+        def look(database: Database = database) -> None:
+            with open_database(database) as connection:
+                connection.objects()
+
+        error = caught(look)
+        assert isinstance(error, DatabaseError)
+        assert not is_passing(error)
+    assert is_passing(caught(lambda: raise_from(OSError(errno.EIO, "Input/output error"))))
+    assert not is_passing(PermissionError(errno.EACCES, "Permission denied"))
+
+
+def raise_from(error: Exception) -> None:
+    raise DatabaseError("db: cannot be opened") from error
