@@ -111,7 +111,15 @@ def evaluate(
     if fenced:
         told = "predictions inside code fences, which is no SQL to any engine or official script: take them off"
         notes = (*notes, f"{fenced:,} of {len(rows):,} questions have {told}")
-    return Evaluation(metric, tuple(verdicts), summary(metric, verdicts, seed), tuple(dict.fromkeys(problems)), notes)
+    figures = summary(metric, verdicts, seed)
+    notes = (*notes, *_without_interval(figures))
+    return Evaluation(metric, tuple(verdicts), figures, tuple(dict.fromkeys(problems)), notes)
+
+
+def _without_interval(figures: Mapping[str, Any]) -> list[str]:
+    drawn = {"gold": "interval_drawing_golds", "database": "interval_drawing_databases"}
+    one = [what for what, name in drawn.items() if figures[name]["groups"] == 1 and figures[name]["low"] is None]
+    return [f"all predictions are of one {what}: what drawing others would give cannot be told" for what in one[:1]]
 
 
 def _failing(verdicts: Sequence[Verdict]) -> list[Verdict]:

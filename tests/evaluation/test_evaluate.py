@@ -180,7 +180,7 @@ def test_attempts_without_an_answer_are_attempts(place: Path, tmp_path: Path) ->
 def test_predictions_in_code_fences_are_told(place: Path) -> None:
     found = evaluate([asked(NAMES, f"```sql\n{NAMES}\n```"), asked(NAMES, NAMES)], place / "db")
     assert [verdict.score for verdict in found.verdicts] == [0, 1]
-    (note,) = found.notes
+    note, _ = found.notes
     assert note.startswith("1 of 2 questions have predictions inside code fences")
 
 
@@ -260,4 +260,11 @@ def test_predictions_without_any_gold_cannot_be_scored(place: Path) -> None:
 
 def test_questions_without_a_prediction_are_counted_in_a_note(place: Path) -> None:
     found = evaluate([asked(NAMES, NAMES), asked(NAMES)], place / "db")
-    assert found.notes == ("1 of 2 questions have no prediction; they score 0",)
+    assert found.notes[0] == "1 of 2 questions have no prediction; they score 0"
+
+
+def test_of_one_database_no_interval_is_told_and_why_is_said_once(place: Path) -> None:
+    found = evaluate([asked(NAMES, NAMES), asked(ORDERED, NAMES)], place / "db")
+    assert found.notes == ("all predictions are of one database: what drawing others would give cannot be told",)
+    assert found.summary["interval_drawing_databases"]["low"] is None
+    assert '<td class="n soft">-</td>' in render_report(found, "p.json")
