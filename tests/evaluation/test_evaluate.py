@@ -263,6 +263,27 @@ def test_questions_without_a_prediction_are_counted_in_a_note(place: Path) -> No
     assert found.notes[0] == "1 of 2 questions have no prediction; they score 0"
 
 
+def test_what_stands_for_predictions_is_told(place: Path, tmp_path: Path) -> None:
+    """Golds given as predictions are all right, and a person should see why."""
+    rows = [{"db_id": "shop", "question": f"Who {n}?", "query": gold} for n, gold in enumerate((NAMES, ORDERED))]
+    (tmp_path / "dev.json").write_text(json.dumps(rows))
+    found = evaluate(tmp_path / "dev.json", place / "db", gold=tmp_path / "dev.json")
+    assert found.notes[:2] == (
+        "predictions are read from `query`: no row has `pred` or `preds` or `prediction` or `predictions`",
+        "each prediction is its gold, letter by letter: is it the file of golds that was given?",
+    )
+    (tmp_path / "pred.sql").write_text(f"{NAMES}\n{NAMES}\n")
+    lines = evaluate(tmp_path / "pred.sql", place / "db", gold=tmp_path / "dev.json")
+    assert not any("read from" in note or "letter" in note for note in lines.notes)
+
+
+def test_a_self_check_says_what_it_does_not_check(place: Path) -> None:
+    found = evaluate([asked("SELECT name FROM customer WHERE city = 'Paris'")], place / "db", self_check=True)
+    assert (found.summary["score"]["mean"], found.problems) == (1, ())
+    assert "`agro verify` finds those golds" in found.notes[0]
+    assert found.notes[0] in render_report(found, "p.json")
+
+
 def test_of_one_database_no_interval_is_told_and_why_is_said_once(place: Path) -> None:
     found = evaluate([asked(NAMES, NAMES), asked(ORDERED, NAMES)], place / "db")
     assert found.notes == ("all predictions are of one database: what drawing others would give cannot be told",)
