@@ -24,6 +24,7 @@ from agro_data.evaluation.scoring import ves
 from agro_data.evaluation.verdict import read_lines
 
 NAMES = "SELECT name FROM customer WHERE city = 'Oslo'"
+BOTH = "SELECT name, age FROM customer"
 ORDERED = "SELECT name FROM customer WHERE age < 42 ORDER BY age, id"
 
 
@@ -56,6 +57,8 @@ def asked(gold: str, *predictions: str, db_id: str = "shop") -> Prediction:
         (NAMES, "SELECT name FROM customer WHERE city = 'Rome'", "wrong_rows", "expected 3 rows, got 2"),
         (NAMES, "SELECT name FROM customer WHERE city = 'Paris'", "empty", "no row came out, expected 3 rows"),
         (NAMES, "SELECT name, age FROM customer WHERE city = 'Oslo'", "columns", "expected 1 column, got 2"),
+        (BOTH, "SELECT age, name FROM customer ORDER BY id DESC", "columns", "the same columns in another order: "),
+        (BOTH, "SELECT age + 1, name FROM customer", "wrong_rows", "is missing"),
         (ORDERED, "SELECT name FROM customer WHERE age < 42 ORDER BY age DESC, id", "order", "row 1: expected ('Ed')"),
         (NAMES, "SELECT nam FROM customer", "schema", "no such column: nam"),
         (NAMES, "SELECT name FROM customers", "schema", "no such table"),
