@@ -25,9 +25,9 @@ RECORD = "promotion.json"
 class Decision:
     """`gain` is the challenger's mean score less the other's, on the same rows; `low` and `high` bound it (95 %).
 
-    Of the intervals from drawing databases and from drawing rows, and of the exact one, the wider bounds count: with
-    few databases the first alone is too sure of itself, and with one it has no width; and where few answers differ
-    drawing them says that none could be lost. `against` names whom it was held to.
+    Of the intervals from drawing databases and from drawing rows, and of the exact one, the wider bounds count: of one
+    database there is none of the first, and where few answers differ the second is too sure of itself. `against` names
+    whom it was held to.
     """
 
     promoted: bool
@@ -57,19 +57,22 @@ def decide(
     """Whether the challenger takes the other's place, by verdicts on the same rows in the same order.
 
     `first`: there is no incumbent, and the other is the challenger's base, which it has to beat: the gain must be
-    above zero, and its lower bound not below, by drawing alone. It takes nobody's place, so that a few right answers of
-    one whose base has none are enough. Raises `ValueError` when there are no rows, or not the same.
+    above zero, and its lower bound not below, by drawing alone, unless nothing was lost. It takes nobody's place, so
+    that a few right answers of one whose base has none are enough. Raises `ValueError` when there are no rows, or not
+    the same.
     """
     if not challenger:
         raise ValueError("no verdicts: a model is promoted by what it scores on questions")
     found = paired(challenger, other, seed)
-    by_database, by_row = found["gain"], found["gain_drawing_rows"]
-    low, high = min(by_database["low"], by_row["low"]), max(by_database["high"], by_row["high"])
+    by_row = found["gain_drawing_rows"]
+    told = [one for one in (found["gain"], by_row) if one["low"] is not None]
+    low = min((one["low"] for one in told), default=-1.0)
+    high = max((one["high"] for one in told), default=1.0)
     if not first:
         least, most = exact_bounds(found["won"], found["lost"], len(challenger))
         low, high = min(low, least), max(high, most)
     gain = by_row["mean"]
-    promoted = low >= 0 and gain > 0
+    promoted = gain > 0 and (low >= 0 or (first and not found["lost"]))
     differ = found["won"] + found["lost"]
     bound = (
         f"gain {gain:+.1%}, between {low:+.1%} and {high:+.1%} at 95 %, {differ} of {len(challenger)} answers differ"

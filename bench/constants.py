@@ -16,7 +16,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from agro_data.databases.catalog import find_databases
-from agro_data.evaluation.statistics import paired
+from agro_data.evaluation.statistics import paired, spelled
 from agro_data.evaluation.verdict import Verdict
 from agro_data.profiling.cache import cached_profile
 from agro_data.sql.parse import parse_select
@@ -94,8 +94,7 @@ def _percent(share: float) -> str:
 
 
 def _interval(found: Mapping[str, float]) -> str:
-    mean, low, high = (100 * found[name] for name in ("mean", "low", "high"))
-    return f"{mean:+.1f} [{low:.1f}, {high:.1f}]"
+    return f"{found['mean']:+.1%} [{spelled(found, '{:.1%}, {:.1%}')}]"
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import cast
 
 from agro_data.databases.sandbox import Sandbox
-from agro_data.evaluation.statistics import paired
+from agro_data.evaluation.statistics import paired, spelled
 from agro_data.evaluation.verdict import Verdict
 from agro_data.publish.read import open_version
 from agro_train.agents.agent import Agent, open_agent
@@ -158,7 +158,7 @@ def _row(one: Measured, beside: Measured) -> list[object]:
     return [
         one.name,
         f"{sum(verdict.score for verdict in one.verdicts) / len(one.verdicts):.1%}",
-        f"{gain['mean']:+.1%} [{gain['low']:+.1%}, {gain['high']:+.1%}]",
+        f"{gain['mean']:+.1%} [{spelled(gain, '{:+.1%}, {:+.1%}')}]",
         against["won"],
         against["lost"],
         round(one.leaves, 1),

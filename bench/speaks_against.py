@@ -23,7 +23,7 @@ import polars as pl
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
 from agro_data.evaluation.loaded import Pair
-from agro_data.evaluation.statistics import summary
+from agro_data.evaluation.statistics import spelled, summary
 from agro_data.evaluation.verdict import Verdict
 from agro_data.pairs.checking import check_pairs
 from agro_data.pairs.finding import KINDS, Finding, gravity
@@ -136,8 +136,8 @@ def _share(some: Sequence[Told]) -> str:
     if not some:
         return "-"
     found = summary("strict", [one.verdict for one in some])
-    low, high = (100 * found["interval_drawing_databases"][end] for end in ("low", "high"))
-    return f"{100 * found['score']['mean']:.1f} % [{low:.0f}, {high:.0f}] of {len(some):,}"
+    bounds = spelled(found["interval_drawing_databases"], "{:.0%}, {:.0%}")
+    return f"{100 * found['score']['mean']:.1f} % [{bounds}] of {len(some):,}"
 
 
 def _by_number(item: tuple[str, Sequence[Told]]) -> tuple[int, str]:

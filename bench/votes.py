@@ -17,7 +17,7 @@ from random import Random
 from statistics import mean
 
 from agro_data.databases.sandbox import Sandbox
-from agro_data.evaluation.statistics import interval
+from agro_data.evaluation.statistics import interval, spelled
 from agro_data.evaluation.voting import Given, elected, leads
 from agro_data.pairs.finding import gravity
 from agro_data.publish.read import open_version
@@ -219,9 +219,9 @@ def _given(attempts: Sequence[Attempt], rule: Rule) -> tuple[list[Given | None],
 def _gain(tried: Sequence[Tried], new: Sequence[float], old: Sequence[float]) -> str:
     by_database: dict[str, list[float]] = defaultdict(list)
     for one, more, less in zip(tried, new, old, strict=True):
-        by_database[one.db_id].append(100 * (more - less))
-    gained = interval(list(by_database.values()))
-    return f"{gained['mean']:+.1f} [{gained['low']:.1f}, {gained['high']:.1f}]"
+        by_database[one.db_id].append(more - less)
+    gained = interval(list(by_database.values()), signed=True)
+    return f"{gained['mean']:+.1%} [{spelled(gained, '{:.1%}, {:.1%}')}]"
 
 
 def _percent(right: Sequence[float]) -> str:

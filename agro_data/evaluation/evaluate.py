@@ -37,6 +37,7 @@ from agro_data.verify.grade import Case, GoldResults, Grade
 # Seconds of the official scripts; rows and bytes beyond what a gold of the benchmarks gives.
 LIMITS = Limits(seconds=30.0, rows=1_000_000, bytes=256 * 2**20)
 UNGRADABLE = ("gold_failed", "no_database", "no_gold")  # classes of verdicts for which no prediction is to blame
+SELF_CHECKED = "what can be graded on may still be wrong, empty or an open tie: `agro verify` finds those golds"
 CHUNK = 2_000  # predictions, or as many as one database has, between two reports of progress
 
 
@@ -79,9 +80,11 @@ def evaluate(
     """
     chosen = _metric(metric)
     problems: list[str] = []
+    notes: list[str] = []
     if isinstance(predictions, (Path, str)):
         loaded = load_predictions(predictions, gold)
         problems += map(str, loaded.problems)
+        notes += loaded.notes
         rows = loaded.predictions
     else:
         rows = tuple(predictions)
@@ -103,15 +106,29 @@ def evaluate(
     problems += [f"{v.place} ({v.db_id}): {v.reason}" for v in ungradable]
     if self_check:
         problems += [f"{v.place} ({v.db_id}): gold against itself: {v.reason}: {v.gold}" for v in _failing(verdicts)]
-    notes = suite.notes if suite is not None else ()
+    notes += suite.notes if suite is not None else ()
+    figures = summary(metric, verdicts, seed)
+    notes += [SELF_CHECKED] if self_check else _of_predictions(rows)
+    notes += _without_interval(figures)
+    return Evaluation(metric, tuple(verdicts), figures, tuple(dict.fromkeys(problems)), tuple(notes))
+
+
+def _of_predictions(rows: Sequence[Prediction]) -> Iterator[str]:
     unanswered = sum(not row.predictions for row in rows)
     if unanswered:
-        notes = (*notes, f"{unanswered:,} of {len(rows):,} questions have no prediction; they score 0")
+        yield f"{unanswered:,} of {len(rows):,} questions have no prediction; they score 0"
     fenced = sum(any(one.startswith("```") for one in row.predictions) for row in rows)
     if fenced:
         told = "predictions inside code fences, which is no SQL to any engine or official script: take them off"
-        notes = (*notes, f"{fenced:,} of {len(rows):,} questions have {told}")
-    return Evaluation(metric, tuple(verdicts), summary(metric, verdicts, seed), tuple(dict.fromkeys(problems)), notes)
+        yield f"{fenced:,} of {len(rows):,} questions have {told}"
+    if all(row.predictions and set(row.predictions) == {row.gold} for row in rows):
+        yield "each prediction is its gold, letter by letter: is it the file of golds that was given?"
+
+
+def _without_interval(figures: Mapping[str, Any]) -> list[str]:
+    drawn = {"gold": "interval_drawing_golds", "database": "interval_drawing_databases"}
+    one = [what for what, name in drawn.items() if figures[name]["groups"] == 1 and figures[name]["low"] is None]
+    return [f"all predictions are of one {what}: what drawing others would give cannot be told" for what in one[:1]]
 
 
 def _failing(verdicts: Sequence[Verdict]) -> list[Verdict]:

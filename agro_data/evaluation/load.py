@@ -6,7 +6,7 @@ A row that lacks what it needs is recorded with its place, and the others go on.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from agro_data.evaluation.fields import (
@@ -19,6 +19,7 @@ from agro_data.evaluation.fields import (
     SPLIT,
     SQL,
     check_fields,
+    field_of,
     has_any,
     id_of,
     no_texts,
@@ -28,7 +29,7 @@ from agro_data.evaluation.fields import (
     texts_of,
 )
 from agro_data.evaluation.loaded import Loaded, LoadedPredictions, Pair, Prediction
-from agro_data.evaluation.matching import matched_rows
+from agro_data.evaluation.matching import matched_rows, plain
 from agro_data.evaluation.rows import LINES, SUFFIXES, Item, LoadProblem, Row, UnreadableInput, read_rows
 
 # Files of the known layouts; a folder with none of them is searched for any file that holds pairs.
@@ -118,7 +119,7 @@ def load_predictions(path: Path | str, gold: Path | str | None = None) -> Loaded
         predictions.append(_prediction(row, db_id))
     if not predictions:
         raise UnreadableInput(f"{path}: no row with a prediction and a database (first: {problems[0]})")
-    return LoadedPredictions(tuple(predictions), (*problems, *no_texts(rows, PREDICTED)))
+    return LoadedPredictions(tuple(predictions), (*problems, *no_texts(rows, PREDICTED)), _asked_again(predictions))
 
 
 # --- pairs -------------------------------------------------------------------------------------------------------
@@ -226,7 +227,33 @@ def _matched(path: Path, items: Sequence[Item], gold: Loaded) -> LoadedPredictio
                 pair.alternatives,
             )
         )
-    return LoadedPredictions(tuple(predictions), tuple(problems))
+    return LoadedPredictions(tuple(predictions), tuple(problems), _read_as_predicted(matches.values(), names))
+
+
+def _asked_again(predictions: Sequence[Prediction]) -> tuple[str, ...]:
+    """What a person should know of rows that stand there twice, told once for all; a row without id and question may
+    be another's paraphrase."""
+    first: dict[tuple[str, str], Prediction] = {}
+    again: list[Prediction] = []
+    for row in predictions:
+        name = row.identity or plain(row.question)
+        if name and first.setdefault((row.db_id.lower(), name), row) is not row:
+            again.append(row)
+    if not again:
+        return ()
+    row = again[0]
+    before = first[row.db_id.lower(), row.identity or plain(row.question)]
+    said = f"{row.place} asks what {before.place} asked: each is counted"
+    return (f"{said}, and so for {len(again) - 1:,} more" if len(again) > 1 else said,)
+
+
+def _read_as_predicted(rows: Iterable[Row], names: Sequence[str]) -> tuple[str, ...]:
+    """That a field which commonly holds the gold was taken for what was predicted; lines of SQL have no field."""
+    read = dict.fromkeys(field_of(row.fields, names) for row in rows if "line" not in row.fields)
+    fields = ", ".join(f"`{name}`" for name in read if name)
+    if names is not SQL or not fields:
+        return ()
+    return (f"predictions are read from {fields}: no row has {spellings(PREDICTED)}",)
 
 
 def _names_of_predictions(items: Sequence[Item]) -> Sequence[str]:

@@ -51,7 +51,9 @@ class Loaded:
 
 @dataclass(frozen=True)
 class LoadedPredictions:
-    """Predictions in the order of the gold if there is one, else of the source; `problems` were left out."""
+    """Predictions in the order of the gold if there is one, else of the source; `problems` were left out, `notes` are
+    worth knowing."""
 
     predictions: tuple[Prediction, ...]
     problems: tuple[LoadProblem, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -51,7 +51,7 @@ def _by_identity(rows: Sequence[Row], pairs: Sequence[Pair]) -> _Keyed | None:
 
 def _by_question(rows: Sequence[Row], pairs: Sequence[Pair]) -> _Keyed | None:
     """Only if no question is one of several databases: who names none then means any of them."""
-    keyed = _keyed(rows, pairs, lambda row: _plain(text_of(row.fields, QUESTION)), lambda pair: _plain(pair.question))
+    keyed = _keyed(rows, pairs, lambda row: plain(text_of(row.fields, QUESTION)), lambda pair: plain(pair.question))
     if keyed is None:
         return None
     found = [{pairs[number].db_id.lower() for number in keyed[1].get(key, ())} for key in keyed[0]]
@@ -93,7 +93,8 @@ def _identity(row: Row) -> str:
     return id_of(row.fields) or ("" if row.number is None else str(row.number))
 
 
-def _plain(question: str) -> str:
+def plain(question: str) -> str:
+    """A question without what does not make it another: letter case and spaces."""
     return " ".join(question.casefold().split())
 
 
@@ -126,7 +127,7 @@ def _other_questions(matches: Mapping[int, Row], pairs: Sequence[Pair]) -> list[
     """What rows ask that is not the question of their gold, told once for all: they may be numbered otherwise."""
     asked = ((row, text_of(row.fields, QUESTION), pairs[number]) for number, row in matches.items())
     others = [
-        (row, pair) for row, text, pair in asked if text and pair.question and _plain(text) != _plain(pair.question)
+        (row, pair) for row, text, pair in asked if text and pair.question and plain(text) != plain(pair.question)
     ]
     if not others:
         return []

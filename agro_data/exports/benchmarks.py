@@ -13,7 +13,7 @@ import polars as pl
 from agro_data.evaluation.exact_match.grammar import parse
 from agro_data.evaluation.exact_match.names import names_of
 from agro_data.evaluation.exact_match.tokens import NotRead
-from agro_data.exports.material import Content, ExportError, Form, Material, by_split, counted
+from agro_data.exports.material import Content, ExportError, Form, LeftOut, Material, by_split, counted
 from agro_data.exports.reinforcement import database_place
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile
 
@@ -21,6 +21,9 @@ SPIDER_FILES = {"train": "train_spider", "validation": "dev", "test": "test"}
 BIRD_FILES = {"train": "train", "validation": "dev", "test": "test"}
 BIRD_GOLDS = {"train": "train_gold.sql", "dev": "dev.sql", "test": "test_gold.sql"}
 BIRD_LEVELS = {"simple": "simple", "moderate": "moderate", "complex": "challenging", "highly_complex": "challenging"}
+NO_SQLITE = "its database is no SQLite file"
+NO_LINE = "its SQL has a tab or a line break"
+REFUSED = "the official parser refuses its SQL"
 _TYPES = {
     "integer": "number",
     "real": "number",
@@ -124,7 +127,7 @@ def _type(column: ColumnProfile) -> str:
     return _TYPES.get(column.kind, "others" if column.kind in ("blob", "other") else "text")
 
 
-def _readable(material: Material) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def _readable(material: Material) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
     """Rows that the official scripts can read, and why others are left out."""
     if material.private:
         raise ExportError(
@@ -137,23 +140,23 @@ def _readable(material: Material) -> tuple[pl.DataFrame, tuple[str, ...]]:
         raise ExportError(
             f"{material.corpus} {material.version}: no row is about an SQLite database, as this layout needs"
         )
-    reasons = (
-        f"{row['example_id']}: "
-        + ("its database is no SQLite file" if row["dialect"] != "sqlite" else "its SQL has a tab or a line break")
+    left_out = (
+        LeftOut(row["example_id"], row["split"], NO_SQLITE if row["dialect"] != "sqlite" else NO_LINE)
         for row in others.iter_rows(named=True)
     )
-    return kept, tuple(reasons)
+    return kept, tuple(left_out)
 
 
-def _parsed(material: Material, rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def _parsed(material: Material, rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
     """The rows without golds to evaluate on that Spider's own parser refuses (CTE, window, CASE, outer join, `<>`)."""
     columns = {name: names_of(material.sources[name].database)[0] for name in rows["db_id"].unique()}
-    refused: dict[str, str] = {}
-    for example_id, db_id, sql in rows.filter(pl.col("split") != "train").select("example_id", "db_id", "sql").rows():
+    refused: dict[str, LeftOut] = {}
+    held_back = rows.filter(pl.col("split") != "train")
+    for example_id, split, db_id, sql in held_back.select("example_id", "split", "db_id", "sql").rows():
         try:
             parse(sql, columns[db_id])
         except NotRead as error:
-            refused[example_id] = f"{example_id}: the official parser refuses its SQL: {error}"
+            refused[example_id] = LeftOut(example_id, split, REFUSED, str(error))
     return rows.filter(~pl.col("example_id").is_in(list(refused))), tuple(refused.values())
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 
-from agro_data.exports.material import ExportError, Form, Material, answers, counted, messages
+from agro_data.exports.material import ExportError, Form, LeftOut, Material, answers, counted, messages
 from agro_data.profiling.serialise import estimate_tokens
 
 FEWEST = 10  # examples of a training file that OpenAI takes
 LONGEST = 65_536  # tokens of an example that its smaller chat models learn from; longer ones are cut there unasked
+TOO_LONG = "longer than the {:,} tokens that are read"
 LARGEST = 512 * 2**20  # bytes of a file that it takes
 
 
@@ -35,13 +36,13 @@ def openai(material: Material) -> Form:
     """
     files: dict[str, str] = {}
     written: dict[str, int] = {}
-    left_out: list[str] = []
+    left_out: list[LeftOut] = []
     for split, rows in material.splits().items():
         lines = []
         for row in rows.with_columns(answers(rows)).iter_rows(named=True):
             tokens = estimate_tokens(row["prompt"] + row["answer"])
             if tokens > LONGEST:
-                left_out.append(f"{split} {row['example_id']}: about {tokens:,} tokens, at most {LONGEST:,} are read")
+                left_out.append(LeftOut(row["example_id"], split, TOO_LONG.format(LONGEST), f"about {tokens:,}"))
                 continue
             said = [{"role": "user", "content": row["prompt"]}, {"role": "assistant", "content": row["answer"]}]
             lines.append(json.dumps({"messages": said}, ensure_ascii=False) + "\n")

@@ -16,7 +16,7 @@ from agro_data.databases.opening import DatabaseError, settled, with_sides
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import STEPS, Layout, Limits
 from agro_data.exports import benchmarks, chats, environment, reinforcement
-from agro_data.exports.material import Content, ExportError, Form, Material, gather
+from agro_data.exports.material import Content, ExportError, Form, LeftOut, Material, gather
 from agro_data.exports.preference import preference
 from agro_data.profiling.serialise import BUDGET, STYLE, Style
 from agro_data.publish.parquet import write_parquet
@@ -54,7 +54,7 @@ class Exported:
     path: Path
     form: str
     rows: dict[str, int]
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
 
 

@@ -47,6 +47,19 @@ class Material:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """A row that the form cannot hold: `reason` is the same for all of a kind, `detail` what it was here."""
+
+    example_id: str
+    split: str
+    reason: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (self.example_id, self.reason, self.detail)))
+
+
+@dataclass(frozen=True)
 class Form:
     """Files of an export by their relative paths; how many rows of each split they hold; rows that were left out with
     their reasons; what is worth knowing.
@@ -54,7 +67,7 @@ class Form:
 
     files: Mapping[str, Content]
     rows: Mapping[str, int]
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
 
 

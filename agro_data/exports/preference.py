@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 import polars as pl
 
 from agro_data.databases.sandbox import Sandbox
-from agro_data.exports.material import ExportError, Form, Material, answer, by_split, counted, messages
+from agro_data.exports.material import ExportError, Form, LeftOut, Material, answer, by_split, counted, messages
 from agro_data.verify.execution import execute
 from agro_data.verify.ordering import orders
 
@@ -50,7 +50,8 @@ def preference(material: Material, sandbox: Sandbox) -> Form:
         f"{alike:,} of {found.height:,} wrong queries give the right result on the source; an instance tells them apart"
     )
     left_out = tuple(
-        f"{row[0]}: its certificate keeps no killed mutant" for row in left.select("example_id").iter_rows()
+        LeftOut(*row, "its certificate keeps no killed mutant")
+        for row in left.select("example_id", "split").iter_rows()
     )
     return Form(files, counted(found), left_out, (note,))
 

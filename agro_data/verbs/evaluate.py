@@ -11,6 +11,7 @@ from agro_data.config import RunConfig, cache_folder
 from agro_data.evaluation.evaluate import Evaluation, evaluate
 from agro_data.evaluation.metrics import DEFAULT, METRICS
 from agro_data.evaluation.report import render_report
+from agro_data.evaluation.statistics import spelled
 from agro_data.evaluation.verdict import lines
 from agro_data.progress import Bars
 from agro_data.shown import print_json
@@ -133,7 +134,7 @@ def _percent(value: float) -> str:
 
 
 def _interval(one: dict[str, Any]) -> str:
-    return f"{_percent(one['low'])} to {_percent(one['high'])}"
+    return spelled(one, "{:.1%} to {:.1%}")
 
 
 def _end(found: Evaluation, fail_under: float | None, saved: bool) -> None:

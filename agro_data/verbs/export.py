@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,9 +14,13 @@ from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, say, tell
 from agro_data.verbs.choosing import whole
 
+if TYPE_CHECKING:
+    from agro_data.exports.export import Exported
+    from agro_data.exports.material import LeftOut
+
 A_PATH = click.Path(path_type=Path)
 FORMS = ("sft", "grpo", "preference", "openai", "spider", "bird", "verl", "verifiers")
-SHOWN = 20  # rows left out that are listed
+SHOWN = 3  # rows left out that are shown of each reason, as far as they differ
 
 
 @click.command(name="export", cls=Verb)
@@ -33,7 +40,7 @@ def export_command(
     """Give a corpus version to another program: TRL, OpenAI, Spider's or BIRD's scripts, verl, verifiers.
 
     VERSION is a version's folder, or a corpus' folder for its latest. Splits are kept. Ends with 1 when rows do not
-    fit the form; they are listed.
+    fit the form; they are counted, with examples, and listed in --json.
 
     \b
     Examples:
@@ -47,13 +54,30 @@ def export_command(
     if as_json:
         print_json(
             {"path": str(done.path), "format": done.form, "rows": done.rows}
-            | {"left_out": list(done.left_out), "notes": list(done.notes)}
+            | {"left_out": list(map(str, done.left_out)), "notes": list(done.notes)}
         )
     else:
         counted = ", ".join(f"{count:,} {split}" for split, count in done.rows.items())
         say(f"{done.path}: {counted} rows as {done.form}")
     tell(done.notes, "dim")
-    tell(done.left_out[:SHOWN], "yellow")
+    tell(left_out_of(done), "yellow")
     if done.left_out:
-        tell([f"{len(done.left_out):,} rows are left out"], "yellow")
         raise SystemExit(FAILED_SOME)
+
+
+def left_out_of(done: Exported) -> Iterator[str]:
+    """How many rows of each split are left out and why, each with some of them."""
+    groups: dict[tuple[str, str], list[LeftOut]] = defaultdict(list)
+    for row in done.left_out:
+        groups[row.split, row.reason].append(row)
+    lost = Counter(row.split for row in done.left_out)
+    for (split, reason), rows in groups.items():
+        whole_split = done.rows.get(split, 0) + lost[split]
+        yield f"{split}: {len(rows):,} of {whole_split:,} rows are left out: {reason}"
+        unlike: dict[str, LeftOut] = {}
+        for row in rows:
+            unlike.setdefault(row.detail, row)
+        shown = list(unlike.values())[:SHOWN]
+        yield from (f"  {': '.join(filter(None, (row.example_id, row.detail)))}" for row in shown)
+    for split in [split for split in lost if not done.rows.get(split)]:
+        yield f"{split}: no row is left, so that this split is not there"

@@ -18,8 +18,8 @@ from agro_data.databases.types import Database, Dialect, Result, Trial
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import Schema
 from agro_data.sql.spelling import spelling
-from agro_data.verify.difference import first_difference
-from agro_data.verify.equivalence import Comparison, Mode, Rows, compare
+from agro_data.verify.difference import first_difference, shown
+from agro_data.verify.equivalence import Comparison, Mode, Rows, compare, spider
 from agro_data.verify.gate import check_statement
 from agro_data.verify.gold_cache import GoldCache
 from agro_data.verify.hedging import hedges
@@ -35,7 +35,7 @@ ERROR_CLASSES = (
     "time_limit",
     "too_large",
     "empty",  # no row where rows are expected
-    "columns",  # another number of columns
+    "columns",  # another number of columns, or the same in another order
     "wrong_rows",
     "order",  # the rows are right, their order is not
     "gold_failed",  # the gold does not run: nothing can be right
@@ -294,6 +294,9 @@ def _judge(one: _Open, result: Result, right: Sequence[Result], mode: Mode) -> N
 
 def _wrong(one: _Open, gold: Rows, result: Result, found: Comparison) -> Grade:
     kind = "empty" if gold and not result.rows else _COMPARED[found.reason]
+    if found.reason == "values" and len(gold[0]) > 1 and spider(gold, result.rows, ordered=False).equal:
+        told = f"the same columns in another order: expected row 1 {shown(gold[0])}, got row 1 {shown(result.rows[0])}"
+        return Grade(0.0, told, "columns", _name(one.database), one.agreed)
     reason = first_difference(gold, result.rows, ordered=one.standard.ordered)
     return Grade(0.0, reason, kind, _name(one.database), one.agreed)
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from agro_data.alignment.cycles import LEVELS
 from agro_data.defs.metadata import counted, image, of_spending, sample, table
+from agro_data.evaluation.statistics import spelled
 from agro_data.llm.accounting import Prices, Spending
 from agro_data.protocol import render_transcript
 from agro_data.publish import plots
@@ -132,7 +133,7 @@ def _gain(pair: Mapping[str, Any]) -> dict[str, Any]:
         "model": pair["challenger"],
         "against": pair["against"],
         "metric": pair["metric"],
-        "gain (95 % interval)": f"{gain['mean']:+.1%} ({gain['low']:+.1%} to {gain['high']:+.1%})",
+        "gain (95 % interval)": f"{gain['mean']:+.1%} ({spelled(gain, '{:+.1%} to {:+.1%}')})",
     }
 
 

@@ -24,6 +24,7 @@ from agro_data.evaluation.scoring import ves
 from agro_data.evaluation.verdict import read_lines
 
 NAMES = "SELECT name FROM customer WHERE city = 'Oslo'"
+BOTH = "SELECT name, age FROM customer"
 ORDERED = "SELECT name FROM customer WHERE age < 42 ORDER BY age, id"
 
 
@@ -56,6 +57,8 @@ def asked(gold: str, *predictions: str, db_id: str = "shop") -> Prediction:
         (NAMES, "SELECT name FROM customer WHERE city = 'Rome'", "wrong_rows", "expected 3 rows, got 2"),
         (NAMES, "SELECT name FROM customer WHERE city = 'Paris'", "empty", "no row came out, expected 3 rows"),
         (NAMES, "SELECT name, age FROM customer WHERE city = 'Oslo'", "columns", "expected 1 column, got 2"),
+        (BOTH, "SELECT age, name FROM customer ORDER BY id DESC", "columns", "the same columns in another order: "),
+        (BOTH, "SELECT age + 1, name FROM customer", "wrong_rows", "is missing"),
         (ORDERED, "SELECT name FROM customer WHERE age < 42 ORDER BY age DESC, id", "order", "row 1: expected ('Ed')"),
         (NAMES, "SELECT nam FROM customer", "schema", "no such column: nam"),
         (NAMES, "SELECT name FROM customers", "schema", "no such table"),
@@ -180,7 +183,7 @@ def test_attempts_without_an_answer_are_attempts(place: Path, tmp_path: Path) ->
 def test_predictions_in_code_fences_are_told(place: Path) -> None:
     found = evaluate([asked(NAMES, f"```sql\n{NAMES}\n```"), asked(NAMES, NAMES)], place / "db")
     assert [verdict.score for verdict in found.verdicts] == [0, 1]
-    (note,) = found.notes
+    note, _ = found.notes
     assert note.startswith("1 of 2 questions have predictions inside code fences")
 
 
@@ -260,4 +263,32 @@ def test_predictions_without_any_gold_cannot_be_scored(place: Path) -> None:
 
 def test_questions_without_a_prediction_are_counted_in_a_note(place: Path) -> None:
     found = evaluate([asked(NAMES, NAMES), asked(NAMES)], place / "db")
-    assert found.notes == ("1 of 2 questions have no prediction; they score 0",)
+    assert found.notes[0] == "1 of 2 questions have no prediction; they score 0"
+
+
+def test_what_stands_for_predictions_is_told(place: Path, tmp_path: Path) -> None:
+    """Golds given as predictions are all right, and a person should see why."""
+    rows = [{"db_id": "shop", "question": f"Who {n}?", "query": gold} for n, gold in enumerate((NAMES, ORDERED))]
+    (tmp_path / "dev.json").write_text(json.dumps(rows))
+    found = evaluate(tmp_path / "dev.json", place / "db", gold=tmp_path / "dev.json")
+    assert found.notes[:2] == (
+        "predictions are read from `query`: no row has `pred` or `preds` or `prediction` or `predictions`",
+        "each prediction is its gold, letter by letter: is it the file of golds that was given?",
+    )
+    (tmp_path / "pred.sql").write_text(f"{NAMES}\n{NAMES}\n")
+    lines = evaluate(tmp_path / "pred.sql", place / "db", gold=tmp_path / "dev.json")
+    assert not any("read from" in note or "letter" in note for note in lines.notes)
+
+
+def test_a_self_check_says_what_it_does_not_check(place: Path) -> None:
+    found = evaluate([asked("SELECT name FROM customer WHERE city = 'Paris'")], place / "db", self_check=True)
+    assert (found.summary["score"]["mean"], found.problems) == (1, ())
+    assert "`agro verify` finds those golds" in found.notes[0]
+    assert found.notes[0] in render_report(found, "p.json")
+
+
+def test_of_one_database_no_interval_is_told_and_why_is_said_once(place: Path) -> None:
+    found = evaluate([asked(NAMES, NAMES), asked(ORDERED, NAMES)], place / "db")
+    assert found.notes == ("all predictions are of one database: what drawing others would give cannot be told",)
+    assert found.summary["interval_drawing_databases"]["low"] is None
+    assert '<td class="n soft">-</td>' in render_report(found, "p.json")

@@ -15,17 +15,20 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from exports.making_exports import exported
 
 import agro_data
+from agro_data.cli import data
 from agro_data.evaluation.load import load_pairs
 from agro_data.exports.chats import openai
-from agro_data.exports.export import FORMS, write_files
+from agro_data.exports.export import FORMS, Exported, write_files
 from agro_data.exports.grading import Grader
-from agro_data.exports.material import ExportError, answers, gather
+from agro_data.exports.material import ExportError, LeftOut, answers, gather
 from agro_data.profiling.serialise import estimate_tokens
 from agro_data.publish.read import Version
 from agro_data.verbs.export import FORMS as NAMED
+from agro_data.verbs.export import left_out_of
 from agro_data.verify.grade import Case, Grade
 
 
@@ -243,6 +246,33 @@ def test_rows_too_long_for_openai_are_not_counted(
     assert {f"{split}.jsonl": count for split, count in made.rows.items()} == {
         name: str(content).count("\n") for name, content in made.files.items()
     }
+
+
+def test_what_is_left_out_is_counted_by_split_and_reason(
+    mixed: Version, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGRO_CACHE", str(mixed.path.parents[2] / "cache"))
+    done = CliRunner().invoke(data, ["export", str(mixed.path), "--format", "bird", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 1, done.output
+    rows = mixed.examples().select("split", "dialect").collect()
+    lost = rows.filter(pl.col("dialect") != "sqlite").group_by("split").len().rows()
+    assert lost
+    for split, count in lost:
+        of = rows.filter(pl.col("split") == split).height
+        assert f"{split}: {count} of {of} rows are left out: its database is no SQLite file\n  " in done.output
+
+
+def test_a_split_of_which_nothing_is_left_is_told_however_many_rows_come_before(tmp_path: Path) -> None:
+    early = [LeftOut(f"a{number}", "validation", "too long", f"{number % 2}") for number in range(50)]
+    last = [LeftOut(f"b{number}", "test", "too long") for number in range(7)]
+    done = Exported(tmp_path, "spider", {"train": 9, "validation": 50}, (*early, *last))
+    assert list(left_out_of(done)) == [
+        "validation: 50 of 100 rows are left out: too long",
+        *("  a0: 0", "  a1: 1"),
+        "test: 7 of 7 rows are left out: too long",
+        "  b0",
+        "test: no row is left, so that this split is not there",
+    ]
 
 
 def test_of_a_folder_of_tables_only_the_tables_are_given_away(tmp_path: Path) -> None:
