@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 from sqlglot import exp
 
 from agro_data.databases.types import Dialect
+from agro_data.pairs.bounds import check_bounds
 from agro_data.pairs.finding import Finding
 from agro_data.pairs.mending import turned
 from agro_data.profiling.profile import DatabaseProfile
@@ -54,6 +55,7 @@ def check_wording(
     values = values_in(found, sql)
     return [
         *_numbers(question, evidence, values),
+        *check_bounds(question, found, dialect),
         *_texts(question, evidence, values),
         *_limits(question, evidence, values),
         *_direction(question, found, dialect),

@@ -135,6 +135,11 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
         ("Stalls opened after 2000?", "SELECT name FROM stall WHERE opened > 2000"),
     ),
     (
+        "bound_differs",
+        ("Stalls opened in 2001 or later, at least 2001?", "SELECT name FROM stall WHERE opened > 2001"),
+        ("Stalls opened in 2001 or later, at least 2001?", "SELECT name FROM stall WHERE opened >= 2001"),
+    ),
+    (
         "number_not_used",
         ("Stalls with 17 chairs?", "SELECT name FROM stall"),
         ("Stalls opened from 2001?", "SELECT name FROM stall WHERE opened > 2000"),
