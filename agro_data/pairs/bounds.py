@@ -58,10 +58,11 @@ class _Bound:
 
 @dataclass(frozen=True)
 class _Compared:
-    """A comparison with a number, as if the number stood on its right."""
+    """A comparison with a number, as if the number stood on its right; `other`: with the bound, if it is without it."""
 
     node: exp.Expr
     kind: Comparison
+    other: Comparison  # as it is written
     number: float
 
 
@@ -72,9 +73,9 @@ def check_bounds(question: str, found: Resolution, dialect: Dialect) -> Iterator
         same = [one for one in compared if one.number in bound.values]
         alone = len(same) == 1 and not any(set(bound.values) & set(one.values) for one in bounds if one is not bound)
         if alone and same[0].kind is _OTHER[bound.kind]:
-            node, sign = same[0].node, _SIGNS[same[0].kind]
-            says = f"The question says {bound.says!r}, the SQL compares by {sign}."
-            right = _OTHER[type(node)](this=node.this.copy(), expression=node.expression.copy())
+            node = same[0].node
+            says = f"The question says {bound.says!r}, the SQL compares by {_SIGNS[same[0].kind]}."
+            right = same[0].other(this=node.this.copy(), expression=node.expression.copy())
             yield Finding("bound_differs", says, mended=rewritten(found, [(node, right)], dialect))
 
 
@@ -90,11 +91,12 @@ def _bounds(question: str) -> Iterator[_Bound]:
 
 
 def _compared(found: Resolution) -> Iterator[_Compared]:
-    for node in found.tree.find_all(*_OTHER):
-        for side, turned in ((node.expression, False), (node.this, True)):
-            number = _number(side, found)
-            if number is not None and node.find_ancestor(exp.Not) is None:
-                yield _Compared(node, _TURNED[type(node)] if turned else type(node), number)
+    for written, other in _OTHER.items():
+        for node in found.tree.find_all(written):
+            for side, kind in ((node.expression, written), (node.this, _TURNED[written])):
+                number = _number(side, found)
+                if number is not None and node.find_ancestor(exp.Not) is None:
+                    yield _Compared(node, kind, other, number)
 
 
 def _number(node: exp.Expr, found: Resolution) -> float | None:

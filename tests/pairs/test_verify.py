@@ -190,6 +190,21 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
         ("The oldest?", "SELECT name FROM stall ORDER BY opened, name LIMIT 1"),
     ),
     (
+        "extreme_reversed",
+        ("What is the smallest amount?", "SELECT max(amount) FROM sale"),
+        ("What is the smallest amount?", "SELECT min(amount) FROM sale"),
+    ),
+    (
+        "extreme_reversed",
+        ("The day of the largest sale?", "SELECT day FROM sale WHERE amount = (SELECT min(amount) FROM sale)"),
+        ("Which day has the largest number?", "SELECT min(day_rank) FROM (SELECT sale_id AS day_rank FROM sale)"),
+    ),
+    (
+        "extreme_reversed",
+        ("The minimum?", "SELECT max(amount) FROM sale"),
+        ("The minimum of the maximum?", "SELECT max(top) FROM (SELECT amount AS top FROM sale)"),
+    ),
+    (
         "average_missing",
         ("What is the average amount?", "SELECT amount FROM sale"),
         ("What is the average amount?", "SELECT avg(amount) FROM sale"),
