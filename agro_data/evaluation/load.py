@@ -35,6 +35,8 @@ from agro_data.evaluation.rows import LINES, SUFFIXES, Item, LoadProblem, Row, U
 # Files of the known layouts; a folder with none of them is searched for any file that holds pairs.
 _NAMED = ("train.json", "train_spider.json", "train_others.json", "dev.json", "test.json", "validation.json")
 _BIRD_MINI = ("mini_dev_sqlite.json",)
+AUDIT_REPORT = "report.jsonl"  # lies beside the pairs that an audit wrote, and repeats them
+ORIGINAL = "_original"  # what an audit adds to the name of what was before
 _SPLITS = {"train": "train", "dev": "dev", "test": "test", "validation": "validation", "val": "validation"}
 
 
@@ -140,10 +142,18 @@ def files_of(folder: Path) -> tuple[list[Path], list[str]]:
         others = [f.name for f in there if f not in known and not f.name.endswith("tables.json")]
         return known, [f"{name}: passed over; give the file itself to read it" for name in others]
     lines = sorted(file for file in folder.iterdir() if file.suffix.lower() in LINES and file.is_file())
-    files = [file for file in there if not file.name.endswith("tables.json")] or lines
+    pairs = [file for file in there if not file.name.endswith("tables.json")]
+    files = [file for file in pairs if file.name != AUDIT_REPORT] or _without_originals(lines) or pairs
     if not files:
         raise UnreadableInput(f"{folder}: no file of {', '.join((*SUFFIXES, *LINES))} in this folder")
-    return files, []
+    report = [file for file in pairs if file.name == AUDIT_REPORT and file not in files]
+    return files, [f"{file.name}: passed over as an audit's report; give the file itself to read it" for file in report]
+
+
+def _without_originals(files: Sequence[Path]) -> list[Path]:
+    """Without the files as they were before an audit, which lie beside those that it wrote."""
+    old = {file.with_stem(f"{file.stem}{ORIGINAL}") for file in files}
+    return [file for file in files if file not in old]
 
 
 def _pairs(file: Path, items: Sequence[Item]) -> tuple[list[Pair], list[LoadProblem]]:

@@ -93,11 +93,15 @@ def read_rows(path: Path) -> list[Item]:
     return list(_sql_lines(path, text))
 
 
+def marked_encoding(data: bytes) -> str:
+    """The encoding that a file's byte order mark says, and that writes one; "" where there is none."""
+    return next((encoding for mark, encoding in _MARKS if data.startswith(mark)), "")
+
+
 def decoded(data: bytes) -> str:
     """Text of a file: by its byte order mark, else UTF-8, else Windows' western code page, which reads nearly all."""
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return data.decode(encoding)
+    if encoding := marked_encoding(data):
+        return data.decode(encoding)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:

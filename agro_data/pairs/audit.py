@@ -30,7 +30,7 @@ UNSETTLED = frozenset({"uncertifiable"})
 WORSE = frozenset({"zero", "not_analysed"})  # notes that a repair may not bring
 # What the text of the SQL is found to lack or reverse: the repair of another fault may hide it, but does not mend it.
 STAYING = frozenset({"order_reversed", "extreme_reversed", "limit_not_asked"}) | frozenset(
-    {"average_missing", "count_missing", "count_not_asked", "text_as_number"}
+    {"average_missing", "count_missing", "count_not_asked", "text_as_number", "bound_differs"}
 )
 
 

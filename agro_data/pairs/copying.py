@@ -1,4 +1,4 @@
-"""A corrected copy of a file of pairs, in the layout in which it was given.
+"""A corrected copy of a file of pairs, in the layout in which it was given, its line ends and byte order mark included.
 
 A row that is changed keeps what it said before in a field of its own, `<field>_original`. Files of lines have no
 fields: beside their copy lies the file as it was. A file in which no row is changed is copied to the byte, so that
@@ -19,11 +19,10 @@ import polars as pl
 
 from agro_data.config import ConfigError
 from agro_data.evaluation.fields import SQL, field_of
-from agro_data.evaluation.load import files_of
-from agro_data.evaluation.rows import LINES, Row, decoded, json_rows, read_rows
-from agro_data.work import atomic_path, write_text
+from agro_data.evaluation.load import ORIGINAL, files_of
+from agro_data.evaluation.rows import LINES, Row, decoded, json_rows, marked_encoding, read_rows
+from agro_data.work import atomic_path
 
-ORIGINAL = "_original"
 PARSED = ("query_toks", "query_toks_no_value", "sql")  # what Spider's files also say of the SQL: untrue once it changes
 
 
@@ -60,15 +59,19 @@ def _mend(file: Path, target: Path, changed: Mapping[str, str]) -> None:
     if suffix == ".parquet":
         _copy_parquet(file, target, changed)
         return
-    text = decoded(file.read_bytes())
+    data = file.read_bytes()
+    text = decoded(data)
+    ends = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
     if suffix in (".csv", ".tsv"):
-        write_text(target, _separated(file, text, changed))
+        mended = _separated(file, text, changed, ends)
     elif _of_lines(file):
-        write_text(target, _lines(file, text, changed))
+        mended = _lines(file, text, changed)
     elif suffix == ".json" and _is_json(text):
-        write_text(target, _json(file, text, changed))
+        mended = _json(file, text, changed).replace("\n", ends)
     else:
-        write_text(target, _json_lines(file, text, changed))
+        mended = _json_lines(file, text, changed)
+    with atomic_path(target) as temporary:
+        temporary.write_bytes(mended.encode(marked_encoding(data) or "utf-8"))
 
 
 def with_sql(fields: Mapping[str, Any], sql: str) -> dict[str, Any]:
@@ -120,16 +123,16 @@ def _json_lines(file: Path, text: str, changed: Mapping[str, str]) -> str:
     for number, line in enumerate(lines, 1):
         sql = changed.get(f"{file.name}, line {number}")
         if sql is not None:
-            lines[number - 1] = _dumped(with_sql(json.loads(line), sql))
+            lines[number - 1] = _dumped(with_sql(json.loads(line), sql)) + _end(line)
     return "\n".join(lines)
 
 
-def _separated(file: Path, text: str, changed: Mapping[str, str]) -> str:
+def _separated(file: Path, text: str, changed: Mapping[str, str], ends: str) -> str:
     """Rows get a cell more, empty where nothing changed. Rows that cannot be read are left out, and listed."""
     names, rows = _table(file, changed)
     delimiter = "\t" if file.suffix.lower() == ".tsv" else max(",;\t", key=text.partition("\n")[0].count)
     held = io.StringIO()
-    writer = csv.DictWriter(held, names, restval="", delimiter=delimiter, lineterminator="\n")
+    writer = csv.DictWriter(held, names, restval="", delimiter=delimiter, lineterminator=ends)
     writer.writeheader()
     writer.writerows(new for _, new in rows)
     return held.getvalue()
@@ -159,6 +162,11 @@ def _lines(file: Path, text: str, changed: Mapping[str, str]) -> str:
     for number, line in enumerate(lines, 1):
         sql = changed.get(f"{file.name}, line {number}")
         if sql is not None:
-            _, tab, database = line.rpartition("\t")
-            lines[number - 1] = f"{' '.join(sql.split())}{tab}{database if tab else ''}"
+            _, tab, database = line.removesuffix("\r").rpartition("\t")
+            lines[number - 1] = f"{' '.join(sql.split())}{tab}{database if tab else ''}{_end(line)}"
     return "\n".join(lines)
+
+
+def _end(line: str) -> str:
+    """What a line has before its line feed, where Windows ends lines."""
+    return "\r" if line.endswith("\r") else ""

@@ -139,6 +139,13 @@ _KINDS = (
     Kind("literal_absent", "note", True, "A value is absent from the data", "ask for a value that is there"),
     Kind("value_differs", "warning", True, "Question and SQL spell a value differently", "make them agree"),
     Kind("number_differs", "warning", True, "Question and SQL name different numbers", "make them agree"),
+    Kind(
+        "bound_differs",
+        "warning",
+        True,
+        "A bound is counted in, or not, other than asked",
+        "turn > and >=, or < and <=",
+    ),
     Kind("number_not_used", "warning", False, "A number of the question is not in the SQL", "look whether it is meant"),
     Kind("number_not_asked", "warning", True, "A number of the SQL is not in the question", "say it, or drop it"),
     Kind("value_not_used", "warning", True, "A quoted value of the question is not in the SQL", "make them agree"),

@@ -9,8 +9,9 @@ from difflib import SequenceMatcher
 from sqlglot import exp
 
 from agro_data.databases.types import Dialect
+from agro_data.pairs.bounds import check_bounds
 from agro_data.pairs.finding import Finding
-from agro_data.pairs.mending import turned
+from agro_data.pairs.mending import rewritten, turned
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.said import Said, SqlValues, numbers_in, plain, quoted_values, values_in, words_of
@@ -54,9 +55,11 @@ def check_wording(
     values = values_in(found, sql)
     return [
         *_numbers(question, evidence, values),
+        *check_bounds(question, found, dialect),
         *_texts(question, evidence, values),
         *_limits(question, evidence, values),
         *_direction(question, found, dialect),
+        *_extremes(question, found, dialect),
         *_aggregates(question, sql, found, profile),
     ]
 
@@ -231,15 +234,41 @@ def _direction(question: str, found: Resolution, dialect: Dialect) -> Iterator[F
         return
     if any(found.tree.find(kind) for kind in (exp.Min, exp.Max, exp.SetOperation)) or _is_rank(key.this):
         return
+    most, least = _ends(question, [key.this])
+    if most and not falling:
+        says = f"The question says {most!r}, the SQL takes the first in ascending order."
+        yield Finding("extreme_reversed", says, mended=turned(found, dialect))
+    elif least and falling:
+        says = f"The question says {least!r}, the SQL takes the first in DESC order."
+        yield Finding("extreme_reversed", says, mended=turned(found, dialect))
+
+
+def _extremes(question: str, found: Resolution, dialect: Dialect) -> Iterator[Finding]:
+    """MIN where the question asks for the greatest, or MAX for the least, where nothing else may be what it means."""
+    calls = [call for call in found.tree.find_all(exp.Min, exp.Max) if is_aggregate(call)]
+    others = found.tree.find(exp.Order, exp.SetOperation, exp.Window)
+    if others is not None or len({type(call) for call in calls}) != 1 or any(_is_rank(call.this) for call in calls):
+        return
+    named = " ".join(word for call in calls for column in call.find_all(exp.Column) for word in words_of(column.name))
+    if _MOST.search(named) or _LEAST.search(named):
+        return  # the greatest of the least values
+    most, least = _ends(question, [call.this for call in calls])
+    reversed_ = least if isinstance(calls[0], exp.Max) else most
+    if reversed_:
+        name, asked = ("MAX", exp.Min) if reversed_ is least else ("MIN", exp.Max)
+        mended = rewritten(found, [(call, asked(this=call.this.copy())) for call in calls], dialect)
+        yield Finding("extreme_reversed", f"The question says {reversed_!r}, the SQL takes the {name}.", mended=mended)
+
+
+def _ends(question: str, keys: Sequence[exp.Expr]) -> tuple[str, str]:
+    """The word for the greatest and the one for the least of these; "" where there is none, or one for both."""
     most, least = _SURE_MOST.search(question), _SURE_LEAST.search(question)
-    if _is_age(key.this):
+    if all(map(_is_age, keys)):
         most, least = most or _OLDEST.search(question), least or _YOUNGEST.search(question)
-    if most and not _LEAST.search(question) and not falling:
-        says = f"The question says {most[0]!r}, the SQL takes the first in ascending order."
-        yield Finding("extreme_reversed", says, mended=turned(found, dialect))
-    elif least and not _MOST.search(question) and falling:
-        says = f"The question says {least[0]!r}, the SQL takes the first in DESC order."
-        yield Finding("extreme_reversed", says, mended=turned(found, dialect))
+    return (
+        most[0] if most and not _LEAST.search(question) else "",
+        least[0] if least and not _MOST.search(question) else "",
+    )
 
 
 def _is_age(key: exp.Expr) -> bool:

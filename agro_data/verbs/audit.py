@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from agro_data.config import ConfigError
-from agro_data.evaluation.load import files_of, load_pairs
+from agro_data.evaluation.load import AUDIT_REPORT, files_of, load_pairs
 from agro_data.pairs.finding import KINDS
 from agro_data.progress import Bars
 from agro_data.shown import print_json
@@ -18,7 +18,7 @@ from agro_data.verbs.verify import class_row, with_errors
 from agro_data.work import write_text
 
 A_PATH = click.Path(path_type=Path)
-REPORTS = ("report.jsonl", "report.html")
+REPORTS = (AUDIT_REPORT, "report.html")
 
 
 @click.command(name="audit", cls=Verb)

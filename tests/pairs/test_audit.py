@@ -128,6 +128,11 @@ def _audit(tmp_path: Path, asked: list[tuple[str, str]], **settings: Any) -> Aud
     return found
 
 
+def test_min_and_max_are_exchanged(tmp_path: Path) -> None:
+    asked = [("What is the minimum amount?", "SELECT max(amount) FROM sale")]
+    assert _audit(tmp_path, asked).mended[0].sql == "SELECT MIN(amount) FROM sale"
+
+
 @pytest.mark.parametrize("mend_ties", [False, True])
 def test_the_end_is_mended_before_ties(tmp_path: Path, mend_ties: bool) -> None:
     found = _audit(tmp_path, ENDS, mend_ties=mend_ties)

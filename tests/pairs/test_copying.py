@@ -63,6 +63,36 @@ def test_a_copy_has_the_new_sql_and_the_old_beside_it(tmp_path: Path, suffix: st
         assert written[0].read_text(encoding="utf-8").split("\n")[0] == json.dumps(ROWS[0])
 
 
+@pytest.mark.parametrize("suffix", ["json", "jsonl", "csv", "tsv", "sql"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_line_ends_and_the_byte_order_mark_stay(tmp_path: Path, suffix: str, encoding: str) -> None:
+    """Without its mark Excel reads a file of UTF-8 as one of its own code page."""
+    source = write(tmp_path / f"pairs.{suffix}")
+    source.write_bytes(source.read_text(encoding="utf-8").replace("\n", "\r\n").encode(encoding))
+    copy = corrected_copy(source, tmp_path / "out", {load_pairs(source).pairs[1].place: NEW})[0]
+    assert [pair.sql for pair in load_pairs(copy).pairs] == [OTHER, NEW]
+    text = copy.read_bytes().decode(encoding)
+    assert copy.read_bytes() == text.encode(encoding)  # begins with the mark
+    assert text.count("\n") == text.count("\r\n") >= len(ROWS)
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl", "sql"])
+def test_what_an_audit_wrote_is_read_without_its_report(tmp_path: Path, suffix: str) -> None:
+    source = write(tmp_path / f"pairs.{suffix}")
+    out = tmp_path / "out"
+    corrected_copy(source, out, {load_pairs(source).pairs[1].place: NEW})
+    report = write(out / "report.jsonl")
+    found = load_pairs(out)
+    assert [(pair.place.split(",")[0], pair.sql) for pair in found.pairs] == [(source.name, OTHER), (source.name, NEW)]
+    assert found.notes[:1] == ("report.jsonl: passed over as an audit's report; give the file itself to read it",)
+    assert len(load_pairs(report).pairs) == 2
+
+
+def test_a_report_by_itself_is_somebodys_pairs(tmp_path: Path) -> None:
+    write(tmp_path / "report.jsonl")
+    assert len(load_pairs(tmp_path).pairs) == 2
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
 def test_of_two_sets_in_one_table_each_row_is_mended_where_its_sql_stands(tmp_path: Path, suffix: str) -> None:
     rows = [

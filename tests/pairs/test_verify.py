@@ -135,6 +135,11 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
         ("Stalls opened after 2000?", "SELECT name FROM stall WHERE opened > 2000"),
     ),
     (
+        "bound_differs",
+        ("Stalls opened in 2001 or later, at least 2001?", "SELECT name FROM stall WHERE opened > 2001"),
+        ("Stalls opened in 2001 or later, at least 2001?", "SELECT name FROM stall WHERE opened >= 2001"),
+    ),
+    (
         "number_not_used",
         ("Stalls with 17 chairs?", "SELECT name FROM stall"),
         ("Stalls opened from 2001?", "SELECT name FROM stall WHERE opened > 2000"),
@@ -183,6 +188,21 @@ CASES: list[tuple[str, tuple[str, str], tuple[str, str]]] = [
         "extreme_reversed",
         ("The oldest?", "SELECT name FROM (SELECT name, 2020 - opened AS age FROM stall) ORDER BY age, name LIMIT 1"),
         ("The oldest?", "SELECT name FROM stall ORDER BY opened, name LIMIT 1"),
+    ),
+    (
+        "extreme_reversed",
+        ("What is the smallest amount?", "SELECT max(amount) FROM sale"),
+        ("What is the smallest amount?", "SELECT min(amount) FROM sale"),
+    ),
+    (
+        "extreme_reversed",
+        ("The day of the largest sale?", "SELECT day FROM sale WHERE amount = (SELECT min(amount) FROM sale)"),
+        ("Which day has the largest number?", "SELECT min(day_rank) FROM (SELECT sale_id AS day_rank FROM sale)"),
+    ),
+    (
+        "extreme_reversed",
+        ("The minimum?", "SELECT max(amount) FROM sale"),
+        ("The minimum of the maximum?", "SELECT max(top) FROM (SELECT amount AS top FROM sale)"),
     ),
     (
         "average_missing",
