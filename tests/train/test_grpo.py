@@ -384,8 +384,8 @@ def test_settings_are_json(config: GrpoConfig) -> None:
 def test_a_killed_run_goes_on_as_if_nothing_had_been(
     config: GrpoConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Killed after random steps, perhaps while it writes a checkpoint; the losses are those of a quiet run, and those of
-    SPA-RL's head, which goes on with its weights and its optimiser's state."""
+    """Killed after random steps, perhaps while it writes a checkpoint; the losses are those of a quiet run, and so are
+    those of SPA-RL's head, which goes on with its weights and its optimiser's state."""
     monkeypatch.setattr(grpo, "training_code_version", lambda: "fixed")  # whoever edits the code meanwhile
     config = replace(config, steps=6, save_steps=2, advantage="spa")
     quiet = train(replace(config, models=str(tmp_path / "quiet")))
