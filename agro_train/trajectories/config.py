@@ -9,7 +9,15 @@ from agro_data.config import DEFAULT_MODEL
 from agro_data.models import DEFAULT_WRITER
 from agro_data.profiling.serialise import Style
 from agro_train.language_model.tokens import encode
-from agro_train.programs.settings import SettingsError, check_counts, check_seed, check_shares, find_cache, settings_to
+from agro_train.programs.settings import (
+    SettingsError,
+    check_counts,
+    check_finite,
+    check_seed,
+    check_shares,
+    find_cache,
+    settings_to,
+)
 from agro_train.questions import Reading
 from agro_train.tasks import COMPACT, PROMPT_BUDGET
 from agro_train.trajectories.acting import Attempts
@@ -60,6 +68,7 @@ class TrajectoriesConfig:
 
     def __post_init__(self) -> None:
         find_cache(self)
+        check_finite(self)
         for name, known in _CHOICES.items():
             if getattr(self, name) not in known:
                 raise SettingsError(f"there is no {name} {getattr(self, name)!r}; use {', '.join(known)}")
