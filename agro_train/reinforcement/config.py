@@ -40,7 +40,7 @@ class GrpoConfig:
     model: str = "cold-start"  # what training starts from: a run (cold-start), a Hub id, a folder
     split: str = "train"  # the split whose questions are learnt from
     seed: int = 0  # same seed, same training
-    workers: int = 2  # of the sandbox
+    workers: int = 2  # processes that run SQL
     # prompts
     prompts: int = 256  # questions that are learnt from
     candidates: int = 2_000  # at most so many are tried to find them
