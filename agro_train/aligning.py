@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from agro_data.config import RunConfig, cache_folder
 from agro_data.progress import Lines, Reporter, silent
 from agro_data.publish.read import Version, open_version
-from agro_train.programs.settings import SettingsError, check_counts, check_seed, read_settings
+from agro_train.programs.settings import SettingsError, check_counts, check_finite, check_seed, read_settings
 
 if TYPE_CHECKING:
     from agro_data.alignment.solvers import Solver
@@ -47,6 +47,7 @@ class AlignConfig:
             raise SettingsError("solvers is empty: name at least one that answers, such as promoted or an address")
         check_counts(self, "samples", "need", "cycles", "workers")
         check_seed(self)
+        check_finite(self)
         asked = self.samples * len(self.solvers)
         if self.need > asked:
             raise SettingsError(

@@ -22,9 +22,10 @@ from agro_train.language_model.tokens import text_of
 from agro_train.objections import Answered, objections
 from agro_train.questions import one_question
 from agro_train.rollouts import Rollout
+from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Task
 
-SQL_LIMITS = SqlLimits(seconds=30.0)
+SHOWING_LIMITS = SqlLimits(seconds=30.0)  # of the answer, whose rows a person waits for
 _NOT_SHOWN = re.compile(r"^-- (\d+) more tables are not shown$", re.MULTILINE)  # as `serialise` writes it
 
 
@@ -121,8 +122,10 @@ def ask(
     [task] = one_question(question, database, cache, evidence).tasks(agent.reading)
     with Sandbox(1, SQL_LIMITS) as sandbox:
         [found] = decode([task], agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
-        result = sandbox.run(database, [found.answer], "rows")[0] if found.answer else None
-    findings = None
+    findings = result = None
+    if found.answer:
+        with Sandbox(1, SHOWING_LIMITS) as sandbox:
+            [result] = sandbox.run(database, [found.answer], "rows")
     if check and found.answer:
         with Sandbox(1, SOURCE) as sandbox:
             [findings] = objections([Answered.of(task, found.answer)], sandbox)

@@ -179,7 +179,7 @@ def _learn(
 ) -> tuple[dict[str, Any], Material]:
     """Make trajectories, or read those that were made, and train on them; gives the figures of the manifest."""
     tokenizer = load_tokenizer(base)
-    with Sandbox(2, SQL_LIMITS) as sandbox:
+    with Sandbox(config.workers, SQL_LIMITS) as sandbox:
         material = (
             read_material(Path(config.learn_from), config, corpus)
             if config.learn_from

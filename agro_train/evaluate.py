@@ -29,7 +29,15 @@ from agro_train.comparison.page import render_page
 from agro_train.comparison.scoring import BUILT, Scored, answerable, suite_of
 from agro_train.decoding import LIMITS, Decoding, decoding_named
 from agro_train.predict import check_folder
-from agro_train.programs.settings import check_counts, check_seed, find_cache, read_settings, settings_from, settings_to
+from agro_train.programs.settings import (
+    check_counts,
+    check_finite,
+    check_seed,
+    find_cache,
+    read_settings,
+    settings_from,
+    settings_to,
+)
 from agro_train.programs.usual import BATCH, PROMPT_BUDGET, SAMPLES, TEMPERATURE, Engine, Kind
 from agro_train.questions import Questions, Reading, questions_of_file, questions_of_version
 from agro_train.rollouts import Limits
@@ -79,6 +87,7 @@ class EvaluationConfig:
 
     def __post_init__(self) -> None:
         find_cache(self)
+        check_finite(self)
         if not self.models:
             raise ConfigError("say which models to evaluate: --model NAME (a run, a folder, a Hub id, promoted)")
         if not self.corpus and not self.questions:

@@ -13,6 +13,7 @@ from typing import Any
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.progress import Reporter, silent
+from agro_data.publish.storage import exclusive
 from agro_data.work import write_json, write_text
 from agro_train.agents.agent import Agent
 from agro_train.answers import Answer, answer, asked
@@ -63,8 +64,17 @@ def predict(
     changed since, under the same id, is asked anew, and so is what a server refused. In the end it holds what was
     asked, and no more: answers to other questions lie in a file beside it, for when they are asked again. Raises
     `ConfigError` when it holds those of another, when a schema does not fit into the agent's budget, and when a GPU has
-    too little memory.
+    too little memory, and `Locked` while another process writes there.
     """
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with exclusive(out.with_name(f".{out.name}.lock"), wait_seconds=0, doing=f"is writing {out.name}"):
+        return _predict(questions, agent, out, decoding, seed, workers, progress)
+
+
+def _predict(
+    questions: Questions, agent: Agent, out: Path, decoding: Decoding, seed: int, workers: int, progress: Reporter
+) -> list[Answer]:
+    """As `predict`, by whoever holds `out`."""
     made_by = identity_of(agent, decoding, seed)
     tasks = questions.tasks(agent.reading)
     known = _known(out, made_by, tasks)
@@ -74,7 +84,6 @@ def predict(
     stage = f"answers of {agent.name}"
     progress(stage, 0, len(waiting), "questions")
     if waiting:
-        out.parent.mkdir(parents=True, exist_ok=True)
         write_json(_side(out), made_by)
     with Sandbox(workers, SQL_LIMITS) as sandbox:
         for first in range(0, len(waiting), together):

@@ -128,6 +128,11 @@ class Preset:
         return reward(BEST, self).total
 
     @property
+    def correctness(self) -> float:
+        """What being right earns, whatever else there is."""
+        return sum(term.weight for term in self.terms if term.measure is correct)
+
+    @property
     def asked_back(self) -> float:
         """What a clarification earns that is right."""
         return reward(ASKED_BACK, self).total

@@ -45,7 +45,7 @@ def make(config: ColdStartConfig, report: Report = lambda line: None) -> Materia
     corpus = open_version(Path(config.corpus))
     check_paths(config)
     _, base = start_of(config.model, Path(config.models), Path(config.cache))
-    with Sandbox(2, SQL_LIMITS) as sandbox:
+    with Sandbox(config.workers, SQL_LIMITS) as sandbox:
         return teach(config, corpus, sources_of(config, corpus), load_tokenizer(base), sandbox, report)
 
 

@@ -30,8 +30,8 @@ ON_SOURCES = ("strict", "spider-ex", "bird-ex")
 BUILT, NONE = "built", "none"
 Suite = Path | str
 """What `strict-ts` is on besides the database: a folder `<db_id>/*.sqlite`, instances built for the golds, or none."""
-# Of a statement that a model wrote. Steps stop the same statements everywhere, after about ten seconds.
-SQL_LIMITS = SqlLimits(seconds=30.0, rows=1_000_000, bytes=256 * 2**20, steps=300_000_000)
+# Of an answer that is graded. Steps stop the same statements everywhere, after about ten seconds.
+GRADING_LIMITS = SqlLimits(seconds=30.0, rows=1_000_000, bytes=256 * 2**20, steps=300_000_000)
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def score(
             with_source=METRICS[metric].suite,
             cache=cache,
             workers=workers,
-            limits=SQL_LIMITS,
+            limits=GRADING_LIMITS,
             progress=progress,
         )
         for metric in metrics

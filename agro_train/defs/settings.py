@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 PLACED = frozenset(("corpus", "databases", "models", "cache", "model", "learn_from", "trajectories"))  # said elsewhere
-MAKING = frozenset(field.name for field in fields(TrajectoriesConfig)) - {"seed"}  # settings of what is learnt from
-LEARNING = frozenset(field.name for field in fields(ColdStartConfig)) - MAKING - {"seed"}  # and of learning from it
+_BOTH = {"seed", "workers"}
+MAKING = frozenset(field.name for field in fields(TrajectoriesConfig)) - _BOTH  # settings of what is learnt from
+LEARNING = frozenset(field.name for field in fields(ColdStartConfig)) - MAKING - _BOTH  # and of learning from it
 
 PROGRAMS: Mapping[str, type[ColdStartConfig] | type[GrpoConfig] | type[EvaluationConfig]] = {
     "cold_start_trajectories": ColdStartConfig,

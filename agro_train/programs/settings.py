@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from difflib import get_close_matches
 from functools import cache
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.fingerprint import (
@@ -43,12 +44,13 @@ class SettingsError(ConfigError):
 def settings_from(kind: type[Settings], given: Mapping[str, Any]) -> Settings:
     """An instance of the dataclass `kind`. Raises `SettingsError` for an unknown name or a value of another type."""
     known = {field.name: field for field in fields(kind)}
+    types = get_type_hints(kind)
     for name, value in given.items():
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(sorted(known))}"
             raise SettingsError(f"there is no setting {name!r}{hint}")
-        _check_type(name, known[name].default, value)
+        _check_type(name, known[name].default, types[name], value)
     try:
         return kind(**given)
     except TypeError as error:
@@ -83,6 +85,13 @@ def read_values(path: Path) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise SettingsError(f"{path}: expected an object of settings, found {type(given).__name__}")
     return given
+
+
+def check_finite(settings: DataclassInstance) -> None:
+    """Raise `SettingsError` for the first setting that is NaN or infinite, as JSON can say."""
+    for field in fields(settings):
+        if isinstance(value := getattr(settings, field.name), float) and not isfinite(value):
+            raise SettingsError(f"{field.name} is {value}: expected a finite number")
 
 
 def check_counts(settings: DataclassInstance, *names: str, least: int = 1) -> None:
@@ -127,10 +136,13 @@ def training_code_version() -> str:
     return stable_hash([code_version(), sources, library_versions(LIBRARIES + EMBEDDING_LIBRARIES + _LIBRARIES)])[:16]
 
 
-def _check_type(name: str, default: Any, value: Any) -> None:
-    """A value is of its default's type; a whole number may stand for a real one, and several stand in a list."""
-    if isinstance(default, tuple) and not isinstance(value, (list, tuple)):
-        raise SettingsError(f"{name}: expected a list; found {json.dumps(value)}")
+def _check_type(name: str, default: Any, kind: Any, value: Any) -> None:
+    """A value is of its default's type; a whole number may stand for a real one, and several, of the type that `kind`
+    names, stand in a list."""
+    if isinstance(default, tuple):
+        each = get_args(kind)[0]
+        if not isinstance(value, (list, tuple)) or not all(isinstance(one, each) for one in value):
+            raise SettingsError(f"{name}: expected a list of {each.__name__}; found {json.dumps(value)}")
     if not isinstance(default, (bool, int, float, str)):
         return
     wanted = (int, float) if isinstance(default, float) else (type(default),)

@@ -10,7 +10,7 @@ from agro_data.profiling.serialise import Style
 from agro_data.verify.equivalence import Mode
 from agro_train.advantages import Loss, Scale
 from agro_train.language_model.precision import Precision
-from agro_train.programs.settings import SettingsError, check_counts, check_seed, check_shares, find_cache
+from agro_train.programs.settings import SettingsError, check_counts, check_finite, check_seed, check_shares, find_cache
 from agro_train.programs.usual import PROMPT_BUDGET
 from agro_train.reinforcement.credit import ESTIMATORS, Estimator
 from agro_train.reinforcement.prompts import Wanted
@@ -41,7 +41,7 @@ class GrpoConfig:
     model: str = "cold-start"  # what training starts from: a run (cold-start), a Hub id, a folder
     split: str = "train"  # the split whose questions are learnt from
     seed: int = 0  # same seed, same training
-    workers: int = 2  # of the sandbox
+    workers: int = 2  # processes that run SQL
     # prompts
     prompts: int = 256  # questions that are learnt from
     candidates: int = 2_000  # at most so many are tried to find them
@@ -90,7 +90,7 @@ class GrpoConfig:
     gamma: float = 0.95  # GiGPO's discount of later rewards
     omega: float = 1.0  # weight of GiGPO's step advantage
     spa_alpha: float = 1.0  # SPA-RL: weight of a turn's progress
-    spa_beta: float = 0.5  # SPA-RL: weight of queries that run, if all turns are such
+    spa_beta: float = 0.5  # SPA-RL: weight of queries that run, if all turns are such; below what being right earns
     spa_learning_rate: float = 1e-3  # of the progress head
     spa_updates: int = 4  # of the progress head, each batch
     pav_rollouts: int = 8  # PAV: attempts from each state, each of which costs time; more than `pav_best_of`
@@ -106,6 +106,7 @@ class GrpoConfig:
 
     def __post_init__(self) -> None:
         find_cache(self)
+        check_finite(self)
         for name, known in _CHOICES.items():
             if getattr(self, name) not in known:
                 raise SettingsError(f"{name}={getattr(self, name)!r}: expected one of {', '.join(known)}")
@@ -113,8 +114,9 @@ class GrpoConfig:
         also = ("log_steps", "iterations", "sample_batch", "rollout_tokens", "workers", "candidates", "budget")
         check_counts(self, *positive, *also, "pav_rollouts", "pav_groups", "pav_best_of")
         weights = ("learning_rate", "max_grad_norm", "epsilon", "epsilon_high", "beta", "spa_learning_rate")
+        credit = ("omega", "spa_alpha", "spa_beta", "pav_alpha")
         counts = ("warmup_steps", "lora", "select_rollouts", "resample", "spa_updates", "kl_every")
-        check_counts(self, *weights, *counts, least=0)
+        check_counts(self, *weights, *credit, *counts, least=0)
         check_shares(self, "instances", "gamma")
         check_seed(self)
         check_name(self.name)
@@ -159,6 +161,12 @@ class GrpoConfig:
             raise SettingsError("names=true: SQL is held to the names of a schema in transformers only; unset use_vllm")
         if self.advantage == "pav" and self.resample:
             raise SettingsError("advantage='pav' learns from groups that resample would replace; set resample to 0")
+        right = self.spa_alpha * PRESETS[self.reward].correctness
+        if self.advantage == "spa" and not self.spa_beta < right:
+            raise SettingsError(
+                f"spa_beta={self.spa_beta:g}: expected below {right:g}, what a right answer earns (spa_alpha times its "
+                f"weight in the reward {self.reward}), or looking around is worth more"
+            )
         if self.advantage == "pav" and self.pav_rollouts <= self.pav_best_of:
             raise SettingsError(
                 f"pav_rollouts={self.pav_rollouts}: expected more than pav_best_of={self.pav_best_of}, since no more "

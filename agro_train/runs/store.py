@@ -165,12 +165,16 @@ class Draft:
         return max(whole, key=step_of, default=None)
 
     def finish(self, manifest: Mapping[str, Any]) -> ModelRun:
-        """Write the manifest, put the run in its place, and drop what is of use only to go on."""
+        """Write the manifest, put the run in its place, and drop what is of use only to go on.
+
+        Raises `Locked` when another run of the same model takes its place for longer than a minute.
+        """
         write_json(self.path / MANIFEST, {**manifest, "fingerprint": self.fingerprint})
         folder = self.path.parent
-        number = 1 + max((int(path.name[1:5]) for path in folder.iterdir() if _RUN.match(path.name)), default=0)
-        target = folder / f"r{number:04d}-{self.fingerprint[:8]}"
-        os.replace(self.path, target)
+        with exclusive(folder / LOCK, wait_seconds=60, doing="is finishing a run of this model"):
+            number = 1 + max((int(path.name[1:5]) for path in folder.iterdir() if _RUN.match(path.name)), default=0)
+            target = folder / f"r{number:04d}-{self.fingerprint[:8]}"
+            os.replace(self.path, target)
         (target / LOCK).unlink(missing_ok=True)
         shutil.rmtree(target / CHECKPOINTS, ignore_errors=True)
         return ModelRun(target)

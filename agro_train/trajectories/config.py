@@ -9,14 +9,23 @@ from agro_data.config import DEFAULT_MODEL
 from agro_data.models import DEFAULT_WRITER
 from agro_data.profiling.serialise import Style
 from agro_train.language_model.tokens import encode
-from agro_train.programs.settings import SettingsError, check_counts, check_seed, check_shares, find_cache, settings_to
+from agro_train.programs.settings import (
+    SettingsError,
+    check_counts,
+    check_finite,
+    check_seed,
+    check_shares,
+    find_cache,
+    settings_to,
+)
 from agro_train.programs.usual import PROMPT_BUDGET
 from agro_train.questions import Reading
 from agro_train.tasks import COMPACT
 from agro_train.trajectories.acting import Attempts
 from agro_train.trajectories.teachers import Habits
 
-PLACES = ("corpus", "databases", "pairs", "trajectories", "models", "cache")  # where things lie
+# Where things lie, and how many work on them.
+PLACES = ("corpus", "databases", "pairs", "trajectories", "models", "cache", "workers")
 TeacherKind = Literal["decomposition", "model", "both"]
 _CHOICES = {"teacher": get_args(TeacherKind), "selection": ("diverse", "random"), "style": get_args(Style)}
 
@@ -58,13 +67,15 @@ class TrajectoriesConfig:
     style: Style = COMPACT  # how a schema is written
     budget: int = PROMPT_BUDGET  # tokens of a schema at most
     seed: int = 0  # same seed, same trajectories and training
+    workers: int = 2  # processes that run SQL
 
     def __post_init__(self) -> None:
         find_cache(self)
+        check_finite(self)
         for name, known in _CHOICES.items():
             if getattr(self, name) not in known:
                 raise SettingsError(f"there is no {name} {getattr(self, name)!r}; use {', '.join(known)}")
-        check_counts(self, "examples", "pool", "turns", "budget")
+        check_counts(self, "examples", "pool", "turns", "budget", "workers")
         check_shares(self, "leave", "decompose", "explore", "mistake", "rehearse", "respell", "link")
         check_seed(self)
         if self.teacher != "decomposition":

@@ -23,11 +23,10 @@ from agro_data.protocol import VERSION as PROTOCOL
 from agro_data.protocol import before_question
 from agro_data.publish.read import DERIVED, Version, open_version
 from agro_train.agents.agent import is_url, open_agent
-from agro_train.language_model.loading import model_hash
 from agro_train.language_model.tokens import OUTSIDE, Example, encode_steps
 from agro_train.programs.settings import SettingsError
 from agro_train.questions import COLUMNS, Questions, Reading, questions_of_file, questions_of_version
-from agro_train.runs.lineage import Fact, facts_of, start_of
+from agro_train.runs.lineage import Fact, facts_of, start_hash, start_of
 from agro_train.trajectories.acting import Teacher, act
 from agro_train.trajectories.config import TrajectoriesConfig
 from agro_train.trajectories.respelling import respelt
@@ -95,11 +94,11 @@ def open_teacher(config: TrajectoriesConfig) -> Teacher | None:
 
 
 def teacher_hash(config: TrajectoriesConfig) -> str:
-    """Which weights teach, or which server; "" where no model does."""
+    """Which weights teach, and how they read, or which server; "" where no model does."""
     name = config.teacher_model or config.model
     if config.teacher == "decomposition":
         return ""
-    return name if is_url(name) else model_hash(start_of(name, Path(config.models), Path(config.cache))[1])
+    return name if is_url(name) else start_hash(start_of(name, Path(config.models), Path(config.cache)))
 
 
 def read_material(folder: Path, config: TrajectoriesConfig, corpus: Version | None) -> Material:

@@ -50,6 +50,21 @@ def test_a_question_is_answered_with_its_steps(database: Database, tmp_path: Pat
     assert shown["rows"] == [["School 5", 1935], ["School 6", 1942]]
 
 
+def test_a_model_looks_under_the_limits_of_its_training_and_a_person_waits_longer(
+    database: Database, tmp_path: Path
+) -> None:
+    counting = "SELECT COUNT(*) FROM school AS a, school AS b, school AS c, school AS d, school AS e, school AS f"
+    slow = f"{counting}, school AS g, school AS h, school AS i WHERE h.name <> i.name"
+
+    def looks(text: str, number: int, seed: int) -> str:
+        return turn("solution" if "</observation>" in text else "sql", slow)
+
+    reply = ask("How many?", database, agent(Scripted(looks)), tmp_path, check=False)
+    assert "over 30000000 steps" in (reply.steps[0].observation or "")
+    assert reply.result is not None
+    assert reply.result.rows == ((5 * 6**8,),)
+
+
 def test_what_speaks_against_an_answer_is_said(database: Database, tmp_path: Path) -> None:
     """By the verifier of pairs: the value is stored otherwise, and nothing comes out."""
     answers = {

@@ -63,7 +63,8 @@ def test_a_run_says_what_it_was_made_of(config: ColdStartConfig) -> None:
     assert not (run.path / "checkpoints").exists()
     assert train(config) == run  # the same settings are the same run
     moved = Path(shutil.copytree(config.corpus, Path(config.cache) / "moved" / Path(config.corpus).name))
-    assert train(replace(config, corpus=str(moved), trajectories=config.cache)) == run  # wherever things lie
+    elsewhere = replace(config, corpus=str(moved), trajectories=config.cache, workers=1, save_every=7)
+    assert train(elsewhere) == run  # wherever things lie, and however many work on them
     assert len(runs_of(Path(config.models), "cold-start")) == 1
     assert (Path(config.trajectories) / manifest["trajectories"]).is_dir()
 
@@ -173,8 +174,9 @@ def test_settings_that_cannot_be() -> None:
         encode_rows(pl.DataFrame(), None, 10)
     with pytest.raises(SettingsError, match="batch 6 is not a multiple of micro_batch 4"):
         ColdStartConfig(batch=6)  # before a trajectory is made
-    with pytest.raises(SettingsError, match="examples is 0: expected at least 1"):
-        ColdStartConfig(examples=0)
+    for wrong in ({"examples": 0}, {"workers": 0}):
+        with pytest.raises(SettingsError, match=f"{next(iter(wrong))} is 0: expected at least 1"):
+            ColdStartConfig(**wrong)
     for wrong in ({"learning_rate": -1.0}, {"lora": -1}, {"check_questions": -1}):
         with pytest.raises(SettingsError, match=f"{next(iter(wrong))} is -1: expected at least 0"):
             ColdStartConfig(**wrong)

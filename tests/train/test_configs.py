@@ -112,7 +112,7 @@ def test_settings_without_effect_are_refused() -> None:
         settings_of(TrajectoriesConfig(settings={"learning_rate": 1.0, "lora": 64}), idle=LEARNING)
     with pytest.raises(Failure, match="explore, teacher cannot be given here"):
         settings_of(ColdStartModelConfig(settings={"explore": 0.9, "teacher": "model"}), idle=MAKING)
-    found = settings_of(ColdStartModelConfig(settings={"max_length": 9, "seed": 3}), idle=MAKING)
+    found = settings_of(ColdStartModelConfig(settings={"max_length": 9, "seed": 3, "workers": 4}), idle=MAKING)
     assert (found["max_length"], found["seed"]) == (9, 3)
     for path in TRAINING:
         ops = read(path)["ops"]

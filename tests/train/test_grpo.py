@@ -332,7 +332,12 @@ def test_it_learns(config: GrpoConfig) -> None:
         ({"gamma": 1.5}, "gamma=1.5: expected a share"),
         ({"epsilon": -0.1}, "epsilon is -0.1: expected at least 0"),
         ({"learning_rate": -1.0}, "learning_rate is -1: expected at least 0"),
-        ({"learning_rate": math.nan}, "learning_rate is nan: expected at least 0"),
+        ({"learning_rate": math.nan}, "learning_rate is nan: expected a finite number"),
+        ({"temperature": math.inf}, "temperature is inf: expected a finite number"),
+        ({"omega": math.nan}, "omega is nan: expected a finite number"),
+        ({"pav_alpha": -1.0}, "pav_alpha is -1: expected at least 0"),
+        ({"advantage": "spa", "spa_beta": 50.0}, "spa_beta=50: expected below 1, what a right answer earns"),
+        ({"advantage": "spa", "spa_beta": 0.9, "reward": "arctic"}, "spa_beta=0.9: expected below 0.9"),
         ({"lora": -1}, "lora is -1: expected at least 0"),
         ({"seed": -5}, "seed is -5: expected 0 to 4294967295"),
         ({"vllm_memory": 0.0}, "vllm_memory=0.0: expected a share above 0"),
@@ -384,7 +389,7 @@ def test_settings_are_json(config: GrpoConfig) -> None:
 def test_a_killed_run_goes_on_as_if_nothing_had_been(
     config: GrpoConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Killed after random steps, perhaps while it writes a checkpoint; the losses are those of a quiet run, and
+    """Killed after random steps, perhaps while it writes a checkpoint; the losses are those of a quiet run, and so are
     those of SPA-RL's head, which goes on with its weights and its optimiser's state."""
     monkeypatch.setattr(grpo, "training_code_version", lambda: "fixed")  # whoever edits the code meanwhile
     config = replace(config, steps=6, save_steps=2, advantage="spa")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from train.tiny import make_tiny_model
 from agro_data.config import ConfigError
 from agro_data.evaluation.load import load_predictions
 from agro_data.models import ModelMissing
+from agro_data.publish.storage import Locked
 from agro_train.agents.agent import open_agent
 from agro_train.answers import Answer
 from agro_train.cli import agro
@@ -56,6 +58,22 @@ def test_answers_are_kept_and_not_asked_again(questions: Questions, tmp_path: Pa
     loaded = load_predictions(out)
     assert [row.predictions[0] for row in loaded.predictions] == [sql for _, _, sql in ROWS]
     assert [row.gold for row in loaded.predictions] == [sql for _, _, sql in ROWS]
+
+
+def test_two_do_not_write_one_file(questions: Questions, tmp_path: Path) -> None:
+    """Each would write over what the other has kept."""
+    out, told = tmp_path / "preds.jsonl", list[str]()
+
+    def late(*asked: Any) -> str:
+        with pytest.raises(Locked) as refused:
+            predict(questions, agent(Scripted(knows)), out)
+        told.append(str(refused.value))
+        return knows(*asked)
+
+    assert len(predict(questions, agent(Scripted(late)), out)) == len(ROWS)
+    assert f"process {os.getpid()} on" in told[0]
+    assert "is writing preds.jsonl" in told[0]
+    predict(questions, agent(Scripted(knows)), out)  # who is done holds nobody off
 
 
 def test_on_a_cpu_answers_are_kept_by_the_batch(questions: Questions, place: Path, tmp_path: Path) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from agro_data.publish.storage import Locked
 from agro_train.programs.settings import SettingsError
-from agro_train.runs.store import MANIFEST, Draft, ModelRun, NoRun, begin, find_run
+from agro_train.runs.store import MANIFEST, Draft, ModelRun, NoRun, begin, find_run, runs_of
 
 
 def test_a_checkpoint_that_is_cut_short_is_not_gone_on_from(tmp_path: Path) -> None:
@@ -53,6 +54,26 @@ def test_two_do_not_write_in_one_draft(tmp_path: Path) -> None:
     for _ in range(2):  # who has let go of it holds nobody off
         with other.alone():
             pass
+
+
+def test_two_runs_that_finish_together_have_numbers_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = begin(tmp_path, "small", "ab" * 32), begin(tmp_path, "small", "cd" * 32)
+    assert isinstance(first, Draft)
+    assert isinstance(second, Draft)
+    real, other = os.replace, Thread(target=second.finish, args=({},))
+
+    def replace(source: Path, target: Path) -> None:
+        if Path(source) == first.path:
+            other.start()
+            other.join(0.5)  # it would be done in that time, between the other's number and its name
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    first.finish({})
+    other.join()
+    assert [run.path.name for run in runs_of(tmp_path, "small")] == ["r0001-abababab", "r0002-cdcdcdcd"]
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../evil", "a/b", "a\\b", ".hidden", "promoted"])

@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from agro_train.aligning import AlignConfig
+from agro_train.cold_start import ColdStartConfig
+from agro_train.evaluate import EvaluationConfig
 from agro_train.programs.settings import SettingsError, read_settings, settings_from, settings_to, training_code_version
+from agro_train.reinforcement.config import GrpoConfig
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,8 @@ def test_json_gives_the_settings_back(tmp_path: Path) -> None:
         ({"minutes": True}, "expected int"),
         ({"fan": 1}, "expected bool"),
         ({"minutes": 1.5}, "expected int"),
-        ({"racks": "12"}, "expected a list"),
+        ({"racks": "12"}, 'racks: expected a list of int; found "12"'),
+        ({"racks": [1, "2"]}, r'racks: expected a list of int; found \[1, "2"\]'),
     ],
 )
 def test_what_cannot_be_used_is_told(given: dict[str, object], told: str) -> None:
@@ -59,6 +64,20 @@ def test_options_come_on_top_of_a_file(tmp_path: Path) -> None:
     assert read_settings(Oven, path, {"minutes": 50}) == Oven(minutes=50, fan=True)
     with pytest.raises(SettingsError, match=r"oven\.json, with the options on top: minutes: expected int"):
         read_settings(Oven, path, {"minutes": "50"})
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_what_json_can_say_and_no_setting_can_be_is_told(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "settings.json"
+    for kind, name, least in (
+        (EvaluationConfig, "temperature", '"models": ["m"], "corpus": "c", "databases": "d", '),
+        (ColdStartConfig, "epochs", ""),
+        (GrpoConfig, "spa_alpha", ""),
+        (AlignConfig, "temperature", '"corpus": "c", "solvers": ["m"], '),
+    ):
+        path.write_text(f'{{{least}"{name}": {number}}}')
+        with pytest.raises(SettingsError, match=rf"{name} is -?(nan|inf): expected a finite number"):
+            read_settings(kind, path)
 
 
 def test_libraries_are_part_of_what_a_training_is(monkeypatch: pytest.MonkeyPatch) -> None:
