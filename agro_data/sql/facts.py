@@ -63,7 +63,7 @@ def facts_of(found: Resolution, dialect: Dialect) -> SqlFacts:
     tree = found.tree
     constructs = constructs_of(found)
     hardness, complexity = hardness_of(tree), complexity_of(tree)
-    order_matters = tree.args.get("order") is not None
+    order_matters = found.ordered
     canonical = canonical_sql(found, dialect)
     skeleton = skeleton_of(canonical)
     return SqlFacts(
