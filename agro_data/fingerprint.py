@@ -19,7 +19,7 @@ import hashlib
 import json
 import platform
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -115,6 +115,12 @@ def settings_of(config: BuildConfig, writer: Mapping[str, str] | None = None) ->
     settings["focus"] = input_hash(Path(config.focus)) if config.focus else ""
     settings["writer"] = dict(writer or {})
     return settings
+
+
+def example_id(content_hash: str, row: Mapping[str, Any], sql: str, hidden: Sequence[Any] = ()) -> str:
+    """16 hex digits that name what a row asks of a database, with `sql` for an answer and `hidden` not shown."""
+    parts: list[Any] = [content_hash, row["dialect"], sql, row["question"], row["evidence"]]
+    return stable_hash([*parts, *([list(hidden)] if hidden else [])])[:16]
 
 
 def input_hash(path: Path) -> str:

@@ -7,6 +7,7 @@ or of the wrong type is found where it is made. DESIGN: the corpus columns are a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 from polars._typing import PolarsDataType
@@ -232,6 +233,14 @@ def conform(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
     if missing or extra:
         raise ValueError(f"stage frame does not fit its schema: missing {missing}, unexpected {extra}")
     return frame.select(pl.col(name).cast(kind, strict=True) for name, kind in schema.items())
+
+
+def rejection(row: Mapping[str, Any], stage: str, reason: str, detail: str) -> dict[str, object]:
+    """A row of `REJECTED`: what a stage dropped, a candidate or an example, and why. What it does not say is null."""
+    said = {name: row.get(name) for name in ("sql", "question", "shape")}
+    identity = row["candidate_id"] if "candidate_id" in row else row["example_id"]
+    given = {"candidate_id": identity, "db_id": row["db_id"]}
+    return {**given, "stage": stage, "reason": reason, "detail": detail, **said}
 
 
 def rows(records: list[dict[str, object]], schema: pl.Schema) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from agro_data.config import BuildConfig
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
-from agro_data.fingerprint import seed_of
+from agro_data.fingerprint import example_id, seed_of
 from agro_data.migration.changes import Change, concerning, schema_changes
 from agro_data.migration.evidence import Place, Side
 from agro_data.migration.matching import Matching, match
@@ -22,7 +22,6 @@ from agro_data.migration.wording import NotTrue, Renamed, Said, renames, said_ag
 from agro_data.sql.facts import sql_facts
 from agro_data.stages.certified import stored_columns
 from agro_data.stages.certifying import BATCH, BATCHES
-from agro_data.stages.unanswered import id_of
 from agro_data.verify.certificate import Budget, Certifier
 from agro_data.verify.check import Verdict, verify_statements
 from agro_data.verify.pool import Certificate
@@ -301,7 +300,7 @@ class Migration:
             "hidden": case.hidden,
             "clarification": case.clarification,
         }
-        new["example_id"] = id_of(self.database, new, case.sql, case.hidden)
+        new["example_id"] = example_id(self.database.content_hash, new, case.sql, case.hidden)
         if result is not None:
             new |= {
                 "result_digest": result.digest_if(row["order_matters"]),

@@ -11,13 +11,12 @@ import polars as pl
 from agro_data.config import ConfigError
 from agro_data.fingerprint import code_version, database_identity, stable_hash
 from agro_data.migration.drift import Drift, Drifted, profile_now
-from agro_data.migration.migrate import Fate
 from agro_data.profiling.cache import encode, without_rows
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.publish.read import Version, inherited, open_version
 from agro_data.publish.summary import SPLITS
 from agro_data.publish.version import MUTANTS, Instances, write_version
-from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, rows
+from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, rejection, rows
 from agro_data.stages.certified import mutant_row
 
 SCHEME = 1
@@ -45,7 +44,7 @@ def open_migrated(drift: Drift, out: Path, databases: Path | str, instances: Pat
             version.corpus,
             fingerprint=_fingerprint(drift),
             examples=rows([fate.new for fate in held if fate.new is not None], EXAMPLE),
-            rejected=rows([_refused(fate) for fate in drift.fates if fate.new is None], REJECTED),
+            rejected=rows([rejection(f.row, STAGE, f.reason, f.says) for f in drift.fates if f.new is None], REJECTED),
             manifest=_manifest(drift, str(databases), profiles),
             instances=_instances(drift, instances),
             profiles={db_id: encode(without_rows(profile)) for db_id, profile in profiles.items()},
@@ -61,20 +60,6 @@ def _fingerprint(drift: Drift) -> str:
     return stable_hash(
         {"migration": SCHEME, "parent": parent, "databases": now, "examples": rows, "code": code_version()}
     )
-
-
-def _refused(fate: Fate) -> dict[str, Any]:
-    row = fate.row
-    return {
-        "candidate_id": row["example_id"],
-        "db_id": row["db_id"],
-        "stage": STAGE,
-        "reason": fate.reason,
-        "detail": fate.says,
-        "sql": row["sql"],
-        "question": row["question"],
-        "shape": "",
-    }
 
 
 def _manifest(drift: Drift, databases: str, profiles: dict[str, DatabaseProfile]) -> dict[str, Any]:

@@ -204,9 +204,6 @@ def _check(task: _Task) -> _Answer:
             tuple(with_certificate(told, made[pair.sql])) if pair.sql in made else told
             for pair, told in zip(task.pairs, findings, strict=True)
         )
-    digests = {
-        sql: result.digest_if(sql in names and names[sql].tree.args.get("order") is not None)
-        for sql, result in results.items()
-    }
+    digests = {sql: result.digest_if(sql in names and names[sql].ordered) for sql, result in results.items()}
     canonical = {sql: canonical_sql(tree, database.dialect) for sql, tree in names.items()}  # consumes the trees
     return _Answer(findings, canonical, digests, certified, profile.problems)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from hashlib import sha256
 from importlib.metadata import version
@@ -14,6 +13,7 @@ import yaml
 
 from agro_data.populate.domain import Domain, domain_names, load_domain
 from agro_data.populate.writer import write_duckdb, write_sqlite
+from agro_data.work import write_text
 
 RECEIPT = ".samples.json"
 SUFFIXES = {"sqlite": ".sqlite", "duckdb": ".duckdb"}
@@ -43,14 +43,14 @@ def build_domain(domain: Domain, folder: Path, seed: int = 7) -> tuple[Path, boo
     text = yaml.safe_dump(dict(domain.semantics), sort_keys=False, allow_unicode=True, width=110)
     if not notes.exists() or notes.read_text(encoding="utf-8") != text:
         folder.mkdir(parents=True, exist_ok=True)
-        _write_text(notes, text)
+        write_text(notes, text)
     wanted = _fingerprint(domain, seed)
     if done.get(name, {}).get("fingerprint") == wanted and path.exists() and done[name]["sha256"] == _digest(path):
         return path, False
     write = write_sqlite if domain.engine == "sqlite" else write_duckdb
     write(domain.schema, domain.rows(seed), path)
     done[name] = {"fingerprint": wanted, "sha256": _digest(path)}
-    _write_text(receipt, json.dumps(done, indent=1, sort_keys=True) + "\n")
+    write_text(receipt, json.dumps(done, indent=1, sort_keys=True) + "\n")
     return path, True
 
 
@@ -62,12 +62,6 @@ def _fingerprint(domain: Domain, seed: int) -> str:
 
 def _digest(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()
-
-
-def _write_text(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from agro_data.databases.engine import attached
 from agro_data.databases.opening import discreet_line, quoted
 from agro_data.databases.types import Cell
 from agro_data.populate.schema import Columns, PopulateError, Rows, Schema
+from agro_data.work import atomic_path
 
 PAGE_SIZE = 4096
 BLOCK_SIZE = 16_384  # the smallest that DuckDB has: small tables, small files
@@ -107,15 +107,10 @@ def _spelled(value: Cell) -> str:
 
 def _replace(path: Path, make: Callable[[Path], None]) -> Path:
     """`make` writes a temporary file beside `path`, which then takes the name in one step."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.unlink(missing_ok=True)
-    try:
-        make(temporary)
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-        temporary.with_name(temporary.name + ".wal").unlink(missing_ok=True)
+    with atomic_path(path) as temporary:
+        temporary.unlink()  # an engine makes its files itself
+        try:
+            make(temporary)
+        finally:
+            temporary.with_name(temporary.name + ".wal").unlink(missing_ok=True)
     return path

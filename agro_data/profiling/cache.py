@@ -7,8 +7,6 @@ import json
 import logging
 import math
 import multiprocessing
-import os
-import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import fields, replace
@@ -24,6 +22,7 @@ from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignK
 from agro_data.profiling.profiler import SAMPLE_ROWS, profile_database
 from agro_data.profiling.sources import side_bytes
 from agro_data.profiling.texts import Texts, read_texts
+from agro_data.work import write_text
 
 LIBRARIES = ("duckdb", "sqlglot", "numpy", "inflect", "lemminflect", "wordninja", "pyyaml")  # they decide a profile
 LISTING = ("connections", "data_files", "opening")  # what of `agro_data.databases` lists the tables of a database
@@ -72,7 +71,7 @@ def _kept(path: Path, read: Callable[[str], T], make: Callable[[], T], write: Ca
             path.unlink(missing_ok=True)
     made = make()
     try:
-        _write(path, write(made))
+        write_text(path, write(made))
     except OSError as error:
         if error.errno in NO_SPACE:  # a build stops, and goes on once there is room
             raise
@@ -108,18 +107,6 @@ def code_version() -> str:
         if file.name.endswith((".py", ".yml")):
             digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".profile-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 # --- JSON ----------------------------------------------------------------------------------------------------------

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from agro_data.work import atomic_path
+
 log = logging.getLogger(__name__)
 
 
@@ -43,13 +45,9 @@ def sync_tree(root: Path) -> None:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Give `path` the content `text` in one step: a reader sees the old or the new, never a part."""
-    draft = path.with_name(f".{path.name}.new")
-    with draft.open("w", encoding="utf-8") as handle:
-        handle.write(text)
-        handle.flush()
-        os.fsync(handle.fileno())
-    draft.replace(path)
+    """Give `path` the content `text` in one step, for good: not even a power cut brings the old one back."""
+    with atomic_path(path) as draft:
+        draft.write_text(text, encoding="utf-8")
     sync_folder(path.parent)
 
 

@@ -32,6 +32,11 @@ class SqlFacts:
     hardness: Hardness
     complexity: Complexity
 
+    @property
+    def tie_policy(self) -> str:
+        """Of SQL of which no intent says more, once it is checked for ties: what it orders or cuts off has none."""
+        return "total_order" if self.order_matters or "limit" in self.constructs else "none"
+
     def stored(self) -> dict[str, Any]:
         """What a row of a version says of its SQL, but for the order: columns of `records.EXAMPLE`."""
         return {
@@ -58,7 +63,7 @@ def facts_of(found: Resolution, dialect: Dialect) -> SqlFacts:
     tree = found.tree
     constructs = constructs_of(found)
     hardness, complexity = hardness_of(tree), complexity_of(tree)
-    order_matters = tree.args.get("order") is not None
+    order_matters = found.ordered
     canonical = canonical_sql(found, dialect)
     skeleton = skeleton_of(canonical)
     return SqlFacts(

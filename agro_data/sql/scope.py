@@ -70,6 +70,12 @@ class Resolution:
     tables: set[str] = field(default_factory=set)
     columns: set[tuple[str, str]] = field(default_factory=set)
 
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of its rows is part of the answer: ORDER BY at top level. `verify.ordering.orders` tells it
+        of SQL that is not parsed here."""
+        return self.tree.args.get("order") is not None
+
     def scope_of(self, select: exp.Expr) -> Scope:
         return next(scope for scope in self.scopes if scope.select is select)
 

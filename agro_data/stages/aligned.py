@@ -24,18 +24,17 @@ from agro_data.alignment.tournament import MATCHES
 from agro_data.databases.sandbox import Sandbox, own_sandbox
 from agro_data.databases.types import Database, Result
 from agro_data.diversity.decontamination import Exclusion, exclusion
-from agro_data.fingerprint import code_version, seed_of, stable_hash
+from agro_data.fingerprint import code_version, example_id, seed_of, stable_hash
 from agro_data.llm.accounting import Spending
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.progress import Reporter, counting, silent
 from agro_data.publish.read import Version, inherited
 from agro_data.publish.summary import SPLITS
 from agro_data.publish.version import MUTANTS, Instances, NotWritten, write_version
-from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, conform, rows
+from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, conform, rejection, rows
 from agro_data.sql.facts import sql_facts
 from agro_data.stages.certified import mutant_row, stored_columns
 from agro_data.stages.newcomers import Homes, Refusal, refusals
-from agro_data.stages.unanswered import id_of
 from agro_data.verify.certificate import Certifier
 from agro_data.verify.execution import execute, failure
 from agro_data.verify.pool import LIMITS, Certificate
@@ -248,7 +247,7 @@ def _ended(checked: Sequence[Row], outcomes: Sequence[Outcome], home: Home, cour
             elif not one.certificate.ok:
                 one.refused = one.certificate.reason, one.certificate.detail
         if one.outcome.changed:
-            one.new["example_id"] = id_of(home.database, one.new, sql)
+            one.new["example_id"] = example_id(home.database.content_hash, one.new, sql)
     return found
 
 
@@ -286,7 +285,7 @@ def _new_sql(sql: str, result: Result, certificate: Certificate, home: Home) -> 
         **facts.stored(),
         "steps": [],  # those of the SQL that was wrong
         "order_matters": facts.order_matters,
-        "tie_policy": "total_order" if facts.order_matters else "none",
+        "tie_policy": facts.tie_policy,
         "alternatives": [],
         "result_digest": result.digest_if(facts.order_matters),
         "result_rows": result.row_count,
@@ -347,14 +346,4 @@ def _renamed(frame: pl.DataFrame, ids: Mapping[str, str]) -> pl.DataFrame:
 
 def _refused(one: _Ended, reason: str, detail: str) -> Row:
     """A row of `REJECTED`, with what was refused: the row as it became, or as it came in."""
-    refused = one.new or one.row
-    return {
-        "candidate_id": one.row["example_id"],
-        "db_id": one.row["db_id"],
-        "stage": STAGE,
-        "reason": reason,
-        "detail": detail,
-        "sql": refused["sql"],
-        "question": refused["question"],
-        "shape": None,
-    }
+    return rejection((one.new or one.row) | {"example_id": one.row["example_id"]}, STAGE, reason, detail)

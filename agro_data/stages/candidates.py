@@ -13,7 +13,7 @@ from agro_data.intent.sample import sample_intents
 from agro_data.intent.to_sql import render_sql
 from agro_data.intent.tree import Intent, to_json
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.records import CANDIDATE, REJECTED, rows
+from agro_data.records import CANDIDATE, REJECTED, rejection, rows
 from agro_data.sql.facts import sql_facts
 
 GENERATOR = "grammar"
@@ -69,7 +69,7 @@ def candidate(intent: Intent, profile: DatabaseProfile, generator: str = GENERAT
         "generator": generator,
         "seed": intent.seed,
     }
-    return said | facts_columns(render_sql(intent, profile), profile)
+    return facts_columns(render_sql(intent, profile), profile) | said
 
 
 def facts_columns(sql: str, profile: DatabaseProfile) -> dict[str, object]:
@@ -84,17 +84,11 @@ def facts_columns(sql: str, profile: DatabaseProfile) -> dict[str, object]:
         "template": facts.template,
         "steps": [],
         "order_matters": facts.order_matters,
+        "tie_policy": facts.tie_policy,
     }
 
 
 def _refusal(intent: Intent, error: Exception) -> dict[str, object]:
-    return {
-        "candidate_id": stable_hash(to_json(intent))[:16],
-        "db_id": intent.db_id,
-        "stage": "candidates",
-        "reason": "not_rendered",
-        "detail": f"{type(error).__name__}: {error}",
-        "sql": None,
-        "question": None,
-        "shape": intent.shape,
-    }
+    identity = stable_hash(to_json(intent))[:16]
+    row = {"candidate_id": identity, "db_id": intent.db_id, "shape": intent.shape}
+    return rejection(row, "candidates", "not_rendered", f"{type(error).__name__}: {error}")

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from agro_data.records import CERTIFIED, EXAMPLE, REJECTED, rows
+from agro_data.records import CERTIFIED, EXAMPLE, REJECTED, rejection, rows
 from agro_data.verify.certificate import Certifier
 from agro_data.verify.pool import Certificate, Fate
 
@@ -27,7 +27,7 @@ def certified(distinct: pl.DataFrame, certifier: Certifier) -> tuple[pl.DataFram
     pool = certifier.certify([record["sql"] for record in records])
     pairs = list(zip(records, pool.certificates, strict=True))
     kept = [record | columns_of(found) for record, found in pairs if found.ok]
-    refused = [_refused(record, found) for record, found in pairs if not found.ok]
+    refused = [rejection(row, "certified", found.reason, found.detail) for row, found in pairs if not found.ok]
     return rows(kept, CERTIFIED), rows(refused, REJECTED), pool.problems
 
 
@@ -65,17 +65,4 @@ def mutant_row(fate: Fate) -> dict[str, str | None]:
         "by": fate.by,
         "sql": fate.sql if shown else None,
         "difference": fate.difference or None,
-    }
-
-
-def _refused(record: dict[str, Any], found: Certificate) -> dict[str, Any]:
-    return {
-        "candidate_id": record["candidate_id"],
-        "db_id": record["db_id"],
-        "stage": "certified",
-        "reason": found.reason,
-        "detail": found.detail,
-        "sql": record["sql"],
-        "question": record["question"],
-        "shape": record["shape"],
     }

@@ -17,7 +17,7 @@ from agro_data.diversity.sampling import sample
 from agro_data.diversity.selection import HARDNESS_MIX, Quotas, SelectionReport
 from agro_data.diversity.similarity import sketch
 from agro_data.diversity.splits import SplitReport
-from agro_data.fingerprint import deciding_versions, file_hash, seed_of, stable_hash
+from agro_data.fingerprint import deciding_versions, example_id, file_hash, seed_of, stable_hash
 from agro_data.focus import Focus
 from agro_data.intent.questions import STYLES
 from agro_data.llm.prompts.write_question import QUESTION_STYLES
@@ -32,7 +32,6 @@ from agro_data.stages.certifying import UNMADE, instance_file
 from agro_data.stages.context import CATALOG, Context
 from agro_data.stages.questions import in_style
 from agro_data.stages.shards import Outcome, usable
-from agro_data.stages.unanswered import id_of
 from agro_data.stages.yields import yields
 from agro_data.work import Work
 
@@ -213,7 +212,7 @@ def write_corpus(context: Context, out: Path) -> Path:
     chosen = work.read("selection", SELECTION)
     hashes = {d.db_id: d.content_hash for d in context.databases()}
     ids = [
-        id_of(hashes[row["db_id"]], row, row["sql"], row["hidden"])
+        example_id(hashes[row["db_id"]], row, row["sql"], row["hidden"])
         for row in chosen.select("db_id", "dialect", "sql", "question", "evidence", "hidden").iter_rows(named=True)
     ]
     examples = chosen.with_columns(pl.Series("example_id", ids, dtype=pl.String)).select(list(EXAMPLE))

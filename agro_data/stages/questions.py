@@ -13,7 +13,7 @@ from agro_data.intent.questions import STYLES, render_question
 from agro_data.intent.questions.other_words import in_other_words
 from agro_data.intent.tree import from_json
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.records import QUESTION, REJECTED, rows
+from agro_data.records import QUESTION, REJECTED, rejection, rows
 
 ALIGNMENT = "construction"  # a claim, not a proof, until an independent solver agrees (DESIGN section 3)
 
@@ -54,13 +54,4 @@ def not_said(record: dict[str, Any], error: Exception) -> dict[str, Any]:
 
 def refused(record: dict[str, Any], reason: str, detail: str) -> dict[str, Any]:
     """The row of `records.REJECTED` for a query that has no question, or not this one."""
-    return {
-        "candidate_id": record["candidate_id"],
-        "db_id": record["db_id"],
-        "stage": "questions",
-        "reason": reason,
-        "detail": detail,
-        "sql": record["sql"],
-        "question": None,
-        "shape": record["shape"],
-    }
+    return rejection(record | {"question": None}, "questions", reason, detail)

@@ -22,7 +22,7 @@ from agro_data.intent.query_log import shape_of
 from agro_data.intent.tree import Intent
 from agro_data.llm.types import Sampling
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.records import CANDIDATE, REJECTED, rows
+from agro_data.records import CANDIDATE, REJECTED, rejection, rows
 from agro_data.stages.asking import store_spending, telling, writer_of
 from agro_data.stages.candidates import GENERATOR, candidate, candidates, facts_columns
 from agro_data.stages.context import Context
@@ -147,11 +147,9 @@ def _row(idea: Idea, profile: DatabaseProfile) -> Row:
     if isinstance(idea.query, Intent):
         return candidate(idea.query, profile, idea.generator)
     columns = facts_columns(idea.query, profile)
-    cut = "limit" in columns["constructs"]  # type: ignore[operator]
     return columns | {
         "intent": "",
         "shape": shape_of(idea.query, profile.dialect) or "list",
-        "tie_policy": "total_order" if columns["order_matters"] or cut else "none",
         "plausibility": UNREAD,
         "generator": idea.generator,
         "seed": idea.seed,
@@ -169,13 +167,6 @@ def _unwritten(one: Unwritten, profile: DatabaseProfile) -> Row:
 
 
 def _rejected(profile: DatabaseProfile, reason: str, detail: str, sql: str | None, shape: str | None) -> Row:
-    return {
-        "candidate_id": stable_hash([profile.content_hash, reason, detail, sql])[:16],
-        "db_id": profile.db_id,
-        "stage": "candidates",
-        "reason": reason,
-        "detail": detail,
-        "sql": sql,
-        "question": None,
-        "shape": shape,
-    }
+    identity = stable_hash([profile.content_hash, reason, detail, sql])[:16]
+    row = {"candidate_id": identity, "db_id": profile.db_id, "sql": sql, "shape": shape}
+    return rejection(row, "candidates", reason, detail)

@@ -13,7 +13,7 @@ from typing import Any
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
-from agro_data.fingerprint import seed_of, stable_hash
+from agro_data.fingerprint import example_id, seed_of
 from agro_data.intent.ambiguous import Ambiguity, ambiguities
 from agro_data.intent.questions import STYLES
 from agro_data.intent.to_sql import render_sql
@@ -32,13 +32,6 @@ Row = dict[str, Any]
 
 AMBIGUOUS = "ambiguous"
 KINDS = ("missing_column", "missing_table", "missing_value", AMBIGUOUS)
-
-
-def id_of(database: Database | str, row: Row, sql: str, hidden: Sequence[Row] = ()) -> str:
-    """The `example_id` of a row's question with `sql`, where `hidden` is not shown."""
-    content = database if isinstance(database, str) else database.content_hash
-    parts: list[Any] = [content, row["dialect"], sql, row["question"], row["evidence"]]
-    return stable_hash([*parts, *([list(hidden)] if hidden else [])])[:16]
 
 
 # --- something hidden ----------------------------------------------------------------------------------------------
@@ -168,7 +161,7 @@ def _ambiguous_row(
     instances = [list(row["instances"]), *(list(certificate.instances) for certificate in certificates)]
     readings = [
         {
-            "reading_id": id_of(database, row, sql),
+            "reading_id": example_id(database.content_hash, row, sql),
             "sql": sql,
             "says": reading.says,
             "result_digest": digest,

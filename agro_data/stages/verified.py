@@ -11,7 +11,7 @@ from agro_data.databases.types import Database
 from agro_data.intent.steps import Step, decompose
 from agro_data.intent.tree import from_json
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.records import REJECTED, VERIFIED, rows
+from agro_data.records import REJECTED, VERIFIED, rejection, rows
 from agro_data.synthesis.decomposition import steps_of
 from agro_data.verify.check import Verdict, verify_statements
 
@@ -31,7 +31,7 @@ def verified(
     good = [(r, v) for r, v in zip(records, verdicts, strict=True) if v.ok]
     steps = _steps([r for r, _ in good], database, profile, sandbox)
     accepted = [_accepted(r, v, s) for (r, v), s in zip(good, steps, strict=True)]
-    refused = [_refused(r, v) for r, v in zip(records, verdicts, strict=True) if not v.ok]
+    refused = [rejection(r, "verified", v.reason, v.detail) for r, v in zip(records, verdicts, strict=True) if not v.ok]
     return rows(accepted, VERIFIED), rows(refused, REJECTED)
 
 
@@ -83,17 +83,4 @@ def _accepted(record: Row, verdict: Verdict, steps: list[Row]) -> Row:
         "mutants_equivalent": 0,
         "mutants_undecided": 0,
         "checks": list(verdict.checks),
-    }
-
-
-def _refused(record: Row, verdict: Verdict) -> Row:
-    return {
-        "candidate_id": record["candidate_id"],
-        "db_id": record["db_id"],
-        "stage": "verified",
-        "reason": verdict.reason,
-        "detail": verdict.detail,
-        "sql": record["sql"],
-        "question": None,
-        "shape": record["shape"],
     }

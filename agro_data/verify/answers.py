@@ -68,12 +68,11 @@ def read_gold(sql: str, dialect: Dialect, schema: Schema) -> Gold:
     other = _held_otherwise(gate.names, dialect, schema)
     if other:
         raise Unreadable("held_otherwise", f"it computes with {other}, in whose place instances have text")
-    tree = gate.names.tree
     return Gold(
         sql=sql,
         names=gate.names,
-        ordered=tree.args.get("order") is not None,
-        adds=any(_adds(node) for node in tree.walk()),
+        ordered=gate.names.ordered,
+        adds=any(_adds(node) for node in gate.names.tree.walk()),
         probes=tuple(probes_of(gate.names, dialect)),
     )
 

@@ -164,7 +164,7 @@ def _same(first: Result, second: Result, ordered: bool) -> bool:
 
 
 def _is_ordered(case: _Case) -> bool:
-    return case.names is not None and case.names.tree.args.get("order") is not None
+    return case.names is not None and case.names.ordered
 
 
 def _drop_conditions(cases: Sequence[_Case], database: Database, sandbox: Sandbox) -> None:

@@ -129,7 +129,7 @@ def test_right_content_is_kept_and_wrong_content_is_made_again(tmp_path):
     assert build_sample(name, tmp_path) == (path, True)
     assert digest(path) == right
     assert build_sample(name, tmp_path, seed=8)[1]
-    assert [p.name for p in tmp_path.iterdir() if p.suffix == ".tmp"] == []
+    assert [p.name for p in tmp_path.iterdir() if p.suffix == ".part"] == []
 
 
 @pytest.mark.parametrize("name", NAMES)

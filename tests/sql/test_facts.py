@@ -181,6 +181,18 @@ def test_a_tree_that_is_passed_in_is_not_changed() -> None:
     assert facts.order_matters
 
 
+@pytest.mark.parametrize(
+    ("sql", "policy"),
+    [
+        ("SELECT name FROM customer", "none"),
+        ("SELECT name FROM customer ORDER BY born", "total_order"),
+        ("SELECT name FROM customer WHERE id = (SELECT id FROM customer ORDER BY born LIMIT 1)", "total_order"),
+    ],
+)
+def test_what_is_ordered_or_cut_off_rests_on_there_being_no_ties(sql: str, policy: str) -> None:
+    assert sql_facts(sql, "sqlite", SHOP).tie_policy == policy
+
+
 # --- difficulty --------------------------------------------------------------------------------------------------
 
 
