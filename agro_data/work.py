@@ -69,6 +69,12 @@ class Work:
         return json.loads((self.root / name).read_text(encoding="utf-8"))
 
 
+def written(path: Path) -> tuple[int, int]:
+    """What tells a file from another one that is renamed into its place: when it was written, and its inode."""
+    status = path.stat()
+    return status.st_mtime_ns, status.st_ino
+
+
 @contextmanager
 def atomic_path(target: Path) -> Iterator[Path]:
     """A temporary file beside `target` that becomes it when the block ends without an error, and vanishes else."""
