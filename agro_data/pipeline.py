@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
+from math import inf
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -23,6 +24,7 @@ from agro_data.databases.types import Catalog
 from agro_data.fingerprint import code_version, fingerprint, settings_of
 from agro_data.progress import Reporter, silent
 from agro_data.publish.read import Version, open_version
+from agro_data.publish.storage import exclusive
 from agro_data.stages import finish, reuse, saying, shards, tally
 from agro_data.stages.asking import all_unanswered, followed
 from agro_data.stages.certifying import run_certified
@@ -69,6 +71,8 @@ class Build:
 
 Stage = Callable[[Context, int, Reporter], shards.Outcome]
 
+LOCK = ".lock"  # of a work folder
+
 STAGES: dict[str, Stage] = {
     "profiles": shards.run_profiles,
     "candidates": shards.run_candidates,
@@ -106,19 +110,26 @@ def prepare(config: BuildConfig, run: RunConfig) -> Context:
     identity = fingerprint(config, found, writer)
     cache = cache_folder(run)
     work = _folder(cache / "work", identity[:16])
-    context = Context(work, config, cache, run.seconds)
     settings = settings_of(config, writer)
     facts = {"fingerprint": identity, "config": config.to_dict(), "settings": settings, "code": code_version()}
-    work.write_json("build.json", facts)
     problems += [str(problem) for problem in found.problems if problem.left_out]
     notes += [str(problem) for problem in found.problems if not problem.left_out]
-    if config.values == "synthetic":
-        made, failed, told = surrogates(found.databases, work.root / "surrogates", config.seed)
-        store_catalog(work, made, problems + failed, notes + told)
-    else:
-        store_catalog(work, list(found.databases), problems, notes)
-    work.write_json("sources.json", [_source(database, config) for database in found.databases])
-    return context
+    with _alone(work):
+        work.write_json("build.json", facts)
+        if config.values == "synthetic":
+            made, failed, told = surrogates(found.databases, work.root / "surrogates", config.seed)
+            store_catalog(work, made, problems + failed, notes + told)
+        else:
+            store_catalog(work, list(found.databases), problems, notes)
+        work.write_json("sources.json", [_source(database, config) for database in found.databases])
+    return Context(work, config, cache, run.seconds)
+
+
+def _alone(work: Work) -> AbstractContextManager[None]:
+    """Around all that is written in a work folder. Another process with the same build waits, and says for whom: two
+    that make the same shard would take each other's files away."""
+    work.root.mkdir(parents=True, exist_ok=True)
+    return exclusive(work.root / LOCK, wait_seconds=inf, doing="is at the same build")
 
 
 def _folder(place: Path, name: str) -> Work:
@@ -137,12 +148,18 @@ def open_work(root: Path, cache: Path, seconds: float = 10.0) -> Context:
 
 
 def run_stage(name: str, context: Context, workers: int = 2, progress: Reporter = silent) -> StageReport:
-    """Do what is left of one stage, and say what the whole stage did.
+    """Do what is left of one stage, and say what the whole stage did. Waits while another process is at the same build.
 
     Raises `ConfigError` in a work folder of other code, whose fingerprint says what that would make of it.
     """
     if context.work.read_json("build.json").get("code") != code_version():
         raise ConfigError(f"{context.work.root}: was begun by another release; build from the databases on")
+    with _alone(context.work):
+        return _run_stage(name, context, workers, progress)
+
+
+def _run_stage(name: str, context: Context, workers: int, progress: Reporter) -> StageReport:
+    """The stage, by whoever holds the work folder."""
     start, moment = time.monotonic(), time.time_ns()
     with followed(context.work, progress) if context.config.writer else nullcontext():
         outcome = STAGES[name](context, workers, progress)

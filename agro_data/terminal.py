@@ -227,7 +227,7 @@ def in_words(error: Exception) -> str:
         return f"no room to write: {error.strerror}. Free some space and run it again: it goes on where it was"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    if isinstance(error, PolarsError):
+    if isinstance(error, PolarsError) and str(error).startswith("parquet:"):
         return f"a file could not be read as Parquet: {first_line(error)}"
     place = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(place.filename).name}, line {place.lineno}"

@@ -1,7 +1,7 @@
 """The work folder of one build: what is finished, shard by shard, so that an interrupted build goes on.
 
-`<cache>/work/<fingerprint 16>/<stage>/<shard>.parquet` holds a finished shard, `<shard>.rejected.parquet` what it
-dropped. A shard is finished when its file has been renamed into place; there is no other marker to disagree with.
+`<cache>/work/<fingerprint 16>/<stage>/<shard>.parquet` holds a finished shard, `<stage>/rejected/<shard>.parquet` what
+it dropped. A shard is finished when its file has been renamed into place; there is no other marker to disagree with.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import polars as pl
 
 from agro_data.records import REJECTED, conform
 
-REJECTED_SUFFIX = ".rejected.parquet"
+REJECTED_FOLDER = "rejected"  # below a stage; a suffix could be the end of a database's name
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,7 @@ class Work:
     def write(self, stage: str, shard: str, frame: pl.DataFrame, rejected: pl.DataFrame | None = None) -> None:
         """Store a shard; what it rejected goes first, so that a finished shard is complete."""
         if rejected is not None and rejected.height:
-            target = self.path(stage, f"{shard}{REJECTED_SUFFIX}")
-            _write_parquet(conform(rejected, REJECTED), target)
+            _write_parquet(conform(rejected, REJECTED), self.path(stage, f"{REJECTED_FOLDER}/{shard}.parquet"))
         _write_parquet(frame, self.path(stage, f"{shard}.parquet"))
 
     def read(self, stage: str, shard: str, columns: list[str] | None = None) -> pl.DataFrame:
@@ -48,8 +47,7 @@ class Work:
 
     def shards(self, stage: str) -> list[str]:
         """Finished shards of a stage, sorted."""
-        folder = self.root / stage
-        names = (p.name for p in folder.glob("*.parquet") if not p.name.endswith(REJECTED_SUFFIX))
+        names = (path.name for path in (self.root / stage).glob("*.parquet"))
         return sorted(name.removesuffix(".parquet") for name in names if not name.startswith("."))
 
     def made_since(self, stage: str, moment: int) -> list[str]:
@@ -59,7 +57,7 @@ class Work:
 
     def read_rejected(self, stage: str = "*") -> pl.DataFrame:
         """Everything that a stage, or any, dropped, in a stable order."""
-        files = sorted(self.root.glob(f"{stage}/*{REJECTED_SUFFIX}"))
+        files = sorted(self.root.glob(f"{stage}/{REJECTED_FOLDER}/*.parquet"))
         frames = [pl.read_parquet(path, glob=False) for path in files if not path.name.startswith(".")]
         frame = pl.concat(frames) if frames else pl.DataFrame(schema=REJECTED)
         return frame.sort("db_id", "stage", "candidate_id", "reason", "detail", "sql", nulls_last=True)
@@ -69,6 +67,12 @@ class Work:
 
     def read_json(self, name: str) -> Any:
         return json.loads((self.root / name).read_text(encoding="utf-8"))
+
+
+def written(path: Path) -> tuple[int, int]:
+    """What tells a file from another one that is renamed into its place: when it was written, and its inode."""
+    status = path.stat()
+    return status.st_mtime_ns, status.st_ino
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from agro_data.parallel import Lost
 from agro_data.profiling.cache import cached_profile
 from agro_data.profiling.concealing import without_views
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.work import Work
+from agro_data.work import Work, written
 
 CATALOG = "catalog.json"
 
@@ -36,10 +36,10 @@ class Context:
 
     def databases(self) -> list[Database]:
         """The databases the examples are made on, sorted by id: the sources, or their surrogates."""
-        return list(_databases(self.work.root))
+        return list(_databases(self.work.root, written(self.work.root / CATALOG)))
 
     def database(self, db_id: str) -> Database:
-        return next(d for d in _databases(self.work.root) if d.db_id == db_id)
+        return next(database for database in self.databases() if database.db_id == db_id)
 
     def unchanged(self) -> list[Database]:
         """The databases that are what they were when the build was named, sorted by id."""
@@ -58,7 +58,7 @@ class Context:
         _confirm(database)
 
     def profile(self, db_id: str) -> DatabaseProfile:
-        return _profile(self.work.root, self.cache, db_id, self.config.values == "source")
+        return _profile(self.work.root, self.database(db_id), self.cache, self.config.values == "source")
 
     def asked(self, db_id: str) -> DatabaseProfile:
         """The profile of what the grammar asks about."""
@@ -85,7 +85,7 @@ def store_catalog(work: Work, databases: list[Database], problems: list[str], no
 
 
 @lru_cache(maxsize=4)
-def _databases(root: Path) -> tuple[Database, ...]:
+def _databases(root: Path, _written: tuple[int, int]) -> tuple[Database, ...]:
     return tuple(_decode(row) for row in Work(root).read_json(CATALOG)["databases"])
 
 
@@ -113,8 +113,8 @@ def _holds(database: Database, now: Stamp) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _profile(root: Path, cache: Path, db_id: str, side_values: bool) -> DatabaseProfile:
-    database = next(d for d in _databases(root) if d.db_id == db_id)
+def _profile(_root: Path, database: Database, cache: Path, side_values: bool) -> DatabaseProfile:
+    """In a work folder neither the content of a database changes nor what the files beside it say."""
     return cached_profile(database, cache / "profiles", side_values=side_values)
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from agro_data.fingerprint import code_version, database_identity, deciding_versions, file_hash, stable_hash
 from agro_data.stages.asking import take_over_spending, unanswered
 from agro_data.stages.context import Context
-from agro_data.work import REJECTED_SUFFIX, Work, atomic_path
+from agro_data.work import REJECTED_FOLDER, Work, atomic_path
 
 if TYPE_CHECKING:
     from agro_data.stages.shards import Task
@@ -84,7 +84,7 @@ def _linked_from(others: Sequence[Work], work: Work, stage: str, shard: str, key
     for other in others:
         made = other.path(KEYS, f"{key}.json").is_file() and other.finished(stage, shard)
         if made and not unanswered(other, stage, shard):
-            names = [f"{stage}/{shard}{suffix}" for suffix in (REJECTED_SUFFIX, ".parquet")]
+            names = [f"{stage}/{REJECTED_FOLDER}/{shard}.parquet", f"{stage}/{shard}.parquet"]
             try:
                 take_over_spending(other, work, stage, shard)
                 present = [name for name in names if (other.root / name).is_file()]

@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from agro_data.databases.content import content_hash
-from agro_data.databases.opening import stamp
+from agro_data.databases.faults import is_passing
+from agro_data.databases.opening import NO_SPACE, stamp
 from agro_data.databases.types import Database
 from agro_data.fingerprint import seed_of
 from agro_data.populate.surrogate import build_surrogate
@@ -36,6 +37,8 @@ def surrogates(sources: Sequence[Database], folder: Path, seed: int) -> tuple[li
                 write_json(told, list(structure.problems))
                 build_surrogate(structure, target, seed_of(seed, source.db_id))
         except Exception as error:  # one schema that cannot be populated costs that database only
+            if is_passing(error) or (isinstance(error, OSError) and error.errno in NO_SPACE):
+                raise  # the machine's fault: a version without the database would be returned for good as the whole one
             failed.append(f"{source.relative_path}: no synthetic copy could be made ({type(error).__name__})")
             continue
         made.append(_stand_in(source, target))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
-from agro_data.work import Work
+from agro_data.work import Work, written
 
 
 def database_of(shard: str) -> str:
@@ -41,7 +41,8 @@ def ids(work: Work, stage: str, shards: Iterable[str]) -> set[str]:
 def rows(work: Work, stage: str, shards: Iterable[str] | None = None) -> int:
     """Rows of finished shards, of all when none are named."""
     chosen = work.shards(stage) if shards is None else shards
-    return sum(_height(work.path(stage, f"{shard}.parquet")) for shard in chosen)
+    paths = [work.path(stage, f"{shard}.parquet") for shard in chosen]
+    return sum(_height(path, written(path)) for path in paths)
 
 
 def reasons(work: Work, stage: str) -> dict[str, int]:
@@ -54,6 +55,6 @@ def _column(path: Path) -> list[str]:
 
 
 @cache
-def _height(path: Path) -> int:
-    """A finished shard never changes, so that it is asked once."""
+def _height(path: Path, _written: tuple[int, int]) -> int:
+    """A finished shard never changes, so that it is asked once, until it is removed and made anew."""
     return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())

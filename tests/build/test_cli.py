@@ -18,6 +18,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from making import make_school, packed
+from polars.exceptions import ColumnNotFoundError, ComputeError
 
 from agro_data.cli import data
 from agro_data.estimate import BYTES_PER_EXAMPLE
@@ -264,6 +265,8 @@ def test_a_reader_that_leaves_does_not_change_how_a_verb_ends(
         (PermissionError(errno.EACCES, "Permission denied", "log.sql"), "log.sql: Permission denied"),
         (Locked("datasets/shop: process 7 is writing"), "process 7"),
         (RuntimeError("first\nsecond"), "unexpected RuntimeError: first"),
+        (ComputeError("parquet: File out of specification: it has no end"), "could not be read as Parquet"),
+        (ColumnNotFoundError('unable to find column "a"'), "unexpected ColumnNotFoundError"),
     ],
 )
 def test_every_error_is_said_in_one_line(error: Exception, said: str) -> None:

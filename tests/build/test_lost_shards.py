@@ -25,9 +25,10 @@ from agro_data.databases.faults import is_passing
 from agro_data.databases.opening import DatabaseError
 from agro_data.databases.types import Database, Dialect
 from agro_data.parallel import ShardsLost
+from agro_data.pipeline import prepare
 from agro_data.publish.card import render_card
 from agro_data.publish.report import render_report
-from agro_data.stages import saying
+from agro_data.stages import saying, surrogates
 from agro_data.stages.shards import Task
 
 # Imported by the process that workers are forked from: while the file `poison` is there, every worker of the stage
@@ -150,6 +151,18 @@ def test_a_shard_that_failed_is_among_the_problems_of_the_version(
     assert partial.version.manifest["problems"] == [problem]
     assert "`problems` in `manifest.json` says what could not, and why (1)" in render_card(partial.version.manifest)
     assert "second, shard second: PermissionError" in render_report(partial.version)
+
+
+def test_a_stand_in_that_the_machine_failed_to_make_is_not_left_out(
+    schools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(surrogates, "build_surrogate", failing)
+    config = BuildConfig(databases=str(schools), values="synthetic", embedding_model=STRUCTURAL)
+    with pytest.raises(OSError, match="Input/output error"):
+        prepare(config, RunConfig(out=tmp_path / "out", cache=tmp_path / "cache"))
 
 
 def caught(act: Callable[[], object]) -> Exception:

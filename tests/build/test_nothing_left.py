@@ -85,4 +85,4 @@ def test_why_instances_could_not_be_made_is_told(folder: Path, monkeypatch: pyte
 def _refused(place: Path) -> list[Path]:
     """What the last build dropped before selection."""
     works = sorted((place / "cache" / "work").iterdir(), key=lambda folder: folder.stat().st_mtime)
-    return [path for path in works[-1].glob("*/*.rejected.parquet") if not path.name.startswith(".")]
+    return [path for path in works[-1].glob("*/rejected/*.parquet") if not path.name.startswith(".")]

@@ -32,6 +32,16 @@ def test_a_written_shard_reads_back(tmp_path: Path) -> None:
     assert work.read_rejected("other").is_empty()
 
 
+def test_a_database_may_be_named_as_what_is_dropped(tmp_path: Path) -> None:
+    work = Work(tmp_path)
+    refused = rows([dict.fromkeys(REJECTED, "x")], REJECTED)
+    for shard in ("shop", "shop.rejected", "rejected"):
+        work.write("stage", shard, pl.DataFrame({"a": [1]}), refused)
+    assert work.shards("stage") == ["rejected", "shop", "shop.rejected"]
+    assert work.read("stage", "shop.rejected").height == 1
+    assert work.read_rejected("stage").height == 3
+
+
 def test_a_failing_write_is_invisible(tmp_path: Path) -> None:
     def write_half() -> None:
         with atomic_path(tmp_path / "x.parquet") as temporary:
