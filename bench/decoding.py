@@ -20,7 +20,8 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.evaluation.statistics import paired
 from agro_data.evaluation.verdict import Verdict
 from agro_data.publish.read import open_version
-from agro_train.agents.agent import Agent, open_agent
+from agro_train.agents.agent import Agent
+from agro_train.agents.opening import open_agent
 from agro_train.answers import Answer, answer
 from agro_train.comparison.scoring import NONE, score
 from agro_train.decoding import GREEDY, Decoding

@@ -22,7 +22,8 @@ from agro_data.evaluation.voting import Given, elected, leads
 from agro_data.pairs.finding import gravity
 from agro_data.publish.read import open_version
 from agro_data.verify.grade import Case, GoldResults, grade_many
-from agro_train.agents.agent import Agent, open_agent
+from agro_train.agents.agent import Agent
+from agro_train.agents.opening import open_agent
 from agro_train.decoding import Branch, Decoding, decode
 from agro_train.objections import Answered, objections
 from agro_train.questions import questions_of_file, questions_of_version
