@@ -120,7 +120,7 @@ def ask(
     """
     [task] = one_question(question, database, cache, evidence).tasks(agent.reading)
     with Sandbox(1, SQL_LIMITS) as sandbox:
-        [found] = decode([task], agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
+        [found] = decode([task], agent.policy, sandbox, decoding, seed)
         result = sandbox.run(database, [found.answer], "rows")[0] if found.answer else None
     findings = None
     if check and found.answer:

@@ -112,7 +112,7 @@ def measure(
             before, began = _computed(agent), time.perf_counter()
             for places in batches(tasks, together):
                 some = [tasks[place] for place in places]
-                given = answer(some, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
+                given = answer(some, agent.policy, sandbox, decoding, seed)
                 answers |= dict(zip(places, given, strict=True))
             seconds, computed = time.perf_counter() - began, _computed(agent) - before
             found.append(

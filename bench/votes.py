@@ -156,9 +156,7 @@ def attempted(
     with Sandbox(1, SQL_LIMITS) as sandbox:
         for places in batches(tasks, TOGETHER):
             some = [tasks[place] for place in places]
-            given = [
-                decode(some, agent.sampler, agent.tokenizer, sandbox, one, agent.limits, seed) for one in decodings
-            ]
+            given = [decode(some, agent.policy, sandbox, one, seed) for one in decodings]
             for place, likeliest, drawn in zip(places, *given, strict=True):
                 found[place] = [min(likeliest.leaves, key=lambda leaf: leaf.path), *drawn.leaves]
             print(f"{len(found):,} of {len(tasks):,} questions", flush=True)

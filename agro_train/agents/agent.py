@@ -9,7 +9,7 @@ from agro_train.agents.engine import EngineSampler
 from agro_train.decoding import LIMITS
 from agro_train.programs.usual import BATCH, Engine
 from agro_train.questions import Reading
-from agro_train.rollouts import Limits
+from agro_train.rollouts import Limits, Policy
 from agro_train.runs.store import ModelRun
 from agro_train.sampling.types import Sampler
 
@@ -33,6 +33,11 @@ class Agent:
     engine: Engine = "transformers"
     dtype: str = "float32"  # as torch names it
     batch: int = BATCH  # turns that it writes together: at least so many rollouts are worth working on at a time
+
+    @property
+    def policy(self) -> Policy:
+        """How it writes, where nothing else is said."""
+        return Policy(self.sampler, self.tokenizer, self.limits)
 
     def close(self) -> None:
         """Give back what it holds beside this process's memory: an engine."""
