@@ -110,7 +110,7 @@ def _referees(config: AlignConfig, open_: ExitStack, sandbox: Sandbox, cache: Pa
 def _solver(
     name: str, config: AlignConfig, open_: ExitStack, sandbox: Sandbox, cache: Path, refused: Refused
 ) -> Solver:
-    from agro_train.agents.agent import open_agent  # noqa: PLC0415
+    from agro_train.agents.opening import open_agent  # noqa: PLC0415
     from agro_train.solving import agent_solver  # noqa: PLC0415
 
     agent = open_agent(name, Path(config.models), cache)

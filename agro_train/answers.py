@@ -8,10 +8,9 @@ from typing import Any
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.fingerprint import stable_hash
-from agro_train.decoding import GREEDY, LIMITS, Decoded, Decoding, decode
+from agro_train.decoding import GREEDY, Decoded, Decoding, decode
 from agro_train.language_model.tokens import text_of
-from agro_train.rollouts import Limits
-from agro_train.sampling.types import Sampler
+from agro_train.rollouts import Policy
 from agro_train.tasks import Task
 
 
@@ -51,17 +50,10 @@ class Answer:
 
 
 def answer(
-    tasks: Sequence[Task],
-    sampler: Sampler,
-    tokenizer: Any,
-    sandbox: Sandbox,
-    decoding: Decoding = GREEDY,
-    limits: Limits = LIMITS,
-    seed: int = 0,
+    tasks: Sequence[Task], policy: Policy, sandbox: Sandbox, decoding: Decoding = GREEDY, seed: int = 0
 ) -> list[Answer]:
-    """What `sampler` answers to each task, in order; all are worked on together."""
-    found = decode(tasks, sampler, tokenizer, sandbox, decoding, limits, seed)
-    return [_answer(one, tokenizer) for one in found]
+    """What a model answers to each task, in order; all are worked on together."""
+    return [_answer(one, policy.tokenizer) for one in decode(tasks, policy, sandbox, decoding, seed)]
 
 
 def _answer(found: Decoded, tokenizer: Any) -> Answer:

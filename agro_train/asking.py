@@ -121,7 +121,7 @@ def ask(
     """
     [task] = one_question(question, database, cache, evidence).tasks(agent.reading)
     with Sandbox(1, SQL_LIMITS) as sandbox:
-        [found] = decode([task], agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
+        [found] = decode([task], agent.policy, sandbox, decoding, seed)
     findings = result = None
     if found.answer:
         with Sandbox(1, SHOWING_LIMITS) as sandbox:

@@ -26,6 +26,6 @@ def main() -> None:
 
 
 def _in_words() -> tuple[type[Exception], ...]:
-    from agro_train.agents.agent import IN_WORDS  # noqa: PLC0415 (when an error has come)
+    from agro_train.agents.opening import IN_WORDS  # noqa: PLC0415 (when an error has come)
 
     return IN_WORDS

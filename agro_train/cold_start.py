@@ -35,7 +35,7 @@ from agro_train.language_model.precision import settled
 from agro_train.programs.settings import SettingsError, check_counts, read_settings, settings_to, training_code_version
 from agro_train.questions import Questions, SeenInTraining, questions_of_version
 from agro_train.rewards import ENDED
-from agro_train.rollouts import Limits, roll
+from agro_train.rollouts import Limits, Policy, roll
 from agro_train.runs.corpora import held_back, seen_by
 from agro_train.runs.lineage import facts_of, manifest_of, start_hash, start_of
 from agro_train.runs.ranks import finished, is_first, processes, writing
@@ -253,9 +253,9 @@ def _check(config: ColdStartConfig, corpus: Version | None, sandbox: Sandbox) ->
     def check(model: LanguageModel) -> dict[str, float]:
         reading = config.reading(model.tokenizer)
         tasks = held.first(config.check_questions).tasks(reading)
-        limits = Limits(turns=config.turns)
         sampler = ModuleSampler(model.network, model.tokenizer)
-        rollouts = roll(tasks, sampler, model.tokenizer, sandbox, seeds=[config.seed] * len(tasks), limits=limits)
+        policy = Policy(sampler, model.tokenizer, Limits(turns=config.turns))
+        rollouts = roll(tasks, policy, sandbox, [config.seed] * len(tasks))
         shown = score([one.env for one in rollouts], sandbox, GoldResults())
         return {
             "format_rate": sum(one.outcome in ENDED for one in shown) / len(shown),

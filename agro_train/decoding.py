@@ -21,7 +21,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
@@ -31,8 +31,8 @@ from agro_data.pairs.finding import gravity
 from agro_data.verify.execution import execute
 from agro_train.objections import Answered, objections
 from agro_train.programs.usual import SAMPLES, TEMPERATURE, Kind
-from agro_train.rollouts import Limits, Rollout, advance, start
-from agro_train.sampling.types import RestrictedSampler, Sampler, Usage, remembering
+from agro_train.rollouts import Limits, Policy, Rollout, advance, start
+from agro_train.sampling.types import RestrictedSampler, Usage, remembering
 from agro_train.tasks import Task
 
 LIMITS = Limits()
@@ -138,32 +138,28 @@ class Decoded:
 
 
 def decode(
-    tasks: Sequence[Task],
-    sampler: Sampler,
-    tokenizer: Any,
-    sandbox: Sandbox,
-    decoding: Decoding = GREEDY,
-    limits: Limits = LIMITS,
-    seed: int = 0,
+    tasks: Sequence[Task], policy: Policy, sandbox: Sandbox, decoding: Decoding = GREEDY, seed: int = 0
 ) -> list[Decoded]:
-    """Work on all tasks together, turn by turn; one `Decoded` for each, in order. A task's seed is its example's.
+    """Work on all tasks together, turn by turn; one `Decoded` for each, in order. A task's seed is its example's. How
+    turns are drawn, and whether they are held to names, is for the decoding to say.
 
     Raises `ConfigError` when names are asked for that the sampler cannot be held to: those of a server, or of vLLM.
     """
-    if decoding.names and not isinstance(sampler, RestrictedSampler):
+    if decoding.names and not isinstance(policy.sampler, RestrictedSampler):
         raise ConfigError(
             "only a model that runs here in transformers can be held to the names of the schema: use --any-names"
         )
+    policy = replace(policy, temperature=decoding.temperature, names=decoding.names, beams=decoding.beams)
     began = perf_counter()
     found = [Decoded(task) for task in tasks]
-    with remembering(sampler):
+    with remembering(policy.sampler):
         for _ in range(ROUNDS):
             wanted = {place: leaves for place, one in enumerate(found) if (leaves := _next(one, decoding))}
             begun = {
-                place: Branch(start(tasks[place], tokenizer, limits), leaves, first=len(found[place].leaves))
+                place: Branch(start(tasks[place], policy), leaves, first=len(found[place].leaves))
                 for place, leaves in wanted.items()
             }
-            _work(found, begun, sampler, tokenizer, sandbox, decoding, limits, seed)
+            _work(found, begun, policy, sandbox, decoding, seed)
             if decoding.samples > 1:
                 new = {place: found[place].leaves[branch.first :] for place, branch in begun.items()}
                 ended = [(found[place], leaf) for place, leaves in new.items() for leaf in leaves]
@@ -196,16 +192,14 @@ def _next(one: Decoded, decoding: Decoding) -> int:
 def _work(
     found: Sequence[Decoded],
     begun: Mapping[int, Branch],
-    sampler: Sampler,
-    tokenizer: Any,
+    policy: Policy,
     sandbox: Sandbox,
     decoding: Decoding,
-    limits: Limits,
     seed: int,
 ) -> None:
     """Go on with branches, by the places of their tasks, until all that comes of them has ended."""
     live = {place: [branch] for place, branch in begun.items()}
-    for turn in range(limits.turns):
+    for turn in range(policy.limits.turns):
         if not live:
             break
         grown = {place: _grown(branches, decoding) for place, branches in live.items()}
@@ -213,18 +207,14 @@ def _work(
         before = [(tuple(branch.rollout.tokens.so_far), branch.rollout.written) for _, branch in going]
         advance(
             [branch.rollout for _, branch in going],
-            sampler,
-            tokenizer,
+            policy,
             sandbox,
-            seeds=[
+            [
                 None
                 if decoding.likeliest(branch.path)
                 else seed_of(seed, found[place].task.example_id, turn, *branch.path)
                 for place, branch in going
             ],
-            temperature=decoding.temperature,
-            limits=limits,
-            beams=decoding.beams if decoding.names else 0,
         )
         _count(found, going, before)
         live = {}

@@ -21,8 +21,8 @@ from agro_data.evaluation.verdict import lines
 from agro_data.progress import Bars, Reporter, silent
 from agro_data.terminal import FAILED_SOME, Resumed, notes, run, show_table, tell
 from agro_data.work import write_json, write_text
-from agro_train.agents.agent import IN_WORDS, reading_named
 from agro_train.agents.choosing import slug, told_apart
+from agro_train.agents.opening import IN_WORDS
 from agro_train.comparison.asking import Asked, How, scored_on
 from agro_train.comparison.figures import Compared, compare, table
 from agro_train.comparison.page import render_page
@@ -42,6 +42,7 @@ from agro_train.programs.usual import BATCH, PROMPT_BUDGET, SAMPLES, TEMPERATURE
 from agro_train.questions import Questions, Reading, questions_of_file, questions_of_version
 from agro_train.rollouts import Limits
 from agro_train.runs.corpora import find_corpus, find_databases_of
+from agro_train.runs.reading import reading_named
 from agro_train.tasks import COMPACT
 
 HELD = ", their SQL held to the names of the schema"
@@ -49,7 +50,7 @@ HELD = ", their SQL held to the names of the schema"
 
 @dataclass(frozen=True)
 class EvaluationConfig:
-    """What is evaluated. `models` are names as `agents.open_agent` takes them; the first is what others are held to.
+    """What is evaluated. `models` are names as `find_named` takes them; the first is what others are held to.
 
     `corpus` is a version's folder, or its name below `data`; `questions` are files; one of the two or both. `style` and
     `budget` are for models that were not trained here. `limit` is the most questions of each set, spread over it; 0:
@@ -139,12 +140,12 @@ def evaluate_models(config: EvaluationConfig, progress: Reporter = silent) -> tu
     suites = {one.name: suite_of(one, config.instances) for one in sets}
     check_folder(out)
     scored: dict[str, list[Scored]] = {one.name: [] for one in sets}
-    for name, own in told_apart(config.models, config.how.models, cache, () if config.allow_seen else sets).items():
+    for own, who in told_apart(config.models, config.how.models, cache, () if config.allow_seen else sets).items():
         folders = [out / slug(one.name) / slug(own) for one in sets]
         asked = [
             Asked(one, suites[one.name], folder / "answers.jsonl") for one, folder in zip(sets, folders, strict=True)
         ]
-        worth = scored_on(name, own, asked, config.how, progress)
+        worth = scored_on(own, who, asked, config.how, progress)
         for questions, folder, one in zip(sets, folders, worth, strict=True):
             for metric, found in one.by_metric.items():
                 write_text(folder / f"{metric}.jsonl", lines(found.verdicts))

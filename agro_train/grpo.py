@@ -23,7 +23,6 @@ from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.fingerprint import stable_hash
 from agro_data.publish.read import Version, open_version
 from agro_data.work import write_json
-from agro_train.agents.agent import check_framing, trained_reading
 from agro_train.language_model.loading import framing_of, load, load_tokenizer, reads, refuse_recurrent
 from agro_train.language_model.memory import enough_memory
 from agro_train.language_model.precision import settled
@@ -37,6 +36,7 @@ from agro_train.rewards import PRESETS
 from agro_train.runs.corpora import held_back, seen_by
 from agro_train.runs.lineage import facts_of, manifest_of, start_hash, start_of
 from agro_train.runs.ranks import finished, is_first, processes, writing
+from agro_train.runs.reading import check_framing, trained_reading
 from agro_train.runs.store import Draft, ModelRun, begin, forget_metrics, read_metrics, step_of
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sql_env import SQL_LIMITS

@@ -89,7 +89,7 @@ def _predict(
         for first in range(0, len(waiting), together):
             some = waiting[first : first + together]
             with enough_memory("batch"):
-                found = answer(some, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
+                found = answer(some, agent.policy, sandbox, decoding, seed)
             with out.open("a", encoding="utf-8") as file:
                 file.write(_lines(found))
             known |= {one.example_id: one for one in found}

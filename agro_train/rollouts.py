@@ -14,7 +14,7 @@ from agro_train.language_model.tokens import Tokens, encode, encode_prompt, text
 from agro_train.naming.scopes import Names
 from agro_train.naming.writing import NamesOnly
 from agro_train.programs.usual import ROLLOUT_TOKENS, TURN_TOKENS
-from agro_train.sampling.types import Sampler, Usage, remembering, restricted
+from agro_train.sampling.types import Sampled, Sampler, Usage, remembering, restricted
 from agro_train.sql_env import SqlEnv, step
 from agro_train.tasks import Task
 
@@ -30,6 +30,22 @@ class Limits:
     rollout: int = ROLLOUT_TOKENS
     turns: int = MAX_TURNS
     bounds: Bounds = BOUNDS
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Who writes the turns of rollouts, and how: drawn at `temperature`, within `limits`.
+
+    `names`: SQL, and the links of a thought, may name only what the schema has (`naming`); then, at temperature 0,
+    `beams` beginnings of a turn are under way.
+    """
+
+    sampler: Sampler
+    tokenizer: Any
+    limits: Limits = Limits()
+    temperature: float = 0.0
+    names: bool = False
+    beams: int = 1
 
 
 @dataclass
@@ -63,88 +79,42 @@ class Rollout:
         return self.before(self.env.turns)
 
 
-def roll(
-    tasks: Sequence[Task],
-    sampler: Sampler,
-    tokenizer: Any,
-    sandbox: Sandbox,
-    *,
-    seeds: Sequence[int],
-    temperature: float = 0.0,
-    limits: Limits = Limits(),
-) -> list[Rollout]:
+def roll(tasks: Sequence[Task], policy: Policy, sandbox: Sandbox, seeds: Sequence[int]) -> list[Rollout]:
     """A rollout for each task, in order; a task that stands there twice is worked on twice. `seeds`: one for each.
 
     A rollout that has no room left for a turn ends truncated, with what the agent said last.
     """
-    rollouts = [start(task, tokenizer, limits) for task in tasks]
-    finish(rollouts, sampler, tokenizer, sandbox, seeds=seeds, temperature=temperature, limits=limits)
+    rollouts = [start(task, policy) for task in tasks]
+    finish(rollouts, policy, sandbox, seeds)
     return rollouts
 
 
-def finish(
-    rollouts: Sequence[Rollout],
-    sampler: Sampler,
-    tokenizer: Any,
-    sandbox: Sandbox,
-    *,
-    seeds: Sequence[int],
-    temperature: float,
-    limits: Limits = Limits(),
-    beams: int = 0,
-) -> None:
-    """Go on with rollouts, wherever they stand, until all have ended; `beams` as in `advance`."""
-    with remembering(sampler):
-        for turn in range(limits.turns):
+def finish(rollouts: Sequence[Rollout], policy: Policy, sandbox: Sandbox, seeds: Sequence[int]) -> None:
+    """Go on with rollouts, wherever they stand, until all have ended."""
+    with remembering(policy.sampler):
+        for turn in range(policy.limits.turns):
             going = [(one, seed) for one, seed in zip(rollouts, seeds, strict=True) if one.env.outcome is None]
             if not going:
                 break
-            advance(
-                [one for one, _ in going],
-                sampler,
-                tokenizer,
-                sandbox,
-                seeds=[seed_of(seed, turn) for _, seed in going],
-                temperature=temperature,
-                limits=limits,
-                beams=beams,
-            )
+            advance([one for one, _ in going], policy, sandbox, [seed_of(seed, turn) for _, seed in going])
 
 
-def start(task: Task, tokenizer: Any, limits: Limits = Limits()) -> Rollout:
+def start(task: Task, policy: Policy) -> Rollout:
     """A rollout before its first turn."""
-    env = SqlEnv(max_turns=limits.turns, bounds=limits.bounds)
-    return Rollout(env, Tokens(encode_prompt(env.reset(task), tokenizer)))
+    env = SqlEnv(max_turns=policy.limits.turns, bounds=policy.limits.bounds)
+    return Rollout(env, Tokens(encode_prompt(env.reset(task), policy.tokenizer)))
 
 
-def advance(
-    rollouts: Sequence[Rollout],
-    sampler: Sampler,
-    tokenizer: Any,
-    sandbox: Sandbox,
-    *,
-    seeds: Sequence[int | None],
-    temperature: float,
-    limits: Limits = Limits(),
-    beams: int = 0,
-) -> None:
-    """One turn of each of `rollouts`, none of which has ended: written, taken and, where it asks, answered.
+def advance(rollouts: Sequence[Rollout], policy: Policy, sandbox: Sandbox, seeds: Sequence[int | None]) -> None:
+    """One turn of each of `rollouts`, none of which has ended: written, taken and, where it asks, answered. One without
+    a seed is the likeliest.
 
-    `beams` above 0: their SQL may name only what the schema has, and at temperature 0 so many beginnings are under way.
-    Raises `TypeError` when the sampler cannot be held to that.
+    Raises `TypeError` when the sampler cannot be held to names.
     """
+    limits, tokenizer = policy.limits, policy.tokenizer
     room = [limits.rollout - len(one.tokens.ids) for one in rollouts]
-    prefixes = [one.tokens.so_far for one in rollouts]
-    most = max(1, min(limits.turn, max(room, default=1)))
-    if beams:
-        held = [NamesOnly(_names(one)) for one in rollouts]
-        turns = restricted(sampler).within(
-            held, prefixes, temperature=temperature, max_tokens=most, seeds=seeds, beams=beams
-        )
-    else:
-        turns = sampler(prefixes, temperature=temperature, max_tokens=most, seeds=seeds)
     texts, cut = [], []
-    for one, turn, left in zip(rollouts, turns, room, strict=True):
+    for one, turn, left in zip(rollouts, _written(rollouts, policy, room, seeds), room, strict=True):
         kept = turn.ids[: max(0, left)]
         turned = (place for place in turn.turned if place < len(kept))
         if turn.refusal:  # nothing follows what it saw last, which may be more than a model reads
@@ -161,6 +131,24 @@ def advance(
             one.tokens.saw(ids)
         else:  # no turn can follow it, so that it would only be read, and learnt behind
             one.env.cut_short()
+
+
+def _written(
+    rollouts: Sequence[Rollout], policy: Policy, room: Sequence[int], seeds: Sequence[int | None]
+) -> list[Sampled]:
+    """The next turn of each, of at most as many tokens as the one with the most `room` has."""
+    prefixes = [one.tokens.so_far for one in rollouts]
+    most = max(1, min(policy.limits.turn, max(room, default=1)))
+    if not policy.names:
+        return policy.sampler(prefixes, temperature=policy.temperature, max_tokens=most, seeds=seeds)
+    return restricted(policy.sampler).within(
+        [NamesOnly(_names(one)) for one in rollouts],
+        prefixes,
+        temperature=policy.temperature,
+        max_tokens=most,
+        seeds=seeds,
+        beams=policy.beams,
+    )
 
 
 def _names(rollout: Rollout) -> Names:

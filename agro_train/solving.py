@@ -67,7 +67,7 @@ def agent_solver(
         if file.is_file():
             kept: list[list[str]] = json.loads(file.read_text(encoding="utf-8"))
             return kept
-        answers = answer(tasks, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, own)
+        answers = answer(tasks, agent.policy, sandbox, decoding, own)
         found = [list(one.predictions) for one in answers]
         said = [one.refusal for one in answers if one.refusal]
         for one in said:

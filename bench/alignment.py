@@ -252,7 +252,7 @@ def _balanced(rows: Sequence[Planted], count: int) -> list[Planted]:
 
 def of_model(made: Sequence[Task], name: str, count: int) -> None:
     """One cycle: how many answers of a model agree, and what each k of n would find and lose."""
-    from agro_train.agents.agent import open_agent  # loads torch
+    from agro_train.agents.opening import open_agent  # loads torch
     from agro_train.solving import agent_solver
 
     settings, cache, sandbox = made[0].settings, made[0].cache, own_sandbox(LIMITS)

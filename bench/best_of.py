@@ -25,7 +25,7 @@ from agro_data.progress import Lines
 from agro_data.publish.read import open_version
 from agro_data.verify.equivalence import Mode
 from agro_data.verify.grade import Case, GoldResults, grade_many
-from agro_train.agents.agent import open_agent
+from agro_train.agents.opening import open_agent
 from agro_train.comparison.scoring import answerable
 from agro_train.decoding import Decoding
 from agro_train.predict import predict

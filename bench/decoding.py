@@ -20,7 +20,8 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.evaluation.statistics import paired, spelled
 from agro_data.evaluation.verdict import Verdict
 from agro_data.publish.read import open_version
-from agro_train.agents.agent import Agent, open_agent
+from agro_train.agents.agent import Agent
+from agro_train.agents.opening import open_agent
 from agro_train.answers import Answer, answer
 from agro_train.comparison.scoring import NONE, score
 from agro_train.decoding import GREEDY, Decoding
@@ -111,7 +112,7 @@ def measure(
             before, began = _computed(agent), time.perf_counter()
             for places in batches(tasks, together):
                 some = [tasks[place] for place in places]
-                given = answer(some, agent.sampler, agent.tokenizer, sandbox, decoding, agent.limits, seed)
+                given = answer(some, agent.policy, sandbox, decoding, seed)
                 answers |= dict(zip(places, given, strict=True))
             seconds, computed = time.perf_counter() - began, _computed(agent) - before
             found.append(

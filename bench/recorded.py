@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from agro_train.agents.agent import open_agent
+from agro_train.agents.opening import open_agent
 from agro_train.sampling.module import ModuleSampler
 from bench.tables import show
 from bench.writing import draw_prompts, options

@@ -22,7 +22,8 @@ from agro_data.evaluation.voting import Given, elected, leads
 from agro_data.pairs.finding import gravity
 from agro_data.publish.read import open_version
 from agro_data.verify.grade import Case, GoldResults, grade_many
-from agro_train.agents.agent import Agent, open_agent
+from agro_train.agents.agent import Agent
+from agro_train.agents.opening import open_agent
 from agro_train.decoding import Branch, Decoding, decode
 from agro_train.objections import Answered, objections
 from agro_train.questions import questions_of_file, questions_of_version
@@ -155,9 +156,7 @@ def attempted(
     with Sandbox(1, SQL_LIMITS) as sandbox:
         for places in batches(tasks, TOGETHER):
             some = [tasks[place] for place in places]
-            given = [
-                decode(some, agent.sampler, agent.tokenizer, sandbox, one, agent.limits, seed) for one in decodings
-            ]
+            given = [decode(some, agent.policy, sandbox, one, seed) for one in decodings]
             for place, likeliest, drawn in zip(places, *given, strict=True):
                 found[place] = [min(likeliest.leaves, key=lambda leaf: leaf.path), *drawn.leaves]
             print(f"{len(found):,} of {len(tasks):,} questions", flush=True)

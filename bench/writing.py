@@ -16,7 +16,7 @@ from statistics import median
 from time import process_time
 from typing import Any
 
-from agro_train.agents.agent import open_agent
+from agro_train.agents.opening import open_agent
 from agro_train.language_model.packed import packed
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sampling.rows import Rows

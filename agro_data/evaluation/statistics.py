@@ -164,7 +164,7 @@ def _student(freedom: int) -> float:
         (3 * Z**7 + 19 * Z**5 + 17 * Z**3 - 15 * Z) / 384,
         (79 * Z**9 + 776 * Z**7 + 1482 * Z**5 - 1920 * Z**3 - 945 * Z) / 92160,
     )
-    return Z + sum(term / freedom**power for power, term in enumerate(terms, 1))
+    return Z + sum(term / float(freedom) ** power for power, term in enumerate(terms, 1))
 
 
 def _draws(kinds: Counter[Any], seed: int) -> Any:

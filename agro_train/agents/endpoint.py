@@ -21,7 +21,6 @@ from agro_data.llm.types import Completion
 from agro_data.profiling.serialise import estimate_tokens
 from agro_data.protocol import STOPS, with_end
 from agro_train.agents.agent import Agent, Unit
-from agro_train.decoding import LIMITS
 from agro_train.questions import Reading
 from agro_train.rollouts import Limits
 from agro_train.sampling.types import Sampled, Usage
@@ -118,18 +117,34 @@ class EndpointSampler:
         return Sampled(ids, [0.0] * len(ids), found.cut, Usage(found.usage.read, found.usage.written))
 
 
-def open_endpoint(url: str, reading: Reading, limits: Limits = LIMITS) -> Agent:
-    """The agent of `URL#MODEL`, or of `URL` where the server serves one model. The URL ends as the API does, in /v1.
+@dataclass(frozen=True)
+class Server:
+    """A model of the server at `base` that has answered, and whether it `counts` tokens."""
+
+    base: str
+    sampler: EndpointSampler
+    counts: bool
+
+    @property
+    def name(self) -> str:
+        return self.sampler.model
+
+    def agent(self, reading: Reading, limits: Limits) -> Agent:
+        """The agent that reads and writes so much."""
+        limits = replace(limits, turn=PER_TOKEN * limits.turn, rollout=PER_TOKEN * limits.rollout)
+        own = replace(reading, count_tokens=estimate_tokens, turns=limits.turns)
+        unit: Unit = "tokens" if self.counts else "estimated tokens"
+        return Agent(self.name, self.sampler, Characters(), own, f"{self.base}#{self.name}", limits, unit=unit)
+
+
+def find_server(url: str) -> Server:
+    """The model at `URL#MODEL`, or at `URL` where the server serves one. The URL ends as the API does, in /v1.
 
     Raises `EndpointError`.
     """
     base, _, model = url.partition("#")
     connection = Connection(base.rstrip("/"), AT_ONCE, PATIENCE)
-    sampler, counts = EndpointSampler(connection, model or only_model(connection)).probed()
-    limits = replace(limits, turn=PER_TOKEN * limits.turn, rollout=PER_TOKEN * limits.rollout)
-    own = replace(reading, count_tokens=estimate_tokens, turns=limits.turns)
-    unit: Unit = "tokens" if counts else "estimated tokens"
-    return Agent(sampler.model, sampler, Characters(), own, f"{base}#{sampler.model}", limits, unit=unit)
+    return Server(base, *EndpointSampler(connection, model or only_model(connection)).probed())
 
 
 def messages_of(prefix: Sequence[int]) -> list[dict[str, str]]:

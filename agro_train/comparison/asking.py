@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agro_data.progress import Reporter, silent
-from agro_train.agents.agent import READING, open_agent
+from agro_train.agents.opening import READING, Found, open_agent
 from agro_train.comparison.scoring import Scored, Suite, scored_by
 from agro_train.decoding import GREEDY, LIMITS, Decoding
 from agro_train.predict import predict
@@ -42,14 +42,14 @@ class How:
     workers: int = 1
 
 
-def scored_on(name: str, own: str, asked: Sequence[Asked], how: How, progress: Reporter = silent) -> list[Scored]:
-    """What the model `name`, here called `own`, is worth on each set of questions.
+def scored_on(name: str, who: Found, asked: Sequence[Asked], how: How, progress: Reporter = silent) -> list[Scored]:
+    """What a model, here called `name`, is worth on each set of questions.
 
     Nothing holds the model when this returns: several are asked one after the other in the memory of one. Raises like
     `open_agent` and `predict`.
     """
     opened = open_agent(
-        name,
+        who,
         how.models,
         how.cache,
         reading=how.reading,
@@ -58,7 +58,7 @@ def scored_on(name: str, own: str, asked: Sequence[Asked], how: How, progress: R
         limits=how.limits,
         batch=how.batch,
     )
-    agent = replace(opened, name=own)
+    agent = replace(opened, name=name)
     with closing(agent):
         answers = [
             predict(

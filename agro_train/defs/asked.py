@@ -10,13 +10,13 @@ from agro_data.defs.place import Place
 from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.fingerprint import stable_hash
 from agro_data.publish.read import Version
-from agro_train.agents.agent import trained_limits, trained_reading
 from agro_train.defs.configs import ModelEvaluationConfig
 from agro_train.defs.settings import settings_of, usable
 from agro_train.defs.training import Training
 from agro_train.evaluate import EvaluationConfig
 from agro_train.programs.settings import training_code_version
 from agro_train.runs.corpora import contents_of, seen_by
+from agro_train.runs.reading import trained_limits, trained_reading
 from agro_train.runs.store import PROMOTED, ModelRun, NoRun, find_run
 
 

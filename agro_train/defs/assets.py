@@ -13,7 +13,6 @@ from agro_data.defs.place import Place
 from agro_data.defs.pools import GPU
 from agro_data.publish.read import DERIVED, Version, open_version
 from agro_data.terminal import FAILED_SOME
-from agro_train.agents.agent import trained_reading
 from agro_train.cold_start import ColdStartConfig
 from agro_train.comparison.figures import table
 from agro_train.defs import metadata
@@ -24,6 +23,7 @@ from agro_train.defs.settings import LEARNING, MAKING, refuse_unknown, settings_
 from agro_train.defs.training import Training
 from agro_train.promotion import consider
 from agro_train.reinforcement.config import GrpoConfig
+from agro_train.runs.reading import trained_reading
 from agro_train.runs.store import PROMOTED, ModelRun, NoRun, find_run
 
 GROUP = "training"

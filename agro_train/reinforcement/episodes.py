@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
@@ -14,7 +14,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.verify.equivalence import Mode
 from agro_data.verify.grade import GoldResults
 from agro_train.rewards import AGRO, ENDED, Finished, Preset, Reward, reward
-from agro_train.rollouts import Limits, Rollout, finish, start
+from agro_train.rollouts import Limits, Policy, Rollout, finish, start
 from agro_train.sampling.types import Sampled, Sampler, restricted
 from agro_train.sql_env import score
 from agro_train.tasks import Task
@@ -56,27 +56,23 @@ class Player:
     generation: float = field(default=0.0, init=False)
     environment: float = field(default=0.0, init=False)
 
+    @property
+    def policy(self) -> Policy:
+        """How it writes."""
+        return Policy(self.sampler, self.tokenizer, self.limits, self.temperature, self.names)
+
     def fits(self, task: Task) -> bool:
         """Whether the model can read the prompt and a turn behind it."""
-        return len(start(task, self.tokenizer, self.limits).tokens.prompt) + self.limits.turn <= self.reads
+        return len(start(task, self.policy).tokens.prompt) + self.limits.turn <= self.reads
 
     def play(self, tasks: Sequence[Task], seeds: Sequence[int]) -> list[Episode]:
         """One episode for each task, in order. `seeds`: one for each; the same give the same episode."""
-        return self.finish([start(task, self.tokenizer, self.limits) for task in tasks], seeds)
+        return self.finish([start(task, self.policy) for task in tasks], seeds)
 
     def finish(self, rollouts: Sequence[Rollout], seeds: Sequence[int]) -> list[Episode]:
         """The episodes that rollouts, wherever they stand, become."""
         started, sampler = time.perf_counter(), _Timed(self.sampler)
-        finish(
-            rollouts,
-            sampler,
-            self.tokenizer,
-            self.sandbox,
-            seeds=seeds,
-            temperature=self.temperature,
-            limits=self.limits,
-            beams=int(self.names),
-        )
+        finish(rollouts, replace(self.policy, sampler=sampler), self.sandbox, seeds)
         episodes = self._scored(rollouts)
         self.generation += sampler.seconds
         self.environment += time.perf_counter() - started - sampler.seconds

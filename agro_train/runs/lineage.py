@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agro_data.fingerprint import file_hash, library_versions, stable_hash
-from agro_data.llm.writers import is_address
 from agro_data.models import ModelMissing
 from agro_data.profiling.serialise import Style, serialiser
 from agro_data.protocol import VERSION as PROTOCOL
 from agro_data.publish.read import Version
 from agro_data.publish.version import RECORDED
-from agro_train.language_model.loading import find_folder, framing_of, load_tokenizer, model_hash
+from agro_train.language_model.loading import framing_of, load_tokenizer, model_hash
 from agro_train.language_model.moved import parameters_moved
 from agro_train.programs.settings import settings_to
 from agro_train.questions import Questions
-from agro_train.runs.store import ModelRun, NoRun, find_run
+from agro_train.runs.named import Address, find_named
+from agro_train.runs.store import ModelRun
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -34,24 +34,17 @@ def start_of(model: str, models: Path, cache: Path) -> tuple[ModelRun | None, Pa
     Raises `ModelMissing` when it is neither a run nor a model that can be found, or is not stored as safetensors, or is
     a server's, and `NoRun` for a run that is not there.
     """
-    if is_address(model):
+    named = find_named(model, models, cache)
+    if isinstance(named, Address):
         raise ModelMissing(
             f"{model}: a server keeps its model's weights, which training changes; start from a run, a folder or a Hub "
             "id"
         )
-    try:
-        run = find_run(models, model)
-    except NoRun as missing:
-        if missing.ours:
-            raise
-        try:
-            folder = find_folder(model, cache)
-        except ModelMissing as error:
-            raise ModelMissing(f"{error}; and {missing}") from error
-        if not any(folder.glob("*.safetensors")):  # what training changed is read from these
-            raise ModelMissing(f"{folder} holds no *.safetensors: save the model as such first") from None
-        return None, folder
-    return run, run.model
+    if isinstance(named, ModelRun):
+        return named, named.model
+    if not any(named.path.glob("*.safetensors")):  # what training changed is read from these
+        raise ModelMissing(f"{named.path} holds no *.safetensors: save the model as such first")
+    return None, named.path
 
 
 def start_hash(start: tuple[ModelRun | None, Path]) -> str:

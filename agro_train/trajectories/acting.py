@@ -138,12 +138,9 @@ def _attempt(
     numbers = range(attempts.samples)
     rollouts = roll(
         [task for task in tasks for _ in numbers],
-        agent.sampler,
-        agent.tokenizer,
+        replace(agent.policy, temperature=attempts.temperature),
         sandbox,
-        seeds=[seed_of(seed, "attempt", task.example_id, number) for task in tasks for number in numbers],
-        temperature=attempts.temperature,
-        limits=agent.limits,
+        [seed_of(seed, "attempt", task.example_id, number) for task in tasks for number in numbers],
     )
     envs = [one.env for one in rollouts]
     shown = score(envs, sandbox, golds)

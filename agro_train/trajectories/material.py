@@ -18,11 +18,12 @@ import polars as pl
 from agro_data.databases.sandbox import Sandbox
 from agro_data.diversity.embeddings import load_encoder
 from agro_data.fingerprint import seed_of
+from agro_data.llm.writers import is_address
 from agro_data.profiling.serialise import serialiser
 from agro_data.protocol import VERSION as PROTOCOL
 from agro_data.protocol import before_question
 from agro_data.publish.read import DERIVED, Version, open_version
-from agro_train.agents.agent import is_url, open_agent
+from agro_train.agents.opening import open_agent
 from agro_train.language_model.tokens import OUTSIDE, Example, encode_steps
 from agro_train.programs.settings import SettingsError
 from agro_train.questions import COLUMNS, Questions, Reading, questions_of_file, questions_of_version
@@ -84,7 +85,7 @@ def teach(
 
 def open_teacher(config: TrajectoriesConfig) -> Teacher | None:
     """The model whose right answers are learnt from; None where the examples' own steps are all. Raises like
-    `agents.open_agent`."""
+    `open_agent`."""
     if config.teacher == "decomposition":
         return None
     name, models, cache = config.teacher_model or config.model, Path(config.models), Path(config.cache)
@@ -98,7 +99,7 @@ def teacher_hash(config: TrajectoriesConfig) -> str:
     name = config.teacher_model or config.model
     if config.teacher == "decomposition":
         return ""
-    return name if is_url(name) else start_hash(start_of(name, Path(config.models), Path(config.cache)))
+    return name if is_address(name) else start_hash(start_of(name, Path(config.models), Path(config.cache)))
 
 
 def read_material(folder: Path, config: TrajectoriesConfig, corpus: Version | None) -> Material:

@@ -66,7 +66,7 @@ def ask_command(
       agro ask --database shop.sqlite "Which customers have never ordered anything?"
       agro ask --database shop.sqlite --model HuggingFaceTB/SmolLM2-135M-Instruct "How many orders are there?"
     """
-    from agro_train.agents.agent import open_agent  # noqa: PLC0415 (so that --help is quick)
+    from agro_train.agents.opening import open_agent  # noqa: PLC0415 (so that --help is quick)
     from agro_train.asking import ask, find_database  # noqa: PLC0415
     from agro_train.decoding import decoding_named  # noqa: PLC0415
     from agro_train.sampling.types import RestrictedSampler  # noqa: PLC0415

@@ -107,14 +107,14 @@ def predict_command(
       agro predict --corpus corpus --model promoted --model HuggingFaceTB/SmolLM2-135M-Instruct --out preds.jsonl
       agro predict --questions mine.csv --databases my.sqlite --model http://localhost:8000/v1 --out preds.jsonl
     """
-    from agro_train.agents.agent import reading_named  # noqa: PLC0415 (so that --help is quick)
-    from agro_train.agents.choosing import slug, told_apart  # noqa: PLC0415
+    from agro_train.agents.choosing import slug, told_apart  # noqa: PLC0415 (so that --help is quick)
     from agro_train.comparison.asking import Asked, How, scored_on  # noqa: PLC0415
     from agro_train.comparison.figures import compare, table  # noqa: PLC0415
     from agro_train.comparison.scoring import answerable, suite_of  # noqa: PLC0415
     from agro_train.decoding import decoding_named  # noqa: PLC0415
     from agro_train.predict import check_out  # noqa: PLC0415
     from agro_train.rollouts import Limits  # noqa: PLC0415
+    from agro_train.runs.reading import reading_named  # noqa: PLC0415
     from agro_train.tasks import COMPACT  # noqa: PLC0415
 
     cache = cache_folder(RunConfig(out=settings["data"]))
@@ -135,9 +135,9 @@ def predict_command(
     files: list[Path] = []
     with Bars(notes) as progress:
         called = told_apart(models, how.models, cache, [] if settings["allow_seen"] else [asked])
-        for name, own in called.items():
+        for own, who in called.items():
             file = out if len(called) == 1 else out.with_name(f"{out.stem}-{slug(own)}{out.suffix}")
-            scored += scored_on(name, own, [Asked(asked, suite, file)], how, progress)
+            scored += scored_on(own, who, [Asked(asked, suite, file)], how, progress)
             files.append(file)
     figures = compare(answerable(asked), scored, settings["seed"])
     print_json(figures) if as_json else show_table(table(figures))

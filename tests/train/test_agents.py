@@ -13,11 +13,13 @@ from train.tiny import make_tiny_model
 from agro_data.config import ConfigError
 from agro_data.models import fastest_precision
 from agro_data.profiling.serialise import SerialiserMismatch, serialiser
-from agro_train.agents.agent import open_agent, trained_reading
 from agro_train.agents.choosing import told_apart
+from agro_train.agents.opening import open_agent
 from agro_train.language_model.loading import load
 from agro_train.questions import Questions, SeenInTraining, questions_of_file
 from agro_train.rollouts import Limits
+from agro_train.runs.named import Folder
+from agro_train.runs.reading import trained_reading
 from agro_train.runs.store import ModelRun, NoRun, begin
 
 
@@ -78,7 +80,8 @@ def test_models_have_names_of_their_own(place: Path, tmp_path: Path) -> None:
     shutil.copytree(place / "tiny", tmp_path / "b" / "m")
     names = ["small", run.name, str(tmp_path / "a" / "m"), str(tmp_path / "b" / "m"), str(tmp_path / "a" / "m")]
     found = told_apart(names, tmp_path / "models", tmp_path / "cache")
-    assert found == {"small": run.name, names[2]: "m", names[3]: "m 2"}
+    assert list(found) == [run.name, "m", "m 2"]
+    assert list(found.values()) == [run, Folder(Path(names[2]), "m"), Folder(Path(names[3]), "m")]
 
 
 def test_what_a_run_could_write_it_may_write(place: Path, tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_the_command_says_what_speaks_against_its_answer(
 ) -> None:
     monkeypatch.setenv("AGRO_CACHE", str(tmp_path))
     answers = Scripted(lambda *_: turn("solution", sql))
-    monkeypatch.setattr("agro_train.agents.agent.open_agent", lambda *_, **__: agent(answers))
+    monkeypatch.setattr("agro_train.agents.opening.open_agent", lambda *_, **__: agent(answers))
     done = CliRunner().invoke(agro, ["ask", "--database", str(database.path), "Which were founded after 1930?"])
     assert said in done.output
 
@@ -154,7 +154,7 @@ def test_from_the_command_line(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_json: bool
 ) -> None:
     monkeypatch.setenv("AGRO_CACHE", str(tmp_path))
-    monkeypatch.setattr("agro_train.agents.agent.open_agent", lambda *_, **__: agent(Scripted(looks_first)))
+    monkeypatch.setattr("agro_train.agents.opening.open_agent", lambda *_, **__: agent(Scripted(looks_first)))
     flags = ["--json"] if as_json else []
     done = CliRunner().invoke(agro, ["ask", "--database", str(database.path), "Which schools are young?", *flags])
     assert done.exit_code == 0, done.output
@@ -191,7 +191,7 @@ def says(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     def run_verb(sql: str = "", *flags: str, at: Path = database.path, budget: int = 2_000, wrote: str = "") -> Any:
         one = agent(Scripted(lambda *_: wrote or turn("solution", sql)))
         one = replace(one, reading=Reading(budget=budget))
-        monkeypatch.setattr("agro_train.agents.agent.open_agent", lambda *_, **__: one)
+        monkeypatch.setattr("agro_train.agents.opening.open_agent", lambda *_, **__: one)
         return CliRunner().invoke(agro, ["ask", "--database", str(at), "--no-check", "Which?", *flags])
 
     return run_verb

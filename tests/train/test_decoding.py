@@ -18,6 +18,7 @@ from agro_data.databases.types import Database
 from agro_data.profiling.profiler import profile_database
 from agro_train.agents.endpoint import Characters
 from agro_train.decoding import GREEDY, Decoded, Decoding, decode, decoding_named, even
+from agro_train.rollouts import Policy
 from agro_train.tasks import Task
 
 FOUNDED = "SELECT name FROM school WHERE founded > 1921"
@@ -41,7 +42,7 @@ def task(database: Database, number: int = 0) -> Task:
 
 def work(database: Database, sandbox: Sandbox, sampler: Scripted, decoding: Decoding, count: int = 1) -> list[Decoded]:
     tasks = [task(database, number) for number in range(count)]
-    return decode(tasks, sampler, Characters(), sandbox, decoding, LIMITS)
+    return decode(tasks, Policy(sampler, Characters(), LIMITS), sandbox, decoding)
 
 
 @given(st.integers(1, 64), st.integers(1, 9))
@@ -230,7 +231,7 @@ def test_a_task_is_decoded_the_same_in_any_company(database: Database, sandbox: 
 
     decoding = Decoding("tree", 6, 1.0, width=2)
     together = work(database, sandbox, Scripted(say), decoding, count=3)
-    alone = decode([task(database, 2)], Scripted(say), Characters(), sandbox, decoding, LIMITS)
+    alone = decode([task(database, 2)], Policy(Scripted(say), Characters(), LIMITS), sandbox, decoding)
     assert together[2].answer == alone[0].answer
     assert together[0].answer != together[2].answer
     assert [leaf.votes for leaf in together[2].leaves] == [leaf.votes for leaf in alone[0].leaves]
@@ -281,7 +282,7 @@ def test_those_vote_that_least_speaks_against(
     said = iter(drawn)
     sampler = Scripted(lambda text, number, seed: turn("solution", next(said)))
     whole = replace(task(database), profile=profile_database(database), question="When was School 5 founded?")
-    [found] = decode([whole], sampler, Characters(), sandbox, decoding, LIMITS)
+    [found] = decode([whole], Policy(sampler, Characters(), LIMITS), sandbox, decoding)
     assert [len(call) for call in sampler.calls] == asked
     assert found.answer == answer
 

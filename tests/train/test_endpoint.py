@@ -16,8 +16,9 @@ from train.scripted import one_database
 from agro_data.llm.connection import Connection, Patience
 from agro_data.llm.endpoint import EndpointError
 from agro_data.protocol import STOPS
-from agro_train.agents.agent import open_agent
+from agro_train.agents.choosing import told_apart
 from agro_train.agents.endpoint import Characters, EndpointSampler, messages_of
+from agro_train.agents.opening import open_agent
 from agro_train.asking import ask
 from agro_train.comparison.figures import compare
 from agro_train.comparison.scoring import scored_by
@@ -230,6 +231,14 @@ def test_several_models_and_refusals(server: Server, tmp_path: Path) -> None:
     server.handle = lambda *_: (404, {})
     with pytest.raises(EndpointError, match=r"404.*; does the address end as the API does, in /v1"):
         open_agent(server.base, tmp_path, tmp_path)
+
+
+def test_a_server_that_was_found_is_not_asked_again_as_it_is_opened(server: Server, tmp_path: Path) -> None:
+    server.handle = lambda path, *_: message("x") if "chat" in path else (200, {"data": [{"id": "a"}]})
+    [(own, found)] = told_apart([server.base], tmp_path, tmp_path).items()
+    asked = len(server.asked)
+    agent = open_agent(found, tmp_path, tmp_path)
+    assert (own, agent.name, len(server.asked)) == ("a", "a", asked)
 
 
 def test_a_web_page_is_no_server_of_models(server: Server, tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ from agro_data.config import ConfigError
 from agro_data.evaluation.rows import UnreadableInput
 from agro_data.publish.read import NoVersion
 from agro_train import evaluate
-from agro_train.agents.agent import Agent, open_agent
+from agro_train.agents.agent import Agent
+from agro_train.agents.opening import open_agent
 from agro_train.comparison import asking
 from agro_train.comparison.figures import Compared, compare, table
 from agro_train.comparison.scoring import BUILT, NONE, Scored, score, scored_by, suite_of

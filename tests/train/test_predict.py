@@ -22,7 +22,7 @@ from agro_data.config import ConfigError
 from agro_data.evaluation.load import load_predictions
 from agro_data.models import ModelMissing
 from agro_data.publish.storage import Locked
-from agro_train.agents.agent import open_agent
+from agro_train.agents.opening import open_agent
 from agro_train.answers import Answer
 from agro_train.cli import agro
 from agro_train.decoding import Decoding

@@ -20,7 +20,7 @@ from agro_train import decoding
 from agro_train.decoding import Decoding, decode
 from agro_train.language_model.loading import LanguageModel, load
 from agro_train.language_model.tokens import encode_prompt
-from agro_train.rollouts import Limits
+from agro_train.rollouts import Limits, Policy
 from agro_train.sampling.module import ModuleSampler, parts
 from agro_train.sampling.remembered import Remembered
 from agro_train.sampling.rows import Rows
@@ -154,7 +154,7 @@ def test_a_second_round_does_not_read_its_prompts_again(tmp_path: Path, monkeypa
     def written() -> tuple[list[list[list[int]]], int]:
         sampler = ModuleSampler(model.network, model.tokenizer)
         with Sandbox(1) as sandbox, places_read(model.network) as read:
-            found = decode(tasks, sampler, model.tokenizer, sandbox, tree, limits)
+            found = decode(tasks, Policy(sampler, model.tokenizer, limits), sandbox, tree)
         return [[leaf.rollout.tokens.ids for leaf in one.leaves] for one in found], sum(read)
 
     leaves, places = written()

@@ -1,0 +1,100 @@
+"""Agents by name: a trained run, a model of the Hub or a folder, or a server; each with the way it reads a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from agro_data.profiling.serialise import SerialiserMismatch
+from agro_train.agents.agent import Agent
+from agro_train.agents.endpoint import Server, find_server
+from agro_train.agents.engine import EngineSampler, load_engine
+from agro_train.decoding import LIMITS
+from agro_train.language_model.loading import LanguageModel, load, model_hash
+from agro_train.language_model.tokens import encode
+from agro_train.programs.settings import SettingsError
+from agro_train.programs.usual import BATCH, Engine
+from agro_train.questions import Reading
+from agro_train.rollouts import Limits
+from agro_train.runs.corpora import seen_by
+from agro_train.runs.named import Address, Folder, find_named
+from agro_train.runs.reading import check_framing, trained_limits, trained_reading
+from agro_train.runs.store import ModelRun, NoRun
+from agro_train.sampling.module import ModuleSampler
+from agro_train.tasks import NoTask
+
+Found = ModelRun | Folder | Server
+READING = Reading()
+_LOADERS: Mapping[Engine, Callable[..., LanguageModel]] = {"transformers": load, "vllm": load_engine}
+IN_WORDS = (NoRun, NoTask, SerialiserMismatch, SettingsError)  # errors that speak to a person
+
+
+def find_agent(name: str, models: Path, cache: Path) -> Found:
+    """Who is meant by a name, as `find_named` tells it; of a server, once it has answered.
+
+    Raises `NoRun`, `ModelMissing`, and `EndpointError` when the server does not answer.
+    """
+    named = find_named(name, models, cache)
+    return find_server(named.url) if isinstance(named, Address) else named
+
+
+def open_agent(
+    who: str | Found,
+    models: Path,
+    cache: Path,
+    *,
+    reading: Reading = READING,
+    dtype: str = "float32",
+    engine: Engine = "transformers",
+    limits: Limits = LIMITS,
+    batch: int = BATCH,
+) -> Agent:
+    """The agent of a name (see `find_named`), or of what was found by it.
+
+    A run reads schemas as it was trained to, whatever `reading` says, and has as many turns; what it could write in
+    training it may write where `limits` are lower, too. `engine` generates, unless it is a server; transformers writes
+    `batch` turns together: a GPU has room for more, and takes as long for them. Raises like `find_agent`,
+    `SerialiserMismatch`, and `ConfigError` where the engine is not installed.
+    """
+    found = find_agent(who, models, cache) if isinstance(who, str) else who
+    if isinstance(found, Server):
+        return found.agent(reading, limits)
+    folder = found.model if isinstance(found, ModelRun) else found.path
+    model = replace(_LOADERS[engine](str(folder), cache, dtype=dtype), name=found.name)
+    if isinstance(found, Folder):
+        return agent_of(model, reading, limits, engine, batch)
+    return _of_run(found, model, engine, limits, batch)
+
+
+def agent_of(model: LanguageModel, reading: Reading, limits: Limits, engine: Engine, batch: int = BATCH) -> Agent:
+    """The agent of a model that `engine` has loaded. Schemas are counted by its own tokenizer."""
+    own = replace(reading, count_tokens=_counter(model.tokenizer), turns=limits.turns)
+    network: Any = model.network
+    writes = (network, model.tokenizer)
+    sampler = EngineSampler(*writes) if engine == "vllm" else ModuleSampler(*writes, batch)
+    held = (network.llm_engine.model_config if engine == "vllm" else network).dtype
+    return Agent(
+        model.name,
+        sampler,
+        model.tokenizer,
+        own,
+        model_hash(model.path),
+        limits,
+        engine=engine,
+        dtype=str(held).removeprefix("torch."),
+        batch=batch,
+    )
+
+
+def _of_run(run: ModelRun, model: LanguageModel, engine: Engine, limits: Limits, batch: int) -> Agent:
+    style, budget = trained_reading(run)
+    check_framing(run, model.framing)
+    reading = Reading(style, budget, clarify=bool(run.manifest.get("clarify")))
+    agent = agent_of(model, reading, trained_limits(run, limits), engine, batch)
+    return replace(agent, trained_on=seen_by(run), run=run)
+
+
+def _counter(tokenizer: Any) -> Callable[[str], int]:
+    return lambda text: len(encode(text, tokenizer))
