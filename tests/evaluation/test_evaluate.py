@@ -76,6 +76,13 @@ def test_error_classes_and_reasons(place: Path, gold: str, predicted: str, kind:
     assert bool(found.problems) is (kind in ("gold_failed", "no_gold"))
 
 
+@pytest.mark.parametrize("metric", ["strict", "bird-ex"])
+def test_rows_where_none_are_expected(place: Path, metric: str) -> None:
+    none = "SELECT name FROM customer WHERE city = 'Paris'"
+    (verdict,) = evaluate([asked(none, NAMES)], place / "db", metric=metric).verdicts
+    assert (verdict.error_class, verdict.score) == ("wrong_rows", 0.0)
+
+
 def test_a_name_too_long_to_be_a_file_is_one_that_is_not_here(place: Path) -> None:
     rows = [Prediction("a", "shop", "", "SELECT 1", ("SELECT 1",)), Prediction("b", "x" * 300, "", "SELECT 1", ("",))]
     found = evaluate(rows, place)
