@@ -8,7 +8,8 @@ given their share, until the sum suffices or nothing new is found.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
 
@@ -24,13 +25,14 @@ from agro_data.stages.context import Context
 from agro_data.stages.synthesised import made
 from agro_data.stages.verified import verified
 from agro_data.verify.determinism import shuffled_or_none
-from agro_data.work import Work
+from agro_data.work import Work, write_text
 
 SHARD = 1_000  # candidates; a worker holds one shard in memory
 ACCEPTANCE = 0.85  # expected before anything is known
 ROUNDS = 12
 LEAST = 10  # candidates of a round: of fewer, that none is new would not say that a database has come to its end
 STEADY = 4  # binary digits of a share that count
+FAILURES = "failures"  # below the work folder: a traceback for each shard that raised, by stage
 WORTHWHILE = 0.05  # a round that adds less than this share of what it tried has found the end of a database
 
 
@@ -337,11 +339,28 @@ def run(
         there, tasks = reuse.take_over(stage, tasks, reads, beside)
         for task in there:
             add(amount(task))
-    outcomes = parallel.run_shards(function, tasks, workers, lambda outcome: add(amount(outcome.task)), isolate=isolate)
+    outcomes = [
+        _noted(stage, outcome)
+        for outcome in parallel.run_shards(
+            function, tasks, workers, lambda outcome: add(amount(outcome.task)), isolate=isolate
+        )
+    ]
     lost = [outcome for outcome in outcomes if outcome.lost]
     if lost:
         raise parallel.ShardsLost(lost)
     return outcomes
+
+
+def _noted(stage: str, outcome: parallel.Outcome[Task, int]) -> parallel.Outcome[Task, int]:
+    """The outcome; of one that raised the traceback stays in the work folder until its shard is made, and is named."""
+    task = outcome.task
+    path = task.context.work.root / FAILURES / stage / f"{task.shard or task.db_id}.txt"
+    with suppress(OSError):  # what went wrong is said even where no file can be written
+        if outcome.trace:
+            write_text(path, outcome.trace)
+            return replace(outcome, error=f"{outcome.error}; {path} shows how it came to that")
+        path.unlink(missing_ok=True)
+    return outcome
 
 
 def files(work: Work, stage: str, shards: Iterable[str]) -> list[Path]:

@@ -153,6 +153,21 @@ def test_a_shard_that_failed_is_among_the_problems_of_the_version(
     assert "second, shard second: PermissionError" in render_report(partial.version)
 
 
+def test_a_shard_that_failed_leaves_its_traceback_until_it_is_made(
+    schools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(saying, "sift", raising(errno.EACCES))
+        (problem,) = built(schools, tmp_path).problems
+    (work,) = (tmp_path / "cache" / "work").iterdir()
+    trace = work / "failures" / "distinct" / "second.txt"
+    assert problem.endswith(f"; {trace} shows how it came to that")
+    assert trace.read_text().startswith("Traceback")
+    assert "in _sift" in trace.read_text()
+    assert built(schools, tmp_path).problems == ()
+    assert not trace.exists()
+
+
 def test_a_stand_in_that_the_machine_failed_to_make_is_not_left_out(
     schools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -119,6 +120,12 @@ def test_a_raising_task_is_reported_and_the_others_go_on(workers: int) -> None:
     assert sorted(seen) == [1, 2, 3, 4]
 
 
+def test_of_what_a_library_raised_the_caller_is_named(tmp_path: Path) -> None:
+    (outcome,) = parallel.run_shards(Work(tmp_path).read_json, ["none.json"], 1, lambda o: None)
+    assert re.search(r"^FileNotFoundError: .* \(at agro_data/work\.py, line \d+, in read_json\)$", outcome.error)
+    assert "pathlib.py" in outcome.trace
+
+
 def test_a_dying_worker_costs_one_task() -> None:
     outcomes = parallel.run_shards(_square, [1, 2, 5, 4, 6], 2, lambda o: None)
     assert [o.answer for o in outcomes] == [1, 4, None, 16, 36]
@@ -200,7 +207,10 @@ def test_workers_end_with_the_process_they_work_for(tmp_path: Path) -> None:
 
 
 def _runs(pid: int) -> bool:
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
