@@ -19,6 +19,7 @@ import pytest
 
 from agro_data import parallel
 from agro_data.records import REJECTED, rows
+from agro_data.stages import tally
 from agro_data.work import Work, atomic_path, write_text
 
 
@@ -41,6 +42,15 @@ def test_a_database_may_be_named_as_what_is_dropped(tmp_path: Path) -> None:
     assert work.shards("stage") == ["rejected", "shop", "shop.rejected"]
     assert work.read("stage", "shop.rejected").height == 1
     assert work.read_rejected("stage").height == 3
+
+
+def test_reasons_are_counted_without_the_rest_of_what_was_dropped(tmp_path: Path) -> None:
+    work = Work(tmp_path)
+    for shard, reasons in (("a", ["tie", "empty"]), ("b", ["empty", "timeout"])):
+        folder = tmp_path / "stage" / "rejected"
+        folder.mkdir(parents=True, exist_ok=True)
+        pl.DataFrame({"reason": reasons}).write_parquet(folder / f"{shard}.parquet")  # no other column is there
+    assert list(tally.reasons(work, "stage").items()) == [("empty", 2), ("tie", 1), ("timeout", 1)]
 
 
 def test_a_failing_write_is_invisible(tmp_path: Path) -> None:
