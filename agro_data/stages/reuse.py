@@ -15,15 +15,13 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agro_data.fingerprint import code_version, database_identity, file_hash, library_versions, stable_hash
 from agro_data.stages.asking import take_over_spending, unanswered
 from agro_data.stages.context import Context
+from agro_data.stages.task import Task
 from agro_data.work import REJECTED_FOLDER, Work, atomic_path
-
-if TYPE_CHECKING:
-    from agro_data.stages.shards import Task
 
 SCHEME = 1
 KEYS = "made_from"  # below the work folder, one folder a stage
@@ -32,7 +30,7 @@ PLANNING |= {"unanswerable"}  # of rows that were chosen
 
 SHARDS, TAKEN = "shards", "shards taken over"  # figures of a stage
 
-Reads = Callable[["Task"], Sequence[Path]]  # the files of the shards before it that a task reads
+Reads = Callable[[Task], Sequence[Path]]  # the files of the shards before it that a task reads
 Beside = Callable[[Work, str], Sequence[str]]  # further files of a finished shard, by their places below the folder
 
 

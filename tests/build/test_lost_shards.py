@@ -29,7 +29,7 @@ from agro_data.pipeline import prepare
 from agro_data.publish.card import render_card
 from agro_data.publish.report import render_report
 from agro_data.stages import saying, surrogates
-from agro_data.stages.shards import Task
+from agro_data.stages.task import Task
 
 # Imported by the process that workers are forked from: while the file `poison` is there, every worker of the stage
 # that samples candidates of one database is killed as the kernel would do it.

@@ -18,7 +18,7 @@ import agro_data
 from agro_data import parallel
 from agro_data.config import STRUCTURAL
 from agro_data.stages import reuse
-from agro_data.stages.shards import steady
+from agro_data.stages.shares import steady
 from agro_data.work import Work
 
 STAGES = ("candidates", "verified", "questions", "distinct", "certified", "embeddings")
