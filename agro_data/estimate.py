@@ -16,7 +16,7 @@ from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
 from agro_data.pipeline import prepare, run_stage, sources
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.stages.certifying import FOLDER
-from agro_data.stages.shards import usable
+from agro_data.stages.shares import usable
 from agro_data.verify.pool import BYTES
 
 PROBE = 150  # examples, or a fourth of what is asked for: deciding takes less than doing

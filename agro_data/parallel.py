@@ -22,17 +22,19 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from agro_data.databases.faults import is_passing
-from agro_data.databases.opening import NO_SPACE
+from agro_data.databases.opening import NO_SPACE, first_line
 from agro_data.databases.sandbox import end_own_sandboxes
 
 DISK_FULL = NO_SPACE | {errno.EROFS}
 # Workers are forked from a process that has imported these and done nothing else: imports cost seconds, each stage
 # starts a pool, and a fork of the caller itself would inherit its threads and locks.
 PRELOADED = ["agro_data.stages.shards"]
+PACKAGE = Path(__file__).parent
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -46,6 +48,7 @@ class Outcome(Generic[Task, Answer]):
     answer: Answer | None
     error: str = ""
     lost: bool = False
+    trace: str = ""  # where it went wrong, in many lines; empty where nothing was raised
 
 
 STORED = (
@@ -198,11 +201,22 @@ def _attempt(function: Callable[[Any], Any], task: Any) -> Outcome[Any, Any]:
     except Exception as error:
         if isinstance(error, OSError) and error.errno in DISK_FULL:
             raise  # no shard can be written any more: stop the build, which resumes once there is room
-        if isinstance(error, MemoryError):
-            return Outcome(task, None, "out of memory", lost=True)
         if isinstance(error, Lost):
             return Outcome(task, None, str(error), lost=True)
+        trace = "".join(traceback.format_exception(error))
+        if isinstance(error, MemoryError):
+            return Outcome(task, None, "out of memory", lost=True, trace=trace)
         if is_passing(error):
-            return Outcome(task, None, f"the machine was at fault: {error}", lost=True)
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        return Outcome(task, None, f"{type(error).__name__}: {error} (at {place.name}, line {place.lineno})")
+            return Outcome(task, None, f"the machine was at fault: {error}", lost=True, trace=trace)
+        said = f"{type(error).__name__}: {first_line(error)} (at {_place(error)})"
+        return Outcome(task, None, said, trace=trace)
+
+
+def _place(error: Exception) -> str:
+    """Where it was raised, or, where a library raised, what of ours had called that."""
+    called = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in called[1:] if Path(frame.filename).is_relative_to(PACKAGE)]  # the first is `_attempt`
+    frame = (ours or called)[-1]
+    file = Path(frame.filename)
+    shown = file.relative_to(PACKAGE.parent).as_posix() if ours else file.name
+    return f"{shown}, line {frame.lineno}, in {frame.name}"

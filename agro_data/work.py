@@ -55,10 +55,14 @@ class Work:
         shards = self.shards(stage)
         return [shard for shard in shards if self.path(stage, f"{shard}.parquet").stat().st_mtime_ns >= moment]
 
+    def rejected_files(self, stage: str = "*") -> list[Path]:
+        """Where the shards of a stage, or of any, list what they dropped, sorted."""
+        files = sorted(self.root.glob(f"{stage}/{REJECTED_FOLDER}/*.parquet"))
+        return [path for path in files if not path.name.startswith(".")]
+
     def read_rejected(self, stage: str = "*") -> pl.DataFrame:
         """Everything that a stage, or any, dropped, in a stable order."""
-        files = sorted(self.root.glob(f"{stage}/{REJECTED_FOLDER}/*.parquet"))
-        frames = [pl.read_parquet(path, glob=False) for path in files if not path.name.startswith(".")]
+        frames = [pl.read_parquet(path, glob=False) for path in self.rejected_files(stage)]
         frame = pl.concat(frames) if frames else pl.DataFrame(schema=REJECTED)
         return frame.sort("db_id", "stage", "candidate_id", "reason", "detail", "sql", nulls_last=True)
 

@@ -32,7 +32,7 @@ from agro_data.stages import vectors
 from agro_data.stages.asking import spent_in
 from agro_data.stages.context import Context
 from agro_data.stages.finish import SELECTION, WRITING
-from agro_data.stages.shards import usable
+from agro_data.stages.shares import usable
 
 SHOWN = {
     "candidates": ("db_id", "shape", "hardness", "sql"),

@@ -16,10 +16,11 @@ from agro_data.databases.sandbox import own_sandbox
 from agro_data.fingerprint import seed_of
 from agro_data.progress import Reporter
 from agro_data.records import CERTIFIED, DISTINCT
-from agro_data.stages import saying, shards, tally
+from agro_data.stages import running, saying, shards, shares, tally
 from agro_data.stages.certified import certified, uncertified
 from agro_data.stages.context import Context
-from agro_data.stages.shards import Outcome, Task
+from agro_data.stages.running import Outcome
+from agro_data.stages.task import Task
 from agro_data.verify.certificate import Budget, Certifier
 from agro_data.verify.pool import LIMITS
 from agro_data.work import Work
@@ -39,8 +40,8 @@ def run_certified(context: Context, workers: int, progress: Reporter) -> Outcome
     problems: list[str] = []
     for number in range(ROUNDS):
         waiting = [task for task in _batches(context, number) if not work.finished("certified", task.shard)]
-        problems += shards.failures(
-            shards.run(
+        problems += running.failures(
+            running.run(
                 *(_certify, waiting, workers, "certified", "queries", progress, lambda task: task.count),
                 reads=_read_to_certify,
                 beside=_beside,
@@ -73,7 +74,7 @@ def _unmade(work: Work) -> list[str]:
 def _batches(context: Context, number: int) -> list[Task]:
     """The batches of one round, those of every database."""
     tasks: list[Task] = []
-    for db_id in shards.usable(context):
+    for db_id in shares.usable(context):
         source = _distinct(db_id, number)
         if context.work.finished("distinct", source):
             held = tally.rows(context.work, "distinct", [source])
@@ -118,7 +119,7 @@ def _certify(task: Task) -> int:
 
 
 def _read_to_certify(task: Task) -> list[Path]:
-    return shards.files(task.context.work, "distinct", [task.parts[0]])
+    return running.files(task.context.work, "distinct", [task.parts[0]])
 
 
 def _beside(work: Work, shard: str) -> list[str]:
@@ -151,8 +152,8 @@ def _top_up(context: Context) -> list[Task]:
     if tally.rows(work, "certified") >= wanted:
         return []
     by_database = tally.by_database(work, "certified")
-    held = {db_id: tally.rows(work, "certified", by_database.get(db_id, [])) for db_id in shards.usable(context)}
-    return shards.top_up(context, held, wanted)
+    held = {db_id: tally.rows(work, "certified", by_database.get(db_id, [])) for db_id in shares.usable(context)}
+    return shares.top_up(context, held, wanted)
 
 
 def _make_up(tasks: list[Task], number: int, workers: int, progress: Reporter) -> list[str]:
@@ -162,23 +163,23 @@ def _make_up(tasks: list[Task], number: int, workers: int, progress: Reporter) -
     problems = shards.make(tasks, workers, progress)
     made = [task for task in tasks if work.finished("candidates", task.shard)]
     waiting = [task for task in made if not work.finished("verified", task.shard)]
-    verified = shards.run(
+    verified = running.run(
         shards.verify, waiting, workers, "verified", "candidates", progress, reads=shards.read_to_verify
     )
     made = [task for task in made if work.finished("verified", task.shard)]
     asked = saying.ask_all([task for task in made if not work.finished("questions", task.shard)], workers, progress)
     made = [task for task in made if work.finished("questions", task.shard)]
-    problems += shards.failures([*verified, *asked])
+    problems += running.failures([*verified, *asked])
     parts: dict[str, list[str]] = {}
     for task in made:
         parts.setdefault(task.db_id, []).append(task.shard)
     cap = saying.most_of_a_skeleton(context)
     further = [Task(context, db_id, _distinct(db_id, number), cap, tuple(found)) for db_id, found in parts.items()]
     waiting = [task for task in further if not work.finished("distinct", task.shard)]
-    outcomes = shards.run(
+    outcomes = running.run(
         _sift_further, waiting, workers, "distinct", "databases", progress, reads=_read_to_sift_further
     )
-    problems += shards.failures(outcomes)
+    problems += running.failures(outcomes)
     shards.recount(context)
     return problems
 
@@ -191,7 +192,7 @@ def _before(task: Task) -> list[str]:
 
 def _read_to_sift_further(task: Task) -> list[Path]:
     work = task.context.work
-    return [*shards.files(work, "questions", task.parts), *shards.files(work, "distinct", _before(task))]
+    return [*running.files(work, "questions", task.parts), *running.files(work, "distinct", _before(task))]
 
 
 def _sift_further(task: Task) -> int:

@@ -8,30 +8,30 @@ from agro_data.config import STRUCTURAL
 from agro_data.diversity.embeddings import embed, encoder_named
 from agro_data.progress import Reporter
 from agro_data.records import DISTINCT
-from agro_data.stages import shards, tally
+from agro_data.stages import running, tally
 from agro_data.stages.context import Context
-from agro_data.stages.shards import Task
+from agro_data.stages.task import Task
 from agro_data.stages.vectors import stored
 
 
-def run_embeddings(context: Context, workers: int, progress: Reporter) -> shards.Outcome:
+def run_embeddings(context: Context, workers: int, progress: Reporter) -> running.Outcome:
     """One vector a row, in a process of its own: the model's memory goes with it."""
-    tasks = shards.lacking(context, "certified", "embeddings")
+    tasks = running.lacking(context, "certified", "embeddings")
     structural = context.config.embedding_model == STRUCTURAL
-    outcomes = shards.run(
+    outcomes = running.run(
         *(_embed, tasks, 1, "embeddings", "rows", progress, _rows_in),
         isolate=not structural and bool(tasks),
         reads=_read_to_embed,
     )
-    return shards.Outcome(
+    return running.Outcome(
         tally.rows(context.work, "certified"),
         tally.rows(context.work, "embeddings"),
-        problems=shards.failures(outcomes),
+        problems=running.failures(outcomes),
     )
 
 
 def _read_to_embed(task: Task) -> list[Path]:
-    return shards.files(task.context.work, "certified", [task.shard])
+    return running.files(task.context.work, "certified", [task.shard])
 
 
 def _embed(task: Task) -> int:

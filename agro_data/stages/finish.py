@@ -31,7 +31,8 @@ from agro_data.stages.asking import all_unanswered, spending
 from agro_data.stages.certifying import UNMADE, instance_file
 from agro_data.stages.context import CATALOG, Context
 from agro_data.stages.questions import in_style
-from agro_data.stages.shards import Outcome, usable
+from agro_data.stages.running import Outcome
+from agro_data.stages.shares import usable
 from agro_data.stages.yields import yields
 from agro_data.work import Work
 

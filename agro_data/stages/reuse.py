@@ -2,9 +2,9 @@
 
 What a shard is made from has a key: code, libraries, settings, the identity of its database, what is asked of it, and
 the content of the shards that it reads. Before a shard is made its key is noted in the work folder, in
-`made_from/<key>.json`; a build that needs a shard of that key links the finished file from the folder of the one that
-has it. Files in work folders never change, so a link is as good as a copy and takes no room. A shard whose model left
-requests without an answer is nobody else's: who makes it again asks for them.
+`made_from/<stage>/<key>.json`; a build that needs a shard of that key links the finished file from the folder of the
+one that has it. Files in work folders never change, so a link is as good as a copy and takes no room. A shard whose
+model left requests without an answer is nobody else's: who makes it again asks for them.
 """
 
 from __future__ import annotations
@@ -15,24 +15,22 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agro_data.fingerprint import code_version, database_identity, deciding_versions, file_hash, stable_hash
 from agro_data.stages.asking import take_over_spending, unanswered
 from agro_data.stages.context import Context
+from agro_data.stages.task import Task
 from agro_data.work import REJECTED_FOLDER, Work, atomic_path
 
-if TYPE_CHECKING:
-    from agro_data.stages.shards import Task
-
 SCHEME = 1
-KEYS = "made_from"  # below the work folder
+KEYS = "made_from"  # below the work folder, one folder a stage
 PLANNING = {"name", "size", "only", "oversample", "styles_per_sql", "split_by"}  # what a shard is asked for says it all
 PLANNING |= {"unanswerable"}  # of rows that were chosen
 
 SHARDS, TAKEN = "shards", "shards taken over"  # figures of a stage
 
-Reads = Callable[["Task"], Sequence[Path]]  # the files of the shards before it that a task reads
+Reads = Callable[[Task], Sequence[Path]]  # the files of the shards before it that a task reads
 Beside = Callable[[Work, str], Sequence[str]]  # further files of a finished shard, by their places below the folder
 
 
@@ -48,19 +46,19 @@ def take_over(stage: str, tasks: Sequence[Task], reads: Reads, beside: Beside = 
     if tasks:
         context = tasks[0].context
         common = _common(context, stage)
-        others = _others(context.work)
+        others = _others(context.work, stage)
         for task in tasks:
             key = stable_hash([common, *_own(task), [file_hash(path) for path in reads(task)]])
             found = _linked_from(others, context.work, stage, task.shard, key, beside)
-            context.work.write_json(f"{KEYS}/{key}.json", {"stage": stage, "shard": task.shard, "taken_over": found})
+            context.work.write_json(f"{KEYS}/{stage}/{key}.json", {"shard": task.shard, "taken_over": found})
             (done if found else waiting).append(task)
     return done, waiting
 
 
 def counts(work: Work, stage: str) -> dict[str, float]:
     """How many shards of a stage there are, and how many of them were taken over."""
-    notes = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((work.root / KEYS).glob("*.json"))]
-    taken = Counter(bool(note["taken_over"]) for note in notes if note["stage"] == stage)
+    notes = (work.root / KEYS / stage).glob("[!.]*.json")
+    taken = Counter(bool(json.loads(path.read_text(encoding="utf-8"))["taken_over"]) for path in notes)
     return {SHARDS: float(taken.total()), TAKEN: float(taken[True])} if taken else {}
 
 
@@ -73,16 +71,17 @@ def _own(task: Task) -> list[Any]:
     return [database_identity(task.context.database(task.db_id)), task.shard, task.count, list(task.parts)]
 
 
-def _others(work: Work) -> list[Work]:
-    """The work folders beside this one, that of the newest build first."""
-    folders = [path for path in work.root.parent.iterdir() if path != work.root and (path / KEYS).is_dir()]
-    return [Work(path) for path in sorted(folders, key=lambda path: (-(path / KEYS).stat().st_mtime_ns, path.name))]
+def _others(work: Work, stage: str) -> list[Work]:
+    """The work folders beside this one that have shards of the stage, that of the newest first."""
+    noted = [path / KEYS / stage for path in work.root.parent.iterdir() if path != work.root]
+    dated = [(-folder.stat().st_mtime_ns, folder.parents[1]) for folder in noted if folder.is_dir()]
+    return [Work(root) for _, root in sorted(dated)]
 
 
 def _linked_from(others: Sequence[Work], work: Work, stage: str, shard: str, key: str, beside: Beside) -> str:
     """The name of the folder that the shard was linked from, or ""."""
     for other in others:
-        made = other.path(KEYS, f"{key}.json").is_file() and other.finished(stage, shard)
+        made = other.path(KEYS, f"{stage}/{key}.json").is_file() and other.finished(stage, shard)
         if made and not unanswered(other, stage, shard):
             names = [f"{stage}/{REJECTED_FOLDER}/{shard}.parquet", f"{stage}/{shard}.parquet"]
             try:

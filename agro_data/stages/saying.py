@@ -11,30 +11,30 @@ import polars as pl
 from agro_data import parallel
 from agro_data.progress import Reporter
 from agro_data.records import DISTINCT
-from agro_data.stages import shards, tally, yields
+from agro_data.stages import running, shares, tally, yields
 from agro_data.stages.asking import spending
 from agro_data.stages.context import Context
 from agro_data.stages.distinct import distinct, skeleton_cap
-from agro_data.stages.shards import Task
 from agro_data.stages.synthesised import said
+from agro_data.stages.task import Task
 
 
-def run_questions(context: Context, workers: int, progress: Reporter) -> shards.Outcome:
+def run_questions(context: Context, workers: int, progress: Reporter) -> running.Outcome:
     """Say every verified intent in one style."""
-    asked = ask_all(shards.lacking(context, "verified", "questions"), workers, progress)
-    return shards.Outcome(
+    asked = ask_all(running.lacking(context, "verified", "questions"), workers, progress)
+    return running.Outcome(
         tally.rows(context.work, "verified"),
         tally.rows(context.work, "questions"),
         tally.reasons(context.work, "questions"),
         spending(context.work, "questions"),
-        problems=shards.failures(asked),
+        problems=running.failures(asked),
     )
 
 
 def ask_all(tasks: Sequence[Task], workers: int, progress: Reporter) -> list[parallel.Outcome[Task, int]]:
     """Say the verified intents of the shards: a model, if there is one, in a process of its own (as in `make`)."""
     alone = bool(tasks) and bool(tasks[0].context.config.writer)
-    return shards.run(
+    return running.run(
         _ask,
         tasks,
         1 if alone else workers,
@@ -59,37 +59,37 @@ def _ask(task: Task) -> int:
 
 def _read_to_ask(task: Task) -> list[Path]:
     """The file that `_ask` reads."""
-    return shards.files(task.context.work, "verified", [task.shard])
+    return running.files(task.context.work, "verified", [task.shard])
 
 
 def _verified_in(task: Task) -> int:
     return tally.rows(task.context.work, "verified", [task.shard])
 
 
-def run_distinct(context: Context, workers: int, progress: Reporter) -> shards.Outcome:
+def run_distinct(context: Context, workers: int, progress: Reporter) -> running.Outcome:
     """Drop, database by database, what another row already says, and what the excluded files hold."""
     parts = tally.by_database(context.work, "questions")
     tasks = [
         Task(context, db_id, db_id, most_of_a_skeleton(context), tuple(parts.get(db_id, ())))
-        for db_id in shards.usable(context)
+        for db_id in shares.usable(context)
         if not context.work.finished("distinct", db_id)
     ]
-    outcomes = shards.run(_sift, tasks, workers, "distinct", "databases", progress, reads=_read_to_sift)
-    return shards.Outcome(
+    outcomes = running.run(_sift, tasks, workers, "distinct", "databases", progress, reads=_read_to_sift)
+    return running.Outcome(
         tally.rows(context.work, "questions"),
         tally.rows(context.work, "distinct"),
         tally.reasons(context.work, "distinct"),
-        problems=shards.failures(outcomes),
+        problems=running.failures(outcomes),
     )
 
 
 def most_of_a_skeleton(context: Context) -> int:
     """The most rows of one skeleton that a database may keep."""
-    return skeleton_cap(shards.wanted(context) // len(shards.usable(context)))
+    return skeleton_cap(shares.wanted(context) // len(shares.usable(context)))
 
 
 def _read_to_sift(task: Task) -> list[Path]:
-    return shards.files(task.context.work, "questions", task.parts)
+    return running.files(task.context.work, "questions", task.parts)
 
 
 def _sift(task: Task) -> int:

@@ -1,4 +1,4 @@
-"""The stages that work shard by shard in worker processes: profiles, candidates, verified; `stages.saying`,
+"""The first stages that work shard by shard in worker processes: profiles, candidates, verified; `stages.saying`,
 `stages.certifying` and `stages.embedding` have those that follow.
 
 `verified` decides how many candidates are needed: it tops up, round after round, the databases that have not yet
@@ -7,70 +7,27 @@ given their share, until the sum suffices or nothing new is found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from math import ceil
 from pathlib import Path
 
 import polars as pl
 
-from agro_data import parallel
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import STEPS, Database, Limits
-from agro_data.progress import Reporter, counting
-from agro_data.stages import reuse, tally, yields
+from agro_data.progress import Reporter
+from agro_data.stages import shares, tally, yields
 from agro_data.stages.asking import spending
 from agro_data.stages.context import Context
+from agro_data.stages.running import Outcome, failures, files, lacking, run
 from agro_data.stages.synthesised import made
+from agro_data.stages.task import Task
 from agro_data.stages.verified import verified
 from agro_data.verify.determinism import shuffled_or_none
 from agro_data.work import Work
 
-SHARD = 1_000  # candidates; a worker holds one shard in memory
 ACCEPTANCE = 0.85  # expected before anything is known
 ROUNDS = 12
-LEAST = 10  # candidates of a round: of fewer, that none is new would not say that a database has come to its end
-STEADY = 4  # binary digits of a share that count
-WORTHWHILE = 0.05  # a round that adds less than this share of what it tried has found the end of a database
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Counts of a whole stage, over this run and the ones it continues."""
-
-    rows_in: int
-    rows_out: int
-    reasons: dict[str, int] = field(default_factory=dict)
-    figures: dict[str, float] = field(default_factory=dict)
-    problems: Sequence[str] = ()  # what was lost
-    notes: Sequence[str] = ()  # what is worth knowing, and nothing was lost by
-
-
-@dataclass(frozen=True)
-class Task:
-    """One shard of one stage, made from the shards `parts`. `count` is what is asked of it: candidates, or, in
-    `distinct`, the most rows of one skeleton."""
-
-    context: Context
-    db_id: str
-    shard: str = ""
-    count: int = 0
-    parts: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.db_id}, shard {self.shard}" if self.shard else self.db_id
-
-
-def wanted(context: Context) -> int:
-    """Verified queries to aim for, so that selection has a choice."""
-    return ceil(context.config.size / context.config.styles_per_sql * context.config.oversample)
-
-
-def steady(share: int) -> int:
-    """`share` or up to an eighth more, one of few values: a query more or less in one database shall not move the
-    shares of all others, whose shards would then have to be made again."""
-    step = 1 << max(share.bit_length() - STEADY, 0)
-    return ceil(share / step) * step
 
 
 # --- profiles ----------------------------------------------------------------------------------------------------
@@ -100,21 +57,18 @@ def _profile(task: Task) -> int:
     return sum(table.rows > 0 for table in profile.tables)
 
 
-def usable(context: Context) -> list[str]:
-    """Ids of the databases that have a profile and rows."""
-    return [str(db_id) for db_id in context.work.read_json("usable.json")]
-
-
 # --- candidates and verified -------------------------------------------------------------------------------------
 
 
 def run_candidates(context: Context, workers: int, progress: Reporter) -> Outcome:
     """First round: every database is asked for an equal share, or for that of the focus."""
-    weights = _weights(context)
-    share = wanted(context) / max(len(weights), 1) / ACCEPTANCE
+    weights = shares.weights(context)
+    share = shares.wanted(context) / max(len(weights), 1) / ACCEPTANCE
     # One shard each: whether a database has more to give is known once these are verified.
-    first = {db_id: min(steady(ceil(share * weight)), SHARD) for db_id, weight in weights.items()}
-    problems = make([t for db_id, count in first.items() for t in _split(context, db_id, 0, count)], workers, progress)
+    first = {db_id: min(shares.steady(ceil(share * weight)), shares.SHARD) for db_id, weight in weights.items()}
+    problems = make(
+        [t for db_id, count in first.items() for t in shares.split(context, db_id, 0, count)], workers, progress
+    )
     return Outcome(
         sum(first.values()),
         tally.rows(context.work, "candidates"),
@@ -137,7 +91,7 @@ def run_verified(context: Context, workers: int, progress: Reporter) -> Outcome:
         if not more:
             break
         problems += make(more, workers, progress)
-    given = _accepted(context).values()
+    given = shares.accepted(context).values()
     return Outcome(
         tally.rows(context.work, "candidates"),
         sum(given),
@@ -147,36 +101,13 @@ def run_verified(context: Context, workers: int, progress: Reporter) -> Outcome:
     )
 
 
+def _candidates_in(task: Task) -> int:
+    return tally.rows(task.context.work, "candidates", [task.shard])
+
+
 def _bulk(task: Task) -> int:
     """Bytes of the database: what a shard costs grows with it."""
     return sum(size for _, size, *_ in task.context.database(task.db_id).seen)
-
-
-def _accepted(context: Context) -> dict[str, int]:
-    """How many different queries of each usable database have been verified."""
-    shards = tally.by_database(context.work, "verified")
-    return {db_id: len(tally.ids(context.work, "verified", shards.get(db_id, ()))) for db_id in usable(context)}
-
-
-def _weights(context: Context) -> dict[str, float]:
-    """What each usable database is asked for beside the others: a focus moves a model's requests, not the grammar's."""
-    databases = usable(context)
-    asked = context.config.generator in ("llm", "both")
-    return dict(
-        zip(databases, context.focus.arm("domain", databases) if asked else [1.0] * len(databases), strict=True)
-    )
-
-
-def fair_shares(available: dict[str, int], total: int, weights: Mapping[str, float]) -> dict[str, int]:
-    """Share `total` among databases by weight, none above what it has; what one cannot give the others do."""
-    shares: dict[str, int] = {}
-    left = total
-    order = sorted(available.items(), key=lambda item: (item[1] / weights[item[0]], item[0]))
-    for position, (db_id, most) in enumerate(order):
-        parts = sum(weights[other] for other, _ in order[position:]) / weights[db_id]
-        shares[db_id] = min(most, ceil(left / parts))
-        left -= shares[db_id]
-    return shares
 
 
 def _planned(context: Context, number: int) -> list[Task]:
@@ -185,47 +116,9 @@ def _planned(context: Context, number: int) -> list[Task]:
     """
     name = f"rounds/{number:02d}.json"
     if not (context.work.root / name).exists():
-        more = top_up(context, _accepted(context), wanted(context))
+        more = shares.top_up(context, shares.accepted(context), shares.wanted(context))
         context.work.write_json(name, [[task.db_id, task.shard, task.count] for task in more])
     return [Task(context, db_id, shard, count) for db_id, shard, count in context.work.read_json(name)]
-
-
-def top_up(context: Context, accepted: dict[str, int], ceiling: int) -> list[Task]:
-    """Candidate shards of the next round, so that the databases, which have given `accepted` each, give `ceiling`
-    together: for those that lack and can still give.
-    """
-    asked_of = tally.by_database(context.work, "candidates")
-    open_ended = {
-        db_id: n if _exhausted(context, asked_of.get(db_id, [])) else ceiling for db_id, n in accepted.items()
-    }
-    tasks: list[Task] = []
-    for db_id, share in fair_shares(open_ended, ceiling, _weights(context)).items():
-        missing = steady(share) - accepted[db_id]
-        if missing > 0 and open_ended[db_id] == ceiling:
-            shards = asked_of.get(db_id, [])
-            tried = len(tally.ids(context.work, "candidates", shards))
-            rate = max(accepted[db_id] / max(tried, 1), 0.1)
-            # At most as many again: the end of a small database is met early, not after its whole share was asked.
-            asked = min(max(ceil(missing / rate), LEAST), max(tried, SHARD))
-            tasks += _split(context, db_id, max(map(tally.round_of, shards), default=-1) + 1, asked)
-    return tasks
-
-
-def _exhausted(context: Context, shards: Sequence[str]) -> bool:
-    """Whether the last round of a database, which has these shards, gave next to nothing new."""
-    work = context.work
-    finished = [shard for shard in shards if work.finished("verified", shard)]
-    last = max(map(tally.round_of, shards), default=0)
-    newest = {shard for shard in shards if tally.round_of(shard) == last}
-    before = tally.ids(work, "verified", (shard for shard in finished if shard not in newest))
-    new = tally.ids(work, "verified", (shard for shard in finished if shard in newest)) - before
-    return len(new) < max(WORTHWHILE * len(tally.ids(work, "candidates", newest)), 1)
-
-
-def _split(context: Context, db_id: str, round_: int, count: int) -> list[Task]:
-    """Tasks of at most `SHARD` candidates each."""
-    parts = max(ceil(count / SHARD), 1)
-    return [Task(context, db_id, f"{db_id}.{round_:02d}.{n:03d}", ceil(count / parts)) for n in range(parts)]
 
 
 def make(tasks: Sequence[Task], workers: int, progress: Reporter) -> list[str]:
@@ -302,63 +195,9 @@ def recount(context: Context) -> None:
     chain = ("candidates", "verified", "questions", "distinct")
     for before, stage in zip((None, *chain), chain, strict=False):
         counts = work.read_json(f"{stage}.json")
-        given = sum(_accepted(context).values()) if stage == "verified" else tally.rows(work, stage)
+        given = sum(shares.accepted(context).values()) if stage == "verified" else tally.rows(work, stage)
         counts |= {"out": given, "reasons": tally.reasons(work, stage)}
         counts["figures"] |= spending(work, stage)
         if before is not None:
             counts["in"] = tally.rows(work, before)
         work.write_json(f"{stage}.json", counts)
-
-
-# --- shared ------------------------------------------------------------------------------------------------------
-
-
-def run(
-    function: Callable[[Task], int],
-    tasks: Sequence[Task],
-    workers: int,
-    stage: str,
-    unit: str,
-    progress: Reporter,
-    amount: Callable[[Task], int] = lambda task: 1,
-    *,
-    isolate: bool = False,
-    reads: reuse.Reads | None = None,
-    beside: reuse.Beside = reuse.no_files,
-) -> list[parallel.Outcome[Task, int]]:
-    """Run shards; progress counts the `unit`s that each holds, since shards differ in size.
-
-    With `reads`, the files that `function` reads, shards that another build has finished are linked and not run.
-    Raises `parallel.ShardsLost` once all are tried when the process of one died, and died again: what later stages
-    made without it would stay, and its version would pass for the whole one.
-    """
-    add = counting(progress, stage, sum(amount(task) for task in tasks), unit)
-    if reads is not None:
-        there, tasks = reuse.take_over(stage, tasks, reads, beside)
-        for task in there:
-            add(amount(task))
-    outcomes = parallel.run_shards(function, tasks, workers, lambda outcome: add(amount(outcome.task)), isolate=isolate)
-    lost = [outcome for outcome in outcomes if outcome.lost]
-    if lost:
-        raise parallel.ShardsLost(lost)
-    return outcomes
-
-
-def files(work: Work, stage: str, shards: Iterable[str]) -> list[Path]:
-    """The files of finished shards."""
-    return [work.path(stage, f"{shard}.parquet") for shard in shards]
-
-
-def _candidates_in(task: Task) -> int:
-    return tally.rows(task.context.work, "candidates", [task.shard])
-
-
-def lacking(context: Context, source: str, target: str) -> list[Task]:
-    """A task for each shard of `source` that has none of `target` yet."""
-    work = context.work
-    return [Task(context, tally.database_of(s), s) for s in work.shards(source) if not work.finished(target, s)]
-
-
-def failures(outcomes: Sequence[parallel.Outcome[Task, int]]) -> list[str]:
-    """A line for each shard that failed."""
-    return [f"{o.task}: {o.error}" for o in outcomes if o.error]

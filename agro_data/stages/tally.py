@@ -35,7 +35,7 @@ def by_database(work: Work, stage: str) -> dict[str, list[str]]:
 
 def ids(work: Work, stage: str, shards: Iterable[str]) -> set[str]:
     """Candidate ids of finished shards."""
-    return {i for shard in shards for i in _column(work.path(stage, f"{shard}.parquet"))}
+    return {i for shard in shards for i in _column(work.path(stage, f"{shard}.parquet"), "candidate_id")}
 
 
 def rows(work: Work, stage: str, shards: Iterable[str] | None = None) -> int:
@@ -47,11 +47,12 @@ def rows(work: Work, stage: str, shards: Iterable[str] | None = None) -> int:
 
 def reasons(work: Work, stage: str) -> dict[str, int]:
     """How often each reason was given, most frequent first."""
-    return dict(Counter(work.read_rejected(stage)["reason"].to_list()).most_common())
+    counts = Counter(reason for path in work.rejected_files(stage) for reason in _column(path, "reason"))
+    return dict(sorted(counts.items(), key=lambda counted: (-counted[1], counted[0])))
 
 
-def _column(path: Path) -> list[str]:
-    return pl.read_parquet(path, columns=["candidate_id"], glob=False)["candidate_id"].to_list()
+def _column(path: Path, name: str) -> list[str]:
+    return pl.read_parquet(path, columns=[name], glob=False)[name].to_list()
 
 
 @cache

@@ -26,10 +26,10 @@ from agro_data.intent.ambiguous import MOST
 from agro_data.progress import Reporter
 from agro_data.records import UNANSWERED
 from agro_data.sql.facts import sql_facts
-from agro_data.stages import shards
+from agro_data.stages import running, shards
 from agro_data.stages.certifying import FOLDER, instance_file
 from agro_data.stages.context import Context
-from agro_data.stages.shards import Task
+from agro_data.stages.task import Task
 from agro_data.stages.unanswered import AMBIGUOUS, KINDS, Row, ambiguous, withheld
 from agro_data.verify.certificate import Budget, Certifier
 from agro_data.verify.pool import BYTES, FILES, LIMITS
@@ -56,11 +56,11 @@ def turn(
         count = ceil(SPARE * context.config.unanswerable * part.height)
         tasks.append(Task(context, str(db_id), str(db_id), count))
     waiting = [task for task in tasks if not context.work.finished(STAGE, task.shard)]
-    outcomes = shards.run(_make, waiting, workers, STAGE, "databases", progress, reads=_read, beside=_beside)
+    outcomes = running.run(_make, waiting, workers, STAGE, "databases", progress, reads=_read, beside=_beside)
     made = _made(context.work, [task.shard for task in tasks])
     taken = _taken(made, said, wanted, by_skeleton, context)
     turned = _turned(said, pl.DataFrame(taken, schema=UNANSWERED))
-    return turned, dict(sorted(Counter(one["kind"] for one in taken).items())), shards.failures(outcomes)
+    return turned, dict(sorted(Counter(one["kind"] for one in taken).items())), running.failures(outcomes)
 
 
 def _by(frame: pl.DataFrame, column: str) -> Iterator[tuple[tuple[Any, ...], pl.DataFrame]]:
@@ -109,7 +109,7 @@ def _certifier(task: Task, rows: Sequence[Row]) -> Certifier:
 
 
 def _read(task: Task) -> list[Path]:
-    return shards.files(task.context.work, CHOSEN, [task.shard])
+    return running.files(task.context.work, CHOSEN, [task.shard])
 
 
 def _beside(work: Work, shard: str) -> list[str]:

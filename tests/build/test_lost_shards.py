@@ -29,7 +29,7 @@ from agro_data.pipeline import prepare
 from agro_data.publish.card import render_card
 from agro_data.publish.report import render_report
 from agro_data.stages import saying, surrogates
-from agro_data.stages.shards import Task
+from agro_data.stages.task import Task
 
 # Imported by the process that workers are forked from: while the file `poison` is there, every worker of the stage
 # that samples candidates of one database is killed as the kernel would do it.
@@ -151,6 +151,21 @@ def test_a_shard_that_failed_is_among_the_problems_of_the_version(
     assert partial.version.manifest["problems"] == [problem]
     assert "`problems` in `manifest.json` says what could not, and why (1)" in render_card(partial.version.manifest)
     assert "second, shard second: PermissionError" in render_report(partial.version)
+
+
+def test_a_shard_that_failed_leaves_its_traceback_until_it_is_made(
+    schools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(saying, "sift", raising(errno.EACCES))
+        (problem,) = built(schools, tmp_path).problems
+    (work,) = (tmp_path / "cache" / "work").iterdir()
+    trace = work / "failures" / "distinct" / "second.txt"
+    assert problem.endswith(f"; {trace} shows how it came to that")
+    assert trace.read_text().startswith("Traceback")
+    assert "in _sift" in trace.read_text()
+    assert built(schools, tmp_path).problems == ()
+    assert not trace.exists()
 
 
 def test_a_stand_in_that_the_machine_failed_to_make_is_not_left_out(

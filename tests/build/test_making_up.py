@@ -15,7 +15,7 @@ from agro_data.progress import silent
 from agro_data.records import CANDIDATE, DISTINCT, QUESTION, VERIFIED
 from agro_data.stages import certifying, saying
 from agro_data.stages.context import Context
-from agro_data.stages.shards import Task
+from agro_data.stages.task import Task
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import agro_data
 from agro_data import parallel
 from agro_data.config import STRUCTURAL
 from agro_data.stages import reuse
-from agro_data.stages.shards import steady
+from agro_data.stages.shares import steady
 from agro_data.work import Work
 
 STAGES = ("candidates", "verified", "questions", "distinct", "certified", "embeddings")
@@ -140,6 +140,9 @@ def test_where_there_are_no_links_files_are_copied(tmp_path: Path, monkeypatch: 
     assert second.version.examples().collect().equals(first.version.examples().collect())
     for work in (tmp_path / "cache" / "work").iterdir():
         assert all(reuse.counts(Work(work), stage)[reuse.SHARDS] for stage in STAGES)
+        for note in (work / reuse.KEYS / "candidates").iterdir():
+            note.write_text("the notes of one stage are nothing to another")
+        assert reuse.counts(Work(work), "verified")[reuse.SHARDS]
 
 
 @given(st.integers(1, 10_000_000))

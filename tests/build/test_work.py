@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import pytest
 
 from agro_data import parallel
 from agro_data.records import REJECTED, rows
+from agro_data.stages import tally
 from agro_data.work import Work, atomic_path, write_text
 
 
@@ -40,6 +42,15 @@ def test_a_database_may_be_named_as_what_is_dropped(tmp_path: Path) -> None:
     assert work.shards("stage") == ["rejected", "shop", "shop.rejected"]
     assert work.read("stage", "shop.rejected").height == 1
     assert work.read_rejected("stage").height == 3
+
+
+def test_reasons_are_counted_without_the_rest_of_what_was_dropped(tmp_path: Path) -> None:
+    work = Work(tmp_path)
+    for shard, reasons in (("a", ["tie", "empty"]), ("b", ["empty", "timeout"])):
+        folder = tmp_path / "stage" / "rejected"
+        folder.mkdir(parents=True, exist_ok=True)
+        pl.DataFrame({"reason": reasons}).write_parquet(folder / f"{shard}.parquet")  # no other column is there
+    assert list(tally.reasons(work, "stage").items()) == [("empty", 2), ("tie", 1), ("timeout", 1)]
 
 
 def test_a_failing_write_is_invisible(tmp_path: Path) -> None:
@@ -117,6 +128,12 @@ def test_a_raising_task_is_reported_and_the_others_go_on(workers: int) -> None:
     assert [o.answer for o in outcomes] == [1, 4, None, 16]
     assert "three is refused" in outcomes[2].error
     assert sorted(seen) == [1, 2, 3, 4]
+
+
+def test_of_what_a_library_raised_the_caller_is_named(tmp_path: Path) -> None:
+    (outcome,) = parallel.run_shards(Work(tmp_path).read_json, ["none.json"], 1, lambda o: None)
+    assert re.search(r"^FileNotFoundError: .* \(at agro_data/work\.py, line \d+, in read_json\)$", outcome.error)
+    assert "pathlib.py" in outcome.trace
 
 
 def test_a_dying_worker_costs_one_task() -> None:
@@ -200,7 +217,10 @@ def test_workers_end_with_the_process_they_work_for(tmp_path: Path) -> None:
 
 
 def _runs(pid: int) -> bool:
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
