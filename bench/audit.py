@@ -140,6 +140,8 @@ def _holds(finding: Finding, pair: Pair, run: Run) -> bool | None:
         return _sorted(run(pair.sql)) == _sorted(run(finding.witness))
     if kind.startswith("literal_"):
         return not run(finding.witness)
+    if kind == "text_as_number":
+        return _numbers(run(pair.sql)) != _numbers(run(finding.witness))
     if kind in ("tie_at_limit", "tie_in_order"):
         return _tied(pair.sql, run, at_limit=kind == "tie_at_limit")
     return None
@@ -155,6 +157,18 @@ def _fails(sql: str, run: Run) -> bool:
 
 def _sorted(rows: Rows) -> Rows:
     return sorted(rows, key=repr)
+
+
+def _numbers(rows: Rows) -> Rows:
+    """Rows with numbers as numbers, also those that are texts."""
+    return [tuple(_number(cell) for cell in row) for row in rows]
+
+
+def _number(cell: Any) -> Any:
+    try:
+        return round(float(cell), 6)
+    except (TypeError, ValueError):
+        return cell
 
 
 def _tied(sql: str, run: Run, *, at_limit: bool) -> bool | None:

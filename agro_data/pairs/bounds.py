@@ -28,15 +28,22 @@ _GREAT = r"(?:more|greater|higher|larger|bigger|older|longer|taller|heavier|fast
 _SMALL = r"(?:less|fewer|lower|smaller|younger|shorter|lighter|slower|cheaper)"
 _NOT = r"(?:\bno|\bnot|n't)"
 _AN = r"(?:the age of |age |an? (?:total|average|age|maximum|minimum|score|price) of )?"
+
+
+def _equal(word: str) -> str:
+    """Both orders of "greater than or equal to"."""
+    return rf"\b(?:{word}(?: than)? or equals?(?: to)?|equals?(?: to)? or {word} than)"
+
+
 _BEFORE: tuple[tuple[Comparison, str], ...] = (  # the first that fits
-    (exp.GTE, rf"(?:\bat least|{_NOT} {_SMALL} than|\b{_GREAT} than or equal to|\bminimum of)"),
-    (exp.LTE, rf"(?:\bat most|{_NOT} {_GREAT} than|\b{_SMALL} than or equal to|\bup to|\bmaximum of)"),
+    (exp.GTE, rf"(?:\bat least|{_NOT} {_SMALL} than|{_equal(_GREAT)}|\bminimum of)"),
+    (exp.LTE, rf"(?:\bat most|{_NOT} {_GREAT} than|{_equal(_SMALL)}|\bup to|\bmaximum of)"),
     (exp.GT, rf"\b(?:{_GREAT} than|over|above|exceed(?:s|ed|ing)?)"),
     (exp.LT, rf"\b(?:{_SMALL} than|under|below)"),
 )
 _AFTER: tuple[tuple[Comparison, str], ...] = (
-    (exp.GTE, r"(?: \w+)? (?:or|and) (?:more|greater|higher|larger|above|over|older|longer)\b(?! than)"),
-    (exp.LTE, r"(?: \w+)? (?:or|and) (?:less|fewer|lower|smaller|below|under|younger|shorter)\b(?! than)"),
+    (exp.GTE, r"(?: \w+)? (?:or|and) (?:more|greater|higher|larger|above|over|older|longer)\b(?! than| \d)"),
+    (exp.LTE, r"(?: \w+)? (?:or|and) (?:less|fewer|lower|smaller|below|under|younger|shorter)\b(?! than| \d)"),
 )
 _PHRASES = [
     *((kind, re.compile(rf"{words} {_AN}{_NUMBER}", re.IGNORECASE)) for kind, words in _BEFORE),
@@ -86,8 +93,9 @@ def _bounds(question: str) -> Iterator[_Bound]:
             where = match.span("number")
             if where not in taken:
                 taken.append(where)
+                with_it = kind in (exp.GT, exp.LT) and question.lower().startswith(" or equal", match.end())
                 values = {value for said in numbers_in(match["number"]) for value in said.values}
-                yield _Bound(match[0].strip(), kind, tuple(sorted(values)))
+                yield _Bound(match[0].strip(), _OTHER[kind] if with_it else kind, tuple(sorted(values)))
 
 
 def _compared(found: Resolution) -> Iterator[_Compared]:

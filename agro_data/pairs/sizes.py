@@ -18,7 +18,7 @@ from agro_data.databases.types import Cell, Database, Dialect
 from agro_data.pairs.finding import Finding, capital
 from agro_data.pairs.mending import rewritten
 from agro_data.profiling.profile import DatabaseProfile
-from agro_data.profiling.statistics import as_number, markers_among
+from agro_data.profiling.statistics import MOST_MARKERS, as_number, markers_among
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.scope import Binding, Resolution, value_of
@@ -150,9 +150,10 @@ def _place(binding: Binding | None) -> Place | None:
 
 
 def _may_be_text(place: Place, profile: DatabaseProfile) -> bool:
-    """Codes that name rows may well be sorted as the texts that they are."""
+    """What is known of its values does not speak against numbers. Codes that name rows may well be sorted as texts."""
     column = profile.table(place[0]).column(place[1])
-    return column.kind in ("text", "other") and column.role != "identifier"
+    strange = sum(as_number(value) is None for value, _ in column.common)
+    return column.kind in ("text", "other") and column.role != "identifier" and strange <= MOST_MARKERS
 
 
 def _numbers(database: Database, places: Sequence[Place], sandbox: Sandbox) -> dict[Place, _Numbers]:

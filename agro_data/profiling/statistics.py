@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORE
 _MISSING = frozenset(
     ["na", "n/a", "nan", "null", "nil", "none", "missing", "unknown", "-", "--", "?", ".", "#n/a", "\\n", ""]
 )
-_MOST_MARKERS, _FEWEST_NUMBERS = 2, 3
+MOST_MARKERS, _FEWEST_NUMBERS = 2, 3
 _PURE = 0.9  # share of texts among texts and undecodable bytes above which the column is still text
 
 
@@ -127,7 +127,7 @@ def markers_among(values: Iterable[Cell]) -> tuple[str, ...] | None:
     known = list(values)
     other = [value for value in known if as_number(value) is None]
     markers = [value for value in other if isinstance(value, str) and value.strip().lower() in _MISSING]
-    few = len(other) > _MOST_MARKERS or len(known) - len(other) < _FEWEST_NUMBERS
+    few = len(other) > MOST_MARKERS or len(known) - len(other) < _FEWEST_NUMBERS
     return None if few or len(markers) < len(other) else tuple(sorted(markers))
 
 
