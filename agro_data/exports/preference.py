@@ -50,8 +50,8 @@ def preference(material: Material, sandbox: Sandbox) -> Form:
         f"{alike:,} of {found.height:,} wrong queries give the right result on the source; an instance tells them apart"
     )
     left_out = tuple(
-        LeftOut(*row, "its certificate keeps no killed mutant")
-        for row in left.select("example_id", "split").iter_rows()
+        LeftOut(example_id, split, "its certificate keeps no killed mutant")
+        for example_id, split in left.select("example_id", "split").iter_rows()
     )
     return Form(files, counted(found), left_out, (note,))
 
