@@ -189,10 +189,13 @@ def published_corpus(context: dg.AssetExecutionContext, config: PublicationConfi
     with said():
         if not (config.version or corpus):
             raise ConfigError("Dagster has not built a corpus yet: say which `version` to publish, or run build_corpus")
+        version, declared = open_corpus(Path(config.version or corpus)), config.declared()
+        for warning in declared.warnings(version.db_ids):
+            context.log.warning(warning)
         made = publish_version(
-            open_corpus(Path(config.version or corpus)),
+            version,
             config.repo_id,
-            config.declared(),
+            declared,
             databases=Path(config.databases) if config.databases else None,
             private=not config.public,
             dry_run=config.dry_run,

@@ -121,8 +121,6 @@ def _of_predictions(rows: Sequence[Prediction]) -> Iterator[str]:
     if fenced:
         told = "predictions inside code fences, which is no SQL to any engine or official script: take them off"
         yield f"{fenced:,} of {len(rows):,} questions have {told}"
-    if all(row.predictions and set(row.predictions) == {row.gold} for row in rows):
-        yield "each prediction is its gold, letter by letter: is it the file of golds that was given?"
 
 
 def _without_interval(figures: Mapping[str, Any]) -> list[str]:

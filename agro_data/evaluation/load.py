@@ -121,7 +121,8 @@ def load_predictions(path: Path | str, gold: Path | str | None = None) -> Loaded
         predictions.append(_prediction(row, db_id))
     if not predictions:
         raise UnreadableInput(f"{path}: no row with a prediction and a database (first: {problems[0]})")
-    return LoadedPredictions(tuple(predictions), (*problems, *no_texts(rows, PREDICTED)), _asked_again(predictions))
+    notes = (*_asked_again(predictions), *_all_golds(predictions))
+    return LoadedPredictions(tuple(predictions), (*problems, *no_texts(rows, PREDICTED)), notes)
 
 
 # --- pairs -------------------------------------------------------------------------------------------------------
@@ -237,7 +238,8 @@ def _matched(path: Path, items: Sequence[Item], gold: Loaded) -> LoadedPredictio
                 pair.alternatives,
             )
         )
-    return LoadedPredictions(tuple(predictions), tuple(problems), _read_as_predicted(matches.values(), names))
+    notes = (*_read_as_predicted(matches.values(), names), *_all_golds(predictions))
+    return LoadedPredictions(tuple(predictions), tuple(problems), notes)
 
 
 def _asked_again(predictions: Sequence[Prediction]) -> tuple[str, ...]:
@@ -255,6 +257,12 @@ def _asked_again(predictions: Sequence[Prediction]) -> tuple[str, ...]:
     before = first[row.db_id.lower(), row.identity or plain(row.question)]
     said = f"{row.place} asks what {before.place} asked: each is counted"
     return (f"{said}, and so for {len(again) - 1:,} more" if len(again) > 1 else said,)
+
+
+def _all_golds(predictions: Sequence[Prediction]) -> tuple[str, ...]:
+    if not all(row.gold and set(row.predictions) == {row.gold} for row in predictions):
+        return ()
+    return ("each prediction is its gold, letter by letter: is it the file of golds that was given?",)
 
 
 def _read_as_predicted(rows: Iterable[Row], names: Sequence[str]) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ def publish_version(
     said; the same call again continues where it was.
     """
     check_repo_id(repo_id)
-    declared.licenses_of([str(entry["db_id"]) for entry in version.manifest["databases"]])
+    declared.licenses_of(version.db_ids)
     token = "" if dry_run else token_of(environment)
     folder = (databases or Path(str(version.manifest["config"].get("databases", "")))).expanduser()
     sources = sources_of(version, folder)

@@ -49,6 +49,10 @@ class Version:
         return str(self.manifest["fingerprint"])
 
     @property
+    def db_ids(self) -> list[str]:
+        return [str(entry["db_id"]) for entry in self.manifest["databases"]]
+
+    @property
     def private(self) -> bool:
         """Whether it was made without the values of its databases: on stand-ins, which no version keeps."""
         return bool(self.manifest.get("config", {}).get("values") == "synthetic")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
@@ -24,6 +24,7 @@ from agro_data.databases.types import Database
 from agro_data.fingerprint import file_hash
 from agro_data.publish.checks import Check
 from agro_data.publish.hub_card import PLOTS, render_hub_card
+from agro_data.publish.licenses import HUB, dropped
 from agro_data.publish.parquet import write_parquet, write_shards
 from agro_data.publish.personal import personal_rows, scan_files
 from agro_data.publish.read import Version
@@ -70,6 +71,8 @@ class Declaration:
         for license_ in (self.license, *self.source_licenses.values()):
             if not LICENSE.fullmatch(license_):
                 raise ConfigError(f"licence {license_!r}: write it as the Hub does, such as apache-2.0 or cc-by-sa-4.0")
+        if self.license not in HUB:
+            raise ConfigError(f"licence {self.license!r} is none that the Hub takes: give one of its list, or `other`")
         unknown = sorted((set(self.source_licenses) | self.share) - set(db_ids) - {EVERY})
         if unknown:
             raise ConfigError(f"{unknown[0]}: there is no such database in this version ({len(unknown)} such names)")
@@ -81,6 +84,19 @@ class Declaration:
                 f"--source-license {silent[0]}=LICENSE, or --source-license LICENSE where all have the same"
             )
         return found
+
+    def warnings(self, db_ids: Sequence[str]) -> tuple[str, ...]:
+        """Conditions of sources that the licence of the rows drops, once for each licence: whether rows that ask about
+        a database are derived from it is not for a program to say."""
+        sources: dict[str, list[str]] = defaultdict(list)
+        for db_id, license_ in self.licenses_of(db_ids).items():
+            sources[license_].append(db_id)
+        return tuple(
+            f"{license_} of {len(names):,} source databases, such as {names[0]}, {lost}; {self.license} of the rows "
+            "does not: see that you may"
+            for license_, names in sources.items()
+            if (lost := dropped(license_, self.license))
+        )
 
     def shares(self, db_id: str) -> bool:
         """Whether the instances of this database may be published."""
@@ -104,7 +120,7 @@ def make_release(
     if failed or not checks:
         reasons = "; ".join(f"{check.name}: {check.says}" for check in failed) or "no check was made"
         raise ConfigError(f"{version.name}: only a version whose checks all passed is published. {reasons}")
-    sources = [str(entry["db_id"]) for entry in version.manifest["databases"]]
+    sources = version.db_ids
     licenses = declared.licenses_of(sources)
     examples = version.examples().sort("example_id").collect()
     rejected = version.rejected().collect()

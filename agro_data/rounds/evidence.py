@@ -27,10 +27,12 @@ Row = dict[str, Any]
 def verdicts_of(place: Path, metric: str = "") -> tuple[Path, tuple[Verdict, ...]]:
     """The verdicts of a file, or of the one in a folder that has this metric (none: the strictest that is there).
 
-    Raises `ConfigError` when there is none, or several, or it cannot be read.
+    Raises `ConfigError` when there is none, or several, or it cannot be read, or a file is said to have a metric.
     """
     if not place.exists():
         raise ConfigError(f"{place}: no such file or folder; `python -m agro_train.evaluate` writes one with verdicts")
+    if place.is_file() and metric not in ("", place.stem):
+        raise ConfigError(f"{place}: --metric {metric} chooses among the files of a folder; of this one leave it out")
     path = place if place.is_file() else _only(place, metric)
     try:
         found = read_lines(path.read_text(encoding="utf-8"))

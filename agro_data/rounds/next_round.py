@@ -10,6 +10,8 @@ from typing import Any
 
 import polars as pl
 
+from agro_data.config import ConfigError
+from agro_data.evaluation.metrics import METRICS
 from agro_data.focus import ARMS, FACETS, FORMAT
 from agro_data.llm.prompts.write_query import COMPLEXITIES
 from agro_data.publish.read import Version
@@ -42,15 +44,21 @@ class Round:
 def next_round(evaluation: Path | str, version: Version, metric: str = "") -> Round:
     """Weights by where the questions of `evaluation` failed, shares by what the version's requests to a model gave.
 
-    `evaluation` is a file of verdicts or a folder with one. Raises `ConfigError` when there are none to go by.
+    `evaluation` is a file of verdicts or a folder with one. Raises `ConfigError` when there are none to go by, or none
+    is of a question of `version`.
     """
     path, verdicts = verdicts_of(Path(evaluation), metric)
     counted, own = occurrences(verdicts, version)
+    if not own:
+        raise ConfigError(
+            f"{path}: none of its {len(verdicts):,} questions is of {version.corpus} {version.name}; give an "
+            "evaluation on that version's questions, or the version that they are of"
+        )
     failed = sum(1 - one.score for one in verdicts)
     of = {
         "corpus": version.corpus,
         "version": version.name,
-        "metric": path.stem,
+        "metric": path.stem if path.stem in METRICS else "",
         "questions": len(verdicts),
         "failed": round(failed, 6),
     }

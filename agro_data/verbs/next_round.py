@@ -20,7 +20,7 @@ SHOWN = 8  # values of a facet: those that the next build shifts to most
 @click.argument("evaluation", type=A_PATH)
 @click.option("--corpus", required=True, metavar="VERSION", help="The version that the questions are of: its folder.")
 @click.option("--out", type=A_PATH, default=Path("focus.json"), show_default=True, help="The file to write.")
-@click.option("--metric", default="", help="The verdicts to go by.  [default: strict-ts, else strict]")
+@click.option("--metric", default="", help="The verdicts of a folder to go by.  [default: strict-ts, else strict]")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
 def next_round_command(evaluation: Path, corpus: str, out: Path, metric: str, as_json: bool) -> None:
     """Shift the next build to where a model fails, and its requests to what gave rows.
@@ -49,9 +49,8 @@ def next_round_command(evaluation: Path, corpus: str, out: Path, metric: str, as
     if found.shares:
         show_table(found.shares)
         screen.print()
-    say(
-        f"{out}: after {of['failed']:,.0f} of {of['questions']:,} questions that fail ({of['metric']}, {of['version']})"
-    )
+    by = of["metric"] or evaluation.name
+    say(f"{out}: after {of['failed']:,.0f} of {of['questions']:,} questions that fail ({by}, {of['version']})")
 
 
 def _most(rows: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:

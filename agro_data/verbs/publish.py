@@ -12,7 +12,7 @@ from agro_data.config import ConfigError
 from agro_data.evaluation.rows import decoded
 from agro_data.publish.read import open_corpus
 from agro_data.shown import print_json
-from agro_data.terminal import Resumed, say, screen, show_pairs
+from agro_data.terminal import Resumed, say, screen, show_pairs, tell
 from agro_data.verbs.choosing import whole
 
 if TYPE_CHECKING:
@@ -78,9 +78,11 @@ def publish_command(
         personal_data=personal_data,
     )
     version = open_corpus(version_path)
+    warnings = declared.warnings(version.db_ids)
+    tell(warnings, "yellow")
     with whole(version):
         made = publish_version(version, repo_id, declared, databases=databases, private=not public, dry_run=dry_run)
-    print_json(_figures(made)) if as_json else _show(made, repo_id)
+    print_json(_figures(made) | {"warnings": list(warnings)}) if as_json else _show(made, repo_id)
 
 
 def source_licenses(given: Sequence[str], every: str) -> dict[str, str]:

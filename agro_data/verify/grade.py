@@ -294,7 +294,7 @@ def _judge(one: _Open, result: Result, right: Sequence[Result], mode: Mode) -> N
 
 def _wrong(one: _Open, gold: Rows, result: Result, found: Comparison) -> Grade:
     kind = "empty" if gold and not result.rows else _COMPARED[found.reason]
-    if found.reason == "values" and gold and len(gold[0]) > 1 and spider(gold, result.rows, ordered=False).equal:
+    if gold and found.reason == "values" and len(gold[0]) > 1 and spider(gold, result.rows, ordered=False).equal:
         told = f"the same columns in another order: expected row 1 {shown(gold[0])}, got row 1 {shown(result.rows[0])}"
         return Grade(0.0, told, "columns", _name(one.database), one.agreed)
     reason = first_difference(gold, result.rows, ordered=one.standard.ordered)

@@ -76,11 +76,9 @@ def test_error_classes_and_reasons(place: Path, gold: str, predicted: str, kind:
     assert bool(found.problems) is (kind in ("gold_failed", "no_gold"))
 
 
-@pytest.mark.parametrize("metric", ["strict", "bird-ex"])
-def test_rows_where_none_are_expected(place: Path, metric: str) -> None:
-    none = "SELECT name FROM customer WHERE city = 'Paris'"
-    (verdict,) = evaluate([asked(none, NAMES)], place / "db", metric=metric).verdicts
-    assert (verdict.error_class, verdict.score) == ("wrong_rows", 0.0)
+def test_rows_where_none_are_expected_have_a_reason(place: Path) -> None:
+    (verdict,) = evaluate([asked(f"{BOTH} WHERE city = 'Paris'", BOTH)], place / "db", metric="bird-ex").verdicts
+    assert (verdict.error_class, verdict.reason[:19]) == ("wrong_rows", "expected no row, go")
 
 
 def test_a_name_too_long_to_be_a_file_is_one_that_is_not_here(place: Path) -> None:

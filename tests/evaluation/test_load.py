@@ -435,11 +435,11 @@ def test_a_file_without_predictions_is_told_at_once(tmp_path: Path) -> None:
 
 
 def test_rows_that_ask_again_are_told_and_paraphrases_are_not(tmp_path: Path) -> None:
-    rows = [{"db_id": "shop", "question": question, "gold": "SELECT 1", "pred": "SELECT 1"} for question in "aABbb"]
+    rows = [{"db_id": "shop", "question": question, "gold": "SELECT 1", "pred": "SELECT 2"} for question in "aABbb"]
     loaded = load_predictions(write(tmp_path / "p.json", rows))
     assert len(loaded.predictions) == 5
     assert loaded.notes == ("p.json, row 2 asks what p.json, row 1 asked: each is counted, and so for 2 more",)
-    others = [{"db_id": "shop", "gold": "SELECT 1", "pred": "SELECT 1"}] * 3
+    others = [{"db_id": "shop", "gold": "SELECT 1", "pred": "SELECT 2"}] * 3
     assert not load_predictions(write(tmp_path / "q.json", others)).notes
     numbered = [{**row, "question_id": number} for number, row in enumerate(rows)]
     assert not load_predictions(write(tmp_path / "r.json", numbered)).notes

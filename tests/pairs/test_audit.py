@@ -176,9 +176,7 @@ def test_the_databases_are_found_and_hashed_once(tmp_path: Path, monkeypatch: py
     market = sqlite_market(tmp_path / "d")
     searched: list[Path | str] = []
     monkeypatch.setattr(verify, "find_databases", lambda path: (searched.append(path), find_databases(path))[1])
-    found = audit_pairs(
-        pairs, market, cache=tmp_path / "cache", instances=tmp_path / "out", mend_ties=True, workers=1
-    )
+    found = audit_pairs(pairs, market, cache=tmp_path / "cache", instances=tmp_path / "out", mend_ties=True, workers=1)
     assert found.mended
     assert searched == [market]
 

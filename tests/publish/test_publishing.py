@@ -15,6 +15,7 @@ import polars as pl
 import publish_samples as samples
 import pytest
 import yaml
+from click.testing import CliRunner
 from hub_server import TOKEN, Hub, running
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,6 +32,7 @@ from agro_data.publish.release import EVERY, Declaration, make_release
 from agro_data.publish.retention import published
 from agro_data.publish.version import MUTANTS, Instances, write_version
 from agro_data.records import INSTANCE_INDEX
+from agro_data.verbs.publish import publish_command
 
 LICENSED = Declaration(license="cc-by-4.0", source_licenses={EVERY: "cc0-1.0"}, share=frozenset({EVERY}))
 PASSED = [Check("all", True, "made for a test")]
@@ -123,12 +125,42 @@ def test_the_same_declaration_gives_the_same_bytes(school: Version, tmp_path: Pa
         (Declaration(source_licenses={EVERY: "mit"}), "no licence"),
         (Declaration(license="mit"), "no licence is declared for 1 of 1 source databases"),
         (Declaration(license="MIT licence", source_licenses={EVERY: "mit"}), "write it as the Hub does"),
+        (Declaration(license="foo", source_licenses={EVERY: "mit"}), "'foo' is none that the Hub takes"),
         (Declaration(license="mit", source_licenses={EVERY: "mit", "scool": "mit"}), "scool"),
     ],
 )
 def test_what_is_not_declared_is_asked_for(school: Version, declared: Declaration, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         publish_version(school, NAME, declared, environment={"HF_TOKEN": TOKEN}, dry_run=True)
+
+
+@pytest.mark.parametrize(
+    ("source", "rows", "says"),
+    [
+        ("cc-by-nc-4.0", "mit", "allows no commercial use; mit of the rows does not"),
+        ("cc-by-nc-sa-4.0", "cc-by-nc-4.0", "asks that derivatives are shared alike"),
+        ("cc-by-nd-4.0", "cc-by-4.0", "allows no derivatives to be shared"),
+        ("odbl", "cc-by-4.0", "asks that derivatives are shared alike"),
+        ("cc-by-sa-4.0", "cc-by-sa-4.0", ""),
+        ("mit", "cc-by-nc-4.0", ""),
+        ("cc-by-nc-4.0", "other", ""),
+        ("an-own-licence", "mit", ""),
+    ],
+)
+def test_a_licence_freer_than_a_sources_is_told(source: str, rows: str, says: str) -> None:
+    declared = Declaration(license=rows, source_licenses={EVERY: source, "free": "cc0-1.0"})
+    found = declared.warnings(["a", "b", "free"])
+    assert len(found) == bool(says)
+    assert not says or (says in found[0] and f"{source} of 2 source databases, such as a" in found[0])
+
+
+def test_the_verb_warns_of_a_freer_licence_in_a_dry_run(school: Version) -> None:
+    given = ["--license", "mit", "--source-license", "cc-by-nc-4.0", "--dry-run", "--json"]
+    done = CliRunner().invoke(publish_command, [str(school.path), "--repo-id", NAME, *given])
+    assert done.exit_code == 0, done.output
+    (warning,) = json.loads(done.stdout)["warnings"]
+    assert "allows no commercial use" in warning
+    assert "allows no commercial use" in done.stderr
 
 
 def test_instances_leave_the_house_only_where_that_was_said(school: Version, tmp_path: Path) -> None:

@@ -124,6 +124,25 @@ def test_what_was_evaluated_is_said_when_it_should_not_steer(place: Path, first:
     assert "no model was asked" in told
 
 
+def test_what_says_nothing_of_the_version_writes_no_focus(place: Path, first: agro_data.Version) -> None:
+    focus = place / "kept.json"
+    focus.write_text("as it was")
+    ours = stored(place / "ours", judged(first, pl.lit(True)))
+    theirs = stored(place / "theirs", [Verdict("1", "elsewhere", "How many?", "SELECT COUNT(*) FROM t", "", 0.0)])
+    for arguments, says in (
+        ([str(theirs)], "none of its 1 questions is of"),
+        ([str(ours), "--metric", "foo"], "--metric foo chooses among the files of a folder"),
+    ):
+        command = [*arguments, "--corpus", str(first.path), "--out", str(focus)]
+        done = CliRunner().invoke(next_round_command, command)
+        assert isinstance(done.exception, ConfigError)
+        assert says in str(done.exception)
+    assert focus.read_text() == "as it was"
+    assert next_round(ours, first, "strict").of["metric"] == "strict"
+    named = ours.rename(ours.with_name("verdicts.jsonl"))
+    assert next_round(named, first).of["metric"] == ""
+
+
 def test_an_evaluation_that_is_none_or_several_is_refused(place: Path, first: agro_data.Version) -> None:
     (place / "empty").mkdir()
     with pytest.raises(ConfigError, match=r"no file of verdicts \(strict-ts or strict\.jsonl\)"):
