@@ -134,7 +134,8 @@ def _learn(
     import torch  # noqa: PLC0415
     from accelerate import PartialState  # noqa: PLC0415
 
-    from agro_train.reinforcement.trainer import Log, make_trainer, save, share_of  # noqa: PLC0415
+    from agro_train.reinforcement.log import GrpoLog  # noqa: PLC0415
+    from agro_train.reinforcement.setup import make_trainer, save, share_of  # noqa: PLC0415
 
     # With several processes, says which GPU is this one's, before a model is put there. While the first one saves, with
     # adapters merged and weights compared, the others wait: longer than the ten minutes that they would.
@@ -152,7 +153,7 @@ def _learn(
         reads(model.network.config),
     )
     torch.manual_seed(config.seed)  # adapters are drawn before transformers sets it
-    trainer = make_trainer(config, model, player, draft, Log(player, draft.metrics, report))
+    trainer = make_trainer(config, model, player, draft, GrpoLog(player, draft.metrics, report))
     rows = {row["example_id"]: row for row in questions.rows}
     reading = Reading(config.style, config.budget, lambda text: len(encode(text, model.tokenizer)), turns=config.turns)
 
