@@ -81,7 +81,7 @@ def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
         questions = questions_of_version(version, Path(config.databases), Path(config.cache), config.split)
         if parent is not None:
             _check_parent(config, parent, version)
-            questions = replace(questions, clarify=questions.clarify or bool(parent.manifest.get("clarify")))
+            questions = replace(questions, clarify=questions.clarify or parent.clarify)
         with writing(draft):
             with Sandbox(config.workers, SQL_LIMITS) as sandbox, enough_memory(LOWER):
                 learnt, kept = _learn(config, parent, base, questions, sandbox, draft, report)
@@ -231,7 +231,7 @@ def _check_parent(config: GrpoConfig, parent: ModelRun, version: Version) -> Non
     """The parent reads prompts as this run will, and has not been trained on what the corpus evaluates on."""
     style, budget = trained_reading(parent)
     check_framing(parent, framing_of(load_tokenizer(parent.model)))
-    turns = parent.manifest["config"].get("turns", config.turns)
+    turns = parent.settings.get("turns", config.turns)
     if (style, budget, turns) != (config.style, config.budget, config.turns):
         raise SettingsError(
             f"{parent.name} was trained with style={style!r}, budget={budget}, turns={turns}; found "
