@@ -84,7 +84,7 @@ def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
         questions = questions_of_version(version, Path(config.databases), Path(config.cache), config.split)
         if parent is not None:
             _check_parent(config, parent, version)
-            questions = replace(questions, clarify=questions.clarify or bool(parent.manifest.get("clarify")))
+            questions = replace(questions, clarify=questions.clarify or parent.clarify)
         with writing(draft):
             with Sandbox(config.workers, SQL_LIMITS) as sandbox, enough_memory(LOWER):
                 learnt, kept = _learn(config, parent, base, questions, sandbox, draft, report)
@@ -137,7 +137,8 @@ def _learn(
     import torch  # noqa: PLC0415
     from accelerate import PartialState  # noqa: PLC0415
 
-    from agro_train.reinforcement.trainer import Log, make_trainer, save, share_of  # noqa: PLC0415
+    from agro_train.reinforcement.log import GrpoLog  # noqa: PLC0415
+    from agro_train.reinforcement.setup import make_trainer, save, share_of  # noqa: PLC0415
 
     # With several processes, says which GPU is this one's, before a model is put there. While the first one saves, with
     # adapters merged and weights compared, the others wait: longer than the ten minutes that they would.
@@ -155,7 +156,7 @@ def _learn(
         reads(model.network.config),
     )
     torch.manual_seed(config.seed)  # adapters are drawn before transformers sets it
-    trainer = make_trainer(config, model, player, draft, Log(player, draft.metrics, report))
+    trainer = make_trainer(config, model, player, draft, GrpoLog(player, draft.metrics, report))
     rows = {row["example_id"]: row for row in questions.rows}
     reading = Reading(config.style, config.budget, lambda text: len(encode(text, model.tokenizer)), turns=config.turns)
 
@@ -233,7 +234,7 @@ def _check_parent(config: GrpoConfig, parent: ModelRun, version: Version) -> Non
     """The parent reads prompts as this run will, and has not been trained on what the corpus evaluates on."""
     style, budget = trained_reading(parent)
     check_framing(parent, framing_of(load_tokenizer(parent.model)))
-    turns = parent.manifest["config"].get("turns", config.turns)
+    turns = parent.settings.get("turns", config.turns)
     if (style, budget, turns) != (config.style, config.budget, config.turns):
         raise SettingsError(
             f"{parent.name} was trained with style={style!r}, budget={budget}, turns={turns}; found "

@@ -147,7 +147,7 @@ def consider(evaluation: Path, challengers: Sequence[ModelRun], models: Path) ->
 def _base_of(run: ModelRun, names: Sequence[str]) -> str:
     """What a run was trained from in the end, as it was evaluated (a folder by its own name), else its parent; the
     base's name where neither was."""
-    base, parent = str(run.manifest["base_model"]), run.manifest["parent"]
+    base, parent = run.base_model, run.manifest["parent"]
     return next((name for name in (base, Path(base).name, parent) if name in names), base)
 
 

@@ -130,6 +130,23 @@ class Questions:
             )
 
 
+def plain_row(
+    *,
+    example_id: str,
+    db_id: str,
+    question: str,
+    place: str,
+    evidence: str | None = None,
+    sql: str = "",
+    hardness: str = "",
+    alternatives: Sequence[str] = (),
+) -> Row:
+    """The row of a question of which no more is known, with the `COLUMNS` of a corpus and its `place`."""
+    known = {"example_id": example_id, "db_id": db_id, "question": question, "evidence": evidence, "sql": sql}
+    more = {"hardness": hardness, "order_matters": None, "alternatives": list(alternatives), "instances": []}
+    return {**known, **more, **PLAIN, "place": place}
+
+
 def questions_of_version(
     version: Version, databases: Path, cache: Path, split: str = "test", columns: Sequence[str] = COLUMNS
 ) -> Questions:
@@ -158,19 +175,15 @@ def questions_of_file(path: Path, databases: Path, cache: Path) -> Questions:
         raise ConfigError("\n".join([*told[:TOLD], *more]))
     names = _names_of(loaded.pairs)
     rows = [
-        {
-            "example_id": name,
-            "db_id": pair.db_id,
-            "question": pair.question,
-            "evidence": pair.evidence or None,
-            "sql": pair.sql,
-            "hardness": "",
-            "order_matters": None,
-            "alternatives": list(pair.alternatives),
-            "instances": [],
-            "place": pair.place,
-            **PLAIN,
-        }
+        plain_row(
+            example_id=name,
+            db_id=pair.db_id,
+            question=pair.question,
+            evidence=pair.evidence or None,
+            sql=pair.sql,
+            alternatives=pair.alternatives,
+            place=pair.place,
+        )
         for name, pair in zip(names, loaded.pairs, strict=True)
     ]
     sources = {db_id: open_source(database, cache / "profiles") for db_id, database in found.items()}
@@ -199,15 +212,11 @@ def _names_of(pairs: Sequence[Pair]) -> list[str]:
 
 def one_question(question: str, database: Database, cache: Path, evidence: str | None = None) -> Questions:
     """A person's question about a database."""
-    row: dict[str, Any] = dict.fromkeys(COLUMNS) | {
-        "example_id": stable_hash([database.content_hash, question, evidence])[:16],
-        "db_id": database.db_id,
-        "question": question,
-        "evidence": evidence,
-        "sql": "",
-        "alternatives": [],
-        "instances": [],
-        "place": "question",
-        **PLAIN,
-    }
+    row = plain_row(
+        example_id=stable_hash([database.content_hash, question, evidence])[:16],
+        db_id=database.db_id,
+        question=question,
+        evidence=evidence,
+        place="question",
+    )
     return Questions("question", (row,), {database.db_id: open_source(database, cache / "profiles")}, database.path)

@@ -11,7 +11,7 @@ from agro_data.fingerprint import seed_of
 from agro_data.profiling.same_key import NO_KEYS, Keys
 from agro_data.protocol import BOUNDS, MAX_TURNS, Bounds
 from agro_train.language_model.tokens import Tokens, encode, encode_prompt, text_of
-from agro_train.naming.scopes import Names
+from agro_train.naming.levels import Names
 from agro_train.naming.writing import NamesOnly
 from agro_train.programs.usual import ROLLOUT_TOKENS, TURN_TOKENS
 from agro_train.sampling.types import Sampled, Sampler, Usage, remembering, restricted

@@ -23,7 +23,7 @@ from agro_train.answers import answer
 from agro_train.decoding import Decoding
 from agro_train.predict import TOGETHER, identity_of
 from agro_train.programs.settings import training_code_version
-from agro_train.questions import PLAIN, Questions
+from agro_train.questions import Questions, Row, plain_row
 from agro_train.tasks import Task
 
 
@@ -81,27 +81,21 @@ def agent_solver(
 
 def facts_of(agent: Agent, samples: int, temperature: float) -> dict[str, Any]:
     """What a manifest says of the solver: its weights, and the corpus that it was trained on."""
-    corpus = agent.run.manifest.get("corpus") if agent.run else None
     return {
         "model": agent.name,
         "weights": agent.weights,
-        "corpus": corpus,
+        "corpus": agent.run.corpus if agent.run else None,
         "samples": samples,
         "temperature": temperature,
     }
 
 
-def _row(one: Example) -> dict[str, Any]:
-    return {
-        "example_id": one.example_id,
-        "db_id": one.database.db_id,
-        "question": one.question,
-        "evidence": one.evidence or None,
-        "sql": "",
-        "hardness": one.hardness,
-        "order_matters": None,
-        "alternatives": [],
-        "instances": [],
-        "place": f"example {one.example_id}",
-        **PLAIN,
-    }
+def _row(one: Example) -> Row:
+    return plain_row(
+        example_id=one.example_id,
+        db_id=one.database.db_id,
+        question=one.question,
+        evidence=one.evidence or None,
+        hardness=one.hardness,
+        place=f"example {one.example_id}",
+    )

@@ -91,7 +91,7 @@ def agent_of(model: LanguageModel, reading: Reading, limits: Limits, engine: Eng
 def _of_run(run: ModelRun, model: LanguageModel, engine: Engine, limits: Limits, batch: int) -> Agent:
     style, budget = trained_reading(run)
     check_framing(run, model.framing)
-    reading = Reading(style, budget, clarify=bool(run.manifest.get("clarify")))
+    reading = Reading(style, budget, clarify=run.clarify)
     agent = agent_of(model, reading, trained_limits(run, limits), engine, batch)
     return replace(agent, trained_on=seen_by(run), run=run)
 

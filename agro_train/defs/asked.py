@@ -46,7 +46,7 @@ def evaluations(
     `dg.Failure` for settings that do not fit, before a model is asked, which takes minutes.
     """
     newest = grpo or cold_start
-    learnt_from = newest.manifest["corpus"] if newest and not training.corpus else None
+    learnt_from = newest.corpus if newest and not training.corpus else None
     corpus = training.corpus_of(learnt_from, place) if learnt_from else training.corpus_in(place)
     models = config.models or _side_by_side(cold_start, grpo, corpus, training)
     further = settings_of(config, "models", "questions", "questions_databases", idle=("models_root", "out"))
@@ -94,7 +94,7 @@ def _side_by_side(cold_start: ModelRun | None, grpo: ModelRun | None, corpus: Ve
             "or name models in the asset's config",
             allow_retries=False,
         )
-    names = [str(runs[0].manifest["base_model"]), *(run.name for run in runs)]
+    names = [runs[0].base_model, *(run.name for run in runs)]
     try:
         promoted = find_run(training.models_root, PROMOTED)
     except NoRun:

@@ -106,7 +106,7 @@ def grpo_model(
     corpus = training.corpus_of(start.manifest["corpus"], place)
     style, budget = trained_reading(start)
     settings = settings_of(config) | _places(corpus, place, training)
-    reading = {"style": style, "budget": budget, "turns": start.manifest["config"]["turns"]}
+    reading = {"style": style, "budget": budget, "turns": start.settings["turns"]}
     if unlike := sorted(name for name, value in reading.items() if settings.get(name, value) != value):
         raise dg.Failure(
             description=f"settings: {', '.join(unlike)} is said by what {start.name} has learnt from: {reading}",
@@ -199,9 +199,8 @@ def _train(
     command = program(module, "--config", str(written(config, place)), processes=training.processes)
     run = ModelRun(_made(run_child(context, pipes, command, metrics=training.models_root / config.name)))
     facts = run.manifest
-    moved = facts["parameters_moved"]
     context.log.info(
-        f"{run.name}: {facts['steps']} steps in {facts['seconds']:,.0f} s, {moved['share']:.0%} of tensors changed"
+        f"{run.name}: {facts['steps']} steps in {facts['seconds']:,.0f} s, {run.moved['share']:.0%} of tensors changed"
     )
     return dg.MaterializeResult(value=str(run.path), metadata=metadata.of_run(run))
 

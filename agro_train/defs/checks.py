@@ -107,7 +107,7 @@ CHECKS = [
 
 def _moved(path: str) -> dg.AssetCheckResult:
     run = ModelRun(Path(path))
-    moved = run.manifest["parameters_moved"]
+    moved = run.moved
     return result(
         bool(moved["moved"]),
         f"{run.name}: {moved['changed']:,} of {moved['tensors']:,} tensors changed, by {moved['largest']:.2g} at most",

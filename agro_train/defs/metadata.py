@@ -87,20 +87,19 @@ def _counts(values: pl.Series) -> dict[str, int]:
 def of_run(run: ModelRun) -> dict[str, Any]:
     """What a run is made of, its last figures as numbers (drawn over runs), and its curves."""
     facts = run.manifest
-    moved = facts["parameters_moved"]
     return {
         "dagster/uri": str(run.path),
         "folder": dg.MetadataValue.path(str(run.path)),
         "run": run.name,
-        "from": facts.get("parent") or facts["base_model"],
+        "from": facts.get("parent") or run.base_model,
         "steps": facts["steps"],
         "seconds": facts["seconds"],
-        "share of tensors changed": moved["share"],
-        "largest change": _short(moved["largest"]),
+        "share of tensors changed": run.moved["share"],
+        "largest change": _short(run.moved["largest"]),
         **{title: _short(value) for title, value in figures(facts.get("summary") or {}).items()},
         "plot: training": image("training", curves(run)),
-        "databases": len(facts["databases"]),
-        "settings": dg.MetadataValue.json(facts["config"]),
+        "databases": len(run.databases),
+        "settings": dg.MetadataValue.json(run.settings),
         "hardware": dg.MetadataValue.json(facts["hardware"]),
     }
 

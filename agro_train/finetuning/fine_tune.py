@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from agro_data.progress import time_left
 from agro_train.finetuning.config import FineTuning
 from agro_train.finetuning.trainer import make_trainer
 from agro_train.language_model.fused_layers import unfuse
 from agro_train.language_model.loading import LanguageModel, load_tokenizer, make_savable, sees
-from agro_train.language_model.memory import give_back
 from agro_train.language_model.tokens import Example
 from agro_train.programs.settings import SettingsError
-from agro_train.runs.store import Draft, append_metrics, forget_metrics, read_metrics, step_of
+from agro_train.runs.store import Draft, forget_metrics, read_metrics, step_of
 
 Check = Callable[[LanguageModel], Mapping[str, float]]
 
@@ -39,6 +36,8 @@ def fine_tune(
     import torch  # noqa: PLC0415
     from transformers import AutoModelForCausalLM, PrinterCallback  # noqa: PLC0415
 
+    from agro_train.finetuning.log import FineTuningLog, seconds_of  # noqa: PLC0415
+
     tokenizer = load_tokenizer(base)
     half = tuning.precision == "bfloat16"
     torch.manual_seed(tuning.seed)
@@ -54,27 +53,27 @@ def fine_tune(
             f"{base}: its layers look back on {sees(module.config)} tokens, and a trajectory has {longest}: rows that "
             "share prompts would show it more; set share_prompts to false, or lower max_length"
         )
-    callbacks = [_callback(draft, tuning, len(examples), tokenizer, check, report)]
-    trainer = make_trainer(module, tokenizer, examples, tuning, draft.path, callbacks)
+    look = check and (lambda module: check(LanguageModel(base.name, draft.model, module, tokenizer)))
+    log = FineTuningLog(draft, tuning, len(examples), look, report)
+    trainer = make_trainer(module, tokenizer, examples, tuning, draft.path, [log])
     trainer.remove_callback(PrinterCallback)  # standard output is the caller's
     started = time.monotonic()
     resumed = draft.last_checkpoint()
     if trainer.is_world_process_zero():
         forget_metrics(draft.metrics, after=step_of(resumed) if resumed else 0)
-    before = _seconds(draft)
+    before = seconds_of(draft)
     outcome = trainer.train(resume_from_checkpoint=str(resumed) if resumed else None)
     trainer.accelerator.wait_for_everyone()
     if not trainer.is_world_process_zero():
         return {}
     whole = _saved(trainer, tuning, draft.model)
     learnt = sum(sum(e.mask) for e in examples)
-    last = dict(check(LanguageModel(base.name, draft.model, whole.eval(), tokenizer))) if check else {}
+    last = dict(look(whole.eval())) if look else {}
     # Of the lines: transformers' own mean leaves out the steps before a break, and divides by all.
     losses = [line["loss"] for line in read_metrics(draft.metrics) if "learning_rate" in line]
     loss = fmean(losses or [outcome.training_loss])
     line = {"step": outcome.global_step, "phase": "cold_start", "loss": loss, **last, "final": True}
-    append_metrics(draft.metrics, line)
-    report(line)
+    log.write(line)
     return {
         "steps": outcome.global_step,
         "tokens": {"all": sum(len(e.ids) for e in examples), "learnt": learnt, "examples": len(examples)},
@@ -82,11 +81,6 @@ def fine_tune(
         "resumed_from": resumed and resumed.name,
         "summary": line,
     }
-
-
-def _seconds(draft: Draft) -> float:
-    """What the steps of a draft took, up to the checkpoint that it goes on from."""
-    return max((line["seconds"] for line in read_metrics(draft.metrics) if "seconds" in line), default=0.0)
 
 
 def _saved(trainer: Any, tuning: FineTuning, folder: Path) -> Any:
@@ -97,58 +91,3 @@ def _saved(trainer: Any, tuning: FineTuning, folder: Path) -> Any:
     whole.bfloat16().save_pretrained(folder)
     trainer.processing_class.save_pretrained(folder)
     return whole
-
-
-def _callback(
-    draft: Draft,
-    tuning: FineTuning,
-    examples: int,
-    tokenizer: Any,
-    check: Check | None,
-    report: Callable[[Mapping[str, Any]], object],
-) -> Any:
-    """Writes a line of metrics at each log of the trainer, and looks at what the model writes meanwhile."""
-    from transformers import TrainerCallback  # noqa: PLC0415
-
-    class Lines(TrainerCallback):  # type: ignore[misc]
-        started = 0.0
-        first = 0
-        before = 0.0
-
-        def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            self.started, self.first, self.before = time.monotonic(), state.global_step, _seconds(draft)
-
-        def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
-            if not logs or "loss" not in logs or not state.is_world_process_zero:
-                return
-            seconds = time.monotonic() - self.started
-            done, total = state.global_step - self.first, state.max_steps - self.first
-            learnt_from = examples * tuning.epochs * done / state.max_steps
-            line = {
-                "step": state.global_step,
-                "steps": state.max_steps,
-                "phase": "cold_start",
-                "loss": logs["loss"],
-                "token_accuracy": logs.get("mean_token_accuracy", math.nan),
-                "learning_rate": logs["learning_rate"],
-                "seconds": round(self.before + seconds, 1),
-                "seconds_left": round(time_left(seconds, done, total), 1),
-                "tokens_per_second": round(logs.get("num_tokens", 0.0) / max(seconds, 1e-9), 1),
-                "trajectories_per_second": round(learnt_from / max(seconds, 1e-9), 3),
-            }
-            self.write(line)
-
-        def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
-            give_back(args.device)
-            every = tuning.check_every
-            last = state.global_step == state.max_steps
-            if check is None or not every or state.global_step % every or last or not state.is_world_process_zero:
-                return
-            found = check(LanguageModel("training", draft.model, model, tokenizer))
-            self.write({"step": state.global_step, "phase": "check", **found})
-
-        def write(self, line: dict[str, Any]) -> None:
-            append_metrics(draft.metrics, line)
-            report(line)
-
-    return Lines()

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from agro_data.databases.opening import folded
 from agro_train.naming import keyed
+from agro_train.naming.following import keywords
 from agro_train.naming.reading import Reading
 from agro_train.naming.scopes import Scopes
 from agro_train.naming.words import (
@@ -26,7 +27,7 @@ def may_begin(reading: Reading, kind: str, text: str) -> bool:
     if reading.over or not (settled := reading.copy()).settle():
         return False
     name = folded(text) if kind == "word" else inside(text)
-    if kind == "word" and _begins(name, settled.keywords()):
+    if kind == "word" and _begins(name, keywords(settled.scopes)):
         return True
     return _names_begin(settled, name, "" if kind == "word" else text[0])
 
@@ -38,17 +39,17 @@ def _names_begin(reading: Reading, name: str, quote: str) -> bool:
     if top.want == "word" or (top.want == "bracket" and top.last == "over"):
         return True
     if top.want == "column" and top.link is not None:
-        tied = keyed.may_be_tied(reading.scopes)
+        tied = keyed.may_be_tied(reading.scopes.names, top)
         return _begins(name, (column for place, column in tied if top.sources[place].alias == top.qualifier), quote)
     if top.want == "column":
         found = reading.scopes.qualified_by(top.qualifier)
         return any(columns is None or _begins(name, columns, quote) for columns in found) or _begins(name, SPECIAL)
     if top.want == "source":
-        tables = (table for table in reading.scopes.names.tables if keyed.may_join(reading.scopes, table))
+        tables = (table for table in reading.scopes.names.tables if keyed.may_join(reading.scopes.names, top, table))
         words = {*tables, *(cte for cte, _ in reading.scopes.ctes())}
         return _begins(name, words, quote) or (not quote and _begins(name, TABLE_FUNCTIONS | {"lateral"}))
     if top.want == "operand" and top.link is not None:
-        return any(_begins(name, words, quote) for words in keyed.names_of(reading.scopes))
+        return any(_begins(name, words, quote) for words in keyed.names_of(reading.scopes.names, top))
     if top.want == "operand":
         return _operand_begins(reading.scopes, name, quote)
     return reading.scopes.alias_may_follow and bool(quote or names_output(name) or _begins(name, GIVEN))

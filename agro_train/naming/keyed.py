@@ -8,17 +8,14 @@ is joined with itself. What follows it is free, and so is a join with anything t
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from agro_train.naming.scopes import Level, Link, Names, Scopes, Source
+from agro_train.naming.levels import Level, Names, Source
 
 Tie = tuple[int, str]  # the place of a source in its FROM, and a column of it
 
 
-def may_join(scopes: Scopes, table: str) -> bool:
+def may_join(names: Names, top: Level, table: str) -> bool:
     """Whether `table` may follow JOIN: a key ties it to a source that stands before it, or none is asked for."""
-    top, names = scopes.top, scopes.names
-    if not top.owed or not _keyed(names, (*top.sources, Source(table, None, table))):
+    if not top.owed or not all_keyed(names, (*top.sources, Source(table, None, table))):
         return True
     return any(
         one.table == table or names.keys.partners((table, column), one.table)
@@ -27,15 +24,8 @@ def may_join(scopes: Scopes, table: str) -> bool:
     )
 
 
-def begin(scopes: Scopes) -> None:
-    """Behind ON: the equality that follows must be over a key, if all sources have one."""
-    top = scopes.top
-    top.link = Link() if len(top.sources) > 1 and _keyed(scopes.names, top.sources) else None
-
-
-def may_be_tied(scopes: Scopes) -> frozenset[Tie]:
+def may_be_tied(names: Names, top: Level) -> frozenset[Tie]:
     """The columns that may stand next in the equality; none where its operator is to come."""
-    top, names = scopes.top, scopes.names
     if top.link is None or top.link.want == "equals":
         return frozenset()
     tables = [one.table for one in top.sources]
@@ -48,35 +38,10 @@ def may_be_tied(scopes: Scopes) -> frozenset[Tie]:
     return frozenset(found)
 
 
-def names_of(scopes: Scopes) -> tuple[frozenset[str], frozenset[str]]:
+def names_of(names: Names, top: Level) -> tuple[frozenset[str], frozenset[str]]:
     """`may_be_tied` as the aliases and the columns that may begin it."""
-    found = may_be_tied(scopes)
-    return frozenset(scopes.top.sources[place].alias for place, _ in found), frozenset(column for _, column in found)
-
-
-def equals(level: Level, sign: str) -> bool:
-    """A sign of the equality was read; False for any but its own."""
-    if level.link is None or level.link.want != "equals" or sign not in ("=", "=="):
-        return False
-    level.link, level.want, level.last = replace(level.link, want="right"), "operand", sign
-    return True
-
-
-def take(scopes: Scopes, qualifier: str, column: str) -> bool:
-    """A column of the equality was read; False where it may not stand there."""
-    top = scopes.top
-    if top.link is None:
-        return True
-    found = frozenset(
-        (place, name)
-        for place, name in may_be_tied(scopes)
-        if name == column and qualifier in ("", top.sources[place].alias)
-    )
-    if top.link.want == "left":
-        top.link = Link("equals", found)
-    else:
-        top.link, top.tied = None, len(top.sources)
-    return bool(found)
+    found = may_be_tied(names, top)
+    return frozenset(top.sources[place].alias for place, _ in found), frozenset(column for _, column in found)
 
 
 def _goes_with(names: Names, level: Level, tie: Tie, before: frozenset[Tie] | None) -> bool:
@@ -90,5 +55,6 @@ def _goes_with(names: Names, level: Level, tie: Tie, before: frozenset[Tie] | No
     return False
 
 
-def _keyed(names: Names, sources: tuple[Source, ...]) -> bool:
+def all_keyed(names: Names, sources: tuple[Source, ...]) -> bool:
+    """Whether each of `sources` is a table with columns that keys are known of."""
     return all(one.table in names.keys.columns for one in sources)

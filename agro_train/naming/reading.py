@@ -14,15 +14,14 @@ from dataclasses import dataclass, replace
 
 from agro_data.databases.opening import folded
 from agro_train.naming import keyed
-from agro_train.naming.scopes import EVERY, Level, Scopes, Source, Want, outputs_of
+from agro_train.naming.following import keywords
+from agro_train.naming.levels import EVERY, Level, Source, Want
+from agro_train.naming.scopes import Scopes, outputs_of
 from agro_train.naming.words import (
     ALIAS,
-    BEFORE,
-    CASE,
     ENDING,
     INFIX,
     JOINED,
-    NEGATED,
     OPENING,
     POSTFIX,
     RESERVED,
@@ -32,7 +31,6 @@ from agro_train.naming.words import (
     UNITS,
     UNKEYED,
     VALUES,
-    WINDOW,
     inside,
     names_output,
 )
@@ -86,7 +84,7 @@ class Reading:
     def _sign(self, sign: str) -> bool:
         top = self.top
         if top.link is not None:
-            return keyed.equals(top, sign)
+            return self.scopes.link_by(sign)
         if sign in "([{":
             return self._open(sign)
         if sign in ")]}":
@@ -191,18 +189,18 @@ class Reading:
         if top.want in ("new", "word", "column", "source"):
             return self._in_place(name, quote)
         if top.want == "operand":
-            if not quote and name in self.keywords():
+            if not quote and name in keywords(self.scopes):
                 return self._keyword(name)
             top.word, top.quote = name, quote
             if top.link is not None:
-                return any(name in tied for tied in keyed.names_of(self.scopes))
+                return any(name in tied for tied in keyed.names_of(self.scopes.names, top))
             return (
                 self.scopes.may_be_text(quote)
                 or self.scopes.may_be_column(name)
                 or bool(self.scopes.qualified_by(name))
                 or (not quote and name in self.scopes.names.functions)
             )
-        if not quote and name in self.keywords():
+        if not quote and name in keywords(self.scopes):
             return self._keyword(name)
         if top.want == "sourced" and (quote or (name not in RESERVED and ALIAS.fullmatch(name))):
             return self._alias(name)
@@ -226,11 +224,11 @@ class Reading:
             return True
         if top.want == "column":
             top.want, top.last, top.alias_may_follow = "after", "column", False
-            return self.scopes.refer(top.qualifier, name) and keyed.take(self.scopes, top.qualifier, name)
+            return self.scopes.refer(top.qualifier, name) and self.scopes.link_with(top.qualifier, name)
         if not quote and name == "lateral":
             return True
         found = self.scopes.source_named(name)
-        if found is not None and found.table and not keyed.may_join(self.scopes, name):
+        if found is not None and found.table and not keyed.may_join(self.scopes.names, top, name):
             return False
         if found is None:
             top.word, top.want = name, "sourced"
@@ -269,7 +267,7 @@ class Reading:
         if sign == ".":
             top.qualifier, top.want = name, "column"
             if top.link is not None:
-                return name in keyed.names_of(self.scopes)[0]
+                return name in keyed.names_of(self.scopes.names, top)[0]
             return bool(self.scopes.qualified_by(name))
         if not self.scopes.may_nest:
             return False
@@ -294,7 +292,7 @@ class Reading:
         text = self.scopes.may_be_text(top.quote)
         top.want, top.last, top.alias_may_follow = "after", "column", False
         known = text or (self.scopes.may_be_column(name) and self.scopes.refer("", name))
-        return known and keyed.take(self.scopes, "", name)
+        return known and self.scopes.link_with("", name)
 
     # --- ends -------------------------------------------------------------------------------------------------------
 
@@ -309,64 +307,6 @@ class Reading:
         return self.over or (len(copied.scopes.levels) == 1 and copied.top.kind == "query" and copied._end_select())
 
     # --- keywords ----------------------------------------------------------------------------------------------------
-
-    def keywords(self) -> frozenset[str]:
-        """Keywords that may stand next."""
-        top = self.top
-        if top.link is not None:
-            return frozenset()
-        if top.kind == "window":
-            return WINDOW | BEFORE | INFIX | POSTFIX | (CASE if top.cases else frozenset())
-        if top.want == "start":
-            return OPENING | ({"all"} if top.last in SET else frozenset())
-        if top.want in ("by", "as"):
-            return frozenset({top.want})
-        if top.want == "bracket" and top.last == "within":
-            return frozenset({"group"})
-        if top.want == "join":
-            return JOINED.get(top.last, frozenset({"join"}))
-        if top.want == "cte":
-            wanted = {"name": {"as"}, "as": {"not", "materialized"}, "not": {"materialized"}, ")": {"select"}}
-            return frozenset(wanted.get(top.last, ()))
-        if top.want == "operand":
-            more: frozenset[str] = frozenset()
-            if top.last == "case":
-                more |= {"when"}
-            if top.last in ("not", "is"):
-                more |= NEGATED
-            if top.last == "(" and top.kind == "bracket":
-                more |= {"where", "order", "both", "leading", "trailing"}
-                more |= OPENING if self.scopes.may_deepen else frozenset()
-            more |= {"interval"} if self.scopes.names.dialect == "duckdb" else frozenset()
-            return BEFORE | more | ({"from"} if top.last == "distinct" else frozenset())
-        if top.want not in ("after", "sourced", "aliased"):
-            return frozenset()
-        return self._following(top)
-
-    def _following(self, top: Level) -> frozenset[str]:
-        if top.cases:
-            return INFIX | POSTFIX | CASE | {"over", "filter", "within", "collate"}
-        if top.kind == "bracket":
-            more = {"as", "order", "asc", "desc", "from", "for", "separator", "over", "filter", "collate", "nulls"}
-            return INFIX | POSTFIX | UNITS | more | {"first", "last", "using", "limit", "respect", "ignore", "by"}
-        words: set[str] = set()
-        if top.want == "after" and top.clause not in ("with", ""):
-            words |= INFIX | POSTFIX | {"over", "filter", "within", "collate", "order", "limit"}
-            words |= UNITS if self.scopes.names.dialect == "duckdb" else set()
-        if top.clause == "select":
-            words |= {"from", "as", "exclude"} | SET | {"where", "limit", "order"}
-        if top.clause in ("from", "on"):
-            words |= self.scopes.names.joining | ({"on", "using"} if top.owed else set())
-            words |= {"as"} if top.want == "sourced" else set()
-        if top.clause in ("order", "limit"):
-            words |= {"asc", "desc", "nulls", "first", "last", "offset"}
-        if top.clause != "with":
-            words |= ENDING
-        if top.clause not in ("from", "on", "select"):
-            words -= {"where"}
-        if words & ENDING and not self.scopes.copy().end_from():
-            words -= ENDING
-        return frozenset(words)
 
     def _keyword(self, name: str) -> bool:
         top = self.top
@@ -391,7 +331,7 @@ class Reading:
             top.clause, top.want, top.owed = ("on" if top.kind == "query" else top.clause), "operand", False
             bound = self.scopes.bind()
             if name == "on" and top.kind == "query":
-                keyed.begin(self.scopes)
+                self.scopes.begin_link()
             return bound
         elif name in SET and top.kind == "query":
             return self._another_select()

@@ -9,15 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Literal
+from dataclasses import dataclass, field, replace
 
-from agro_data.databases.opening import folded
-from agro_data.databases.types import Dialect
-from agro_data.profiling.same_key import NO_KEYS, Keys
-from agro_data.sql.scope import Schema
-from agro_train.naming.words import AGGREGATES, ALIAS, BEFORE_TEXT, COMPUTED, FUNCTIONS, JOINING, SPECIAL
+from agro_train.naming.keyed import all_keyed, may_be_tied
+from agro_train.naming.levels import EVERY, Columns, Level, Link, Names, Source
+from agro_train.naming.words import AGGREGATES, ALIAS, BEFORE_TEXT, COMPUTED, SPECIAL
 
 # A model that goes round writes one query into another, or joins without end: more than any query of Spider has (3, 5),
 # and of brackets and digits more than any has.
@@ -25,107 +21,6 @@ DEEPEST = 4  # queries within queries
 BRACKETS = 12  # within each other, and the query
 SOURCES = 8  # of one query
 DIGITS = 20  # of a number, with its point and exponent
-EVERY = "*"  # behind a qualifier
-
-Columns = frozenset[str] | None  # folded; None: not known, anything may be one
-Kind = Literal["query", "bracket", "window", "names"]
-# What is expected next: the beginning of a query; an operand, or what follows one; what FROM names, its alias, what
-# follows; a new name; a column behind a dot; what follows a CTE's name; any one word; brackets; or one given word.
-Want = Literal[
-    "start",
-    "operand",
-    "after",
-    "source",
-    "sourced",
-    "aliased",
-    "new",
-    "column",
-    "cte",
-    "word",
-    "bracket",
-    "by",
-    "as",
-    "join",
-]
-
-
-@dataclass(frozen=True)
-class Names:
-    """What a schema offers, each name as the engines compare it (`folded`)."""
-
-    tables: dict[str, frozenset[str]]
-    columns: frozenset[str]
-    dialect: Dialect
-    keys: Keys = NO_KEYS
-
-    @classmethod
-    def of(cls, schema: Schema, dialect: Dialect, keys: Keys = NO_KEYS) -> Names:
-        """Without `keys` tables may be joined over any columns."""
-        tables = {folded(table): frozenset(map(folded, columns)) for table, columns in schema.items()}
-        return cls(tables, frozenset().union(*tables.values()), dialect, keys)
-
-    @cached_property
-    def letters(self) -> frozenset[str]:
-        """Letters of the names that are not ASCII, and one for those of strings."""
-        return frozenset(letter for name in (*self.tables, *self.columns, "ä") for letter in name if letter > "\x7f")
-
-    @property
-    def joining(self) -> frozenset[str]:
-        return JOINING[self.dialect]
-
-    @property
-    def functions(self) -> frozenset[str]:
-        return FUNCTIONS[self.dialect]
-
-
-@dataclass(frozen=True)
-class Source:
-    """What FROM lists. `table` is the schema's, "" for anything else."""
-
-    alias: str
-    columns: Columns
-    table: str = ""
-
-
-@dataclass(frozen=True)
-class Link:
-    """The equality behind ON that must be over a key, as far as it is read: `left` is what its first column may be, as
-    places of sources and columns of them."""
-
-    want: Literal["left", "equals", "right"] = "left"
-    left: frozenset[tuple[int, str]] = frozenset()
-
-
-@dataclass
-class Level:
-    """What stands between two brackets, or the whole query. Fields hold values that are replaced, never changed."""
-
-    kind: Kind
-    want: Want
-    clause: str = ""  # of a query: the keyword that began where it stands, "on" and "with" too; "" before it begins
-    last: str = "("  # the keyword or bracket that stands before
-    word: str = ""  # a name that has been read, and what it is the next token tells
-    quote: str = ""  # its quotes
-    qualifier: str = ""
-    alias_may_follow: bool = False
-    cases: int = 0  # CASEs that are open
-    sees: bool = True  # whether names of the query around it may stand in it
-    closed: bool = False  # all of FROM is read
-    sources: tuple[Source, ...] = ()
-    past: tuple[Source, ...] = ()  # sources of the SELECTs before a set operation
-    source: Source | None = None  # read last, its alias may follow
-    owed: bool = False  # whether ON or USING may follow
-    free: bool = False  # whether the join that is read asks for no key: CROSS, NATURAL and their like
-    link: Link | None = None  # while it is read
-    tied: int = 1  # how many sources the last ON could tie
-    bare: frozenset[str] = frozenset()  # columns that wait for a source
-    qualified: frozenset[tuple[str, str]] = frozenset()
-    outputs: frozenset[str] = frozenset()
-    named: frozenset[str] = frozenset()  # outputs that have an alias
-    star: bool = False
-    ctes: tuple[tuple[str, Columns], ...] = ()
-    cte: str = ""  # whose body is read
-    renamed: frozenset[str] = frozenset()  # the columns of a list behind an alias or a CTE's name
 
 
 @dataclass
@@ -296,6 +191,35 @@ class Scopes:
                 return False
             outer.qualified |= {(qualifier, name)}
         return True
+
+    def begin_link(self) -> None:
+        """Behind ON: the equality that follows must be over a key, if all sources have one."""
+        top = self.top
+        top.link = Link() if len(top.sources) > 1 and all_keyed(self.names, top.sources) else None
+
+    def link_by(self, sign: str) -> bool:
+        """A sign of that equality was read; False for any but its own."""
+        top = self.top
+        if top.link is None or top.link.want != "equals" or sign not in ("=", "=="):
+            return False
+        top.link, top.want, top.last = replace(top.link, want="right"), "operand", sign
+        return True
+
+    def link_with(self, qualifier: str, column: str) -> bool:
+        """A column of that equality was read; False where it may not stand there."""
+        top = self.top
+        if top.link is None:
+            return True
+        found = frozenset(
+            (place, name)
+            for place, name in may_be_tied(self.names, top)
+            if name == column and qualifier in ("", top.sources[place].alias)
+        )
+        if top.link.want == "left":
+            top.link = Link("equals", found)
+        else:
+            top.link, top.tied = None, len(top.sources)
+        return bool(found)
 
     def end_from(self) -> bool:
         """FROM ends here: its last source is known, and so is what every name that waited stands for."""

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from agro_train.naming.beginnings import may_begin
+from agro_train.naming.levels import Names
 from agro_train.naming.links import may_link
 from agro_train.naming.reading import Reading
-from agro_train.naming.scopes import DIGITS, Names, Scopes
+from agro_train.naming.scopes import DIGITS, Scopes
 
 _OPENED = re.compile(r"<(sql|solution)>")
 _THOUGHT = re.compile(r"<think>(.*?)(</think>|\Z)", re.DOTALL)

@@ -8,9 +8,6 @@ its group; every process plays whole groups.
 from __future__ import annotations
 
 import copy
-import os
-import shutil
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -19,12 +16,11 @@ from typing import Any
 
 import torch
 from accelerate.utils import gather_object
-from transformers import PrinterCallback, TrainerCallback
+from transformers import TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 from trl.trainer.utils import add_fused_lm_head, split_tensor_dict
 
 from agro_data.fingerprint import seed_of
-from agro_data.progress import time_left
 from agro_train.advantages import informative
 from agro_train.agents.engine import EngineSampler
 from agro_train.language_model.attention import FOLDED, fold_heads
@@ -34,13 +30,10 @@ from agro_train.language_model.loading import (
     LanguageModel,
     adapters,
     by_distance,
-    load_tokenizer,
-    make_savable,
     reads_spans,
     sees,
 )
 from agro_train.language_model.memory import give_back
-from agro_train.language_model.precision import settled
 from agro_train.reinforcement.attempts import log_probs, useful, without_idle
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.reinforcement.credit import (
@@ -53,27 +46,11 @@ from agro_train.reinforcement.credit import (
 )
 from agro_train.reinforcement.episodes import Episode, Player, measures
 from agro_train.reinforcement.progress import ProgressHead, last_states
-from agro_train.reinforcement.prompts import Share
 from agro_train.reinforcement.provers import Provers, of_provers
-from agro_train.runs.ranks import on_one_gpu
-from agro_train.runs.store import Draft, append_metrics
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sampling.types import Sampler
 from agro_train.tasks import Task
 from datasets import Dataset
-
-Report = Callable[[dict[str, Any]], object]
-
-_OURS = {  # names of TRL's own figures that go into the log
-    "loss": "loss",
-    "grad_norm": "grad_norm",
-    "learning_rate": "learning_rate",
-    "entropy": "entropy",
-    "kl": "kl",
-    "clip_ratio/region_mean": "clip_ratio",
-    "sampling/sampling_logp_difference/mean": "sampling_difference",
-}
-
 
 HOOKS = (  # of TRL and transformers, which call them; `AgenticTrainer` has its own
     *("_prepare_inputs", "_generate_and_score_completions", "_compute_loss", "_get_per_token_logps_and_entropies"),
@@ -339,126 +316,3 @@ def _logged(name: str) -> Callable[..., list[float]]:
 
     term.__name__ = name
     return term
-
-
-class Log(TrainerCallback):  # type: ignore[misc]
-    """Turns what the trainer logs into our lines, with the seconds and tokens since the last one."""
-
-    def __init__(self, player: Player, path: Path, report: Report) -> None:
-        self.player = player
-        self.path = path
-        self.report = report
-        self._since = (0.0, 0.0, 0.0, 0)
-        self._began = (0.0, 0)  # seconds and step
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._since = self._now(state)
-        self._began = (self._since[0], state.global_step)
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        give_back(args.device)
-
-    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
-        if logs is None or "loss" not in logs or not state.is_world_process_zero:  # the summary at the end
-            return
-        before, self._since = self._since, self._now(state)
-        seconds, generation, environment, tokens = (new - old for new, old in zip(self._since, before, strict=True))
-        line = {name: logs[key] for key, name in _OURS.items() if logs.get(key) is not None}
-        line |= {key.removeprefix("agro/"): value for key, value in logs.items() if key.startswith("agro/")}
-        line = {
-            "step": state.global_step,
-            "steps": state.max_steps,
-            "phase": "grpo",
-            **line,
-            "seconds": seconds,
-            "seconds_left": self._left(state),
-            "generation_seconds": generation,
-            "environment_seconds": environment,
-            "loss_seconds": max(0.0, seconds - generation - environment),
-            "environment_share": environment / max(seconds, 1e-9),
-            "tokens_per_second": tokens / max(seconds, 1e-9),
-        }
-        append_metrics(self.path, line)
-        self.report(line)
-
-    def _left(self, state: Any) -> float:
-        """Seconds of the steps to come, each as long as those of this process have been."""
-        began, first = self._began
-        return round(time_left(self._since[0] - began, state.global_step - first, state.max_steps - first), 1)
-
-    def _now(self, state: Any) -> tuple[float, float, float, int]:
-        player = self.player
-        return time.perf_counter(), player.generation, player.environment, int(state.num_input_tokens_seen)
-
-
-def make_trainer(config: GrpoConfig, model: LanguageModel, player: Player, draft: Draft, log: Log) -> AgenticTrainer:
-    """The trainer of these settings, which writes its checkpoints and TensorBoard's files in the draft."""
-    cuda = torch.cuda.is_available()
-    os.environ["TENSORBOARD_LOGGING_DIR"] = str(draft.path / "tensorboard")
-    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
-    rollouts = config.prompts_per_step * config.group
-    args = GRPOConfig(
-        output_dir=str(draft.checkpoints),
-        seed=config.seed,
-        use_cpu=not cuda,
-        dataloader_pin_memory=cuda,
-        max_steps=config.steps,
-        per_device_train_batch_size=config.micro_batch,
-        gradient_accumulation_steps=rollouts // config.micro_batch,
-        steps_per_generation=rollouts // config.micro_batch,
-        num_generations=config.group,
-        num_iterations=config.iterations,
-        shuffle_dataset=False,
-        max_completion_length=config.rollout_tokens,
-        temperature=config.temperature,
-        disable_dropout=True,
-        learning_rate=config.learning_rate,
-        lr_scheduler_type=config.schedule,
-        warmup_steps=config.warmup_steps,
-        max_grad_norm=config.max_grad_norm,
-        loss_type=config.loss_type,
-        epsilon=config.epsilon,
-        epsilon_high=config.epsilon_high,
-        beta=config.beta,
-        scale_rewards=config.scale,
-        bf16=settled(config.precision) == "mixed",
-        gradient_checkpointing=config.gradient_checkpointing,
-        use_vllm=config.use_vllm,
-        vllm_mode="colocate",
-        vllm_gpu_memory_utilization=config.vllm_memory,
-        logging_steps=config.log_steps,
-        save_strategy="steps",
-        save_steps=config.save_steps,
-        save_total_limit=config.keep,
-        report_to=["tensorboard"] if config.tensorboard else [],
-        disable_tqdm=True,
-    )
-    trainer = AgenticTrainer(config, model, player, on_one_gpu(args), [log])
-    trainer.remove_callback(PrinterCallback)  # what it prints, `log` reports
-    return trainer
-
-
-def share_of(trainer: AgenticTrainer) -> Share:
-    """This process's part in the choice of prompts."""
-    accelerator = trainer.accelerator
-    return Share(accelerator.process_index, accelerator.num_processes, gather_object)
-
-
-def save(trainer: AgenticTrainer, base: Path, folder: Path) -> None:
-    """Save the model as one that needs no adapter. Every process calls it; sharded weights are gathered by TRL."""
-    if not trainer.config.lora:
-        trainer.save_model(str(folder))
-        if trainer.accelerator.is_main_process:
-            (folder / "training_args.bin").unlink(missing_ok=True)  # a pickle, of this machine
-        return
-    from peft import AutoPeftModelForCausalLM  # noqa: PLC0415
-
-    adapter = folder.with_name("adapter")
-    trainer.save_model(str(adapter))
-    if trainer.accelerator.is_main_process:
-        # In float32: beside a weight with 8 bits most of what GRPO has learnt would be rounded away.
-        whole = AutoPeftModelForCausalLM.from_pretrained(adapter, dtype=torch.float32).merge_and_unload()
-        make_savable(whole)
-        whole.save_pretrained(folder)
-        load_tokenizer(base).save_pretrained(folder)
-        shutil.rmtree(adapter)

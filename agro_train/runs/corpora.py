@@ -54,4 +54,4 @@ def held_back(version: Version, contents: Iterable[str]) -> list[str]:
 
 def seen_by(run: ModelRun) -> frozenset[str]:
     """Content hashes of the databases that a run was trained on."""
-    return frozenset(fact["content_hash"] for fact in run.manifest["databases"])
+    return frozenset(fact["content_hash"] for fact in run.databases)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,11 @@ from agro_train.language_model.moved import parameters_moved
 from agro_train.programs.settings import settings_to
 from agro_train.questions import Questions
 from agro_train.runs.named import Address, find_named
-from agro_train.runs.store import ModelRun
+from agro_train.runs.store import Fact, ModelRun
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-Fact = Mapping[str, str]  # of a database: `db_id`, `content_hash`
 LIBRARIES = ("transformers", "trl", "peft", "accelerate", "vllm")
 
 
@@ -77,12 +76,12 @@ def manifest_of(
     style, budget = reading
     return {
         "kind": kind,
-        "base_model": parent.manifest["base_model"] if parent else model,
+        "base_model": parent.base_model if parent else model,
         "base_sha256": parent.manifest["base_sha256"] if parent else model_hash(base),
         "parent": parent.name if parent else None,
         "model_sha256": model_hash(trained),
         "corpus": corpus and {"name": corpus.corpus, "version": corpus.name, "fingerprint": corpus.fingerprint},
-        "databases": _known([*databases, *(parent.manifest["databases"] if parent else [])]),
+        "databases": _known([*databases, *(parent.databases if parent else [])]),
         "serialiser": {**serialiser(style), "budget": budget},
         "protocol": PROTOCOL,
         "clarify": clarify,  # prompts say that it may ask back

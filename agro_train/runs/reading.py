@@ -23,7 +23,7 @@ def reading_named(style: str, budget: int) -> Reading:
 
 def trained_limits(run: ModelRun, limits: Limits = LIMITS) -> Limits:
     """`limits` with the turns that a run was trained to take, and no lower than what it could write then."""
-    config = run.manifest["config"]
+    config = run.settings
     return replace(
         limits,
         turn=max(limits.turn, config.get("turn_tokens", 0)),

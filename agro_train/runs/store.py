@@ -27,6 +27,7 @@ METRICS = "metrics.jsonl"
 CHECKPOINTS = "checkpoints"
 LOCK = ".lock"
 _RUN = re.compile(r"r(?P<number>\d{4})-[0-9a-f]{8}\Z")
+Fact = Mapping[str, str]  # of a database: `db_id`, `content_hash`
 
 
 class NoRun(LookupError):
@@ -55,6 +56,40 @@ class ModelRun:
     @cached_property
     def manifest(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
+        return found
+
+    @property
+    def base_model(self) -> str:
+        """What it was trained from in the end, as it was named: before any run of ours."""
+        return str(self.manifest["base_model"])
+
+    @property
+    def corpus(self) -> Mapping[str, Any] | None:
+        """Name, version and fingerprint of the corpus that it has learnt from, if it was one."""
+        found: Mapping[str, Any] | None = self.manifest.get("corpus")
+        return found
+
+    @property
+    def databases(self) -> list[Fact]:
+        """Those that it and the runs before it have learnt about."""
+        found: list[Fact] = self.manifest["databases"]
+        return found
+
+    @property
+    def clarify(self) -> bool:
+        """Whether its prompts say that it may ask back."""
+        return bool(self.manifest.get("clarify"))
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Those that it was trained with."""
+        found: Mapping[str, Any] = self.manifest["config"]
+        return found
+
+    @property
+    def moved(self) -> Mapping[str, Any]:
+        """What training changed of the weights (`Moved.facts`)."""
+        found: Mapping[str, Any] = self.manifest["parameters_moved"]
         return found
 
     def metrics(self) -> Iterator[dict[str, Any]]:

@@ -77,7 +77,7 @@ class Teacher:
             "limits": asdict(agent.limits),
             "style": agent.reading.style,
             "budget": agent.reading.budget,
-            "databases": agent.run.manifest["databases"] if agent.run else [],
+            "databases": agent.run.databases if agent.run else [],
         }
 
 

@@ -27,7 +27,8 @@ from agro_train.agents.opening import open_agent
 from agro_train.language_model.tokens import OUTSIDE, Example, encode_steps
 from agro_train.programs.settings import SettingsError
 from agro_train.questions import COLUMNS, Questions, Reading, questions_of_file, questions_of_version
-from agro_train.runs.lineage import Fact, facts_of, start_hash, start_of
+from agro_train.runs.lineage import facts_of, start_hash, start_of
+from agro_train.runs.store import Fact
 from agro_train.trajectories.acting import Teacher, act
 from agro_train.trajectories.config import TrajectoriesConfig
 from agro_train.trajectories.respelling import respelt

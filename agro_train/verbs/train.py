@@ -125,7 +125,7 @@ def _show(run: ModelRun, as_json: bool) -> None:
             {
                 "run": run.name,
                 "model": str(run.model),
-                "from": str(facts.get("parent") or facts["base_model"]),
+                "from": str(facts.get("parent") or run.base_model),
                 "steps": f"{facts['steps']:,}",
                 "seconds": f"{facts['seconds']:,.0f}",
                 **{name: f"{value:.4g}" for name, value in last.items()},
@@ -133,6 +133,6 @@ def _show(run: ModelRun, as_json: bool) -> None:
         )
         screen.print()
         say(f'agro ask --model {run.name} --database FILE "question"')
-    if not run.manifest["parameters_moved"]["moved"]:
+    if not run.moved["moved"]:
         tell(["no parameter moved: nothing was learned; raise the learning rate or the number of steps"], "yellow")
         raise SystemExit(FAILED_SOME)

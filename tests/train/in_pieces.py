@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from agro_train.naming.levels import Names
 from agro_train.naming.reading import Reading
-from agro_train.naming.scopes import Names, Scopes
+from agro_train.naming.scopes import Scopes
 from agro_train.naming.writing import Written
 
 

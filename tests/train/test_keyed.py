@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from train.in_pieces import write
 
 from agro_data.profiling.same_key import Keys
+from agro_train.naming.levels import Names
 from agro_train.naming.reading import Reading
-from agro_train.naming.scopes import Names, Scopes
+from agro_train.naming.scopes import Scopes
 from agro_train.naming.writing import Written
 
 SCHEMA = {

@@ -12,8 +12,8 @@ from train.tiny import make_tiny_model
 from agro_data.databases.opening import folded
 from agro_data.sql.identifiers import spelled
 from agro_train.language_model.loading import load
+from agro_train.naming.levels import Names
 from agro_train.naming.links import may_link
-from agro_train.naming.scopes import Names
 from agro_train.naming.writing import NamesOnly
 from agro_train.sampling.held import Held
 

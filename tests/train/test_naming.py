@@ -19,8 +19,9 @@ from train.tiny import make_tiny_model
 from transformers import DynamicCache
 
 from agro_train.language_model.loading import load, load_tokenizer
+from agro_train.naming.levels import Names
 from agro_train.naming.reading import Reading
-from agro_train.naming.scopes import Names, Scopes
+from agro_train.naming.scopes import Scopes
 from agro_train.naming.writing import NamesOnly, Written
 from agro_train.sampling.held import Held
 from agro_train.sampling.module import ModuleSampler

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from train.small import make_corpus
 
-from agro_train.questions import Reading, questions_of_version
+from agro_train.questions import COLUMNS, Reading, plain_row, questions_of_version
 from agro_train.tasks import NoTask
 
 
@@ -33,3 +33,8 @@ def test_no_value_is_shown_of_databases_whose_values_a_version_was_made_without(
     with pytest.raises(NoTask, match="--values synthetic"):
         questions_of_version(version, tmp_path / "databases", tmp_path / "cache", "train")
     assert not (tmp_path / "cache").exists()
+
+
+def test_a_question_of_which_nothing_is_known_has_every_column() -> None:
+    row = plain_row(example_id="1", db_id="school", question="Which?", place="line 1")
+    assert set(row) == {*COLUMNS, "place"}

@@ -1,0 +1,60 @@
+"""What a trainer logs, as lines of a run's metrics. Importing this module imports transformers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from transformers import TrainerCallback
+
+from agro_data.progress import time_left
+from agro_train.language_model.memory import give_back
+from agro_train.runs.store import append_metrics
+
+Report = Callable[[dict[str, Any]], object]
+
+
+class MetricsLog(TrainerCallback):  # type: ignore[misc]
+    """Writes a line to `path` whenever the trainer logs a loss, and reports it; gives back memory after each step.
+
+    A line says which step of how many it is and the `phase`; what else, `figures` says.
+    """
+
+    phase: str
+
+    def __init__(self, path: Path, report: Report) -> None:
+        self.path = path
+        self.report = report
+        self.began = (0.0, 0)  # when, and the step that this process began at
+
+    def figures(self, state: Any, logs: Mapping[str, Any]) -> dict[str, Any]:
+        """The figures of a line, of what the trainer logs."""
+        raise NotImplementedError
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self.began = (time.perf_counter(), state.global_step)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        give_back(args.device)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
+        if logs is None or "loss" not in logs or not state.is_world_process_zero:  # the summary at the end
+            return
+        line = {"step": state.global_step, "steps": state.max_steps, "phase": self.phase}
+        self.write(line | self.figures(state, logs))
+
+    def write(self, line: dict[str, Any]) -> None:
+        """Add a line, and report it."""
+        append_metrics(self.path, line)
+        self.report(line)
+
+    def seconds(self) -> float:
+        """Since this process began to train."""
+        return time.perf_counter() - self.began[0]
+
+    def seconds_left(self, state: Any) -> float:
+        """Of the steps to come, each as long as those of this process have been."""
+        first = self.began[1]
+        return round(time_left(self.seconds(), state.global_step - first, state.max_steps - first), 1)
