@@ -93,7 +93,7 @@ class Declaration:
             sources[license_].append(db_id)
         return tuple(
             f"{license_} of {len(names):,} source databases, such as {names[0]}, {lost}; {self.license} of the rows "
-            "does not: see that you may"
+            "drops that: see that you may"
             for license_, names in sources.items()
             if (lost := dropped(license_, self.license))
         )

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agro_data.evaluation.statistics import _pooled, interval, paired, pass_at, summary
+from agro_data.evaluation.statistics import _pooled, interval, paired, pass_at, spelled, summary
 from agro_data.evaluation.verdict import Verdict, lines, read_lines
 
 
@@ -40,6 +40,7 @@ def test_one_database_says_nothing_of_others() -> None:
     verdicts = [verdict(float(number % 7 > 0)) for number in range(21)]
     found = summary("strict", verdicts)
     assert found["interval_drawing_databases"] == {"mean": 0.857143, "low": None, "high": None, "groups": 1}
+    assert spelled(found["interval_drawing_databases"], "{:.1%} to {:.1%}") == "-"
     assert found["score"]["low"] < 0.7 < found["score"]["high"] < 1
 
 
