@@ -27,9 +27,8 @@ from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.evaluation.voting import Given, elected, leads, undecided
 from agro_data.fingerprint import seed_of
-from agro_data.pairs.finding import gravity
 from agro_data.verify.execution import execute
-from agro_train.objections import Answered, objections
+from agro_train.objections import Answered, objections, weight
 from agro_train.programs.usual import SAMPLES, TEMPERATURE, Kind
 from agro_train.rollouts import Limits, Policy, Rollout, advance, start
 from agro_train.sampling.types import RestrictedSampler, Usage, remembering
@@ -291,7 +290,7 @@ def _check(leaves: Sequence[tuple[Decoded, Branch]], sandbox: Sandbox) -> None:
     answered = [(one, leaf) for one, leaf in leaves if leaf.given is not None and leaf.rollout.env.solution]
     against = objections([Answered.of(one.task, leaf.rollout.env.solution) for one, leaf in answered], sandbox)
     for (_, leaf), findings in zip(answered, against, strict=True):
-        leaf.gravity = gravity(findings)
+        leaf.gravity = weight(findings)
 
 
 def _voting(leaves: Sequence[Branch]) -> tuple[list[Given | None], int]:

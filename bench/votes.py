@@ -19,13 +19,12 @@ from statistics import mean
 from agro_data.databases.sandbox import Sandbox
 from agro_data.evaluation.statistics import interval, spelled
 from agro_data.evaluation.voting import Given, elected, leads
-from agro_data.pairs.finding import gravity
 from agro_data.publish.read import open_version
 from agro_data.verify.grade import Case, GoldResults, grade_many
 from agro_train.agents.agent import Agent
 from agro_train.agents.opening import open_agent
 from agro_train.decoding import Branch, Decoding, decode
-from agro_train.objections import Answered, objections
+from agro_train.objections import Answered, objections, weight
 from agro_train.questions import questions_of_file, questions_of_version
 from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Task
@@ -171,7 +170,7 @@ def attempted(
             answers = [Answered.of(task, leaf.rollout.env.solution) for leaf in found[place]]
             against = objections(answers, sandbox)
             every = [
-                Attempt(leaf.given, leaf.likelihood, next(grades).right, gravity(told))
+                Attempt(leaf.given, leaf.likelihood, next(grades).right, weight(told))
                 for leaf, told in zip(found[place], against, strict=True)
             ]
             tried.append(Tried(task.database.db_id, every[0], every[1:]))
