@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agro_train.finetuning.config import FineTuning
-from agro_train.language_model.attention import fold_heads
+from agro_train.language_model.attention import fold_heads, switch_off_cudnn_attention
 from agro_train.language_model.fused_head import score_only_what_is_learnt
 from agro_train.language_model.fused_layers import fuse
 from agro_train.language_model.loading import adapters
@@ -31,6 +31,7 @@ def make_trainer(
 
     score_only_what_is_learnt()
     fold_heads(module)
+    switch_off_cudnn_attention()
     if tuning.compile:
         fuse(module)
     os.environ["TENSORBOARD_LOGGING_DIR"] = str(folder / "tensorboard")

@@ -21,16 +21,23 @@ FOLDED = "folded_sdpa"
 
 def fold_heads(module: Any) -> None:
     """Let a model of transformers that attends by PyTorch's own attention do so; any other stays as it is."""
-    import torch  # noqa: PLC0415
     from transformers import AttentionInterface, AttentionMaskInterface  # noqa: PLC0415
     from transformers.masking_utils import sdpa_mask  # noqa: PLC0415
 
-    # cuDNN's kernel is planned anew for each shape, 2 ms a call, and no two batches have the same length.
-    torch.backends.cuda.enable_cudnn_sdp(False)
     if module.config._attn_implementation == "sdpa":
         AttentionInterface.register(FOLDED, folded_attention)
         AttentionMaskInterface.register(FOLDED, sdpa_mask)
         module.set_attn_implementation(FOLDED)
+
+
+def switch_off_cudnn_attention() -> None:
+    """For the whole process and for good; PyTorch's other kernels stay.
+
+    cuDNN's is planned anew for each shape, 2 ms a call, and no two batches have the same length.
+    """
+    import torch  # noqa: PLC0415
+
+    torch.backends.cuda.enable_cudnn_sdp(False)
 
 
 def attends_behind(module: Any) -> bool:

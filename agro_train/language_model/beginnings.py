@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -93,13 +94,19 @@ def _attention(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, hidden: torch.Tensor | None, scale: float | None
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Attention, and for each query the logarithm of the sum that its weights are divided by."""
-    import torch  # noqa: PLC0415
-
-    if query.device.type != "cpu":
+    flash = _flash_for_cpu() if query.device.type == "cpu" else None
+    if flash is None:
         return by_hand(query, key, value, hidden, scale)
-    flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu  # the public one keeps that sum to itself
     found: tuple[torch.Tensor, torch.Tensor] = flash(query, key, value, 0.0, False, attn_mask=hidden, scale=scale)
     return found
+
+
+@cache
+def _flash_for_cpu() -> Any:
+    """PyTorch's own kernel, since the public one keeps that sum to itself; None in a release that has it no more."""
+    import torch  # noqa: PLC0415
+
+    return getattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu", None)
 
 
 def by_hand(

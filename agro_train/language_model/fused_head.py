@@ -21,7 +21,8 @@ TILE = 4_096  # entries of the vocabulary that are scored at a time
 
 
 def score_only_what_is_learnt() -> None:
-    """Make TRL's fused head leave out ignored positions on every device, and be quick on a CPU. Can be called again.
+    """Make TRL's fused head leave out ignored positions on every device, and be quick on a CPU: for the whole process
+    and for good. Can be called again.
 
     Raises `ConfigError` in a release of TRL that does this otherwise: then look whether this module can go.
     """

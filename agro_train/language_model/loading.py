@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from agro_data.config import ConfigError
 from agro_data.fingerprint import file_hash, stable_hash
 from agro_data.models import DEFAULT_WRITER, FoundModel, ModelMissing, fastest_precision, find_model
-from agro_train.language_model.attention import fold_heads
+from agro_train.language_model.attention import fold_heads, switch_off_cudnn_attention
 
 if TYPE_CHECKING:
     from torch.nn import Module
@@ -84,6 +84,7 @@ def load(name: str = DEFAULT_WRITER, cache: Path = Path(".agro-cache"), *, dtype
         raise ModelMissing(f"{path}: its files lack {len(missing)} tensors of the model, the first {missing[0]}")
     make_savable(module)
     fold_heads(module)
+    switch_off_cudnn_attention()
     module.to(device)
     return LanguageModel(name, path, module.eval(), tokenizer)
 

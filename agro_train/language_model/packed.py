@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     import torch
     from torch.nn import Linear, Module
 
+# Private to PyTorch, whose compiled graphs call them: where a release has others, weights are read as they lie.
+PRIVATE = ("_is_mkldnn_bf16_supported", "_is_mkldnn_fp16_supported", "_reorder_linear_weight", "_linear_pointwise")
 MOST = 2 << 30  # bytes of copies: a larger model reads its weights as they lie
 
 
 @contextmanager
 def packed(module: Module) -> Iterator[None]:
     """Meanwhile linear layers of `module` multiply by packed copies of their weights, which must not change: the same
-    numbers, sooner (in float32 up to the order of sums). Only where they lie on a CPU that computes in their type.
+    numbers, sooner (in float32 up to the order of sums). Only where they lie on a CPU that computes in their type, by a
+    PyTorch that has the private functions for it.
     """
     layers = _layers(module)
     try:
@@ -37,8 +40,9 @@ def _layers(module: Module) -> Sequence[tuple[Linear, torch.dtype]]:
     """Layers to pack, with the type in which they compute: autocast's, where it is on."""
     import torch  # noqa: PLC0415
 
-    if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
-        return []  # such a build of PyTorch has none of oneDNN's functions
+    available = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    if not available or not all(hasattr(torch.ops.mkldnn, name) for name in PRIVATE):
+        return []  # such a build of PyTorch has none of oneDNN's functions, or other ones
     autocast = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else None
     computes = {
         torch.float32: True,

@@ -86,6 +86,10 @@ def test_large_models_and_those_on_other_processors_stay(
         patch.setattr(packing, "MOST", 100)
         with packed(module):
             assert not _copied(module)
+    with monkeypatch.context() as patch:
+        patch.setattr(packing, "PRIVATE", (*packing.PRIVATE, "_of_another_release"))
+        with packed(module):
+            assert not _copied(module)
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     with packed(module):
         assert not _copied(module)
