@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,14 +80,12 @@ def test_what_json_can_say_and_no_setting_can_be_is_told(tmp_path: Path, number:
 
 
 def test_libraries_are_part_of_what_a_training_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    version = importlib.metadata.version
+    installed = fingerprint.installed
     before = training_code_version.__wrapped__()
     assert training_code_version.__wrapped__() == before
     for library in ("torch", "transformers", "trl", "peft"):
         with monkeypatch.context() as other:
-            other.setattr(
-                importlib.metadata, "version", lambda name, changed=library: "0" if name == changed else version(name)
-            )
+            other.setattr(fingerprint, "installed", lambda name, new=library: "0" if name == new else installed(name))
             assert training_code_version.__wrapped__() != before
 
 
