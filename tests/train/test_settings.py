@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agro_data import fingerprint
 from agro_train.aligning import AlignConfig
 from agro_train.cold_start import ColdStartConfig
 from agro_train.evaluate import EvaluationConfig
