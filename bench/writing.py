@@ -1,7 +1,7 @@
 """What a token costs for each number of rows, and what saves some of it: `python -m bench.writing --model NAME`.
 
-Beside writing as it is done: with weights as they lie (`language_model.packed`), and besides with a copy of its
-beginning in each row (`language_model.beginnings`). Prompts are eight questions about each of two schemas; more rows
+Beside writing as it is done: with weights as they lie (`language_model.packed_weights`), and besides with a copy of its
+beginning in each row (`language_model.shared_prefix`). Prompts are eight questions about each of two schemas; more rows
 than prompts are attempts at the same. Tokens are random, since what they say costs nothing. Steps of all are taken in
 turn, by process time, which counts no waiting.
 """
@@ -17,7 +17,7 @@ from time import process_time
 from typing import Any
 
 from agro_train.agents.opening import open_agent
-from agro_train.language_model.packed import packed
+from agro_train.language_model.packed_weights import packed
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sampling.rows import Rows
 from bench.tables import show

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agro_train.language_model.beginnings import beginnings_of
+from agro_train.language_model.shared_prefix import beginnings_of
 from agro_train.language_model.spans import Spans
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from agro_train.naming.beginnings import may_begin
 from agro_train.naming.levels import Names
 from agro_train.naming.links import may_link
+from agro_train.naming.partial_words import may_begin
 from agro_train.naming.reading import Reading
 from agro_train.naming.scopes import DIGITS, Scopes
 

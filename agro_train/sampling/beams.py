@@ -13,9 +13,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from agro_train.naming.writing import Restriction
-from agro_train.sampling.held import Held, Scored, likely
 from agro_train.sampling.repetition import repeats_itself
 from agro_train.sampling.rows import Rows
+from agro_train.sampling.token_mask import Held, Scored, likely
 from agro_train.sampling.types import Sampled
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from agro_train.naming.writing import Restriction
-from agro_train.sampling.held import Held, Scored
 from agro_train.sampling.repetition import repeats_itself
 from agro_train.sampling.rows import Rows
+from agro_train.sampling.token_mask import Held, Scored
 from agro_train.sampling.types import Sampled
 
 if TYPE_CHECKING:

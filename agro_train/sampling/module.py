@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from agro_data.protocol import STOPS
 from agro_train.language_model.attention import attends_behind
 from agro_train.language_model.loading import reads
-from agro_train.language_model.packed import packed
+from agro_train.language_model.packed_weights import packed
 from agro_train.naming.writing import Restriction
 from agro_train.programs.usual import BATCH
 from agro_train.sampling.beams import search
 from agro_train.sampling.drawing import GREEDY, Turn, draw
-from agro_train.sampling.held import Held
-from agro_train.sampling.remembered import Remembered
+from agro_train.sampling.prefix_cache import Remembered
 from agro_train.sampling.rows import Rows
+from agro_train.sampling.token_mask import Held
 from agro_train.sampling.types import Sampled, rooms, too_long
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class ModuleSampler:
         self, prefixes: Sequence[Sequence[int]], turns: Sequence[Turn], temperature: float, most: int
     ) -> bool:
         """Whether the turns could be written so; where not, it is not tried again."""
-        from agro_train.sampling.recorded import NotRecorded, write  # noqa: PLC0415 (imports transformers)
+        from agro_train.sampling.cuda_graph import NotRecorded, write  # noqa: PLC0415 (imports transformers)
 
         pad = self.tokenizer.pad_token_id
         try:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agro_train.sampling.beginnings import cuts, places_read
-from agro_train.sampling.remembered import Remembered, Text, stacked
+from agro_train.sampling.common_prefix import cuts, places_read
+from agro_train.sampling.prefix_cache import Remembered, Text, stacked
 
 if TYPE_CHECKING:
     import torch
 
-    from agro_train.sampling.remembered import Layers
+    from agro_train.sampling.prefix_cache import Layers
 
 
 @dataclass(frozen=True)

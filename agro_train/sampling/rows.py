@@ -1,6 +1,6 @@
 """Texts that a torch module goes on with, a row each: the logits behind each, and what the module keeps of it.
 
-What several rows begin with is kept once, where the module can attend behind it (`language_model.beginnings`).
+What several rows begin with is kept once, where the module can attend behind it (`language_model.shared_prefix`).
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agro_train.language_model.beginnings import Beginnings, behind, layers_that_attend
+from agro_train.language_model.shared_prefix import Beginnings, behind, layers_that_attend
+from agro_train.sampling.prefix_cache import Remembered
 from agro_train.sampling.reading import grows, read, read_heads, states, taken
-from agro_train.sampling.remembered import Remembered
 
 if TYPE_CHECKING:
     import torch
@@ -42,7 +42,7 @@ class Rows:
         """A row for each prefix. Those that are alike are read once, as is what several begin with (`cuts`), and not at
         all what is `remembered`; what is read once is kept once if they `share` it.
         """
-        from agro_train.sampling.roomy_cache import make_room  # noqa: PLC0415
+        from agro_train.sampling.preallocated_cache import make_room  # noqa: PLC0415
 
         index = {prefix: place for place, prefix in enumerate(dict.fromkeys(map(tuple, prefixes)))}
         texts = [*index]

@@ -11,9 +11,9 @@ from train.tiny import make_tiny_model
 
 from agro_train.language_model.loading import LanguageModel, load
 from agro_train.sampling.beams import search
-from agro_train.sampling.held import Held
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sampling.rows import Rows
+from agro_train.sampling.token_mask import Held
 from agro_train.sampling.types import Sampled
 
 PREFIXES = [[5, 6, 7, 8], [9, 10]]

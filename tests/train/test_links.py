@@ -15,7 +15,7 @@ from agro_train.language_model.loading import load
 from agro_train.naming.levels import Names
 from agro_train.naming.links import may_link
 from agro_train.naming.writing import NamesOnly
-from agro_train.sampling.held import Held
+from agro_train.sampling.token_mask import Held
 
 SCHEMA = {
     "singer": {"Singer_ID": "int", "Name": "text"},

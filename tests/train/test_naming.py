@@ -23,8 +23,8 @@ from agro_train.naming.levels import Names
 from agro_train.naming.reading import Reading
 from agro_train.naming.scopes import Scopes
 from agro_train.naming.writing import NamesOnly, Written
-from agro_train.sampling.held import Held
 from agro_train.sampling.module import ModuleSampler
+from agro_train.sampling.token_mask import Held
 
 SCHEMA = {
     "singer": {"Singer_ID": "int", "Name": "text", "Age": "int", "Song_Name": "text"},

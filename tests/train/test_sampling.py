@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from train.tiny import make_tiny_model, make_tiny_other
 
 from agro_train.language_model.loading import LanguageModel, load
-from agro_train.sampling import roomy_cache
+from agro_train.sampling import preallocated_cache
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sampling.rows import Rows, seats
 
@@ -26,7 +26,7 @@ PREFIXES = [[5, 6, 7, 8], [9, 10], [5, 6, 7, 8], [11] * 30]
 
 
 def test_greedy_is_the_argmax_of_a_plain_forward_pass(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(roomy_cache, "ROOM", 3)  # so that room is made more than once
+    monkeypatch.setattr(preallocated_cache, "ROOM", 3)  # so that room is made more than once
     turns = ModuleSampler(model.network, model.tokenizer, batch=3)(
         PREFIXES, temperature=0.0, max_tokens=12, seeds=[0] * 4
     )

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from torch.nn import Linear, Module
 from train.tiny import make_tiny_model
 
-from agro_train.language_model import packed as packing
+from agro_train.language_model import packed_weights as packing
 from agro_train.language_model.loading import adapters, load
-from agro_train.language_model.packed import packed
+from agro_train.language_model.packed_weights import packed
 from agro_train.sampling.module import ModuleSampler
 
 HALF = pytest.mark.skipif(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from train.tiny import make_tiny_model, make_tiny_other
 
 from agro_train.language_model.loading import load
-from agro_train.sampling.beginnings import cuts, places_read
+from agro_train.sampling.common_prefix import cuts, places_read
 from agro_train.sampling.rows import Rows
 
 SCHEMAS = [[5, 6, 7] * 8, [8, 9] * 7]

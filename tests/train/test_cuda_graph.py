@@ -11,9 +11,9 @@ import torch
 from train.tiny import make_tiny_model
 
 from agro_train.language_model.loading import LanguageModel, load
+from agro_train.sampling.cuda_graph import LOOK, write
 from agro_train.sampling.drawing import Turn
 from agro_train.sampling.module import ModuleSampler
-from agro_train.sampling.recorded import LOOK, write
 
 PREFIXES = [[5, 6, 7, 8], [9, 10], [5, 6, 7, 8], [11] * 30]
 SEEDS: Sequence[int | None] = [1, 2, 3, None]

@@ -22,7 +22,7 @@ from agro_train.language_model.loading import LanguageModel, load
 from agro_train.language_model.tokens import encode_prompt
 from agro_train.rollouts import Limits, Policy
 from agro_train.sampling.module import ModuleSampler, parts
-from agro_train.sampling.remembered import Remembered
+from agro_train.sampling.prefix_cache import Remembered
 from agro_train.sampling.rows import Rows
 from agro_train.tasks import Task
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from train.tiny import make_tiny_model, make_tiny_other
 
-from agro_train.language_model import beginnings
-from agro_train.language_model.beginnings import Beginnings
+from agro_train.language_model import shared_prefix
 from agro_train.language_model.loading import load
+from agro_train.language_model.shared_prefix import Beginnings
 from agro_train.sampling.rows import Rows
 
 HEADS, QUERIES, SIZE = 2, 3, 8
@@ -38,7 +38,7 @@ def test_it_is_attention_over_both(lengths: list[int], data: st.DataObject, own:
     seen = torch.tensor([[0] * left + [1] * (own - left) for left in padding])
     with pytest.MonkeyPatch.context() as patch:
         if by_hand:
-            patch.setattr(beginnings, "_flash_for_cpu", lambda: None)  # as on a GPU, or in a release without it
+            patch.setattr(shared_prefix, "_flash_for_cpu", lambda: None)  # as on a GPU, or in a release without it
         found = Beginnings([(keys, values)], mask, of).attended(
             0, query, key, value, seen[:, None, None].bool(), scale=0.3
         )
