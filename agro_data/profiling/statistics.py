@@ -133,9 +133,13 @@ def markers_among(values: Iterable[Cell]) -> tuple[str, ...] | None:
 
 def as_number(value: Cell) -> float | None:
     """The number that a value is, also as a text; None for what is none, or a code with a leading zero."""
-    if isinstance(value, str):
-        return float(value) if _NUMBER.fullmatch(value.strip()) else None
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+    if not isinstance(value, int | float) and not (isinstance(value, str) and _NUMBER.fullmatch(value.strip())):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _whole_text(text: str) -> bool:

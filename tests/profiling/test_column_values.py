@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agro_data.databases.types import Cell
 from agro_data.profiling.dates import date_format
 from agro_data.profiling.roles import Place, role_of, unit_of
-from agro_data.profiling.statistics import describe
+from agro_data.profiling.statistics import as_number, describe
 
 cells = st.one_of(st.none(), st.integers(-(10**20), 10**20), st.floats(), st.text(max_size=8), st.binary(max_size=4))
 
@@ -39,6 +39,14 @@ def test_infinite_and_nan_floats_are_no_numbers_to_compare_or_sum() -> None:
     known = describe([1.0, math.inf, math.nan, math.nan, -math.inf, 2.0])
     assert (known.minimum, known.maximum, known.distinct, known.kind) == (None, None, 5, "other")
     assert describe([1.0, None, 2.5]).kind == "real"
+
+
+def test_what_is_beyond_a_float_is_no_number() -> None:
+    assert [as_number(value) for value in ("1e400", "9" * 400, 10**400, math.inf, "7.50", "007")] == [
+        *[None] * 4,
+        7.5,
+        None,
+    ]
 
 
 def test_numbers_with_a_text_among_them_are_no_numbers() -> None:
