@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 SQLITE_SIDES = ("-wal", "-journal")
 DUCKDB_SIDES = (".wal",)
+SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names a further file, which SQLite then deletes
 DELIMITERS = ",;\t|"
 CSV_LOADED = 256 * 2**20  # a CSV up to this size is read once into memory; a larger one is a view over the file
 
@@ -91,6 +92,7 @@ def settled(path: Path, layout: Layout, folder: Path) -> Path:
 
 def _whole_sqlite(copy: Path) -> None:
     """Replay the log or roll back the journal of a private copy."""
+    _refuse_super_journal(copy)
     try:
         with closing(sqlite3.connect(copy)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -99,6 +101,20 @@ def _whole_sqlite(copy: Path) -> None:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
             raise OSError(errno.ENOSPC, f"no room for a private copy of {copy.name}") from error
         raise DatabaseError(f"{copy.name}, with the log or journal beside it: {first_line(error)}") from error
+
+
+def _refuse_super_journal(copy: Path) -> None:
+    """SQLite deletes the super-journal that a journal names, wherever that lies, once it has rolled back."""
+    journal = copy.with_name(copy.name + "-journal")
+    if not journal.exists():
+        return
+    with journal.open("rb") as stream:
+        stream.seek(-min(len(SUPER_JOURNAL), journal.stat().st_size), os.SEEK_END)
+        if stream.read() == SUPER_JOURNAL:
+            raise DatabaseError(
+                f"{copy.name}: the journal beside it is part of a transaction over several files; "
+                "open it once with the program that wrote it"
+            )
 
 
 def _whole_duckdb(copy: Path) -> None:
