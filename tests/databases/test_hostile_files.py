@@ -9,11 +9,16 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from database_files import unchecked
+from database_files import duckdb_file, found, unchecked
 
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.connections import open_database
-from agro_data.databases.opening import SUPER_JOURNAL, DatabaseError
+from agro_data.databases.content import content_hash
+from agro_data.databases.opening import SUPER_JOURNAL, DatabaseError, open_duckdb
+from agro_data.databases.sandbox import Sandbox
+from agro_data.profiling.profiler import profile_database
+from agro_data.publish.personal import scan_files
+from agro_data.verify.determinism import shuffled_copy
 
 
 def with_hot_journal(folder: Path) -> Path:
@@ -48,3 +53,62 @@ def test_a_journal_that_names_a_further_file_deletes_nothing(tmp_path: Path) -> 
     problems = find_databases(path).problems
     assert any("part of a transaction over several files" in problem.reason for problem in problems)
     assert victim.exists()
+
+
+# Functions that SQL of ours calls, as a file may define them: `%s` is what its author wants to happen.
+SHADOWS = (
+    *(
+        f"{name}() AS TABLE (SELECT true AS internal, %s AS schema_name)"
+        for name in ("duckdb_schemas", "duckdb_tables")
+    ),
+    *(f"{name}() AS %s" for name in ("current_database", "count_star")),
+    *(f"{name}(x) AS %s" for name in ("count", "sum", "min", "md5_number", "to_json", "strlen")),
+    *(f"{name}(x, y) AS %s" for name in ("hash", "coalesce", "nullif", "concat", '"+"', '"%%"', '"&"', '"||"')),
+)
+
+
+def hostile_duckdb(path: Path, attack: str) -> Path:
+    """A DuckDB file that defines an attack under the names of DuckDB's own functions."""
+    macros = ";".join(f"CREATE MACRO {shadow % 'attack()'}" for shadow in SHADOWS)
+    return duckdb_file(
+        path,
+        f"CREATE TABLE t AS SELECT i AS a, 'x' AS b FROM range(3) r(i); CREATE MACRO attack() AS ({attack}); {macros}",
+    )
+
+
+def test_macros_of_a_duckdb_file_are_not_called_by_sql_of_ours(tmp_path: Path) -> None:
+    written = tmp_path / "written"
+    log = f"enable_logging(storage := 'file', storage_config := {{'path': '{written}'}})"
+    path = hostile_duckdb(tmp_path / "in" / "x.duckdb", f"SELECT system.main.count(*) FROM {log}")
+    shutil.rmtree(written, ignore_errors=True)  # the author's own engine may have begun to log
+    assert find_databases(path).problems == ()
+    database = found(path)
+    profile_database(database)
+    copy = shuffled_copy(database, tmp_path / "copies", 1)
+    scan_files(path.parent, [path.name])
+    with open_database(copy) as connection:
+        assert connection.execute("SELECT sum(a), count(*) FROM t") == [(3, 3)]
+    assert content_hash(path, "duckdb") == database.content_hash
+    with Sandbox() as sandbox:
+        assert sandbox.run(database, ["SELECT a FROM t ORDER BY a"], "rows")[0].rows == ((0,), (1,), (2,))
+    assert not written.exists()
+
+
+def test_macros_of_a_duckdb_file_read_no_other_file(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("canary-7c1f")
+    path = hostile_duckdb(
+        tmp_path / "in" / "x.duckdb", f"SELECT error(content) FROM read_text('{tmp_path / 'secret.txt'}')"
+    )
+    assert find_databases(path).problems == ()
+    with Sandbox() as sandbox:
+        (result,) = sandbox.run(found(path), ["SELECT attack()"], "rows")
+    assert result.status == "error"
+    assert "canary" not in result.error
+
+
+@pytest.mark.parametrize("name", ["it's.duckdb", 'a "b", c.duckdb', "main.duckdb", "System.duckdb", "x.y.duckdb"])
+def test_functions_of_duckdb_come_first_whatever_a_file_is_called(name: str, tmp_path: Path) -> None:
+    path = duckdb_file(tmp_path / name, "CREATE TABLE t AS SELECT 1 AS a; CREATE MACRO count(x) AS 'theirs'")
+    for own_first, expected in ((False, 1), (True, "theirs")):
+        with closing(open_duckdb(path, "duckdb", {}, own_first=own_first)[0]) as connection:
+            assert connection.execute("SELECT count(a) FROM t").fetchall() == [(expected,)]
