@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 SQLITE_SIDES = ("-wal", "-journal")
 DUCKDB_SIDES = (".wal",)
 SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names a further file, which SQLite then deletes
+LONGEST = 64 * 2**20  # bytes of a value or row of SQLite in this process, which a view may make as large as it likes
 DELIMITERS = ",;\t|"
 CSV_LOADED = 256 * 2**20  # a CSV up to this size is read once into memory; a larger one is a view over the file
 
@@ -147,6 +148,7 @@ def open_sqlite(path: Path, *, cached_statements: int = 128) -> sqlite3.Connecti
     connection = sqlite3.connect(
         uri, uri=True, isolation_level=None, check_same_thread=False, cached_statements=cached_statements
     )
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
     for pragma in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON", "temp_store=MEMORY"):
         connection.execute(f"PRAGMA {pragma}")
     return connection

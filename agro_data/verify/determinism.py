@@ -25,6 +25,7 @@ from agro_data.databases.faults import is_passing
 from agro_data.databases.opening import (
     BUILT_IN,
     DUCKDB_SETTINGS,
+    LONGEST,
     NO_SPACE,
     UTC,
     DatabaseError,
@@ -135,6 +136,7 @@ def _is_full_disk(error: Exception) -> bool:
 def _copy_sqlite(source: Path, target: Path, seed: str, shuffle: bool, sampled: bool) -> None:
     """Rows travel inside SQLite, so that no cell changes, not even text that is not UTF-8."""
     with closing(sqlite3.connect(target.absolute().as_uri(), uri=True, isolation_level=None)) as connection:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
         for pragma in ("journal_mode=OFF", "synchronous=OFF", "foreign_keys=OFF"):
             connection.execute(f"PRAGMA {pragma}")
         with closing(open_sqlite(source)) as old:
@@ -152,7 +154,7 @@ def _copy_sqlite(source: Path, target: Path, seed: str, shuffle: bool, sampled: 
         for name, strict in listed:
             try:
                 _copy_sqlite_table(connection, name, bool(strict), f"{seed}:{name}", shuffle, sampled)
-            except (sqlite3.OperationalError, UnicodeDecodeError) as error:
+            except (sqlite3.OperationalError, sqlite3.DataError, UnicodeDecodeError) as error:
                 if _is_full_disk(error):
                     raise
                 continue  # a table that cannot be read is in no schema either, so no statement names it

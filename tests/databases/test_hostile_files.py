@@ -5,16 +5,18 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import struct
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from database_files import duckdb_file, found, unchecked
+from database_files import duckdb_file, found, sqlite_file, unchecked
 
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.connections import open_database
 from agro_data.databases.content import content_hash
-from agro_data.databases.opening import SUPER_JOURNAL, DatabaseError, open_duckdb
+from agro_data.databases.opening import LONGEST, SUPER_JOURNAL, DatabaseError, open_duckdb
 from agro_data.databases.sandbox import Sandbox
 from agro_data.profiling.profiler import profile_database
 from agro_data.publish.personal import scan_files
@@ -112,3 +114,37 @@ def test_functions_of_duckdb_come_first_whatever_a_file_is_called(name: str, tmp
     for own_first, expected in ((False, 1), (True, "theirs")):
         with closing(open_duckdb(path, "duckdb", {}, own_first=own_first)[0]) as connection:
             assert connection.execute("SELECT count(a) FROM t").fetchall() == [(expected,)]
+
+
+def test_a_value_that_a_view_makes_has_a_bound_in_this_process(tmp_path: Path) -> None:
+    made = f"hex(zeroblob({LONGEST // 2 + 1}))"
+    path = sqlite_file(
+        tmp_path / "x.sqlite",
+        f"CREATE TABLE t(a); INSERT INTO t VALUES (zeroblob(2000000)); CREATE VIEW v AS SELECT {made} AS z;"
+        f"CREATE TABLE g(a, z AS ({made})); INSERT INTO g VALUES (1)",
+    )
+    database = found(path)
+    with open_database(database) as connection:
+        assert [table.name for table in connection.objects()] == ["g", "t"]
+        assert connection.problems == [
+            "view 'v': cannot be read, left out: x: a value or row of more than 64 MiB, which is not read"
+        ]
+        assert connection.execute("SELECT a FROM t") == [(bytes(2_000_000),)]
+    profile = profile_database(database)
+    assert [table.name for table in profile.tables] == ["t"]
+    assert any("'g': cannot be read, left out" in problem for problem in profile.problems)
+    with open_database(shuffled_copy(database, tmp_path / "copies", 1)) as connection:
+        assert connection.execute("SELECT length(a) FROM t") == [(2_000_000,)]
+
+
+def test_a_view_that_sorts_takes_no_more_memory_than_it_may(tmp_path: Path) -> None:
+    rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100) SELECT i, hex(zeroblob(500000)) z"
+    path = sqlite_file(tmp_path / "x.sqlite", f"CREATE TABLE t(a); CREATE VIEW v AS {rows} FROM n ORDER BY z, i DESC")
+    program = (  # a process of its own: what SQLite may take is never raised again
+        "import sys; from pathlib import Path; from agro_data.databases import connections as c;"
+        "from agro_data.databases.types import Database; c.HEAP = 2**25;"
+        "path = Path(sys.argv[1]);\n"
+        "with c.open_database(Database('x', 'sqlite', 'sqlite', path, '', 'x')) as o: o.objects(); print(o.problems)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
+    assert "view 'v': cannot be read, left out: x: a statement takes too much memory" in done.stdout
