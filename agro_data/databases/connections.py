@@ -24,6 +24,7 @@ import duckdb
 
 from agro_data.databases.data_files import data_tables
 from agro_data.databases.opening import (
+    LONGEST,
     DatabaseError,
     decode_text,
     discreet_line,
@@ -42,7 +43,12 @@ Row = tuple[Cell, ...]
 
 SECONDS = 120.0  # for one statement of ours: a view of the database can run without end
 PROGRESS_STEPS = 100_000  # of SQLite's virtual machine, between two looks at the clock
+HEAP = 2 * 2**30  # bytes of memory for all of SQLite in this process: a view can sort without end, too
 _LATE = "a statement takes too long, as of a view that runs without end"
+_IN_WORDS = {
+    sqlite3.SQLITE_INTERRUPT: _LATE,
+    sqlite3.SQLITE_TOOBIG: f"a value or row of more than {LONGEST // 2**20} MiB, which is not read",
+}
 
 
 @dataclass(frozen=True)
@@ -124,6 +130,7 @@ class SqliteConnection:
         self.unread: list[str] = []
         self._db_id = database.db_id
         self._connection = open_sqlite(database.path)
+        self._connection.execute(f"PRAGMA hard_heap_limit={HEAP}")
         self._deadline = 0.0
         self._connection.set_progress_handler(lambda: monotonic() > self._deadline, PROGRESS_STEPS)
 
@@ -140,8 +147,10 @@ class SqliteConnection:
                 self._connection.text_factory = decode_text
                 return self._fetch(sql, parameters, limit)
         except sqlite3.Error as error:
-            late = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
-            raise DatabaseError(f"{self._db_id}: {_LATE if late else discreet_line(error)}") from error
+            why = _IN_WORDS.get(getattr(error, "sqlite_errorcode", 0)) or discreet_line(error)
+            raise DatabaseError(f"{self._db_id}: {why}") from error
+        except MemoryError as error:
+            raise DatabaseError(f"{self._db_id}: a statement takes too much memory, as of a view that sorts") from error
 
     def _fetch(self, sql: str, parameters: Sequence[Cell], limit: int | None) -> list[Row]:
         self._deadline = monotonic() + SECONDS

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 from agro_data.databases.data_files import data_files
 from agro_data.databases.opening import (
     DatabaseError,
-    first_line,
+    discreet_line,
+    name_in_engine,
     open_duckdb,
     quoted,
     settled,
@@ -32,7 +33,7 @@ from agro_data.databases.types import Database, Dialect, Layout
 if TYPE_CHECKING:
     import duckdb
 
-OWN = "WHERE NOT internal AND database_name = current_database() ORDER BY ALL"
+OWN = "WHERE NOT internal AND database_name = ? ORDER BY ALL"
 TABLES = f"SELECT schema_name, table_name, sql FROM duckdb_tables() {OWN}"
 VIEWS = f"SELECT schema_name, view_name, sql FROM duckdb_views() {OWN}"
 MACROS = f"SELECT schema_name, function_name, parameters::VARCHAR, macro_definition FROM duckdb_functions() {OWN}"
@@ -96,9 +97,10 @@ def duckdb_hash(path: Path) -> str:
             whole = settled(path.absolute(), "duckdb", Path(folder))
             connection, _ = open_duckdb(whole, "duckdb", {"memory_limit": "1GiB"})
             with closing(connection):
-                return _hash(connection, connection.execute(MACROS).fetchall())
+                name = name_in_engine(whole)
+                return _hash(connection, name, connection.execute(MACROS, [name]).fetchall())
     except duckdb.Error as error:
-        raise DatabaseError(f"{path.name}: its content cannot be read: {first_line(error)}") from error
+        raise DatabaseError(f"{path.name}: its content cannot be read: {discreet_line(error)}") from error
 
 
 def written_hash(path: Path) -> str:
@@ -108,11 +110,12 @@ def written_hash(path: Path) -> str:
     from agro_data.databases.engine import READ_ONLY, attached  # noqa: PLC0415
 
     with attached(path, READ_ONLY) as connection:
-        return _hash(connection, [])
+        ((name,),) = connection.execute("SELECT current_database()").fetchall()
+        return _hash(connection, name, [])
 
 
-def _hash(connection: duckdb.DuckDBPyConnection, macros: Sequence[tuple[Any, ...]]) -> str:
-    tables, views, columns = (connection.execute(sql).fetchall() for sql in (TABLES, VIEWS, COLUMNS))
+def _hash(connection: duckdb.DuckDBPyConnection, name: str, macros: Sequence[tuple[Any, ...]]) -> str:
+    tables, views, columns = (connection.execute(sql, [name]).fetchall() for sql in (TABLES, VIEWS, COLUMNS))
     names: dict[tuple[str, str], list[str]] = {(schema, table): [] for schema, table, _ in tables}
     for schema, table, _, column, _ in columns:  # of views, too
         names.setdefault((schema, table), []).append(column)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 SQLITE_SIDES = ("-wal", "-journal")
 DUCKDB_SIDES = (".wal",)
+SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names a further file, which SQLite then deletes
+LONGEST = 64 * 2**20  # bytes of a value or row of SQLite in this process, which a view may make as large as it likes
 DELIMITERS = ",;\t|"
 CSV_LOADED = 256 * 2**20  # a CSV up to this size is read once into memory; a larger one is a view over the file
 
@@ -44,6 +46,7 @@ DUCKDB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 }
 TAKEN = frozenset(("main", "memory", "system", "temp"))  # names that any engine of DuckDB has a database or schema of
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})  # of an `OSError`: a disk or quota is full
+BUILT_IN = ("system", "main")  # database and schema of DuckDB's own functions
 UTC = "SET TimeZone = 'UTC'"  # else a TIMESTAMPTZ would read otherwise on a machine in another time zone
 
 
@@ -91,6 +94,7 @@ def settled(path: Path, layout: Layout, folder: Path) -> Path:
 
 def _whole_sqlite(copy: Path) -> None:
     """Replay the log or roll back the journal of a private copy."""
+    _refuse_super_journal(copy)
     try:
         with closing(sqlite3.connect(copy)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -99,6 +103,20 @@ def _whole_sqlite(copy: Path) -> None:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
             raise OSError(errno.ENOSPC, f"no room for a private copy of {copy.name}") from error
         raise DatabaseError(f"{copy.name}, with the log or journal beside it: {first_line(error)}") from error
+
+
+def _refuse_super_journal(copy: Path) -> None:
+    """SQLite deletes the super-journal that a journal names, wherever that lies, once it has rolled back."""
+    journal = copy.with_name(copy.name + "-journal")
+    if not journal.exists():
+        return
+    with journal.open("rb") as stream:
+        stream.seek(-min(len(SUPER_JOURNAL), journal.stat().st_size), os.SEEK_END)
+        if stream.read() == SUPER_JOURNAL:
+            raise DatabaseError(
+                f"{copy.name}: the journal beside it is part of a transaction over several files; "
+                "open it once with the program that wrote it"
+            )
 
 
 def _whole_duckdb(copy: Path) -> None:
@@ -130,15 +148,20 @@ def open_sqlite(path: Path, *, cached_statements: int = 128) -> sqlite3.Connecti
     connection = sqlite3.connect(
         uri, uri=True, isolation_level=None, check_same_thread=False, cached_statements=cached_statements
     )
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
     for pragma in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON", "temp_store=MEMORY"):
         connection.execute(f"PRAGMA {pragma}")
     return connection
 
 
-def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tuple[duckdb.DuckDBPyConnection, list[str]]:
+def open_duckdb(
+    path: Path, layout: Layout, settings: Mapping[str, str], *, own_first: bool = False
+) -> tuple[duckdb.DuckDBPyConnection, list[str]]:
     """Locked connection without access to anything outside, and what of the database could not be read.
 
-    A folder becomes a database in memory: Parquet files as views, CSV files as tables (views if large).
+    A folder becomes a database in memory: Parquet files as views, CSV files as tables (views if large). `own_first`:
+    what a file defines comes before DuckDB's own, as it does for those who wrote it; else a macro `count` of the file
+    would be called by SQL of ours.
     """
     import duckdb  # noqa: PLC0415
 
@@ -146,9 +169,9 @@ def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tupl
         # Attached, not connected to: DuckDB has one engine in a process for all that connect to a file, with one
         # configuration, which would be that of whoever came first, a person's own connection or ours.
         connection = duckdb.connect(":memory:", config={**DUCKDB_SETTINGS, **settings})
-        name = quoted("agro" if path.stem.lower() in TAKEN else path.stem)
+        name = name_in_engine(path)
         try:
-            connection.execute(f"ATTACH {literal(path)} AS {name} (TYPE duckdb, READ_ONLY)")
+            connection.execute(f"ATTACH {literal(path)} AS {quoted(name)} (TYPE duckdb, READ_ONLY)")
         except duckdb.ResourceInUseException as error:
             raise DatabaseError(
                 f"{path.name}: this process has it open to write to; close it, or give a copy"
@@ -159,11 +182,9 @@ def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tupl
             raise DatabaseError(
                 f"{path.name}: another program has it open to write to; close it there, or give a copy"
             ) from error
-        connection.execute(f"USE {name}.main")
         connection.execute(UTC)
-        look_in_all_schemas(connection)
-        connection.execute("SET enable_external_access = false")
-        connection.execute("SET lock_configuration = true")
+        lock(connection)  # before anything that a file defines can be called
+        look_in_all_schemas(connection, name, own_first=own_first)
         return connection, []
     connection = duckdb.connect(":memory:", config=DUCKDB_SETTINGS)
     tables, problems = create_tables(connection, path)
@@ -173,35 +194,49 @@ def open_duckdb(path: Path, layout: Layout, settings: Mapping[str, str]) -> tupl
     for setting, value in settings.items():
         connection.execute(f"SET {setting} = '{value}'")
     connection.execute(UTC)
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET lock_configuration = true")
+    lock(connection)
     return connection, problems
 
 
-def schemas_of(connection: duckdb.DuckDBPyConnection, catalog: str = "") -> list[str]:
-    """The schemas of a DuckDB file, or of one that is attached: `main`, then those that hold a table or view."""
-    if not connection.execute("SELECT 1 FROM duckdb_schemas() WHERE NOT internal LIMIT 1").fetchone():
+def name_in_engine(path: Path) -> str:
+    """By which `open_duckdb` attaches a file."""
+    return "agro" if path.stem.lower() in TAKEN else path.stem
+
+
+def lock(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let an engine read and write what it has attached by now, and nothing else."""
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+def schemas_of(connection: duckdb.DuckDBPyConnection, catalog: str) -> list[str]:
+    """The schemas of a DuckDB file that is attached: `main`, then those that hold a table or view.
+
+    Functions by their full names: what a file defines may go by the same ones.
+    """
+    if not connection.execute("SELECT 1 FROM system.main.duckdb_schemas() WHERE NOT internal LIMIT 1").fetchone():
         return ["main"]  # as mostly; the catalogs below cost ten milliseconds when they are first looked at
     found = connection.execute(
         """SELECT DISTINCT schema_name FROM (
-             SELECT database_name, schema_name, internal FROM duckdb_tables()
-             UNION ALL SELECT database_name, schema_name, internal FROM duckdb_views())
-           WHERE NOT internal AND schema_name <> 'main' AND database_name = coalesce(nullif(?, ''), current_database())
+             SELECT database_name, schema_name, internal FROM system.main.duckdb_tables()
+             UNION ALL SELECT database_name, schema_name, internal FROM system.main.duckdb_views())
+           WHERE NOT internal AND schema_name <> 'main' AND database_name = ?
            ORDER BY schema_name""",
         [catalog],
     ).fetchall()
     return ["main", *(str(schema) for (schema,) in found)]
 
 
-def look_in_all_schemas(connection: duckdb.DuckDBPyConnection) -> None:
+def look_in_all_schemas(connection: duckdb.DuckDBPyConnection, catalog: str, *, own_first: bool) -> None:
     """Let `orders` be `marts.orders` where `main` has none, as people call it and a model is shown it.
 
     Of tables with one name the first in the order of `schemas_of` is meant. Every reader of a file comes by here.
     """
-    if len(schemas := schemas_of(connection)) > 1:
-        ((own,),) = connection.execute("SELECT current_database()").fetchall()
-        places = ",".join(f"{quoted(own)}.{quoted(schema)}" for schema in schemas)
-        connection.execute(f"SET search_path = {literal(places)}")
+    places = [(catalog, schema) for schema in schemas_of(connection, catalog)]
+    if not own_first:
+        places.insert(0, BUILT_IN)
+    listed = ",".join(f"{quoted(database)}.{quoted(schema)}" for database, schema in places)
+    connection.execute(f"SET search_path = {literal(listed)}")
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection, folder: Path) -> tuple[dict[str, DataTable], list[str]]:

@@ -30,7 +30,7 @@ from typing import Any
 from zlib import crc32
 
 from agro_data.databases.guards import Fields, Session, failed, leaves_ruins, open_session, run_statement
-from agro_data.databases.opening import first_line
+from agro_data.databases.opening import discreet_line
 from agro_data.databases.types import Layout, Limits
 
 RESIDENT_SHARE = 4  # of the memory limit, the share (1/4) from which a worker starts afresh between messages
@@ -185,7 +185,7 @@ class _Sessions:
         except Exception as error:  # whatever is wrong with one database is the answer to its statements
             if self._used and (isinstance(error, MemoryError) or "memory" in str(error).lower()):
                 raise _NoRoom from error
-            return self.failures.setdefault(target, f"cannot open {path}: {first_line(error)}")
+            return self.failures.setdefault(target, f"cannot open {path}: {discreet_line(error)}")
         self._used = True
         self._open[target] = session, weight
         self._weight += weight

@@ -22,6 +22,8 @@ from pathlib import Path
 
 import polars as pl
 
+from agro_data.databases.opening import open_duckdb
+
 MAIL = re.compile(r"[\w.%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}\b")
 RESERVED = re.compile(r"@(?:.*\.)?(?:example(?:\.(?:com|net|org))?|test|invalid|localhost)$", re.IGNORECASE)  # RFC 2606
 IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
@@ -166,9 +168,7 @@ def _sqlite(path: Path) -> Iterator[str]:
 
 
 def _duckdb(path: Path) -> Iterator[str]:
-    import duckdb  # noqa: PLC0415
-
-    with duckdb.connect(str(path), read_only=True) as connection:
+    with closing(open_duckdb(path, "duckdb", {})[0]) as connection:
         for defined in ("sql FROM duckdb_tables()", "sql FROM duckdb_views()", "labels FROM duckdb_types()"):
             yield from _distinct(connection.execute(f"SELECT {defined} WHERE NOT internal"))
         tables = connection.execute(

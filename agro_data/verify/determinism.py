@@ -20,14 +20,19 @@ from urllib.parse import quote
 import duckdb
 
 from agro_data.databases.data_files import data_files
-from agro_data.databases.engine import READ_ONLY, attached, attaching
+from agro_data.databases.engine import READ_ONLY, attaching
 from agro_data.databases.faults import is_passing
 from agro_data.databases.opening import (
+    BUILT_IN,
+    DUCKDB_SETTINGS,
+    LONGEST,
     NO_SPACE,
+    UTC,
     DatabaseError,
     create_tables,
-    first_line,
+    discreet_line,
     literal,
+    lock,
     open_sqlite,
     quoted,
     schemas_of,
@@ -112,7 +117,7 @@ def _ensure(database: Database, target: Path, seed: int | None, sampled: bool) -
                 raise OSError(errno.ENOSPC, f"no room for a copy of {database.db_id}", str(target.parent)) from error
             if is_passing(error):
                 raise
-            raise DatabaseError(f"{database.db_id}: no shuffled copy: {first_line(error)}") from error
+            raise DatabaseError(f"{database.db_id}: no shuffled copy: {discreet_line(error)}") from error
         os.replace(part, target)
 
 
@@ -131,6 +136,7 @@ def _is_full_disk(error: Exception) -> bool:
 def _copy_sqlite(source: Path, target: Path, seed: str, shuffle: bool, sampled: bool) -> None:
     """Rows travel inside SQLite, so that no cell changes, not even text that is not UTF-8."""
     with closing(sqlite3.connect(target.absolute().as_uri(), uri=True, isolation_level=None)) as connection:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
         for pragma in ("journal_mode=OFF", "synchronous=OFF", "foreign_keys=OFF"):
             connection.execute(f"PRAGMA {pragma}")
         with closing(open_sqlite(source)) as old:
@@ -148,7 +154,7 @@ def _copy_sqlite(source: Path, target: Path, seed: str, shuffle: bool, sampled: 
         for name, strict in listed:
             try:
                 _copy_sqlite_table(connection, name, bool(strict), f"{seed}:{name}", shuffle, sampled)
-            except (sqlite3.OperationalError, UnicodeDecodeError) as error:
+            except (sqlite3.OperationalError, sqlite3.DataError, UnicodeDecodeError) as error:
                 if _is_full_disk(error):
                     raise
                 continue  # a table that cannot be read is in no schema either, so no statement names it
@@ -213,59 +219,70 @@ def _collations(connection: sqlite3.Connection, table: str, columns: list[str]) 
 
 
 def _copy_duckdb(database: Database, target: Path, seed: str, shuffle: bool, sampled: bool) -> None:
-    """Tables, views and macros of a DuckDB file, or the files of a folder as tables."""
+    """Tables, views and macros of a DuckDB file, or the files of a folder as tables.
+
+    A file is copied in an engine of its own, which is locked before anything that it defines can be called. In SQL of
+    ours DuckDB's functions come first: a macro of the file may be called `hash`.
+    """
     files = database.layout == "files"
     source = (":memory:",) if files else (database.path, READ_ONLY)
-    with attached(target) as connection, attaching(connection, *source) as old:
-        own = quoted(_column(connection, "SELECT current_database()")[0])
-        views: list[str] = []
+    with (
+        closing(duckdb.connect(":memory:", config=DUCKDB_SETTINGS)) as connection,
+        attaching(connection, target) as own,
+        attaching(connection, *source) as old,
+    ):
+        connection.execute(UTC)
         if files:
             connection.execute(f"USE {old}")
             tables, _ = create_tables(connection, database.path)
-            connection.execute(f"USE {own}")
-            names = [("main", name) for name in tables]
+            names, views = [("main", name) for name in tables], []
         else:
-            names = [
-                (str(schema), str(name))
-                for schema, name in connection.execute(
-                    f"""SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = '{old}'
-                        AND NOT internal ORDER BY schema_name <> 'main', schema_name, table_name"""
-                ).fetchall()
-            ]
-            views = _column(
-                connection,
-                f"""SELECT sql FROM duckdb_views() WHERE database_name = '{old}'
-                    AND NOT internal ORDER BY schema_name <> 'main', schema_name, view_name""",
-            )
-            _copy_definitions(connection, old, own)
-            _execute_all(connection, [f"CREATE SCHEMA IF NOT EXISTS {quoted(s)}" for s in schemas_of(connection, old)])
+            lock(connection)
+            connection.execute(f"SET search_path = {literal('.'.join(BUILT_IN))}")
+            names, views = _copy_definitions(connection, old, own)
         for schema, name in names:
             place = f"{quoted(schema)}.{quoted(name)}"
-            _copy_duckdb_table(connection, old, place, f"{seed}:{name}", shuffle, sampled)
+            _copy_duckdb_table(connection, old, own, place, f"{seed}:{name}", shuffle, sampled)
+        connection.execute(f"USE {own}")
         _execute_all(connection, views)
 
 
-def _column(connection: duckdb.DuckDBPyConnection, sql: str) -> list[str]:
-    return [str(value) for (value,) in connection.execute(sql).fetchall()]
+def _copy_definitions(
+    connection: duckdb.DuckDBPyConnection, old: str, own: str
+) -> tuple[list[tuple[str, str]], list[str]]:
+    """Copy macros, types and views; the tables, by schema and name, and the views as SQL.
 
-
-def _copy_definitions(connection: duckdb.DuckDBPyConnection, old: str, own: str) -> None:
-    """Macros, types and views. DuckDB gives the defaults of a macro's parameters away in a copy of all definitions
-    only; the tables that come with it, empty and with their keys, make room again.
+    DuckDB gives the defaults of a macro's parameters away in a copy of all definitions only; the tables that come with
+    it, empty and with their keys, make room again.
     """
+    tables = _tables(connection, old)
+    views = connection.execute(
+        """SELECT sql FROM duckdb_views() WHERE database_name = ? AND NOT internal
+           ORDER BY schema_name <> 'main', schema_name, view_name""",
+        [old],
+    ).fetchall()
     try:
         connection.execute(f"COPY FROM DATABASE {old} TO {own} (SCHEMA)")
     except duckdb.Error:  # it makes tables before the macros that they use: then views without macros must do
-        return
+        pass
+    else:
+        _execute_all(connection, [f"DROP TABLE {own}.{quoted(s)}.{quoted(t)}" for s, t in _tables(connection, own)])
+    schemas = schemas_of(connection, old)
+    _execute_all(connection, [f"CREATE SCHEMA IF NOT EXISTS {own}.{quoted(schema)}" for schema in schemas])
+    return tables, [str(sql) for (sql,) in views]
+
+
+def _tables(connection: duckdb.DuckDBPyConnection, database: str) -> list[tuple[str, str]]:
     listed = connection.execute(
-        """SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = current_database()
-           AND NOT internal ORDER BY ALL"""
-    ).fetchall()
-    _execute_all(connection, [f"DROP TABLE {own}.{quoted(schema)}.{quoted(name)}" for schema, name in listed])
+        """SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ? AND NOT internal
+           ORDER BY schema_name <> 'main', schema_name, table_name""",
+        [database],
+    )
+    return [(str(schema), str(name)) for schema, name in listed.fetchall()]
 
 
 def _copy_duckdb_table(
-    connection: duckdb.DuckDBPyConnection, old: str, place: str, seed: str, shuffle: bool, sampled: bool
+    connection: duckdb.DuckDBPyConnection, old: str, own: str, place: str, seed: str, shuffle: bool, sampled: bool
 ) -> None:
     source = f"{old}.{place}"
     numbered = f"(SELECT *, row_number() OVER () AS agro_row FROM {source})"
@@ -275,7 +292,9 @@ def _copy_duckdb_table(
         return
     where = f"WHERE hash(agro_row, 'kept') % {rows} < {SAMPLE}" if sampled and rows > SAMPLE else ""
     by = f"hash(agro_row, {literal(seed)}), agro_row" if shuffle else "agro_row"
-    connection.execute(f"CREATE TABLE {place} AS SELECT * EXCLUDE (agro_row) FROM {numbered} {where} ORDER BY {by}")
+    connection.execute(
+        f"CREATE TABLE {own}.{place} AS SELECT * EXCLUDE (agro_row) FROM {numbered} {where} ORDER BY {by}"
+    )
 
 
 def _execute_all(connection: duckdb.DuckDBPyConnection, statements: list[str]) -> None:

@@ -158,7 +158,8 @@ def _rename(database: Database, names: Spelling) -> None:
                 connection.execute(statement)
     else:
         with attached(database.path) as opened:
-            look_in_all_schemas(opened)
+            ((own,),) = opened.execute("SELECT system.main.current_database()").fetchall()
+            look_in_all_schemas(opened, own, own_first=True)
             for statement in statements:
                 opened.execute(statement)
 

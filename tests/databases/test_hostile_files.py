@@ -1,0 +1,150 @@
+"""Database files that attack whoever opens them: nothing outside of them is read, written or deleted."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import struct
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from database_files import duckdb_file, found, sqlite_file, unchecked
+
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.connections import open_database
+from agro_data.databases.content import content_hash
+from agro_data.databases.opening import LONGEST, SUPER_JOURNAL, DatabaseError, open_duckdb
+from agro_data.databases.sandbox import Sandbox
+from agro_data.profiling.profiler import profile_database
+from agro_data.publish.personal import scan_files
+from agro_data.verify.determinism import shuffled_copy
+
+
+def with_hot_journal(folder: Path) -> Path:
+    """A SQLite file with the journal of a writer that was killed in the middle of a transaction."""
+    folder.mkdir()
+    with closing(sqlite3.connect(folder / "written.sqlite", isolation_level=None)) as writer:
+        writer.execute("CREATE TABLE t(a)")
+        writer.executemany("INSERT INTO t VALUES (?)", ((i,) for i in range(2000)))
+        writer.execute("PRAGMA cache_size=1")
+        writer.execute("BEGIN")
+        writer.execute("UPDATE t SET a = -1")
+        for side in ("", "-journal"):
+            shutil.copyfile(folder / f"written.sqlite{side}", folder.parent / f"x.sqlite{side}")
+        writer.execute("ROLLBACK")
+    return folder.parent / "x.sqlite"
+
+
+def test_a_journal_that_names_a_further_file_deletes_nothing(tmp_path: Path) -> None:
+    victim = tmp_path / "victim.txt"
+    victim.write_text("precious\n")
+    path = with_hot_journal(tmp_path / "work")
+    name = str(victim).encode()
+    after_all_pages = struct.pack(">I", 0x40000000 // 4096 + 1)
+    record = after_all_pages + name + struct.pack(">II", len(name), sum(name)) + SUPER_JOURNAL
+    with (tmp_path / "x.sqlite-journal").open("ab") as journal:
+        journal.write(record)
+    with (
+        pytest.raises(DatabaseError, match=r"x\.sqlite: the journal .* several files; open it once with the program"),
+        open_database(unchecked(path)),
+    ):
+        pass
+    problems = find_databases(path).problems
+    assert any("part of a transaction over several files" in problem.reason for problem in problems)
+    assert victim.exists()
+
+
+# Functions that SQL of ours calls, as a file may define them: `%s` is what its author wants to happen.
+SHADOWS = (
+    *(
+        f"{name}() AS TABLE (SELECT true AS internal, %s AS schema_name)"
+        for name in ("duckdb_schemas", "duckdb_tables")
+    ),
+    *(f"{name}() AS %s" for name in ("current_database", "count_star")),
+    *(f"{name}(x) AS %s" for name in ("count", "sum", "min", "md5_number", "to_json", "strlen")),
+    *(f"{name}(x, y) AS %s" for name in ("hash", "coalesce", "nullif", "concat", '"+"', '"%%"', '"&"', '"||"')),
+)
+
+
+def hostile_duckdb(path: Path, attack: str) -> Path:
+    """A DuckDB file that defines an attack under the names of DuckDB's own functions."""
+    macros = ";".join(f"CREATE MACRO {shadow % 'attack()'}" for shadow in SHADOWS)
+    return duckdb_file(
+        path,
+        f"CREATE TABLE t AS SELECT i AS a, 'x' AS b FROM range(3) r(i); CREATE MACRO attack() AS ({attack}); {macros}",
+    )
+
+
+def test_macros_of_a_duckdb_file_are_not_called_by_sql_of_ours(tmp_path: Path) -> None:
+    written = tmp_path / "written"
+    log = f"enable_logging(storage := 'file', storage_config := {{'path': '{written}'}})"
+    path = hostile_duckdb(tmp_path / "in" / "x.duckdb", f"SELECT system.main.count(*) FROM {log}")
+    shutil.rmtree(written, ignore_errors=True)  # the author's own engine may have begun to log
+    assert find_databases(path).problems == ()
+    database = found(path)
+    profile_database(database)
+    copy = shuffled_copy(database, tmp_path / "copies", 1)
+    scan_files(path.parent, [path.name])
+    with open_database(copy) as connection:
+        assert connection.execute("SELECT sum(a), count(*) FROM t") == [(3, 3)]
+    assert content_hash(path, "duckdb") == database.content_hash
+    with Sandbox() as sandbox:
+        assert sandbox.run(database, ["SELECT a FROM t ORDER BY a"], "rows")[0].rows == ((0,), (1,), (2,))
+    assert not written.exists()
+
+
+def test_macros_of_a_duckdb_file_read_no_other_file(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("canary-7c1f")
+    path = hostile_duckdb(
+        tmp_path / "in" / "x.duckdb", f"SELECT error(content) FROM read_text('{tmp_path / 'secret.txt'}')"
+    )
+    assert find_databases(path).problems == ()
+    with Sandbox() as sandbox:
+        (result,) = sandbox.run(found(path), ["SELECT attack()"], "rows")
+    assert result.status == "error"
+    assert "canary" not in result.error
+
+
+@pytest.mark.parametrize("name", ["it's.duckdb", 'a "b", c.duckdb', "main.duckdb", "System.duckdb", "x.y.duckdb"])
+def test_functions_of_duckdb_come_first_whatever_a_file_is_called(name: str, tmp_path: Path) -> None:
+    path = duckdb_file(tmp_path / name, "CREATE TABLE t AS SELECT 1 AS a; CREATE MACRO count(x) AS 'theirs'")
+    for own_first, expected in ((False, 1), (True, "theirs")):
+        with closing(open_duckdb(path, "duckdb", {}, own_first=own_first)[0]) as connection:
+            assert connection.execute("SELECT count(a) FROM t").fetchall() == [(expected,)]
+
+
+def test_a_value_that_a_view_makes_has_a_bound_in_this_process(tmp_path: Path) -> None:
+    made = f"hex(zeroblob({LONGEST // 2 + 1}))"
+    path = sqlite_file(
+        tmp_path / "x.sqlite",
+        f"CREATE TABLE t(a); INSERT INTO t VALUES (zeroblob(2000000)); CREATE VIEW v AS SELECT {made} AS z;"
+        f"CREATE TABLE g(a, z AS ({made})); INSERT INTO g VALUES (1)",
+    )
+    database = found(path)
+    with open_database(database) as connection:
+        assert [table.name for table in connection.objects()] == ["g", "t"]
+        assert connection.problems == [
+            "view 'v': cannot be read, left out: x: a value or row of more than 64 MiB, which is not read"
+        ]
+        assert connection.execute("SELECT a FROM t") == [(bytes(2_000_000),)]
+    profile = profile_database(database)
+    assert [table.name for table in profile.tables] == ["t"]
+    assert any("'g': cannot be read, left out" in problem for problem in profile.problems)
+    with open_database(shuffled_copy(database, tmp_path / "copies", 1)) as connection:
+        assert connection.execute("SELECT length(a) FROM t") == [(2_000_000,)]
+
+
+def test_a_view_that_sorts_takes_no_more_memory_than_it_may(tmp_path: Path) -> None:
+    rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100) SELECT i, hex(zeroblob(500000)) z"
+    path = sqlite_file(tmp_path / "x.sqlite", f"CREATE TABLE t(a); CREATE VIEW v AS {rows} FROM n ORDER BY z, i DESC")
+    program = (  # a process of its own: what SQLite may take is never raised again
+        "import sys; from pathlib import Path; from agro_data.databases import connections as c;"
+        "from agro_data.databases.types import Database; c.HEAP = 2**25;"
+        "path = Path(sys.argv[1]);\n"
+        "with c.open_database(Database('x', 'sqlite', 'sqlite', path, '', 'x')) as o: o.objects(); print(o.problems)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
+    assert "view 'v': cannot be read, left out: x: a statement takes too much memory" in done.stdout
