@@ -36,7 +36,8 @@ INTERRUPTED = 130
 IN_WORDS = (ConfigError, NoVersion, NotWritten, NotPublished, Locked, DatabaseError, UnreadableExclusion, ModelMissing)
 WIDEST = 100_000  # characters of a line that is piped
 LONGEST_CELL = 200  # characters of a cell of a result
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# With the marks that turn the direction of writing: a text may be shown in another order than it is run.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 TRACEBACK = "AGRO_TRACEBACK"  # set it to see where an unexpected error came from
 
 AS_IT_IS: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}  # ':x:' in SQL is no picture

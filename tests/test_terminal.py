@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from agro_data.terminal import INTERRUPTED, Resumed, Verb, put, run, say, show_table, tell
+from agro_data.terminal import INTERRUPTED, Resumed, Verb, put, run, say, show_table, tell, visible
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,11 @@ def test_sql_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_is_not_known_is_a_dash_in_a_column_of_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     show_table([{"stage": "profiles", "rate": None}, {"stage": "verified", "rate": 1_234.5}])
     assert capsys.readouterr().out.splitlines() == ["stage        rate", "profiles        –", "verified  1,234.5"]
+
+
+def test_no_text_turns_the_direction_of_what_is_shown() -> None:
+    marks = "\u200e\u200f\u202a\u202e\u2066\u2069"
+    assert visible(f"SELECT{marks} 1, 'עברית'") == r"SELECT\u200e\u200f\u202a\u202e\u2066\u2069 1, 'עברית'"
 
 
 def test_no_text_moves_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:

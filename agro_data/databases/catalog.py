@@ -306,7 +306,7 @@ class _SpiderTables:
             if file.is_file():
                 try:
                     self._ids[file] = frozenset(str(entry["db_id"]) for entry in json.loads(file.read_text("utf-8")))
-                except (OSError, ValueError, TypeError, KeyError) as error:
+                except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
                     self._note(file, error)
         return self._ids[file]
 

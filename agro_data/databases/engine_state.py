@@ -7,10 +7,11 @@ elsewhere (`opening`); here it gets a second lock.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, takewhile
 
 DENIED_SQLITE_FUNCTIONS = frozenset((
     *("load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "sqlite_log"),
@@ -32,13 +33,14 @@ _DUCKDB_FUNCTIONS = re.compile(
     r"|glob|sniff_csv|(read|parquet|pandas|python|arrow|seq|sqlite|postgres|mysql|delta|iceberg)_\w+"
     r"|\w*external_resource\w*|icu_calendar_names|pg_timezone_names|pg_read_file|pg_\w+_is_visible|nextval|currval"
     r"|setseed|setval|stats|vector_type|in_search_path|get_block_size|json_serialize_plan|current_\w+_id|txid_current"
-    r"|pg_(postmaster_start|conf_load)_time",
+    r"|pg_(postmaster_start|conf_load)_time|histogram_values",
     re.IGNORECASE,
 )
 _DUCKDB_COMMANDS = frozenset(("show", "describe", "desc", "summarize"))
 _SET_OPERATIONS = frozenset(("union", "except", "intersect"))
-# DuckDB takes a text for a table's name where one may stand.
-_BEFORE_TABLES = frozenset(("from", "join", ",", "(", "table", "positional"))
+# DuckDB takes a text for a table's name nearly anywhere one may stand (FROM a: 'pg_settings', UNPIVOT 'pg_settings'),
+# but not where it is compared with something.
+_COMPARISONS = frozenset(("=", "==", "<>", "!=", "<", "<=", ">", ">=", "like", "ilike", "glob"))
 # What WITH names by the name before it. `query('...') AS materialized(a)` is a call with an alias.
 _QUERY_FOLLOWS = re.compile(r"as ((not )?materialized )?\( (select|with|from|\() ")
 _PART = re.compile(r'"(?:[^"]|"")*"|\w+')
@@ -56,7 +58,7 @@ def is_sqlite_state(table: str) -> bool:
 def duckdb_state_named(sql: str) -> str:
     """The first name in a DuckDB statement that reaches the engine's state, or "".
 
-    Judged on DuckDB's own tokens: a text literal or a comment names nothing.
+    Judged on DuckDB's own tokens: a comment names nothing, and a text only where it may stand for a table.
     """
     import duckdb  # noqa: PLC0415
 
@@ -75,10 +77,11 @@ def duckdb_state_named(sql: str) -> str:
         if kind in (duckdb.token_type.identifier, duckdb.token_type.keyword) and before[-1] != "as":  # then it is given
             name = _plain(text)
             denied = _DUCKDB_STATE.fullmatch(name) or (_DUCKDB_FUNCTIONS.fullmatch(name) and _is_call(texts, place))
+            denied = denied or (name.lower() == "histogram" and _is_call(texts, place) and _is_of_two(texts, place))
             command = name.lower() in _DUCKDB_COMMANDS and text != f'"{name}"' and _may_start(before)
             if denied or command:
                 return name
-        elif kind == duckdb.token_type.string_const and before[-1] in _BEFORE_TABLES:
+        elif kind == duckdb.token_type.string_const and before[-1] not in _COMPARISONS:
             name = text.strip("'")
             if _DUCKDB_STATE.fullmatch(name):
                 return name
@@ -92,6 +95,14 @@ def _is_call(texts: Sequence[str], place: int) -> bool:
     depths = accumulate((text == "(") - (text == ")") for text in texts[place + 1 :])
     end = next((at for at, depth in enumerate(depths, place + 1) if not depth), len(texts))
     return not _QUERY_FOLLOWS.match(" ".join([*texts[end + 1 : end + 6], ""]))
+
+
+def _is_of_two(texts: Sequence[str], place: int) -> bool:
+    """Whether what is called at `place` is given more than one thing: histogram(a) is an aggregate of a column, and
+    histogram('t', a) may be the macro that reads the table whose name it is given as a text."""
+    depths = accumulate((text in ("(", "[", "{")) - (text in (")", "]", "}")) for text in texts[place + 1 :])
+    inside = takewhile(operator.itemgetter(1), zip(texts[place + 1 :], depths, strict=True))
+    return any(text == "," and depth == 1 for text, depth in inside)
 
 
 def _may_start(before: Sequence[str]) -> bool:

@@ -237,7 +237,7 @@ class DuckdbSession:
             raise duckdb.InvalidInputException(f"one SELECT statement is allowed, found: {kinds}")
         state = duckdb_state_named(sql)
         if state:
-            raise duckdb.InvalidInputException(f"{state} tells of the engine, not of the data, and is not allowed")
+            raise duckdb.InvalidInputException(f"{state} can tell of the engine, not of the data, and is not allowed")
         self._connection.execute("BEGIN TRANSACTION READ ONLY")
         self._connection.execute(statements[0])
         return tuple([column[0] for column in self._connection.description or ()])

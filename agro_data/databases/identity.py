@@ -64,6 +64,11 @@ def database_id(name: str) -> str:
     return cleaned or "_"
 
 
+def is_own_name(name: str) -> bool:
+    """Whether a name that data gives is one of a file or folder, and no path that leads out of the folder it is in."""
+    return PurePosixPath(name).name == name and name not in ("", "..")
+
+
 def meant(databases: Iterable[Database], names: Iterable[str]) -> dict[str, Database]:
     """The database that each name means, by that name; a name that means none, or perhaps several, is left out.
 

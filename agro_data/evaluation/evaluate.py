@@ -13,7 +13,7 @@ from typing import Any
 from agro_data.config import ConfigError
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.connections import open_database
-from agro_data.databases.identity import meant
+from agro_data.databases.identity import is_own_name, meant
 from agro_data.databases.opening import DatabaseError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Limits
@@ -167,6 +167,8 @@ def _some(path: Path, wanted: set[str]) -> tuple[dict[str, Database], dict[str, 
 
 def _at_once(path: Path, wanted: set[str]) -> dict[str, Database] | None:
     """Of a folder `<db_id>/` each, as Spider and BIRD lay them out, only those that are asked for are looked at."""
+    if not all(map(is_own_name, wanted)):
+        return None
     folders = [path / db_id for db_id in sorted(wanted)]
     if not all(map(os.path.isdir, folders)):  # Path.is_dir raises for a name that is too long to be one
         return None

@@ -12,6 +12,7 @@ import polars as pl
 
 from agro_data.config import ConfigError
 from agro_data.databases.content import instance_at
+from agro_data.databases.identity import is_own_name
 from agro_data.databases.types import Database
 from agro_data.evaluation.loaded import Prediction
 from agro_data.fingerprint import stable_hash
@@ -65,7 +66,8 @@ def given(folder: Path, databases: Mapping[str, Database], rows: Sequence[Predic
     files: dict[str, tuple[Database, ...]] = {}
     for name, source in databases.items():  # by names that rows spell, of which a database may have several
         if source.db_id in golds and not files.get(source.db_id):
-            files[source.db_id] = files_in(folder / source.db_id, source) or files_in(folder / name, source)
+            names = filter(is_own_name, (source.db_id, name))
+            files[source.db_id] = next(filter(None, (files_in(folder / one, source) for one in names)), ())
     if not any(files.values()):
         raise ConfigError(f"{folder}: no files {folder.name}/<db_id>/*.sqlite for any of the {len(files)} databases")
     by_example: dict[tuple[str, str], set[str]] = defaultdict(set)

@@ -29,6 +29,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_NO_JSON = (ValueError, RecursionError)  # the second where lists are nested thousands deep
 _LONGEST = 2**30  # characters of a CSV field
 
 
@@ -115,7 +116,7 @@ def _row(path: Path, number: int, fields: dict[str, Any], unit: str = "row") -> 
 def _json(path: Path, text: str) -> Iterator[Item]:
     try:
         content = json.loads(text)
-    except ValueError as error:
+    except _NO_JSON as error:
         if _looks_like_lines(text):
             yield from _json_lines(path, text)
             return
@@ -142,7 +143,7 @@ def _looks_like_lines(text: str) -> bool:
     """JSON Lines under the name of JSON: its first line is a whole object."""
     try:
         return isinstance(json.loads(text.lstrip().partition("\n")[0]), dict)
-    except ValueError:
+    except _NO_JSON:
         return False
 
 
@@ -169,7 +170,7 @@ def _json_lines(path: Path, text: str) -> Iterator[Item]:
             continue
         try:
             item = json.loads(line)
-        except ValueError as error:
+        except _NO_JSON as error:
             yield LoadProblem(f"{path.name}, line {number}", f"not JSON: {error}")
             continue
         yield _item(path, number, item, "line")

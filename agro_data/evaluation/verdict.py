@@ -61,7 +61,7 @@ def read_lines(text: str) -> tuple[Verdict, ...]:
             continue
         try:
             found.append(_read(json.loads(line)))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"line {number}: {error}") from error
     return tuple(found)
 

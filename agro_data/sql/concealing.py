@@ -14,7 +14,11 @@ from sqlglot import exp
 from agro_data.databases.opening import folded
 from agro_data.databases.types import Dialect
 from agro_data.sql.parse import parse_select
-from agro_data.sql.scope import Schema, resolve
+from agro_data.sql.scope import Schema, Scope, resolve
+
+# Functions of a FROM that make rows of what they are given, and read no table.
+_ROWS_OF_ARGUMENTS = (exp.GenerateSeries, exp.Repeat)
+_ROWS_OF_JSON = frozenset(("json_each", "json_tree"))
 
 
 @dataclass(frozen=True)
@@ -36,20 +40,25 @@ class Hidden:
 
 
 class NotThere(LookupError):
-    """A query names a table that is hidden; the message is what the engine says of one that does not exist."""
+    """A query names a table that is hidden, or none that is known; the message is what the engine says of one that
+    does not exist."""
 
 
 def conceal(sql: str, dialect: Dialect, schema: Schema, hidden: Sequence[Hidden]) -> str:
     """`sql` as it has to be written on the whole database, to do what it would do on one without `hidden`.
 
     `schema` is the whole database's. Raises `parse.SqlRefused` for what is no query, and `NotThere` where it reads a
-    hidden table.
+    hidden table, or what cannot be told to be none: a table with its database's name before it, a function that may
+    read tables, a query inside of one.
     """
     tree = parse_select(sql, dialect)
     by_table: dict[str, list[Hidden]] = {}
     for one in hidden:
         by_table.setdefault(one.table, []).append(one)
-    for scope in resolve(tree, dialect, schema).scopes:
+    scopes = resolve(tree, dialect, schema).scopes
+    if unfollowed := _unfollowed(tree, scopes, dialect):
+        raise NotThere(_no_table(unfollowed, dialect))
+    for scope in scopes:
         for source in scope.sources:
             if source.table not in by_table or not isinstance(source.node, exp.Table):
                 continue
@@ -64,13 +73,25 @@ def conceal(sql: str, dialect: Dialect, schema: Schema, hidden: Sequence[Hidden]
     return tree.sql(dialect=dialect)
 
 
+def _unfollowed(tree: exp.Query, scopes: Sequence[Scope], dialect: Dialect) -> str:
+    """The first table in a query that is bound to none of the schema and to no query there, or ""."""
+    bound = {id(one.node) for scope in scopes for one in scope.sources if one.table or one.query is not None}
+    for node in tree.find_all(exp.Table):
+        if isinstance(node.this, exp.Identifier):
+            if id(node) not in bound:
+                return ".".join(part.name for part in node.parts)
+        elif not isinstance(node.this, _ROWS_OF_ARGUMENTS) and node.this.name.lower() not in _ROWS_OF_JSON:
+            return node.this.name.lower() or node.this.sql(dialect=dialect)
+    return ""
+
+
 def _replace(
     node: exp.Table, table: str, columns: Mapping[str, str], parts: Sequence[Hidden], dialect: Dialect
 ) -> None:
     """Put what is left of the table in its place, with its alias and the joins that hang on it."""
     gone = {folded(part.column) for part in parts if not part.value}
     left = exp.select(*(exp.column(name, quoted=True) for name in columns if folded(name) not in gone))
-    left = left.from_(exp.Table(this=exp.to_identifier(table, quoted=True)))
+    left = left.from_(exp.Table(this=exp.to_identifier(table, quoted=True), db=node.args.get("db")))
     unlike = exp.NullSafeNEQ if dialect == "duckdb" else _is_not
     for part in parts:
         if part.value:

@@ -23,6 +23,17 @@ WIDEST = 2_000  # columns that are selected: what SQLite gives at most
 
 
 @dataclass(frozen=True)
+class Named:
+    """A query with a name in it: a CTE or a derived table. `outputs` are its columns, "" for one without a name."""
+
+    outputs: Sequence[str]
+    query: exp.Expr
+
+
+Ctes = Mapping[str, Named]
+
+
+@dataclass(frozen=True)
 class Source:
     """One item of a FROM clause. `table` is the schema's spelling, or "" for a CTE, a derived table or written rows."""
 
@@ -30,6 +41,7 @@ class Source:
     table: str
     columns: Mapping[str, str]  # lower-case name -> spelling
     node: exp.Expr
+    query: Named | None = None  # of a CTE or a derived table
 
 
 @dataclass(frozen=True)
@@ -149,7 +161,7 @@ class _Resolver:
         self.dialect = dialect
         self.schema = {folded(table): (table, {folded(c): c for c in columns}) for table, columns in schema.items()}
 
-    def query(self, node: exp.Expr, ctes: Mapping[str, list[str]], outer: Scope | None) -> tuple[Scope, list[str]]:
+    def query(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> tuple[Scope, list[str]]:
         """Resolve a query; gives the scope of its first SELECT and the names of its outputs."""
         ctes = self._with(node, ctes, outer)
         if isinstance(node, exp.Select):
@@ -164,7 +176,7 @@ class _Resolver:
         self._trailing(node, scope, [*outputs, *others], ctes)
         return scope, outputs
 
-    def _with(self, node: exp.Expr, ctes: Mapping[str, list[str]], outer: Scope | None) -> Mapping[str, list[str]]:
+    def _with(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> Ctes:
         clause = node.args.get("with_")
         if clause is None:
             return ctes
@@ -174,12 +186,13 @@ class _Resolver:
             alias = cte.args.get("alias")
             declared = [folded(column.name) for column in alias.args.get("columns") or ()] if alias else []
             if clause.args.get("recursive"):
-                known[name] = declared or [folded(item.alias_or_name) for item in leftmost(cte.this).selects]
+                first = declared or [folded(item.alias_or_name) for item in leftmost(cte.this).selects]
+                known[name] = Named(first, cte.this)
             _, outputs = self.query(cte.this, known, outer)
-            known[name] = self._renamed(declared, outputs)
+            known[name] = Named(self._renamed(declared, outputs), cte.this)
         return known
 
-    def _select(self, node: exp.Select, ctes: Mapping[str, list[str]], outer: Scope | None) -> Scope:
+    def _select(self, node: exp.Select, ctes: Ctes, outer: Scope | None) -> Scope:
         scope = Scope(node, outer)
         self.found.scopes.append(scope)
         start = node.args.get("from_")
@@ -206,7 +219,7 @@ class _Resolver:
                 self._visit(key, scope, ctes, aliases=True, alias_first=isinstance(key.this, exp.Column))
         return scope
 
-    def _trailing(self, node: exp.Expr, scope: Scope, outputs: Sequence[str], ctes: Mapping[str, list[str]]) -> None:
+    def _trailing(self, node: exp.Expr, scope: Scope, outputs: Sequence[str], ctes: Ctes) -> None:
         """What follows a set operation: keys of its ORDER BY are output columns, or expressions over the first SELECT;
         how many rows are kept may be a query of its own."""
         order = node.args.get("order")
@@ -220,7 +233,7 @@ class _Resolver:
             if node.args.get(clause) is not None:
                 self._visit(node.args[clause], scope, ctes, aliases=True)
 
-    def _source(self, node: exp.Expr, scope: Scope, ctes: Mapping[str, list[str]]) -> None:
+    def _source(self, node: exp.Expr, scope: Scope, ctes: Ctes) -> None:
         alias = folded(node.alias_or_name)
         if len(scope.sources) >= MOST_SOURCES:
             self._problem("too_long", f"more than {MOST_SOURCES} tables are joined")
@@ -233,7 +246,8 @@ class _Resolver:
             alias_node = node.args.get("alias")
             renamed = [folded(c.name) for c in alias_node.args.get("columns") or ()] if alias_node else []
             names = self._renamed(renamed, outputs)
-            scope.sources.append(Source(alias, "", {name: name for name in names if name}, node))
+            named = Named(names, node)
+            scope.sources.append(Source(alias, "", {name: name for name in names if name}, node, named))
             self._joins(node, scope, ctes)
         elif isinstance(node, (exp.Values, exp.Unnest)):
             self._written(node, alias, scope, ctes)
@@ -248,7 +262,7 @@ class _Resolver:
         """Columns under the names that an alias gives them: in DuckDB it may be those of the first only."""
         return [*declared, *outputs[len(declared) :]] if self.dialect == "duckdb" or not declared else declared
 
-    def _joins(self, node: exp.Expr, scope: Scope, ctes: Mapping[str, list[str]]) -> None:
+    def _joins(self, node: exp.Expr, scope: Scope, ctes: Ctes) -> None:
         """What stands beside a source in the same brackets."""
         for join in node.args.get("joins") or ():
             self._source(join.this, scope, ctes)
@@ -256,7 +270,7 @@ class _Resolver:
             if join.args.get("on") is not None:
                 self._visit(join.args["on"], scope, ctes, aliases=True)
 
-    def _written(self, node: exp.Expr, alias: str, scope: Scope, ctes: Mapping[str, list[str]]) -> None:
+    def _written(self, node: exp.Expr, alias: str, scope: Scope, ctes: Ctes) -> None:
         """Rows of VALUES or UNNEST. In DuckDB what they are made of may name what stands before them in the FROM."""
         inside = scope if self.dialect == "duckdb" else Scope(scope.select, scope.outer)
         for item in node.expressions:
@@ -264,7 +278,7 @@ class _Resolver:
         scope.correlated = scope.correlated or inside.correlated
         scope.sources.append(Source(alias, "", {name: name for name in written_columns(node, self.dialect)}, node))
 
-    def _table(self, node: exp.Table, alias: str, scope: Scope, ctes: Mapping[str, list[str]]) -> None:
+    def _table(self, node: exp.Table, alias: str, scope: Scope, ctes: Ctes) -> None:
         name = folded(node.name)
         if not isinstance(node.this, exp.Identifier):
             self._problem("forbidden_function", f"table function {node.this.sql(dialect=self.dialect)}")
@@ -273,7 +287,8 @@ class _Resolver:
             self._problem("unknown_table", f"{_dotted(node)}: a table is called without its schema")
             scope.sources.append(Source(alias, "", {}, node))
         elif not node.db and name in ctes:
-            scope.sources.append(Source(alias, "", {column: column for column in ctes[name] if column}, node))
+            named = ctes[name]
+            scope.sources.append(Source(alias, "", {column: column for column in named.outputs if column}, node, named))
         elif name in self.schema:
             table, columns = self.schema[name]
             self.found.tables.add(table)
@@ -318,9 +333,7 @@ class _Resolver:
                 for name in source.columns:
                     self._use(source, name)
 
-    def _visit(
-        self, node: exp.Expr, scope: Scope, ctes: Mapping[str, list[str]], *, aliases: bool, alias_first: bool = False
-    ) -> None:
+    def _visit(self, node: exp.Expr, scope: Scope, ctes: Ctes, *, aliases: bool, alias_first: bool = False) -> None:
         if isinstance(node, exp.Column):
             if not isinstance(node.this, exp.Star):
                 self._column(node, scope, aliases, alias_first)

@@ -6,10 +6,13 @@ import re
 
 from agro_data.sql.parse import LONGEST
 
-# What may not be touched: texts, quoted names, comments.
-_KEPT = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|--[^\n]*\n?|/\*.*?\*/)""", re.DOTALL)
+# What may not be touched: texts, quoted names, comments. Brackets and comments that nothing ends go to the end, so that
+# none is looked for again from each of many beginnings.
+_KEPT = re.compile(
+    r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*(?:\]|\Z)|--[^\n]*\n?|/\*.*?(?:\*/|\Z))""", re.DOTALL
+)
 # A text in a list of DuckDB, or a name of SQLite with a quote in it: where the brackets end cannot be told.
-_QUOTE_IN_BRACKETS = re.compile(r"""\[[^\]]*['"`]""")
+_QUOTE_IN_BRACKETS = re.compile(r"""\[[^\[\]'"`]*['"`]""")
 _SPACE = re.compile(r"\s+")
 _AROUND = re.compile(r" ?([,()]) ?")
 

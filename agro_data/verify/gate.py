@@ -11,6 +11,7 @@ from agro_data.databases.types import Dialect
 from agro_data.sql.lists import is_list
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import Resolution, Schema, resolve, value_of
+from agro_data.verify.clocks import CLOCKS, is_date_function, is_of_data, reached
 
 # Reach the host, the engine's state, or memory. The sandbox stops them too: here they get a name.
 _FORBIDDEN = frozenset({
@@ -34,7 +35,6 @@ _CHANCE = frozenset({
 })  # fmt: skip
 _NO_LIST = "UNNEST in SELECT needs what is known to be a list, since a struct becomes columns; in FROM it takes any"
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
-_CLOCKS = frozenset({"date", "time", "datetime", "julianday", "unixepoch", "strftime"})  # of SQLite; now by default
 # 'subsec' alone is the time now to SQLite 3.42 and later.
 _MOMENTS = frozenset({"now", "today", "yesterday", "tomorrow", "subsec", "subsecond"})
 _ZONES = frozenset({"localtime", "utc"})  # modifiers of SQLite's date functions
@@ -88,6 +88,9 @@ def _function_problem(tree: exp.Query, dialect: Dialect, names: Resolution) -> t
             return "not_deterministic_function", f"function {name} reads the clock"
         if dialect == "sqlite" and any(_says(argument, _ZONES, names) for argument in _arguments(node, name)):
             return "not_deterministic_function", f"function {name} reads the time zone of the machine"
+        if dialect == "sqlite" and not all(is_of_data(argument, names) for argument in _arguments(node, name)):
+            why = "what it is given is neither of a table nor written out as it is"
+            return "not_deterministic_function", f"function {name} may read the clock: {why}"
     return "", ""
 
 
@@ -98,38 +101,27 @@ def _function_name(node: exp.Expr) -> str:
 
 
 def _reads_clock(node: exp.Expr, name: str, dialect: Dialect, names: Resolution) -> bool:
-    """A moment such as 'now' in an argument, or (SQLite) a date function without one, or one put together."""
+    """A moment such as 'now' in an argument, or (SQLite) a date function without one."""
     arguments = [child for child in node.iter_expressions() if not isinstance(child, exp.DataType)]
-    if not isinstance(node, (exp.Anonymous, exp.Cast)) and not _is_date_function(node):
+    if not isinstance(node, (exp.Anonymous, exp.Cast)) and not is_date_function(node):
         return False
-    if dialect == "sqlite" and name in _CLOCKS and len(arguments) <= (name == "strftime"):
+    if dialect == "sqlite" and name in CLOCKS and len(arguments) <= (name == "strftime"):
         return True
     if dialect == "duckdb" and name == "age" and len(arguments) == 1:
         return True
     temporal = dialect == "sqlite" or not isinstance(node, exp.Cast) or node.to.is_type(*exp.DataType.TEMPORAL_TYPES)
-    if dialect == "sqlite" and any(map(_is_put_together, _arguments(node, name))):
-        return True
     return temporal and any(_says(argument, _MOMENTS, names) for argument in arguments)
-
-
-def _is_date_function(node: exp.Expr) -> bool:
-    name = type(node).__name__
-    return any(word in name for word in ("Date", "Time", "Day", "Ts", "Unix"))
 
 
 def _arguments(node: exp.Expr, name: str) -> list[exp.Expr]:
     """What a date function of SQLite is given; nothing of other functions."""
-    return list(node.iter_expressions()) if name in _CLOCKS or _is_date_function(node) else []
-
-
-def _is_put_together(node: exp.Expr) -> bool:
-    """Whether a text is joined from constants, as 'n' || 'ow' is, which no question needs."""
-    return any(not joined.find(exp.Column) for joined in node.find_all(exp.DPipe, exp.Concat))
+    return list(node.iter_expressions()) if name in CLOCKS or is_date_function(node) else []
 
 
 def _says(node: exp.Expr, words: frozenset[str], names: Resolution) -> bool:
-    """Whether a text in an expression is one of the words; in SQLite also one in double quotes that names nothing."""
-    for inner in node.walk():
+    """Whether a text in an expression, or in what its names are made of, is one of the words; in SQLite also one in
+    double quotes that names nothing."""
+    for inner in reached(node, names):
         value = value_of(inner, names)
         if isinstance(value, exp.Literal) and value.is_string and value.name.strip().lower() in words:
             return True

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agro_data.config import ConfigError
+from agro_data.databases.identity import is_own_name
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Limits as SqlLimits
 from agro_data.evaluation.evaluate import Evaluation
@@ -67,7 +68,7 @@ def suite_of(questions: Questions, instances: str) -> Suite:
 def _check_instances(folder: Path, questions: Questions) -> None:
     """Raise `ConfigError` where a folder has nothing to judge any of the answers on."""
     golds = {row["db_id"] for row in questions.rows if row["sql"]}
-    names = golds | {questions.sources[db_id].database.db_id for db_id in golds}
+    names = filter(is_own_name, golds | {questions.sources[db_id].database.db_id for db_id in golds})
     if golds and not any(file.suffix in SUFFIXES for name in names for file in (folder / name).glob("*")):
         raise ConfigError(
             f"{folder}: no files {folder.name}/<db_id>/*.sqlite for any of the {len(golds)} databases asked about; "

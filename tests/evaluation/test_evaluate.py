@@ -17,7 +17,9 @@ from verify.verify_shop import CUSTOMERS, PURCHASES, TABLES
 import agro_data
 from agro_data.cli import data
 from agro_data.config import ConfigError
-from agro_data.evaluation.evaluate import evaluate
+from agro_data.databases.identity import is_own_name
+from agro_data.evaluation.evaluate import evaluate, named_databases
+from agro_data.evaluation.instances import given
 from agro_data.evaluation.loaded import Prediction
 from agro_data.evaluation.report import render_report
 from agro_data.evaluation.scoring import ves
@@ -85,6 +87,15 @@ def test_a_name_too_long_to_be_a_file_is_one_that_is_not_here(place: Path) -> No
     rows = [Prediction("a", "shop", "", "SELECT 1", ("SELECT 1",)), Prediction("b", "x" * 300, "", "SELECT 1", ("",))]
     found = evaluate(rows, place)
     assert [verdict.error_class for verdict in found.verdicts] == ["", "no_database"]
+
+
+def test_a_name_in_the_data_leads_out_of_no_folder(place: Path) -> None:
+    write_shop(place / "outside" / "outside.sqlite", list(CUSTOMERS))
+    found, missing = named_databases(place / "db", {"shop", "../outside"})
+    assert (list(found), list(missing)) == (["shop"], ["../outside"])
+    with pytest.raises(ConfigError, match="no files suite/<db_id>"):
+        given(place / "suite", {"../outside": replace(found["shop"], db_id="store")}, [asked(BOTH, db_id="../outside")])
+    assert not any(map(is_own_name, ("", ".", "..", "/", "a/b", "../a", "a/")))
 
 
 def test_a_verdict_for_each_prediction_in_its_order(place: Path) -> None:

@@ -59,6 +59,17 @@ def test_encodings(tmp_path: Path, suffix: str, encoding: str) -> None:
     assert [p.question for p in load_pairs(file).pairs] == [row["question"] for row in ROWS]
 
 
+def test_lists_in_lists_without_end_are_no_json(tmp_path: Path) -> None:
+    deep = "[" * 100_000
+    (tmp_path / "deep.json").write_text(deep)
+    with pytest.raises(UnreadableInput, match=r"deep\.json: not JSON"):
+        load_pairs(tmp_path / "deep.json")
+    (tmp_path / "lines.jsonl").write_text(json.dumps(ROWS[0]) + "\n" + deep + "\n")
+    loaded = load_pairs(tmp_path / "lines.jsonl")
+    assert len(loaded.pairs) == 1
+    assert [(one.place, one.reason[:8]) for one in loaded.problems] == [("lines.jsonl, line 2", "not JSON")]
+
+
 texts = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1).filter(str.strip)
 
 

@@ -25,6 +25,8 @@ QUERIES = (
     "SELECT id FROM pet UNION ALL SELECT id FROM person",
     "SELECT P.ID FROM PET AS P WHERE NOT EXISTS (SELECT 1 FROM person WHERE person.id = P.owner)",
     "SELECT x.id FROM (pet AS x JOIN person AS y ON x.owner = y.id)",
+    "WITH x AS (WITH pet AS (SELECT 7 AS kind) SELECT id FROM main.pet) SELECT id FROM x",
+    "SELECT p.id, j.value FROM pet AS p, json_each('[1,2]') AS j",
     "WITH pet AS (SELECT 7 AS kind) SELECT kind FROM pet",
 )
 
@@ -70,6 +72,24 @@ def test_a_hidden_table_is_not_there_unless_the_query_makes_one() -> None:
     with pytest.raises(NotThere, match="no such table: pet"):
         conceal("SELECT 1 FROM person WHERE id IN pet", "sqlite", SCHEMA, [Hidden("pet")])
     assert "FROM pet" in conceal(QUERIES[-1], "sqlite", SCHEMA, [Hidden("pet")])
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM memory.pet",
+        "SELECT * FROM memory.main.pet",
+        "SELECT bin FROM histogram_values(pet, kind)",
+        "SELECT * FROM summary((SELECT pet FROM pet))",
+        "SELECT value FROM json_each((SELECT to_json(list(pet)) FROM pet))",
+        "SELECT sql FROM a: 'sqlite_master'",
+    ],
+)
+def test_what_may_read_a_hidden_table_unseen_is_not_there(sql: str) -> None:
+    duckdb_knows = _make("duckdb").execute(sql).fetchall()
+    assert duckdb_knows
+    with pytest.raises(NotThere, match="does not exist"):
+        conceal(sql, "duckdb", SCHEMA, [Hidden("pet", "kind")])
 
 
 def test_a_profile_shows_what_is_left(tmp_path: Path) -> None:

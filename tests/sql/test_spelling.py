@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import sqlite3
+from time import perf_counter
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agro_data.sql.parse import LONGEST
 from agro_data.sql.spelling import spelling
 
 WORDS = st.sampled_from(
@@ -57,3 +59,10 @@ def test_statements_of_one_spelling_have_one_answer(parts: list[str]) -> None:
     levelled = spelling(sql)
     assert spelling(levelled) == levelled
     assert answer(levelled) == answer(sql)
+
+
+@pytest.mark.parametrize("text", ["[", "/*a", "[a] '", "/* */ [a", "(", "'"])
+def test_many_beginnings_without_an_end_take_no_time(text: str) -> None:
+    begun = perf_counter()
+    spelling(text * (LONGEST // len(text)))
+    assert perf_counter() - begun < 0.25

@@ -150,6 +150,54 @@ def test_a_moment_within_an_argument_is_seen(moment: str) -> None:
     assert check_statement("SELECT date(born, '+' || id || ' day') FROM customer", "sqlite", SHOP).ok
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH p AS (SELECT 'now' AS d) SELECT name, strftime('%Y', p.d) FROM customer, p",
+        "WITH p(d) AS (SELECT born FROM customer UNION SELECT 'now') SELECT date(d) FROM p",
+        "WITH p AS (SELECT 'now' AS d), q AS (SELECT * FROM customer, p) SELECT date(d) FROM q",
+        "WITH p AS (SELECT 'nxow' AS d) SELECT date(replace(d, 'x', '')) FROM p",
+        "WITH p AS (SELECT 'nxow' AS d) SELECT date(coalesce(d, replace(d, 'x', ''))) FROM p",
+        "SELECT julianday((SELECT d FROM (SELECT 'now' AS d))) - id FROM customer",
+        "SELECT date(x.column1) FROM (VALUES ('now')) AS x",
+        "SELECT date(replace('nxow', 'x', '')) FROM customer",
+        "SELECT date(char(110, 111, 119)) FROM customer",
+        "SELECT date(char(110 + 0 * id, 111, 119)) FROM customer",
+        "SELECT date(json_extract('[\"now\"]', '$[0]')) FROM customer",
+        "SELECT date(CAST(unhex('6e6f77') AS TEXT)) FROM customer",
+        "SELECT date(born, replace('lxocaltime', 'x', '')) FROM customer",
+        "WITH z AS (SELECT 'localtime' AS m) SELECT datetime(born, z.m) FROM customer, z",
+        "SELECT timediff('now', born) FROM customer",
+    ],
+)
+def test_a_time_of_sqlite_comes_from_a_table_or_is_written_out(sql: str) -> None:
+    assert check_statement(sql, "sqlite", SHOP).reason == "not_deterministic_function"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH p AS (SELECT '2020-01-01' AS d) SELECT name FROM customer, p WHERE date(born) > date(p.d, '+1 month')",
+        "WITH p AS (SELECT '2020-01-15' AS d) SELECT date(substr(d, 1, 7) || '-01') FROM p",
+        "WITH RECURSIVE n(d) AS (SELECT date('2020-01-01') UNION ALL SELECT date(d, '+1 day') FROM n LIMIT 9)"
+        " SELECT n.d, count(id) FROM n LEFT JOIN customer ON date(born) = n.d GROUP BY n.d",
+        "WITH RECURSIVE n(y) AS (SELECT 2000 UNION ALL SELECT y + 1 FROM n LIMIT 9) SELECT date(y || '-01-01') FROM n",
+        "SELECT strftime('%Y', max(born)) FROM customer",
+        "SELECT date(CASE WHEN id > 2 THEN born ELSE '2020-01-01' END) FROM customer",
+        "SELECT julianday('2020-01-01') - julianday(substr(b, 1, 10)) FROM (SELECT max(born) AS b FROM customer)",
+        "WITH q AS (SELECT * FROM customer), r AS (SELECT q.* FROM q UNION SELECT * FROM customer)"
+        " SELECT date(r.born, '-' || c.n || ' days') FROM r, (SELECT count(*) AS n FROM q) AS c",
+        "SELECT datetime(1092941466, 'unixepoch')",
+        "SELECT date(born) AS d FROM customer GROUP BY d HAVING strftime('%m', d) = '01'",
+        "SELECT date((SELECT max(born) FROM customer), 'start of month')",
+        "SELECT date(iif(id > 1, born, name)), date(x.column1) FROM customer, (VALUES ('2020-01-01')) AS x",
+    ],
+)
+def test_a_time_that_the_data_or_the_query_says_is_none_of_the_clock(sql: str) -> None:
+    gate = check_statement(sql, "sqlite", SHOP)
+    assert gate.ok, gate.detail
+
+
 def test_no_function_of_duckdb_passes_whose_value_may_be_another_at_the_next_run() -> None:
     with duckdb.connect() as connection:
         found = connection.execute(
