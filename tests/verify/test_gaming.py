@@ -284,9 +284,12 @@ HEDGES = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("guarded", [True, False])
 @pytest.mark.parametrize("mode", MODES)
-def test_a_choice_of_answers_is_no_answer(databases: tuple[Database, ...], sandbox: Sandbox, mode: Mode) -> None:
-    for (_, sql), grade in zip(HEDGES, grades(databases, HEDGES, sandbox, mode), strict=True):
+def test_a_choice_of_answers_is_no_answer(
+    databases: tuple[Database, ...], sandbox: Sandbox, mode: Mode, guarded: bool
+) -> None:
+    for (_, sql), grade in zip(HEDGES, grades(databases, HEDGES, sandbox, mode, guarded), strict=True):
         assert grade.score == 0, f"{mode}: {sql!r}"
 
 
@@ -364,5 +367,5 @@ def test_a_struct_made_in_a_query_spreads_no_answers_side_by_side(tmp_path: Path
     (database,) = find_databases(tmp_path).databases
     choice = "SELECT s.* FROM (SELECT {'a': count(*), 'b': max(age), 'c': min(age), 'd': sum(age)} AS s FROM person)"
     case = Case("SELECT count(*) FROM person", choice, (database,), schema=SCHEMA)
-    assert grade_many([case], sandbox, GoldResults(), "intent")[0].right
-    assert not grade_many([case], sandbox, GoldResults(), "intent", guarded=True)[0].right
+    for guarded in (False, True):
+        assert not grade_many([case], sandbox, GoldResults(), "intent", guarded=guarded)[0].right
