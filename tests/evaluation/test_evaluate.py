@@ -106,7 +106,6 @@ def test_a_lucky_prediction_is_told_apart_by_an_instance(place: Path) -> None:
     assert with_source.verdicts[0].instances == 3
 
 
-@pytest.mark.slow
 def test_intent_takes_no_choice_among_answers(place: Path) -> None:
     count = "SELECT count(*) FROM customer WHERE city = 'Oslo'"
     every = "SELECT count(*), sum(age), min(age), max(age) FROM customer WHERE city = 'Oslo'"
@@ -118,6 +117,7 @@ def test_intent_takes_no_choice_among_answers(place: Path) -> None:
     assert [verdict.error_class for verdict in found.verdicts] == ["", "", "columns", "constant", ""]
 
 
+@pytest.mark.slow
 def test_instances_are_built_once_where_none_are_given(place: Path, tmp_path: Path) -> None:
     lucky = [asked(NAMES, "SELECT name FROM customer WHERE city = 'Oslo' AND age < 42"), asked(NAMES, NAMES)]
     assert evaluate(lucky[:1], place / "db").verdicts[0].score == 1
