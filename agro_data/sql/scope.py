@@ -133,7 +133,7 @@ def value_of(node: exp.Expr, found: Resolution) -> exp.Expr | None:
     return exp.Literal.string(binding.name) if binding is not None and binding.kind == "string" else None
 
 
-def _is_bracketed(node: exp.Expr) -> bool:
+def is_bracketed(node: exp.Expr) -> bool:
     """Whether brackets hold tables, as in FROM (a JOIN b ON ...) and FROM ((a)), and no query."""
     while isinstance(node, exp.Subquery):
         node = node.this
@@ -238,7 +238,7 @@ class _Resolver:
         if len(scope.sources) >= MOST_SOURCES:
             self._problem("too_long", f"more than {MOST_SOURCES} tables are joined")
             return
-        if _is_bracketed(node):
+        if is_bracketed(node):
             self._source(node.this, scope, ctes)
             self._joins(node, scope, ctes)
         elif isinstance(node, exp.Subquery):

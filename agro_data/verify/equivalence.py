@@ -23,6 +23,8 @@ RELATIVE = 1e-6  # numeric tolerance: enough for sums in another order and for 3
 ABSOLUTE = 1e-9
 MATCHED = 300
 MAPPINGS = 100  # of columns that are tried where several make the rows the same and only their order tells
+FURTHER = 40  # columns beyond the gold's that `intent` allows: a table that is listed column by column
+PAIRS = 1_000_000  # of rows that are held against each other in search of a mapping; what takes more is not right
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,7 @@ def spider(gold: Rows, predicted: Rows, *, ordered: bool) -> Comparison:
     same: Callable[[list[Row], list[Row]], bool] = (
         (lambda a, b: a == b) if ordered else (lambda a, b: Counter(a) == Counter(b))
     )
-    found = next(_column_mappings(gold, predicted, same), None)
+    found = next(_column_mappings(gold, predicted, same, None), None)
     return EQUAL if found is not None else Comparison(False, "order" if ordered else "values")
 
 
@@ -221,13 +223,14 @@ def _bag(row: Row) -> Row:
 
 
 def _column_mappings(
-    gold: Rows, predicted: Rows, same: Callable[[list[Row], list[Row]], bool]
+    gold: Rows, predicted: Rows, same: Callable[[list[Row], list[Row]], bool], most: int | None
 ) -> Iterator[tuple[int, ...]]:
     """Columns of `predicted`, one for each of `gold` and none twice, under which the rows are the same.
 
     Columns are placed one after another; a prefix that already differs is not continued, and of columns that are
-    identical only the first that is free is tried.
+    identical only the first that is free is tried. The search ends after `most` comparisons of several columns.
     """
+    compared = 0
     images = [tuple((type(row[j]), row[j]) for row in predicted) for j in range(len(predicted[0]))]
     width = len(gold[0])
     candidates = [
@@ -236,6 +239,7 @@ def _column_mappings(
     ]
 
     def extend(chosen: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        nonlocal compared
         if len(chosen) == width:
             yield chosen
             return
@@ -245,6 +249,12 @@ def _column_mappings(
                 continue
             tried.add(images[column])
             longer = (*chosen, column)
+            if len(longer) == 1:
+                yield from extend(longer)
+                continue
+            if compared == most:
+                return
+            compared += 1
             if same([row[: len(longer)] for row in gold], [tuple([row[j] for j in longer]) for row in predicted]):
                 yield from extend(longer)
 
@@ -262,7 +272,7 @@ def intent(
     alternatives: Sequence[Rows] = (),
     keys: tuple[int, ...] | None = None,
 ) -> Comparison:
-    """`strict` against the gold or any alternative, but columns may stand in any order and further ones be there.
+    """`strict` against the gold or any alternative, but columns may stand in any order and `FURTHER` ones be there.
 
     With `keys`, the gold's columns that it orders by, rows that tie in them may come in any order; without, the order
     of all rows counts if `ordered`.
@@ -282,14 +292,17 @@ def _covers(gold: Rows, predicted: Rows, ordered: bool, keys: tuple[int, ...] | 
         return Comparison(False, "row_count")
     if not gold:
         return EQUAL
-    if len(predicted[0]) < len(gold[0]):
+    if not len(gold[0]) <= len(predicted[0]) <= len(gold[0]) + FURTHER:
         return Comparison(False, "column_count")
     loose = not ordered or keys is not None
 
     def same(left: list[Row], right: list[Row]) -> bool:
-        return strict(left, right, ordered=not loose).equal
+        return _same_multiset(left, right) if loose else all(map(same_row, left, right))
 
-    mappings = list(islice(_column_mappings(gold, predicted, same), MAPPINGS))
+    # Up to `MATCHED` rows each may be held against each; of more the sorted ones are, and that is a few times as dear.
+    pairs = len(gold) * (len(gold) if len(gold) <= MATCHED else 10)
+    most = 4 * len(gold[0]) + PAIRS // pairs
+    mappings = list(islice(_column_mappings(gold, predicted, same, most), MAPPINGS))
     if not ordered or keys is None:
         if mappings:
             return EQUAL

@@ -19,7 +19,7 @@ from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import Schema
 from agro_data.sql.spelling import spelling
 from agro_data.verify.difference import first_difference, shown
-from agro_data.verify.equivalence import Comparison, Mode, Rows, compare, spider
+from agro_data.verify.equivalence import Comparison, Mode, Rows, compare, intent
 from agro_data.verify.gate import check_statement
 from agro_data.verify.gold_cache import GoldCache
 from agro_data.verify.hedging import hedges
@@ -196,8 +196,8 @@ def grade_many(
     """One grade for each case, in order. Cases that say the same are run once; a wrong one costs one execution.
 
     `guarded` adds what a reward needs so that nothing but an answer earns: what is right must also pass the
-    statement gate, must read a table if the gold does, must not be a choice among answers (`intent` allows further
-    columns), and its gold must not be empty on every instance.
+    statement gate, must read a table if the gold does, and its gold must not be empty on every instance. `intent`,
+    which allows further columns, asks for a table in any case, and that it is no choice among answers.
     """
     opened: dict[tuple[int, str], _Open] = {}
     places: list[_Open] = []
@@ -209,9 +209,9 @@ def grade_many(
     for one in opened.values():
         one.grade = _at_once(one, guarded)
     _run([one for one in opened.values() if one.grade is None], sandbox, golds, mode)
-    if guarded:
+    if guarded or mode == "intent":
         for one in opened.values():
-            _guard(one, mode)
+            _guard(one, mode, guarded)
     return [one.grade for one in places if one.grade is not None]
 
 
@@ -294,21 +294,28 @@ def _judge(one: _Open, result: Result, right: Sequence[Result], mode: Mode) -> N
 
 def _wrong(one: _Open, gold: Rows, result: Result, found: Comparison) -> Grade:
     kind = "empty" if gold and not result.rows else _COMPARED[found.reason]
-    if gold and found.reason == "values" and len(gold[0]) > 1 and spider(gold, result.rows, ordered=False).equal:
+    if gold and found.reason == "values" and len(gold[0]) > 1 and _permuted(gold, result.rows):
         told = f"the same columns in another order: expected row 1 {shown(gold[0])}, got row 1 {shown(result.rows[0])}"
         return Grade(0.0, told, "columns", _name(one.database), one.agreed)
     reason = first_difference(gold, result.rows, ordered=one.standard.ordered)
     return Grade(0.0, reason, kind, _name(one.database), one.agreed)
 
 
-def _guard(one: _Open, mode: Mode) -> None:
+def _permuted(gold: Rows, predicted: Rows) -> bool:
+    """Whether only the order of columns differs; `spider` looks for that for any time, `intent` not."""
+    return intent(gold, predicted, ordered=False).equal and len(gold[0]) == len(predicted[0])
+
+
+def _guard(one: _Open, mode: Mode, guarded: bool) -> None:
     """Take back what a right answer has earned if it is not an answer that was asked of the data."""
     case, grade = one.case, one.grade
     if grade is None or not grade.right:
         return
+    if not guarded and one.spelled == one.standard.spelled:
+        return  # others' golds are right as they are
     dialect = _dialect(case)
     try:
-        predicted, reads = _read(case, dialect)
+        predicted, reads = _read(case, dialect, guarded)
     except SqlRefused as refusal:
         one.grade = Grade(0.0, refusal.detail, _GATED.get(refusal.reason, "refused"), agreed=grade.agreed)
         return
@@ -323,9 +330,9 @@ def _guard(one: _Open, mode: Mode) -> None:
             one.grade = Grade(0.0, found[0], "columns", agreed=grade.agreed)
 
 
-def _read(case: Case, dialect: Dialect) -> tuple[exp.Query, bool]:
+def _read(case: Case, dialect: Dialect, guarded: bool) -> tuple[exp.Query, bool]:
     """The tree of a prediction, and whether it reads a table. Raises `SqlRefused` for what the gate refuses."""
-    if case.schema is None:
+    if case.schema is None or not guarded:
         tree = parse_select(case.predicted, dialect)
         return tree, _reads_a_table(tree)
     gate = check_statement(case.predicted, dialect, case.schema)

@@ -117,6 +117,17 @@ def test_a_lucky_prediction_is_told_apart_by_an_instance(place: Path) -> None:
     assert with_source.verdicts[0].instances == 3
 
 
+def test_intent_takes_no_choice_among_answers(place: Path) -> None:
+    count = "SELECT count(*) FROM customer WHERE city = 'Oslo'"
+    every = "SELECT count(*), sum(age), min(age), max(age) FROM customer WHERE city = 'Oslo'"
+    one = "SELECT city, count(*) FROM customer WHERE city = 'Oslo' GROUP BY city"
+    constant = f"SELECT {', '.join(map(str, range(30)))}"
+    rows = [asked(count, sql) for sql in (count, one, every, constant)]
+    rows.append(asked("SELECT 3", "SELECT 3, 4"))
+    found = evaluate(rows, place / "db", metric="intent-ts", instances=place / "suite")
+    assert [verdict.error_class for verdict in found.verdicts] == ["", "", "columns", "constant", ""]
+
+
 @pytest.mark.slow
 def test_instances_are_built_once_where_none_are_given(place: Path, tmp_path: Path) -> None:
     lucky = [asked(NAMES, "SELECT name FROM customer WHERE city = 'Oslo' AND age < 42"), asked(NAMES, NAMES)]

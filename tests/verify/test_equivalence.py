@@ -5,6 +5,7 @@ import random
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -209,6 +210,19 @@ def test_many_alike_columns_do_not_explode() -> None:
     broken = [list(row) for row in turned]
     broken[0][0], broken[1][0] = broken[1][0], broken[0][0]
     assert not intent(square, [tuple(row) for row in broken], ordered=False).equal
+
+
+def test_columns_that_nearly_fit_do_not_take_for_ever() -> None:
+    """Each predicted column alone is the gold's, in another order of rows."""
+    rows, width = 128, 42
+    gold: Rows = [(row + 0.5, row * 37 % rows + 0.5) for row in range(rows)]
+    turned: Rows = [tuple((row * (2 * k + 1) + k) % rows + 0.5 for k in range(1, width + 1)) for row in range(rows)]
+    start = process_time()
+    assert not intent(gold, turned, ordered=False).equal
+    assert process_time() - start < 8
+    listed: Rows = [(*row, *range(40)) for row in gold]
+    assert intent(gold, listed, ordered=False).equal
+    assert intent(gold, [(*row, 0) for row in listed], ordered=False).reason == "column_count"
 
 
 def test_official_verdicts_on_real_predictions(shared_data: Path) -> None:

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from time import process_time
 from typing import get_args
 
 import duckdb
@@ -17,8 +18,10 @@ import pytest
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Limits
+from agro_data.sql.parse import parse_select
 from agro_data.verify.equivalence import Mode
 from agro_data.verify.grade import Case, GoldResults, Grade, grade_many
+from agro_data.verify.hedging import hedges
 
 SCHEMA = {"person": {"id": "INTEGER", "name": "TEXT", "age": "INTEGER", "city": "TEXT"}}
 PEOPLE = [
@@ -261,6 +264,7 @@ def test_columns_and_repetitions_as_each_mode_has_them(
     assert right == right_in
 
 
+FIRST = "SELECT name FROM person ORDER BY age DESC, id LIMIT 1"
 # Every answer there could be, side by side: `intent` allows further columns, not a choice among guesses.
 HEDGES = [
     (COUNT, "SELECT count(*), sum(age), avg(age), min(age), max(age) FROM person WHERE city = 'Rome'"),
@@ -271,13 +275,71 @@ HEDGES = [
     (MEAN, "SELECT city, avg(age), sum(age), count(*), min(age), max(age) FROM person GROUP BY city"),
     (COUNT, "SELECT 0, 1, 2, 3, 4, 5 FROM person LIMIT 1"),
     (LIST, "SELECT p.name" + ", p.age, p.city, p.id" * 40 + " FROM person AS p WHERE age > 30"),
+    (FIRST, f"SELECT a.name, b.name, c.name FROM ({FIRST}) AS a, "
+            "(SELECT name FROM person ORDER BY age, id LIMIT 1) AS b, "
+            "(SELECT name FROM person ORDER BY id LIMIT 1) AS c"),
+    (COUNT, "SELECT x.a, x.b, x.c FROM (person AS p JOIN (SELECT count(*) AS a, max(age) AS b, "
+            f"({COUNT}) AS c FROM person) AS x ON 1 = 1) LIMIT 1"),
+    (COUNT, f"WITH c(w, x, y, z) AS (SELECT q.*, 7, 8, 9 FROM ({COUNT}) AS q) SELECT w, x, y, z FROM c"),
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("guarded", [True, False])
 @pytest.mark.parametrize("mode", MODES)
-def test_a_choice_of_answers_is_no_answer(databases: tuple[Database, ...], sandbox: Sandbox, mode: Mode) -> None:
-    for (_, sql), grade in zip(HEDGES, grades(databases, HEDGES, sandbox, mode), strict=True):
+def test_a_choice_of_answers_is_no_answer(
+    databases: tuple[Database, ...], sandbox: Sandbox, mode: Mode, guarded: bool
+) -> None:
+    for (_, sql), grade in zip(HEDGES, grades(databases, HEDGES, sandbox, mode, guarded), strict=True):
         assert grade.score == 0, f"{mode}: {sql!r}"
+
+
+SIDE_BY_SIDE = ", ".join(
+    f"(SELECT id FROM person ORDER BY id LIMIT 1 OFFSET {place}) AS p{place}" for place in range(4)
+)
+# Right where the number asked for is among the keys, or among what is written.
+GUESSES = [
+    f"SELECT * FROM {SIDE_BY_SIDE}",
+    f"SELECT p0.id, p1.id, p2.id, p3.id FROM {SIDE_BY_SIDE}",
+    "SELECT * FROM person AS p, person AS q, person AS r WHERE p.id = 1 AND q.id = 2 AND r.id = 3",
+    "WITH n AS (SELECT id, row_number() OVER (ORDER BY id) AS k FROM person) "
+    "SELECT a.id, b.id, c.id FROM n AS a, n AS b, n AS c WHERE a.k = 1 AND b.k = 2 AND c.k = 3",
+    "SELECT * FROM (SELECT 0), (SELECT 1), (SELECT 2), person",
+    "SELECT id, name, age FROM (SELECT * FROM person WHERE id < 0 UNION ALL SELECT 0, 1, 2, 3)",
+    "SELECT min(COLUMNS(*)) FROM person",
+    "SELECT * REPLACE (0 AS id, 1 AS name, 2 AS age) FROM person LIMIT 1",
+]
+
+
+@pytest.mark.parametrize("guess", GUESSES)
+def test_what_holds_many_answers_is_told_by_its_text(guess: str) -> None:
+    assert hedges(parse_select(COUNT, "duckdb"), parse_select(guess, "duckdb"), "duckdb")
+
+
+# Columns beside the answer, of the rows that are asked for.
+BESIDE = [
+    (FIRST, "SELECT * FROM person ORDER BY age DESC, id LIMIT 1"),
+    (FIRST, f"SELECT p.* FROM ({FIRST}) AS q JOIN person AS p ON p.name = q.name"),
+    (LIST, "WITH old AS (SELECT DISTINCT id FROM person WHERE age > 30) "
+           "SELECT person.*, old.id FROM person JOIN old ON old.id = person.id"),
+    (LIST, "SELECT p.name, q.name, q.age FROM person AS p JOIN person AS q ON p.id = q.id WHERE p.age > 30"),
+    (MEAN, "SELECT city, count(*), avg(age) FROM person GROUP BY city"),
+    (COUNT, f"WITH wide AS (SELECT *, * FROM person) {COUNT}"),
+]  # fmt: skip
+
+
+def test_more_of_the_rows_asked_for_is_an_answer(databases: tuple[Database, ...], sandbox: Sandbox) -> None:
+    for (_, sql), grade in zip(BESIDE, grades(databases, BESIDE, sandbox, "intent"), strict=True):
+        assert grade.score == 1, f"{sql!r}: {grade}"
+
+
+@pytest.mark.parametrize(("stars", "read", "right"), [("*, *", "{0}", True), ("x.*, y.*", "{0} AS x, {0} AS y", False)])
+def test_a_star_of_stars_is_not_written_out(stars: str, read: str, right: bool) -> None:
+    """Looked at column by column, each level has twice as many: 2**22 in the last."""
+    levels = [f"c{n} AS (SELECT {stars} FROM {read.format(f'c{n - 1}')})" for n in range(1, 22)]
+    predicted = f"WITH c0 AS (SELECT 1 AS a, 2 AS b), {', '.join(levels)} {COUNT}"
+    start = process_time()
+    assert bool(hedges(parse_select(COUNT, "sqlite"), parse_select(predicted, "sqlite"), "sqlite")) is not right
+    assert process_time() - start < 1
 
 
 def test_one_database_is_not_enough(databases: tuple[Database, ...], sandbox: Sandbox) -> None:
@@ -305,5 +367,5 @@ def test_a_struct_made_in_a_query_spreads_no_answers_side_by_side(tmp_path: Path
     (database,) = find_databases(tmp_path).databases
     choice = "SELECT s.* FROM (SELECT {'a': count(*), 'b': max(age), 'c': min(age), 'd': sum(age)} AS s FROM person)"
     case = Case("SELECT count(*) FROM person", choice, (database,), schema=SCHEMA)
-    assert grade_many([case], sandbox, GoldResults(), "intent")[0].right
-    assert not grade_many([case], sandbox, GoldResults(), "intent", guarded=True)[0].right
+    for guarded in (False, True):
+        assert not grade_many([case], sandbox, GoldResults(), "intent", guarded=guarded)[0].right
