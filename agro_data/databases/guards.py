@@ -65,18 +65,18 @@ def open_session(path: Path, layout: Layout, limits: Limits) -> Session:
     return SqliteSession(path, limits) if layout == "sqlite" else DuckdbSession(path, layout, limits)
 
 
-def run_statement(session: Session, sql: str, limits: Limits, keep_rows: bool) -> Fields:
-    """The fields of the statement's `Result`, in their order."""
+def run_statement(session: Session, sql: str, limits: Limits, kept_cells: int) -> Fields:
+    """The fields of the statement's `Result`, in their order; with rows if they come to at most `kept_cells`."""
     started = perf_counter()
     try:
         if len(sql) > limits.sql_length:
             return failed("too_large", f"SQL of {len(sql)} characters, at most {limits.sql_length}", started)
         try:
-            return _collect(session, sql, limits, keep_rows, started)
+            return _collect(session, sql, limits, kept_cells, started)
         except Exception as error:
             if not session.retry(error):
                 raise
-            return _collect(session, sql, limits, keep_rows, started)
+            return _collect(session, sql, limits, kept_cells, started)
     except MemoryError:
         return failed("too_large", f"needs more than {limits.memory} bytes of memory", started)
     except Exception as error:
@@ -87,10 +87,11 @@ def run_statement(session: Session, sql: str, limits: Limits, keep_rows: bool) -
         session.finish()
 
 
-def _collect(session: Session, sql: str, limits: Limits, keep_rows: bool, started: float) -> Fields:
+def _collect(session: Session, sql: str, limits: Limits, kept_cells: int, started: float) -> Fields:
     columns = session.execute(sql)
     rows: Rows = []
     encoded: list[str] = []
+    width = len(columns)
     size, count, floats = sum(map(len, columns)), 0, False
     if size > limits.bytes:
         return failed("too_large", f"names of columns of more than {limits.bytes} bytes", started)
@@ -105,12 +106,13 @@ def _collect(session: Session, sql: str, limits: Limits, keep_rows: bool, starte
             return failed("too_large", f"a result of more than {limits.bytes} bytes", started)
         encoded += lines
         floats = floats or any(float in map(type, row) for row in chunk)
-        if keep_rows:
+        if count * width > kept_cells:
+            rows.clear()
+        else:
             rows += chunk
         if len(chunk) < CHUNK:
             break
     seconds = perf_counter() - started
-    width = len(columns)
     ordered = encoded_digest(width, encoded)
     digest = ordered
     if count > 1:

@@ -26,9 +26,11 @@ from agro_data.databases.opening import NO_SPACE, DatabaseError, settled, stamp,
 from agro_data.databases.types import Database, Layout, Limits, Result, Trial, TrialResult
 from agro_data.databases.worker import IDLE, OPENING, PAGE_SIZE, RUNNING, STARTING, show, shown
 
-Want = Literal["digest", "rows"]
+Want = Literal["digest", "few", "rows"]
 
 BATCH = 128  # trials a message
+FEW_CELLS = 100_000
+KEPT_CELLS: dict[Want, int] = {"digest": 0, "few": FEW_CELLS, "rows": sys.maxsize}  # of a result with its rows
 OPEN_SECONDS = 120.0  # to open a database (a folder of CSV files is read then), or to start a worker
 KILL_FACTOR, KILL_SLACK = 1.5, 0.2  # a worker is killed after limit x factor + slack: within twice the limit
 LOOKS = 100  # at what a worker shows, until it is not being written
@@ -136,7 +138,8 @@ class Sandbox:
         return self.run_many([(database, sql) for sql in statements], want)
 
     def run_many(self, pairs: Iterable[tuple[Database, str]], want: Want = "digest") -> list[Result]:
-        """One result for each (database, SQL), in order; rows are kept when `want` is "rows".
+        """One result for each (database, SQL), in order; rows are kept when `want` is "rows", and
+        when it is "few" those of results of at most `FEW_CELLS` cells.
 
         Raises `SandboxError` when no worker can be started; nothing a statement or a database does raises.
         """
@@ -147,25 +150,25 @@ class Sandbox:
         """Run each trial's statement on its databases, in order, up to the first that gives something unexpected.
 
         For verdicts and mutants: a wrong prediction, or a mutant that is told apart, costs the executions up to the
-        first database that shows it, and only that result travels; its rows are kept when `want` is "rows", so that
-        a comparison more lenient than digests can look at them. Trials on the same databases are best asked for in
+        first database that shows it, and only that result travels; with its rows as `want` says (see `run_many`), so
+        that a comparison more lenient than digests can look at them. Trials on the same databases are best asked for in
         one call: they share messages and open files. Raises like `run_many`.
         """
         if self._closed:
             raise SandboxError("this sandbox is closed")
         with self._lock:
             try:
-                return self._run(trials, want == "rows")
+                return self._run(trials, KEPT_CELLS[want])
             except BaseException:  # also Ctrl-C: workers amid a batch cannot be used again
                 while self._pool:
                     self._pool.pop().end()
                 raise
 
-    def _run(self, trials: Sequence[Trial], keep_rows: bool) -> list[TrialResult]:
+    def _run(self, trials: Sequence[Trial], kept_cells: int) -> list[TrialResult]:
         results = {place: TrialResult(0) for place, trial in enumerate(trials) if not trial.databases}
         queue = self._batches(trials)
         while queue or any(worker.batch for worker in self._pool):
-            self._feed(queue, keep_rows)
+            self._feed(queue, kept_cells)
             busy = {worker.connection: worker for worker in self._pool if worker.batch}
             for connection in wait(list(busy), timeout=min(0.1, self.limits.seconds)):
                 self._receive(busy[connection], queue, results)
@@ -225,7 +228,7 @@ class Sandbox:
                 self._settled[key] = settled(path, database.layout, Path(self._folder.name) / name)
         return self._settled[key]
 
-    def _feed(self, queue: deque[_Batch], keep_rows: bool) -> None:
+    def _feed(self, queue: deque[_Batch], kept_cells: int) -> None:
         """Give every idle worker a batch, and start workers while there is work for them."""
         while queue:
             worker = next((worker for worker in self._pool if worker.batch is None), None)
@@ -236,7 +239,7 @@ class Sandbox:
                 self._pool.append(worker)
             batch = queue.popleft()
             worker.batch, worker.answered = batch, 0
-            message = (keep_rows, batch.targets, batch.tasks)
+            message = (kept_cells, batch.targets, batch.tasks)
             phase = STARTING if worker.state().phase == STARTING else IDLE  # counted from now, until it shows its own
             show(worker.page, monotonic(), phase, 0, 0)
             try:

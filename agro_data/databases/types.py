@@ -88,8 +88,8 @@ Cell = None | int | float | str | bytes
 class Result:
     """Outcome of one statement.
 
-    `rows` is empty when only the digest was asked for; `digest`, `row_count` and `column_count` are always
-    set when `status` is "ok". `ordered_digest` keeps the order of rows, `digest` does not (DESIGN section 5).
+    `rows` is empty when only the digest was asked for, or there were too many; `digest`, `row_count` and
+    `column_count` are always set when `status` is "ok". `ordered_digest` keeps the order of rows, `digest` does not.
     `bytes` cells are blobs or text that is not UTF-8. DuckDB values without an SQLite counterpart are
     converted to these cells: Decimal and HUGEINT to int or float, dates and times to ISO text, lists and
     structs to JSON text. With `floats`, some cell is one: digests, which round, do not show its last digits.

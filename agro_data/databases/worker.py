@@ -6,10 +6,10 @@ the standard library only (duckdb when needed), so that it starts in some tens o
 
 The page is memory shared with the parent; it says what runs since when without a message for each statement.
 
-A message is (keep rows, targets, tasks). A target is (layout, path, stamp), or a text that says why the database
-cannot be read. A task is (SQL, places of its targets, the digests accepted on each, whether ordered ones are meant,
-whether a result with floats is never accepted); it is answered by (number of targets that agreed, fields of the first
-result that did not, or None).
+A message is (most cells of a result that comes with its rows, targets, tasks). A target is (layout, path, stamp), or a
+text that says why the database cannot be read. A task is (SQL, places of its targets, the digests accepted on each,
+whether ordered ones are meant, whether a result with floats is never accepted); it is answered by (number of targets
+that agreed, fields of the first result that did not, or None).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from agro_data.databases.guards import Fields, Session, failed, leaves_ruins, op
 from agro_data.databases.opening import discreet_line
 from agro_data.databases.types import Layout, Limits
 
-RESIDENT_SHARE = 4  # of the memory limit, the share (1/4) from which a worker starts afresh between messages
+RESIDENT_SHARE = 4  # of the memory limit, the share (1/4) from which a worker starts afresh
 OPEN_SHARE = 8  # of the memory limit, the share (1/8) that databases kept open may take by the weights below
 WEIGHT, CACHE = 2**19, 2**21  # of an open SQLite file: its schema and handles (bounds their number too), page cache
 ENGINE = 6 * 2**20  # of DuckDB's for each open file, with what a statement leaves
@@ -90,14 +90,14 @@ def _serve(connection: Connection, page: mmap.mmap) -> None:
     started = _resident()
     while True:
         show(page, monotonic(), IDLE, 0, 0)
-        keep_rows, targets, tasks = marshal.loads(connection.recv_bytes())
+        kept_cells, targets, tasks = marshal.loads(connection.recv_bytes())
         sessions.failures.clear()
         answers: list[bytes] = []
         first = size = 0
         flushed = monotonic()
         for index, task in enumerate(tasks):
             try:
-                agreed, fields = _try(page, sessions, index, task, targets, limits=limits, keep_rows=keep_rows)
+                agreed, fields = _try(page, sessions, index, task, targets, limits=limits, kept_cells=kept_cells)
             except _NoRoom:
                 connection.send_bytes(marshal.dumps((first, answers, False)))
                 return
@@ -106,12 +106,15 @@ def _serve(connection: Connection, page: mmap.mmap) -> None:
             exhausted = fields is not None and leaves_ruins(fields)
             done = index == len(tasks) - 1
             full = len(answers) >= FLUSH_RESULTS or size >= FLUSH_BYTES or monotonic() - flushed > FLUSH_SECONDS
-            if done or exhausted or full:
-                show(page, monotonic(), SENDING, index, 0)  # the parent may take its time
-                connection.send_bytes(marshal.dumps((first, answers, done)))
-                answers, first, size, flushed = [], index + 1, 0, monotonic()
-            # The rest is left to a new process, with an empty heap: engines do not give back all that a statement took.
-            if exhausted or (done and _resident() - started > limits.memory // RESIDENT_SHARE):
+            if not (done or exhausted or full):
+                continue
+            show(page, monotonic(), SENDING, index, 0)  # the parent may take its time
+            connection.send_bytes(marshal.dumps((first, answers, done)))
+            answers, first, size, flushed = [], index + 1, 0, monotonic()
+            # The rest is left to a new process, with an empty heap: engines do not give back all that a statement took,
+            # and what becomes of one must not depend on those before it. Whatever takes much also takes the time after
+            # which answers are sent.
+            if exhausted or _resident() - started > limits.memory // RESIDENT_SHARE:
                 show(page, monotonic(), IDLE, 0, 0)
                 return
 
@@ -124,7 +127,7 @@ def _try(
     targets: list[Any],
     *,
     limits: Limits,
-    keep_rows: bool,
+    kept_cells: int,
 ) -> tuple[int, Fields | None]:
     """Run one statement on its targets up to the first where its digest is not among those accepted."""
     sql, places, accepted, ordered, exact = task
@@ -136,7 +139,7 @@ def _try(
         if isinstance(session, str):
             return place, failed("error", session)
         show(page, monotonic(), RUNNING, index, place)
-        fields = run_statement(session, sql, limits, keep_rows)
+        fields = run_statement(session, sql, limits, kept_cells)
         known = fields[ORDERED_DIGEST if ordered else DIGEST] in digests and not (exact and fields[FLOATS])
         if fields[0] != "ok" or not known:
             return place, fields

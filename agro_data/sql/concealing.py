@@ -81,7 +81,7 @@ def _unfollowed(tree: exp.Query, scopes: Sequence[Scope], dialect: Dialect) -> s
             if id(node) not in bound:
                 return ".".join(part.name for part in node.parts)
         elif not isinstance(node.this, _ROWS_OF_ARGUMENTS) and node.this.name.lower() not in _ROWS_OF_JSON:
-            return node.this.name.lower() or node.this.sql(dialect=dialect)
+            return str(node.this.name.lower() or node.this.sql(dialect=dialect))
     return ""
 
 

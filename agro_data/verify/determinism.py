@@ -235,7 +235,7 @@ def _copy_duckdb(database: Database, target: Path, seed: str, shuffle: bool, sam
         if files:
             connection.execute(f"USE {old}")
             tables, _ = create_tables(connection, database.path)
-            names, views = [("main", name) for name in tables], []
+            names, views = [("main", name) for name in tables], list[str]()
         else:
             lock(connection)
             connection.execute(f"SET search_path = {literal('.'.join(BUILT_IN))}")

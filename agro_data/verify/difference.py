@@ -38,6 +38,12 @@ def first_difference(gold: Rows, predicted: Rows, *, ordered: bool) -> str:
     return counts + _by_content(gold, predicted)
 
 
+def count_difference(gold: tuple[int, int], predicted: tuple[int, int]) -> str:
+    """One sentence about two results, each (rows, columns), of which no row needs to be looked at."""
+    expected, got = (f"{_rows(rows)} of {_columns(columns)}" for rows, columns in (gold, predicted))
+    return f"expected {expected}, got {got}"
+
+
 def _by_content(gold: Rows, predicted: Rows) -> str:
     mine, theirs = Counter(gold), Counter(predicted)
     missing = [row for row in gold if mine[row] > theirs[row]]

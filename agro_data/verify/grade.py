@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.sandbox import FEW_CELLS, Sandbox
 from agro_data.databases.types import Database, Dialect, Result, Trial
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import Schema
 from agro_data.sql.spelling import spelling
-from agro_data.verify.difference import first_difference, shown
+from agro_data.verify.difference import count_difference, first_difference, shown
 from agro_data.verify.equivalence import Comparison, Mode, Rows, compare, intent
 from agro_data.verify.gate import check_statement
 from agro_data.verify.gold_cache import GoldCache
@@ -161,6 +161,10 @@ class GoldResults:
             standard.refusal = Grade(0.0, why, "gold_failed", _name(case.databases[0]))
         return standard
 
+    def shape(self, database: Database, sql: str) -> Result:
+        """The result of a gold that has been run, without its rows."""
+        return self._results[_key(database, sql)]
+
     def rows(self, pairs: Iterable[tuple[Database, str]], sandbox: Sandbox) -> list[Result]:
         """Results with rows, in order; the last are kept, up to `KEPT_CELLS`."""
         asked = [(_key(*pair), pair) for pair in pairs]
@@ -241,7 +245,8 @@ def _run(waiting: Sequence[_Open], sandbox: Sandbox, golds: GoldResults, mode: M
 def _advance(some: Sequence[_Open], sandbox: Sandbox, golds: GoldResults, mode: Mode) -> int:
     """Each case up to the first database where its digest is not known to be right; there the rows are compared.
 
-    Gives how many cells were fetched for that.
+    Rows are fetched at once where they are few; where they are many, only if their number and that of the columns leave
+    it open whether they are the gold's. Gives how many cells of few were fetched.
     """
     trials = [
         Trial(
@@ -254,14 +259,45 @@ def _advance(some: Sequence[_Open], sandbox: Sandbox, golds: GoldResults, mode: 
         for one in some
     ]
     apart: list[tuple[_Open, Result]] = []
-    for one, outcome in zip(some, sandbox.run_until_different(trials, want="rows"), strict=True):
+    for one, outcome in zip(some, sandbox.run_until_different(trials, want="few"), strict=True):
         one.agreed += outcome.agreed
         if outcome.different is None:
             one.grade = Grade(1.0, agreed=one.agreed)
         else:
             apart.append((one, outcome.different))
-    _compare(apart, sandbox, golds, mode)
-    return sum(_cells(result) for _, result in apart)
+    few: list[tuple[_Open, Result]] = []
+    many: list[tuple[_Open, Result]] = []
+    for one, result in apart:
+        rights = [golds.shape(one.database, sql) for sql in one.standard.golds]
+        if not result.ok or all(_all_cells(found) <= FEW_CELLS for found in (result, *rights)):
+            few.append((one, result))
+        elif rights[0].ok and all(_parted(mode, right, result) for right in rights if right.ok):
+            kind = "empty" if result.row_count == 0 else _COMPARED[_parted(mode, rights[0], result)]
+            told = count_difference(*((found.row_count, found.column_count) for found in (rights[0], result)))
+            one.grade = Grade(0.0, told, kind, _name(one.database), one.agreed)
+        else:
+            many.append((one, result))
+    _compare(few, sandbox, golds, mode)
+    for one, result in many:  # one at a time: a result may fill much of the memory
+        whole = (
+            result if _all_cells(result) <= FEW_CELLS else sandbox.run(one.database, [one.case.predicted], "rows")[0]
+        )
+        _compare([(one, whole)], sandbox, golds, mode)
+    return sum(_cells(result) for _, result in few)
+
+
+def _parted(mode: Mode, gold: Result, result: Result) -> str:
+    """Why results with so many rows and columns cannot be the same answer, as `compare` has it; "" where they can."""
+    both = gold.row_count > 0 and result.row_count > 0
+    wide, wanted = result.column_count, gold.column_count
+    columns = both and (wide < wanted if mode == "intent" else wide != wanted)
+    if mode == "bird":  # sets of rows
+        return "values" if columns or (gold.row_count > 0) != (result.row_count > 0) else ""
+    if mode == "strict" and columns:
+        return "column_count"
+    if gold.row_count != result.row_count:
+        return "row_count"
+    return "column_count" if columns else ""
 
 
 def _compare(apart: Sequence[tuple[_Open, Result]], sandbox: Sandbox, golds: GoldResults, mode: Mode) -> None:
@@ -412,6 +448,11 @@ def _standard_key(case: Case, mode: Mode) -> tuple[object, ...]:
 def _cells(result: Result) -> int:
     """Cells of rows that were fetched."""
     return len(result.rows) * max(1, result.column_count)
+
+
+def _all_cells(result: Result) -> int:
+    """Cells of a result, fetched or not."""
+    return result.row_count * result.column_count
 
 
 def _key(database: Database, sql: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from database_files import duckdb_file, found, sqlite_file, unchecked
 
 from agro_data.databases import worker
 from agro_data.databases.digest import result_digest
-from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.sandbox import Sandbox, _Worker
 from agro_data.databases.types import Cell, Database, Limits, Trial, TrialResult
 
 NUMBERS = "SELECT a FROM t"
@@ -139,3 +139,25 @@ def test_open_databases_are_bounded(tmp_path: Path) -> None:
             pytest.skip("this system does not list open files")
         open_files = [os.readlink(handle) for handle in handles.iterdir()]
     assert 1 < sum(name.endswith(".sqlite") for name in open_files) <= most < 40
+
+
+def test_what_takes_much_memory_leaves_the_rest_to_a_new_process(databases: tuple[Database, ...]) -> None:
+    """What becomes of a statement must not depend on those before it, in its message neither."""
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("this system does not tell the memory of a process")
+    large = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 150000) SELECT hex(zeroblob(150)) FROM n"
+    )
+    asked = ["SELECT 1", large, "SELECT 1"]
+    limits = Limits(seconds=20, rows=200_000, bytes=2**26, memory=2**28)
+
+    class Counted(Sandbox):
+        started = 0
+
+        def _start(self) -> _Worker:
+            self.started += 1
+            return super()._start()
+
+    with Counted(limits=limits) as pool:
+        assert [result.status for result in pool.run(databases[0], asked, "rows")] == ["ok"] * 3
+        assert pool.started == 2

@@ -103,6 +103,36 @@ def test_grades_do_not_depend_on_how_many_go_together(
     assert golds._cells <= 1
 
 
+@pytest.mark.parametrize("mode", ["strict", "intent", "spider", "bird"])
+def test_rows_are_not_fetched_where_their_number_decides(
+    instances: tuple[Database, ...], mode: Mode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than `FEW_CELLS` cells: their number tells them from the gold's, or the statement runs again for them."""
+    many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {}) SELECT {} FROM n ORDER BY id"
+    gold, wide = many.format(110_000, "-i AS id"), many.format(60_000, "i, -i AS id")
+    fetched: list[Result] = []
+
+    class Watched(Sandbox):
+        def run_until_different(self, trials: Sequence[Trial], want: str = "digest") -> list[TrialResult]:
+            found = super().run_until_different(trials, want)  # type: ignore[arg-type]
+            fetched.extend(one.different for one in found if one.different is not None and one.different.rows)
+            return found
+
+    counting = [Case("SELECT count(*) FROM customer", wide, instances[:1]), Case(NAMES, wide, instances[:1])]
+    with Watched(1, Limits(rows=200_000)) as pool:
+        one, two = grade_many([*counting], pool, GoldResults(), mode)
+        wrong = "columns" if mode == "strict" else "wrong_rows"
+        assert (one.score, one.error_class, two.error_class) == (0.0, wrong, wrong)
+        assert one.reason == "expected 1 row of 1 column, got 60,000 rows of 2 columns"
+        (short,) = grade_many([Case(gold, NAMES, instances[:1])], pool, GoldResults(), "strict")
+        assert short.reason == "expected 110,000 rows of 1 column, got 3 rows of 1 column"
+        assert [len(result.rows) for result in fetched] == [3]
+        fetched.clear()
+        same = many.format(110_000, "-i AS id, 1") if mode == "intent" else gold.replace("-i", "-i + 0")
+        right, other = (Case(gold, sql, instances[:1]) for sql in (same, gold.replace("-i", "-i * 2")))
+        assert [grade.score for grade in grade_many([right, other], pool, GoldResults(), mode)] == [1.0, 0.0]
+
+
 def test_only_intent_heeds_alternatives(sandbox: Sandbox, instances: tuple[Database, ...]) -> None:
     case = Case(NAMES, "SELECT id FROM customer WHERE city LIKE 'Oslo'", instances)
     known = Case(NAMES, case.predicted, instances, alternatives=("SELECT id FROM customer WHERE city = 'Oslo'",))
