@@ -234,7 +234,7 @@ def _copy_duckdb(database: Database, target: Path, seed: str, shuffle: bool, sam
         connection.execute(UTC)
         if files:
             connection.execute(f"USE {old}")
-            tables, _ = create_tables(connection, database.path)
+            tables, _, _ = create_tables(connection, database.path)
             names, views = [("main", name) for name in tables], []
         else:
             lock(connection)

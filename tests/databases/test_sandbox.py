@@ -197,7 +197,7 @@ def test_a_database_that_cannot_be_opened_for_want_of_memory_is_left_to_a_new_pr
     monkeypatch.setattr(worker, "open_session", full)
     with pytest.raises(worker._NoRoom):
         used.opened(targets[1])
-    assert "Allocation failure" in str(fresh.opened(targets[1]))
+    assert "Out of Memory Error" in str(fresh.opened(targets[1]))
 
 
 def test_a_worker_that_died_between_runs_is_replaced(tmp_path: Path) -> None:
