@@ -35,7 +35,7 @@ DUCKDB_SIDES = (".wal",)
 SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names a further file, which SQLite then deletes
 LONGEST = 64 * 2**20  # bytes of a value or row of SQLite in this process, which a view may make as large as it likes
 DELIMITERS = ",;\t|"
-CSV_LOADED = 128 * 2**20  # bytes of CSV, of all tables of a folder, read once into memory; others are views over files
+CSV_LOADED = 256 * 2**20  # bytes of CSV, of all tables of a folder, read once into memory; others are views over files
 TIMED = "max_execution_time"  # a setting that counts for statements, not for what is loaded before them
 
 DUCKDB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
