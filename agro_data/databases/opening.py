@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import errno
 import glob
+import gzip
 import json
 import os
 import shutil
 import sqlite3
+import zlib
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -33,7 +35,8 @@ DUCKDB_SIDES = (".wal",)
 SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names a further file, which SQLite then deletes
 LONGEST = 64 * 2**20  # bytes of a value or row of SQLite in this process, which a view may make as large as it likes
 DELIMITERS = ",;\t|"
-CSV_LOADED = 256 * 2**20  # a CSV up to this size is read once into memory; a larger one is a view over the file
+CSV_LOADED = 256 * 2**20  # bytes of CSV, of all tables of a folder, read once into memory; others are views over files
+TIMED = "max_execution_time"  # a setting that counts for statements, not for what is loaded before them
 
 DUCKDB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",
@@ -186,13 +189,14 @@ def open_duckdb(
         lock(connection)  # before anything that a file defines can be called
         look_in_all_schemas(connection, name, own_first=own_first)
         return connection, []
-    connection = duckdb.connect(":memory:", config=DUCKDB_SETTINGS)
-    tables, problems = create_tables(connection, path)
-    read_later = [file for table in tables.values() if not _is_loaded(table) for file in table.files]
+    config = {**DUCKDB_SETTINGS, **settings}
+    seconds = config.pop(TIMED, None)
+    connection = duckdb.connect(":memory:", config=config)
+    _, read_later, problems = create_tables(connection, path)
     allowed = [literal(name) for file in read_later for name in (file, glob.escape(str(file)))]
     connection.execute(f"SET allowed_paths = [{', '.join(allowed)}]")
-    for setting, value in settings.items():
-        connection.execute(f"SET {setting} = '{value}'")
+    if seconds is not None:
+        connection.execute(f"SET {TIMED} = '{seconds}'")
     connection.execute(UTC)
     lock(connection)
     return connection, problems
@@ -239,8 +243,11 @@ def look_in_all_schemas(connection: duckdb.DuckDBPyConnection, catalog: str, *, 
     connection.execute(f"SET search_path = {literal(listed)}")
 
 
-def create_tables(connection: duckdb.DuckDBPyConnection, folder: Path) -> tuple[dict[str, DataTable], list[str]]:
-    """Make what data files of a folder are tables of the current schema: these by name, and why others are none.
+def create_tables(
+    connection: duckdb.DuckDBPyConnection, folder: Path
+) -> tuple[dict[str, DataTable], list[Path], list[str]]:
+    """Make what data files of a folder are tables of the current schema: these by name, the files that statements on
+    them read, and why others are none.
 
     Every reader of a folder comes by here, so that all of them see the same tables.
     """
@@ -248,15 +255,17 @@ def create_tables(connection: duckdb.DuckDBPyConnection, folder: Path) -> tuple[
 
     tables: dict[str, DataTable] = {}
     taken: dict[str, str] = {}
+    read_later: list[Path] = []
     problems: list[str] = []
-    for table in data_tables(folder):
+    found = data_tables(folder)
+    loaded = _loaded(found)
+    for table in found:
         name, place = table.name, table.place
         if name.lower() in taken:
             problems.append(f"{place}: is table {name!r} already, from {taken[name.lower()]}; rename one of them")
             continue
-        kind = "TABLE" if _is_loaded(table) else "VIEW"
         try:
-            connection.execute(f"CREATE {kind} {quoted(name)} AS {_query(table)}")
+            kind = _create(connection, table, table in loaded)
         except duckdb.Error as error:
             remedy = "" if table.is_parquet else "; save it as CSV in UTF-8"
             cut = next((file.relative_to(folder).as_posix() for file in table.files if is_cut(file)), "")
@@ -271,8 +280,24 @@ def create_tables(connection: duckdb.DuckDBPyConnection, folder: Path) -> tuple[
             )
             continue
         tables[name] = table
+        if kind == "VIEW":
+            read_later += table.files
         taken[name.lower()] = place
-    return tables, problems
+    return tables, read_later, problems
+
+
+def _create(connection: duckdb.DuckDBPyConnection, table: DataTable, loaded: bool) -> str:
+    """Make a table of data files, or a view over them where they are not to be loaded or memory is short."""
+    import duckdb  # noqa: PLC0415
+
+    kind = "TABLE" if loaded else "VIEW"
+    try:
+        connection.execute(f"CREATE {kind} {quoted(table.name)} AS {_query(table)}")
+    except duckdb.OutOfMemoryException:
+        if not loaded:
+            raise
+        return _create(connection, table, False)
+    return kind
 
 
 def _uncut(connection: duckdb.DuckDBPyConnection, table: str) -> str:
@@ -281,9 +306,29 @@ def _uncut(connection: duckdb.DuckDBPyConnection, table: str) -> str:
     return next((mark for mark in DELIMITERS if mark in columns[0]), "") if len(columns) == 1 else ""
 
 
-def _is_loaded(table: DataTable) -> bool:
-    """Whether a table of a folder is read into memory; else it stays a view over its files."""
-    return not table.is_parquet and table.size <= CSV_LOADED
+def _loaded(tables: Sequence[DataTable]) -> list[DataTable]:
+    """The CSV tables that are read into memory: the smallest, as long as all of them are few bytes."""
+    loaded: list[DataTable] = []
+    room = CSV_LOADED
+    for table in sorted((table for table in tables if not table.is_parquet), key=lambda table: table.size):
+        for file in table.files:
+            if room >= 0:
+                room -= _text_bytes(file, room)
+        if room < 0:
+            break
+        loaded.append(table)
+    return loaded
+
+
+def _text_bytes(file: Path, most: int) -> int:
+    """Bytes of a CSV, unpacked; some number above `most` where there are more."""
+    if file.suffix.lower() != ".gz":
+        return file.stat().st_size
+    count = 0
+    with suppress(OSError, EOFError, zlib.error), gzip.open(file) as stream:  # DuckDB will say what is wrong with it
+        while count <= most and (piece := stream.read(2**20)):
+            count += len(piece)
+    return count
 
 
 def _query(table: DataTable) -> str:

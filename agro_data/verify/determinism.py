@@ -232,10 +232,11 @@ def _copy_duckdb(database: Database, target: Path, seed: str, shuffle: bool, sam
         attaching(connection, *source) as old,
     ):
         connection.execute(UTC)
+        views: list[str] = []
         if files:
             connection.execute(f"USE {old}")
-            tables, _ = create_tables(connection, database.path)
-            names, views = [("main", name) for name in tables], list[str]()
+            tables, _, _ = create_tables(connection, database.path)
+            names = [("main", name) for name in tables]
         else:
             lock(connection)
             connection.execute(f"SET search_path = {literal('.'.join(BUILT_IN))}")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import math
 import os
 import sqlite3
@@ -20,7 +21,7 @@ from agro_data.databases.connections import (
     TableInfo,
     open_database,
 )
-from agro_data.databases.opening import DatabaseError
+from agro_data.databases.opening import DatabaseError, open_duckdb
 from agro_data.databases.sandbox import Sandbox
 
 SHOP = """
@@ -292,6 +293,32 @@ def test_large_csv_files_are_views_over_the_file(tmp_path: Path, monkeypatch: py
         assert connection.execute("SELECT sum(a) FROM t") == [(6,)]
         with pytest.raises(DatabaseError):
             connection.execute(f"SELECT * FROM read_csv('{tmp_path}/other.txt')")
+
+
+def kinds(folder: Path, settings: dict[str, str]) -> dict[str, str]:
+    """Which tables of a folder are loaded, and which are views over the files."""
+    connection, problems = open_duckdb(folder, "files", settings)
+    with closing(connection):
+        assert problems == []
+        return dict(connection.execute("SELECT table_name, table_type FROM information_schema.tables").fetchall())
+
+
+def test_csv_files_are_loaded_as_long_as_all_are_few_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packed ones by what they are unpacked."""
+    monkeypatch.setattr("agro_data.databases.opening.CSV_LOADED", 3000)
+    for name in "cab":
+        csv_file(tmp_path / f"{name}.csv", "x\n" + "1\n" * 600)
+    (tmp_path / "packed.csv.gz").write_bytes(gzip.compress(b"x\n" + b"1\n" * 5000))
+    loaded, viewed = "BASE TABLE", "VIEW"
+    assert kinds(tmp_path, {}) == {"a": viewed, "b": viewed, "c": viewed, "packed": viewed}  # the smallest file first
+    monkeypatch.setattr("agro_data.databases.opening.CSV_LOADED", 12_500)
+    assert kinds(tmp_path, {}) == {"a": loaded, "b": loaded, "c": viewed, "packed": loaded}
+
+
+def test_a_csv_for_which_memory_is_short_is_a_view(tmp_path: Path) -> None:
+    csv_file(tmp_path / "t.csv", "a,b\n" + "".join(f"{i},{i * 7919 % 1_000_003}\n" for i in range(400_000)))
+    assert kinds(tmp_path, {"memory_limit": "8MiB"}) == {"t": "VIEW"}
+    assert kinds(tmp_path, {"memory_limit": "1GiB"}) == {"t": "BASE TABLE"}
 
 
 def test_files_that_are_no_tables_are_reported(tmp_path: Path) -> None:
