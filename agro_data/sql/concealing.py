@@ -77,11 +77,12 @@ def _unfollowed(tree: exp.Query, scopes: Sequence[Scope], dialect: Dialect) -> s
     """The first table in a query that is bound to none of the schema and to no query there, or ""."""
     bound = {id(one.node) for scope in scopes for one in scope.sources if one.table or one.query is not None}
     for node in tree.find_all(exp.Table):
-        if isinstance(node.this, exp.Identifier):
+        called: exp.Expr = node.this
+        if isinstance(called, exp.Identifier):
             if id(node) not in bound:
                 return ".".join(part.name for part in node.parts)
-        elif not isinstance(node.this, _ROWS_OF_ARGUMENTS) and node.this.name.lower() not in _ROWS_OF_JSON:
-            return str(node.this.name.lower() or node.this.sql(dialect=dialect))
+        elif not isinstance(called, _ROWS_OF_ARGUMENTS) and called.name.lower() not in _ROWS_OF_JSON:
+            return called.name.lower() or called.sql(dialect=dialect)
     return ""
 
 

@@ -353,9 +353,10 @@ def test_files_and_folders_without_permission() -> None:
     assert "cannot be listed" in reasons["closed"]
 
 
-def test_a_broken_tables_json_is_noted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["{broken", "[" * 100_000], ids=["broken", "deep"])
+def test_a_broken_tables_json_is_noted(text: str, tmp_path: Path) -> None:
     sqlite_file(tmp_path / "x.db")
-    (tmp_path / "tables.json").write_text("{broken")
+    (tmp_path / "tables.json").write_text(text)
     catalog = find_databases(tmp_path)
     assert ids(catalog) == ["x"]
     assert [problem.path for problem in catalog.problems] == ["tables.json"]
