@@ -17,6 +17,9 @@ from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import resolve
 
 MOST = 300  # characters: who lists a whole schema has named everything
+# Of the question's words beside a name: a table's and a column's are said with it, in a sentence that says why.
+_AGAIN = 0.8  # as a share of what is said
+_BESIDE = 6
 
 Points = tuple[tuple[str, ...], ...]  # of each group one name has to be said
 
@@ -36,7 +39,15 @@ def points_at(said: str, question: str, points: Points) -> bool:
     if not points or len(said) > MOST or normal_question(question) in normal_question(said):
         return False
     words = stems(said)
-    return all(any(_says(said, words, name) for name in group) for group in points)
+    named = [[name for name in group if _says(said, words, name)] for group in points]
+    names = frozenset().union(*[stems(name) for group in named for name in group])
+    return all(named) and not _repeats(words - names, stems(question))
+
+
+def _repeats(words: frozenset[str], question: frozenset[str]) -> bool:
+    """Whether words beside the names are the question's: who says them all over has named whatever may be missing."""
+    again = len(words & question)
+    return (again > 1 and again >= _AGAIN * len(words)) or (again > _BESIDE and 2 * again > len(question))
 
 
 def _says(said: str, words: frozenset[str], name: str) -> bool:

@@ -20,7 +20,8 @@ Rows = Sequence[Row]
 Mode = Literal["strict", "intent", "spider", "bird"]
 
 RELATIVE = 1e-6  # numeric tolerance: enough for sums in another order and for 32-bit floats
-ABSOLUTE = 1e-9
+WHOLE = 1e-9  # relative, of an integer to a float: 1000000.9 is not 1000000
+ABSOLUTE = 1e-9  # what is left of sums that cancel: a cell alone does not tell of how large ones
 MATCHED = 300
 MAPPINGS = 100  # of columns that are tried where several make the rows the same and only their order tells
 FURTHER = 40  # columns beyond the gold's that `intent` allows: a table that is listed column by column
@@ -65,7 +66,8 @@ def compare(
 
 def strict(gold: Rows, predicted: Rows, *, ordered: bool) -> Comparison:
     """Equal multisets of rows, in the gold's order if `ordered`. Columns stand in the same order; NULL equals NULL,
-    numbers are equal within a relative 1e-6, integers among themselves only if identical, text and blobs byte by byte.
+    floats are equal within a relative 1e-6, an integer and a float within 1e-9, integers among themselves only if
+    identical, text and blobs byte by byte.
     """
     if gold and predicted and len(gold[0]) != len(predicted[0]):
         return Comparison(False, "column_count")
@@ -157,8 +159,9 @@ def _same_cell(left: Cell, right: Cell) -> bool:
 
 
 def _close(left: float, right: float) -> bool:
+    relative = RELATIVE if isinstance(left, float) and isinstance(right, float) else WHOLE
     try:
-        return isclose(left, right, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+        return isclose(left, right, rel_tol=relative, abs_tol=ABSOLUTE)
     except OverflowError:  # an integer beyond the floats
         return left == right
 

@@ -140,6 +140,31 @@ def test_the_question_again_points_at_nothing(tasks: list[Task]) -> None:
             assert points_at(task.clarification, task.question, task.points)
 
 
+ASKED = "What is the average salary of teachers who work in Berlin?"
+
+
+@pytest.mark.parametrize(
+    ("said", "points"),
+    [
+        ("average salary of teachers who work in Berlin?", False),
+        ("is the average salary of teachers who work in Berlin", False),
+        ("salary, teachers, Berlin", False),
+        ("What is the average? Is salary? Is teachers? Who work? In Berlin? Please say more, I cannot tell.", False),
+        ("The salary?", True),
+        ("Nothing in this database says the salary of teachers.", True),
+        ("There is no teacher with a salary in Berlin here.", True),
+    ],
+)
+def test_words_of_the_question_point_at_nothing(said: str, points: bool) -> None:
+    assert points_at(said, ASKED, (("salary", "pay"),)) is points
+
+
+def test_a_long_name_is_not_the_question_again() -> None:
+    title = "The Old Man Who Read Love Stories While Rivers Rose Behind His House"
+    said = f"There is no book with the title '{title}' in this database."
+    assert points_at(said, f"Is there a book with the title {title}?", ((title,),))
+
+
 @pytest.mark.parametrize("name", ["A", "O+", "+", "to", "On"])
 def test_small_words_are_named_as_they_are_spelled(name: str) -> None:
     assert not points_at("I can say nothing here.", "How many students?", ((name,),))

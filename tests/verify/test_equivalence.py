@@ -104,6 +104,9 @@ def test_strict_equality_is_equality_in_every_wider_mode(gold: Rows, predicted: 
         (0.1 + 0.2, 0.3, True),
         (1.0, 1.001, False),
         (10**18, 10**18 + 1, False),  # integers are exact
+        (1_000_000, 1_000_000.9, False),
+        (1_000_000, 1_000_000.000_000_1, True),
+        (1_000_000.0, 1_000_000.9, True),
         (10**400, 1.5, False),
         (None, None, True),
         (None, 0, False),
