@@ -76,7 +76,7 @@ def run_statement(session: Session, sql: str, limits: Limits, kept_cells: int) -
         except Exception as error:
             if not session.retry(error):
                 raise
-            return _collect(session, sql, limits, kept_cells, started)
+            return _collect(session, sql, limits, kept_cells, perf_counter())
     except MemoryError:
         return failed("too_large", f"needs more than {limits.memory} bytes of memory", started)
     except Exception as error:
@@ -113,6 +113,8 @@ def _collect(session: Session, sql: str, limits: Limits, kept_cells: int, starte
         if len(chunk) < CHUNK:
             break
     seconds = perf_counter() - started
+    if seconds > limits.seconds:  # one operation of an engine may end between its bound and the worker's end
+        return failed("timeout", f"over {limits.seconds:g} s", started)
     ordered = encoded_digest(width, encoded)
     digest = ordered
     if count > 1:
