@@ -23,6 +23,7 @@ from typing import Any, Literal, NamedTuple
 import agro_data
 from agro_data.databases.faults import is_passing
 from agro_data.databases.opening import NO_SPACE, DatabaseError, settled, stamp, with_sides
+from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database, Layout, Limits, Result, Trial, TrialResult
 from agro_data.databases.worker import IDLE, OPENING, PAGE_SIZE, RUNNING, STARTING, show, shown
 
@@ -113,7 +114,7 @@ class Sandbox:
     def __post_init__(self) -> None:
         self._pool: list[_Worker] = []
         self._lock = threading.Lock()
-        self._folder: tempfile.TemporaryDirectory[str] | None = None  # made for the first private copy
+        self._folder: ScratchFolder | None = None  # made for the first private copy
         self._settled: dict[tuple[Any, ...], Path] = {}
         self._closed = False
 
@@ -223,7 +224,7 @@ class Sandbox:
             if len(with_sides(path, database.layout)) == 1:
                 self._settled[key] = path
             else:
-                self._folder = self._folder or tempfile.TemporaryDirectory(prefix="agro-sandbox-")
+                self._folder = self._folder or ScratchFolder("sandbox")
                 name = sha256(repr(key).encode()).hexdigest()[:16]
                 self._settled[key] = settled(path, database.layout, Path(self._folder.name) / name)
         return self._settled[key]
