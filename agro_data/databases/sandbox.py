@@ -262,7 +262,7 @@ class Sandbox:
                 stdout=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(), file.fileno()),
                 start_new_session=True,  # Ctrl-C at the terminal is the parent's to handle
-                env=_environment(),
+                env=environment(),
             )
         worker = _Worker(process, ours, page)
         worker.connection.send_bytes(marshal.dumps(astuple(self.limits)))
@@ -346,16 +346,16 @@ def _lost(
 ) -> dict[int, TrialResult]:
     """The tasks among `rest` that are not tried again, with their results: what ran when the worker ended."""
     if state.phase == RUNNING and state.task in rest:
-        what = _overrun_result(limits) if killed else Result("crashed", error=_cause(code))
+        what = _overrun_result(limits) if killed else Result("crashed", error=cause(code))
         return {state.task: TrialResult(state.place, what)}
     if state.phase == OPENING and state.task in rest and (killed or fruitless >= FRUITLESS_STARTS):
         number = batch.tasks[state.task][1][state.place]
-        why = f"took over {OPEN_SECONDS:g} s" if killed else _cause(code)
+        why = f"took over {OPEN_SECONDS:g} s" if killed else cause(code)
         what = Result("crashed", error=f"opening {batch.targets[number][1]}: {why}")
         same = {i: TrialResult(0, what) for i in rest if batch.tasks[i][1][0] == number}
         return same | {state.task: TrialResult(state.place, what)}
     if fruitless >= FRUITLESS_STARTS:
-        return {i: TrialResult(0, Result("crashed", error=_cause(code))) for i in rest}
+        return {i: TrialResult(0, Result("crashed", error=cause(code))) for i in rest}
     return {}
 
 
@@ -364,11 +364,12 @@ def _overrun_result(limits: Limits) -> Result:
     return Result("timeout", seconds=KILL_FACTOR * limits.seconds, error=why)
 
 
-def _cause(code: int) -> str:
+def cause(code: int) -> str:
+    """Why a child process gave no answer."""
     return f"its process ended by signal {-code}" if code < 0 else f"its process ended with exit status {code}"
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """What a worker needs of the environment; secrets of this process are none of its business."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
     root = str(Path(agro_data.__file__).parents[1])
