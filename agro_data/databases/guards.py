@@ -25,6 +25,7 @@ from agro_data.databases.opening import (
 from agro_data.databases.types import Cell, Layout, Limits, Status
 
 CHUNK = 1000  # rows fetched at a time
+CELL_BYTES = 100  # longer cells count as several where the size of a result decides whether its rows are kept
 PROGRESS_STEPS = 10_000  # SQLite operations between two looks at clock and count: well under a millisecond
 SQLITE_LIMITS = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
@@ -106,7 +107,7 @@ def _collect(session: Session, sql: str, limits: Limits, kept_cells: int, starte
             return failed("too_large", f"a result of more than {limits.bytes} bytes", started)
         encoded += lines
         floats = floats or any(float in map(type, row) for row in chunk)
-        if count * width > kept_cells:
+        if max(count * width, size // CELL_BYTES) > kept_cells:
             rows.clear()
         else:
             rows += chunk

@@ -140,7 +140,7 @@ class Sandbox:
 
     def run_many(self, pairs: Iterable[tuple[Database, str]], want: Want = "digest") -> list[Result]:
         """One result for each (database, SQL), in order; rows are kept when `want` is "rows", and
-        when it is "few" those of results of at most `FEW_CELLS` cells.
+        when it is "few" those of results of at most `FEW_CELLS` cells, long ones counted as several.
 
         Raises `SandboxError` when no worker can be started; nothing a statement or a database does raises.
         """
