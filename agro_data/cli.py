@@ -7,7 +7,6 @@ What only building and profiling need is loaded by the verbs that do: it takes l
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,6 +17,7 @@ import click
 
 from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, Generator, RunConfig, Wording, cache_folder
 from agro_data.databases.catalog import find_databases, without_copies
+from agro_data.databases.scratch import ScratchFolder
 from agro_data.progress import Bars
 from agro_data.publish.explain import explain
 from agro_data.publish.read import open_version
@@ -306,7 +306,7 @@ def _preview(config: BuildConfig, count: int, as_json: bool) -> None:
     """
     from agro_data.pipeline import build  # noqa: PLC0415
 
-    with tempfile.TemporaryDirectory(prefix="agro-preview-") as folder:
+    with ScratchFolder("preview") as folder:
         place = Path(folder)
         few, left_out = _few(config)
         small = replace(config, size=count, embedding_model=STRUCTURAL, only=few, oversample=2.0, certify=False)

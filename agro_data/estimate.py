@@ -6,13 +6,13 @@ costs once (its profile, its shuffled copy), the second time for examples alone;
 
 from __future__ import annotations
 
-import tempfile
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
+from agro_data.databases.scratch import ScratchFolder
 from agro_data.pipeline import prepare, run_stage, sources
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.stages.certifying import FOLDER
@@ -52,7 +52,7 @@ def estimate(config: BuildConfig, run: RunConfig) -> dict[str, Any]:
     catalog = sources(config)
     ids = [database.db_id for database in catalog.databases]
     probed = tuple(ids[:: max(len(ids) // PROBED, 1)][:PROBED])
-    with tempfile.TemporaryDirectory(prefix="agro-dry-run-") as folder:
+    with ScratchFolder("dry-run") as folder:
         small = replace(config, only=probed, embedding_model=STRUCTURAL, size=FIRST)
         _probe(replace(small, only=probed[:1], size=WARMING), Path(folder))  # pays for imports and engines
         first = _probe(small, Path(folder))

@@ -165,18 +165,22 @@ def _main_hidden() -> Iterator[None]:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Ctrl-C waits until the workers have started: one that is half started could neither be found nor ended."""
+    """What stops this process waits until the workers have started: one that is half started could neither be found nor
+    ended.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # the signal is the main thread's to handle
         return
     came: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    stopping = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(number, lambda number, _: came.append(number)) for number in stopping]
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-    if came:
-        signal.raise_signal(signal.SIGINT)
+        for number, handler in zip(stopping, before, strict=True):
+            signal.signal(number, handler)
+    for first in came[:1]:
+        signal.raise_signal(first)
 
 
 def _end_with_parent() -> None:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 import textwrap
+import threading
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import click
@@ -22,6 +25,7 @@ from rich.table import Table
 
 from agro_data.config import ConfigError
 from agro_data.databases.opening import DatabaseError, first_line
+from agro_data.databases.scratch import sweep
 from agro_data.diversity.excluded import UnreadableExclusion
 from agro_data.models import ModelMissing
 from agro_data.parallel import DISK_FULL, ShardsLost
@@ -33,6 +37,7 @@ from agro_data.publish.version import NotWritten
 FAILED_SOME = 1
 CANNOT_START = 2
 INTERRUPTED = 130
+ASKED_TO_END = (signal.SIGTERM, signal.SIGHUP)
 IN_WORDS = (ConfigError, NoVersion, NotWritten, NotPublished, Locked, DatabaseError, UnreadableExclusion, ModelMissing)
 WIDEST = 100_000  # characters of a line that is piped
 LONGEST_CELL = 200  # characters of a cell of a result
@@ -197,8 +202,11 @@ def tell(lines: Iterable[str], style: str) -> None:
 def run(command: click.Command, known: Callable[[], tuple[type[Exception], ...]] = tuple) -> None:
     """Entry point of `agro`. Ends with 0 (done), 1 (done, something is left out and listed) or 2 (cannot start).
 
+    A signal that asks it to end leaves nothing of it behind, as Ctrl-C does, and the status that a shell shows for it.
     `known` gives further errors that are said as they are; it is asked when one has come.
     """
+    _end_when_asked()
+    sweep()
     try:
         command(standalone_mode=False)
         sys.stdout.flush()
@@ -218,6 +226,22 @@ def run(command: click.Command, known: Callable[[], tuple[type[Exception], ...]]
             raise
         tell([str(error) if isinstance(error, known()) else in_words(error)], "red")
         sys.exit(CANNOT_START)
+    finally:
+        sweep()  # what workers had that were ended amid their work
+
+
+def _end_when_asked() -> None:
+    """Let the signals that would end this process at once unwind it: copies of databases are removed, workers end."""
+    if threading.current_thread() is threading.main_thread():  # of others Python sets no handlers
+        for number in ASKED_TO_END:
+            if signal.getsignal(number) == signal.SIG_DFL:  # who calls it with `nohup` does not want it to end
+                signal.signal(number, _end)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    for other in ASKED_TO_END:  # a terminal that closes may say so twice; what removes is not to be stopped by that
+        signal.signal(other, signal.SIG_IGN)
+    raise SystemExit(128 + number)
 
 
 def in_words(error: Exception) -> str:

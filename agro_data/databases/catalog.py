@@ -18,7 +18,6 @@ import stat
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from agro_data.databases.content import content_hash
 from agro_data.databases.data_files import (
     DATA_SUFFIXES,
     fault_of_name,
@@ -27,9 +26,10 @@ from agro_data.databases.data_files import (
     is_utf8,
     lake_of,
 )
-from agro_data.databases.health import examine, some
+from agro_data.databases.examining import examined
+from agro_data.databases.health import some
 from agro_data.databases.identity import database_id, distinct_ids, one_line
-from agro_data.databases.opening import DatabaseError, first_line, stamp
+from agro_data.databases.opening import first_line
 from agro_data.databases.types import Catalog, Database, Layout, Problem
 
 SQLITE_HEADER = b"SQLite format 3\0"
@@ -238,17 +238,10 @@ def _databases(search: _Search) -> list[Database]:
             semantics=next((file for file in semantics if file.is_file()), None),
             dbt_manifest=_dbt_manifest(own),
         )
-        place, problems = one_line(database.relative_path), examine(database)
-        search.problems += problems
-        if any(problem.left_out and problem.path == place for problem in problems):
-            continue
-        try:
-            seen = stamp(path, layout)
-            databases.append(replace(database, content_hash=content_hash(path, layout), seen=seen))
-        except OSError as error:
-            search.problem(path, f"cannot be read: {error.strerror}", "check its permissions")
-        except DatabaseError as error:
-            search.problem(path, first_line(error), "check it with the engine's own tools, or give a copy")
+        found = examined(database)
+        search.problems += found.problems
+        if found.content_hash:
+            databases.append(replace(database, content_hash=found.content_hash, seen=found.seen))
     for folder, count in by_folder.items():
         if count > 1 and (folder / SEMANTICS).is_file():
             reason = f"lies beside {count} databases and is used for none"

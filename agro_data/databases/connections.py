@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -37,6 +36,7 @@ from agro_data.databases.opening import (
     quoted,
     settled,
 )
+from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Cell, Database, Dialect
 
 Row = tuple[Cell, ...]
@@ -104,7 +104,7 @@ def open_database(database: Database) -> Iterator[Connection]:
 
     Raises `DatabaseError` that names the database when it cannot be opened.
     """
-    with tempfile.TemporaryDirectory(prefix="agro-read-") as folder:
+    with ScratchFolder("read") as folder:
         try:
             path = settled(database.path.absolute(), database.layout, Path(folder))
             connection = _open(replace(database, path=path))

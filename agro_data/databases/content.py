@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -28,6 +27,7 @@ from agro_data.databases.opening import (
     settled,
     with_sides,
 )
+from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database, Dialect, Layout
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def duckdb_hash(path: Path) -> str:
     import duckdb  # noqa: PLC0415
 
     try:
-        with tempfile.TemporaryDirectory(prefix="agro-hash-") as folder:
+        with ScratchFolder("hash") as folder:
             whole = settled(path.absolute(), "duckdb", Path(folder))
             connection, _ = open_duckdb(whole, "duckdb", {"memory_limit": "1GiB"})
             with closing(connection):

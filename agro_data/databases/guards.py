@@ -25,6 +25,7 @@ from agro_data.databases.opening import (
 from agro_data.databases.types import Cell, Layout, Limits, Status
 
 CHUNK = 1000  # rows fetched at a time
+CELL_BYTES = 100  # longer cells count as several where the size of a result decides whether its rows are kept
 PROGRESS_STEPS = 10_000  # SQLite operations between two looks at clock and count: well under a millisecond
 SQLITE_LIMITS = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
@@ -76,7 +77,7 @@ def run_statement(session: Session, sql: str, limits: Limits, kept_cells: int) -
         except Exception as error:
             if not session.retry(error):
                 raise
-            return _collect(session, sql, limits, kept_cells, started)
+            return _collect(session, sql, limits, kept_cells, perf_counter())
     except MemoryError:
         return failed("too_large", f"needs more than {limits.memory} bytes of memory", started)
     except Exception as error:
@@ -106,13 +107,15 @@ def _collect(session: Session, sql: str, limits: Limits, kept_cells: int, starte
             return failed("too_large", f"a result of more than {limits.bytes} bytes", started)
         encoded += lines
         floats = floats or any(float in map(type, row) for row in chunk)
-        if count * width > kept_cells:
+        if max(count * width, size // CELL_BYTES) > kept_cells:
             rows.clear()
         else:
             rows += chunk
         if len(chunk) < CHUNK:
             break
     seconds = perf_counter() - started
+    if seconds > limits.seconds:  # one operation of an engine may end between its bound and the worker's end
+        return failed("timeout", f"over {limits.seconds:g} s", started)
     ordered = encoded_digest(width, encoded)
     digest = ordered
     if count > 1:

@@ -23,6 +23,7 @@ from typing import Any, Literal, NamedTuple
 import agro_data
 from agro_data.databases.faults import is_passing
 from agro_data.databases.opening import NO_SPACE, DatabaseError, settled, stamp, with_sides
+from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database, Layout, Limits, Result, Trial, TrialResult
 from agro_data.databases.worker import IDLE, OPENING, PAGE_SIZE, RUNNING, STARTING, show, shown
 
@@ -113,7 +114,7 @@ class Sandbox:
     def __post_init__(self) -> None:
         self._pool: list[_Worker] = []
         self._lock = threading.Lock()
-        self._folder: tempfile.TemporaryDirectory[str] | None = None  # made for the first private copy
+        self._folder: ScratchFolder | None = None  # made for the first private copy
         self._settled: dict[tuple[Any, ...], Path] = {}
         self._closed = False
 
@@ -139,7 +140,7 @@ class Sandbox:
 
     def run_many(self, pairs: Iterable[tuple[Database, str]], want: Want = "digest") -> list[Result]:
         """One result for each (database, SQL), in order; rows are kept when `want` is "rows", and
-        when it is "few" those of results of at most `FEW_CELLS` cells.
+        when it is "few" those of results of at most `FEW_CELLS` cells, long ones counted as several.
 
         Raises `SandboxError` when no worker can be started; nothing a statement or a database does raises.
         """
@@ -223,7 +224,7 @@ class Sandbox:
             if len(with_sides(path, database.layout)) == 1:
                 self._settled[key] = path
             else:
-                self._folder = self._folder or tempfile.TemporaryDirectory(prefix="agro-sandbox-")
+                self._folder = self._folder or ScratchFolder("sandbox")
                 name = sha256(repr(key).encode()).hexdigest()[:16]
                 self._settled[key] = settled(path, database.layout, Path(self._folder.name) / name)
         return self._settled[key]
@@ -261,7 +262,7 @@ class Sandbox:
                 stdout=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(), file.fileno()),
                 start_new_session=True,  # Ctrl-C at the terminal is the parent's to handle
-                env=_environment(),
+                env=environment(),
             )
         worker = _Worker(process, ours, page)
         worker.connection.send_bytes(marshal.dumps(astuple(self.limits)))
@@ -345,16 +346,16 @@ def _lost(
 ) -> dict[int, TrialResult]:
     """The tasks among `rest` that are not tried again, with their results: what ran when the worker ended."""
     if state.phase == RUNNING and state.task in rest:
-        what = _overrun_result(limits) if killed else Result("crashed", error=_cause(code))
+        what = _overrun_result(limits) if killed else Result("crashed", error=cause(code))
         return {state.task: TrialResult(state.place, what)}
     if state.phase == OPENING and state.task in rest and (killed or fruitless >= FRUITLESS_STARTS):
         number = batch.tasks[state.task][1][state.place]
-        why = f"took over {OPEN_SECONDS:g} s" if killed else _cause(code)
+        why = f"took over {OPEN_SECONDS:g} s" if killed else cause(code)
         what = Result("crashed", error=f"opening {batch.targets[number][1]}: {why}")
         same = {i: TrialResult(0, what) for i in rest if batch.tasks[i][1][0] == number}
         return same | {state.task: TrialResult(state.place, what)}
     if fruitless >= FRUITLESS_STARTS:
-        return {i: TrialResult(0, Result("crashed", error=_cause(code))) for i in rest}
+        return {i: TrialResult(0, Result("crashed", error=cause(code))) for i in rest}
     return {}
 
 
@@ -363,11 +364,12 @@ def _overrun_result(limits: Limits) -> Result:
     return Result("timeout", seconds=KILL_FACTOR * limits.seconds, error=why)
 
 
-def _cause(code: int) -> str:
+def cause(code: int) -> str:
+    """Why a child process gave no answer."""
     return f"its process ended by signal {-code}" if code < 0 else f"its process ended with exit status {code}"
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """What a worker needs of the environment; secrets of this process are none of its business."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
     root = str(Path(agro_data.__file__).parents[1])

@@ -48,7 +48,7 @@ FLUSH_RESULTS, FLUSH_BYTES, FLUSH_SECONDS = 64, 2**20, 0.1
 def main() -> None:
     """Serve until the pipe closes, the parent is gone, or a statement has used up the memory."""
     pipe, page_file, parent = (int(argument) for argument in sys.argv[1:4])
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=end_with, args=(parent,), daemon=True).start()
     for limit in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):
         resource.setrlimit(limit, (0, 0))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a write then fails with EFBIG
@@ -60,7 +60,7 @@ def main() -> None:
         return  # the parent has closed the pipe or is gone
 
 
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
     """End this process when its parent is gone, even by `kill -9` and even amid a statement.
 
     Not PR_SET_PDEATHSIG: that signal also comes when only the thread that started this process ends.

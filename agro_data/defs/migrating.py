@@ -3,7 +3,6 @@
 (No postponed annotations here: Dagster reads the config's type from them.)
 """
 
-import tempfile
 from pathlib import Path
 
 import dagster as dg
@@ -11,6 +10,7 @@ from pydantic import Field
 
 from agro_data.config import ConfigError
 from agro_data.databases.catalog import find_databases
+from agro_data.databases.scratch import ScratchFolder
 from agro_data.defs import metadata
 from agro_data.defs.assets import OWNER, Result, corpus
 from agro_data.defs.failures import said
@@ -44,7 +44,7 @@ def migrated_corpus(context: dg.AssetExecutionContext, config: MigrationConfig, 
     with said():
         version = open_version(Path(config.version) if config.version else latest(place.out, config.name))
         source = Path(config.databases) if config.databases else source_of(version)
-        with tempfile.TemporaryDirectory(prefix="agro-certified-") as scratch:
+        with ScratchFolder("certified") as scratch:
             folder = Path(scratch)
             drift = verify_version(
                 version,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from agro_data.databases.connections import open_database
 from agro_data.databases.identity import is_own_name, meant
 from agro_data.databases.opening import DatabaseError
 from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database, Dialect, Limits
 from agro_data.evaluation.instances import Instances, given
 from agro_data.evaluation.load import load_predictions
@@ -97,7 +97,7 @@ def evaluate(
     missing: Mapping[str, str] = {}
     if isinstance(databases, (Path, str)):
         databases, missing = _some(Path(databases), {row.db_id for row in rows})
-    with tempfile.TemporaryDirectory(prefix="agro-evaluate-") as scratch, Sandbox(workers, limits) as sandbox:
+    with ScratchFolder("evaluate") as scratch, Sandbox(workers, limits) as sandbox:
         suite = _suite(chosen, rows, databases, instances, cache or Path(scratch), workers, progress)
         golds = GoldResults(GoldCache(cache) if cache is not None else None)
         verdicts = _verdicts(chosen, rows, databases, missing, suite, with_source, sandbox, golds, progress)

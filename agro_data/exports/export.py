@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 
 import polars as pl
 
@@ -14,6 +13,7 @@ from agro_data.config import RunConfig, cache_folder
 from agro_data.databases.data_files import data_files
 from agro_data.databases.opening import DatabaseError, settled, with_sides
 from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import STEPS, Layout, Limits
 from agro_data.exports import benchmarks, chats, environment, reinforcement
 from agro_data.exports.material import Content, ExportError, Form, LeftOut, Material, gather
@@ -139,7 +139,7 @@ def _write(path: Path, content: Content) -> None:
 def _copy_whole(database: Path, path: Path) -> None:
     """Copy a database with what its log or journal holds, which would stay behind: the source itself is not written."""
     layout: Layout = next((name for name in LOGGED if len(with_sides(database, name)) > 1), "sqlite")
-    with TemporaryDirectory(prefix="agro-settled-") as scratch:
+    with ScratchFolder("settled") as scratch:
         try:
             shutil.copyfile(settled(database, layout, Path(scratch)), path)
         except DatabaseError as error:

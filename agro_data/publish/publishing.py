@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agro_data.databases.scratch import ScratchFolder
 from agro_data.publish.checks import check_version, sources_of
 from agro_data.publish.hub import Published, check_repo_id, publish_folder, token_of
 from agro_data.publish.read import Version
@@ -46,7 +46,7 @@ def publish_version(
     token = "" if dry_run else token_of(environment)
     folder = (databases or Path(str(version.manifest["config"].get("databases", "")))).expanduser()
     sources = sources_of(version, folder)
-    with tempfile.TemporaryDirectory(prefix="agro-publish-") as place:
+    with ScratchFolder("publish") as place:
         manifest = make_release(version, Path(place), declared, check_version(version, sources), sources)
         card = (Path(place) / "README.md").read_text(encoding="utf-8")
         if dry_run:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import click
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import VERSION_NAME
+from agro_data.databases.scratch import ScratchFolder
 from agro_data.evaluation.load import load_pairs
 from agro_data.pairs.finding import KINDS, Checked
 from agro_data.progress import Bars
@@ -174,7 +174,7 @@ def _verify_version(
     cache = cache_folder(RunConfig())
     opened: Version | None = None
     unopened = ""
-    with tempfile.TemporaryDirectory(prefix="agro-certified-") as scratch:
+    with ScratchFolder("certified") as scratch:
         folder = instances or Path(scratch)
         with whole(version), Bars(notes) as progress:
             drift = verify_version(

@@ -10,7 +10,6 @@ suite: Zhong et al. (arXiv 2010.02840) distil test suites for SQL the same way; 
 from __future__ import annotations
 
 import random
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from pathlib import Path
 
 from agro_data.config import BuildConfig
 from agro_data.databases.sandbox import Sandbox
+from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database
 from agro_data.fingerprint import seed_of
 from agro_data.populate.instances import Proposal, instance_schema, instances, witnesses
@@ -108,7 +108,7 @@ class Certifier:
             return Pool(tuple(certificates[place] for place in range(len(golds))), {})
         budget, schema = self.budget, instance_schema(self.profile)
         most, most_bytes = (None, None) if budget.own else (budget.files, budget.bytes)
-        with tempfile.TemporaryDirectory(prefix="agro-reordered-") as scratch:
+        with ScratchFolder("reordered") as scratch:
             where = (self.folder, Path(scratch), self.seed, self.prefix)
             files = Files(self.database, self.profile, schema, *where, most, most_bytes)
             batch = _Batch(self.database, self.profile, schema, self.sandbox, files, self.seed, budget)

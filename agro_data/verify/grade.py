@@ -269,7 +269,7 @@ def _advance(some: Sequence[_Open], sandbox: Sandbox, golds: GoldResults, mode: 
     many: list[tuple[_Open, Result]] = []
     for one, result in apart:
         rights = [golds.shape(one.database, sql) for sql in one.standard.golds]
-        if not result.ok or all(_all_cells(found) <= FEW_CELLS for found in (result, *rights)):
+        if not result.ok or (_has_rows(result) and all(_all_cells(right) <= FEW_CELLS for right in rights)):
             few.append((one, result))
         elif rights[0].ok and all(_parted(mode, right, result) for right in rights if right.ok):
             kind = "empty" if result.row_count == 0 else _COMPARED[_parted(mode, rights[0], result)]
@@ -279,9 +279,7 @@ def _advance(some: Sequence[_Open], sandbox: Sandbox, golds: GoldResults, mode: 
             many.append((one, result))
     _compare(few, sandbox, golds, mode)
     for one, result in many:  # one at a time: a result may fill much of the memory
-        whole = (
-            result if _all_cells(result) <= FEW_CELLS else sandbox.run(one.database, [one.case.predicted], "rows")[0]
-        )
+        whole = result if _has_rows(result) else sandbox.run(one.database, [one.case.predicted], "rows")[0]
         _compare([(one, whole)], sandbox, golds, mode)
     return sum(_cells(result) for _, result in few)
 
@@ -448,6 +446,11 @@ def _standard_key(case: Case, mode: Mode) -> tuple[object, ...]:
 def _cells(result: Result) -> int:
     """Cells of rows that were fetched."""
     return len(result.rows) * max(1, result.column_count)
+
+
+def _has_rows(result: Result) -> bool:
+    """Whether its rows were fetched."""
+    return len(result.rows) == result.row_count
 
 
 def _all_cells(result: Result) -> int:

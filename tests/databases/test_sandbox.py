@@ -20,6 +20,7 @@ from database_files import csv_file, duckdb_file, fingerprint, found, parquet_fi
 
 from agro_data.databases import worker
 from agro_data.databases.digest import result_digest
+from agro_data.databases.guards import open_session, run_statement
 from agro_data.databases.sandbox import Sandbox, _State, _Worker, end_own_sandboxes, own_sandbox
 from agro_data.databases.types import Database, Limits
 from agro_data.databases.worker import show, shown
@@ -129,6 +130,18 @@ def test_steps_stop_the_same_statements_whatever_the_clock(tmp_path: Path) -> No
     with Sandbox(limits=Limits(seconds=0.2)) as pool:
         (result,) = pool.run(database, [ENDLESS])
     assert (result.status, result.error) == ("timeout", "over 0.2 s")
+
+
+def test_one_operation_of_duckdb_that_ends_late_is_late(tmp_path: Path) -> None:
+    """DuckDB looks at its clock between operations: this one ends before its process would be."""
+    path = duckdb_file(tmp_path / "db.duckdb")
+    limits = Limits(seconds=0.02)
+    session = open_session(path, "duckdb", limits)
+    try:
+        status, *_, message = run_statement(session, "SELECT md5(repeat('x', 50000000))", limits, 0)
+    finally:
+        session.close()
+    assert (status, message) == ("timeout", "over 0.02 s")
 
 
 def test_limits_are_exact(tmp_path: Path) -> None:

@@ -104,9 +104,7 @@ def test_grades_do_not_depend_on_how_many_go_together(
 
 
 @pytest.mark.parametrize("mode", ["strict", "intent", "spider", "bird"])
-def test_rows_are_not_fetched_where_their_number_decides(
-    instances: tuple[Database, ...], mode: Mode, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_are_not_fetched_where_their_number_decides(instances: tuple[Database, ...], mode: Mode) -> None:
     """More than `FEW_CELLS` cells: their number tells them from the gold's, or the statement runs again for them."""
     many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {}) SELECT {} FROM n ORDER BY id"
     gold, wide = many.format(110_000, "-i AS id"), many.format(60_000, "i, -i AS id")
@@ -119,11 +117,13 @@ def test_rows_are_not_fetched_where_their_number_decides(
             return found
 
     counting = [Case("SELECT count(*) FROM customer", wide, instances[:1]), Case(NAMES, wide, instances[:1])]
-    with Watched(1, Limits(rows=200_000)) as pool:
-        one, two = grade_many([*counting], pool, GoldResults(), mode)
+    with Watched(1, Limits(rows=200_000, bytes=2**25)) as pool:
+        one, two = grade_many(counting, pool, GoldResults(), mode)
         wrong = "columns" if mode == "strict" else "wrong_rows"
         assert (one.score, one.error_class, two.error_class) == (0.0, wrong, wrong)
         assert one.reason == "expected 1 row of 1 column, got 60,000 rows of 2 columns"
+        long = Case("SELECT count(*) FROM customer", "SELECT 1, hex(zeroblob(1500000)) FROM customer", instances[:1])
+        assert grade_many([long], pool, GoldResults(), mode)[0].score == 0.0
         (short,) = grade_many([Case(gold, NAMES, instances[:1])], pool, GoldResults(), "strict")
         assert short.reason == "expected 110,000 rows of 1 column, got 3 rows of 1 column"
         assert [len(result.rows) for result in fetched] == [3]
