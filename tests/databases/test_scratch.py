@@ -19,6 +19,8 @@ import signal, sys, time
 import click
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.terminal import run
+for number in signal.SIGTERM, signal.SIGHUP:  # a test may run behind nohup itself
+    signal.signal(number, signal.SIG_DFL)
 if len(sys.argv) > 1:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 @click.command()
