@@ -77,7 +77,9 @@ def decide(
     bound = (
         f"gain {gain:+.1%}, between {low:+.1%} and {high:+.1%} at 95 %, {differ} of {len(challenger)} answers differ"
     )
-    if promoted:
+    if promoted and low < 0:
+        reason = f"{names[0]} is the first, and has lost nothing to {names[1]}, which it was trained from: {bound}"
+    elif promoted:
         reason = f"{names[0]} takes the place of {names[1]}: {bound}"
     elif first and gain <= 0:
         reason = f"{names[0]} does not beat {names[1]}, which it was trained from: {bound}"
