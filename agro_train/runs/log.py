@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from agro_train.runs.store import append_metrics
 Report = Callable[[dict[str, Any]], object]
 
 
-class MetricsLog(TrainerCallback):  # type: ignore[misc]
+class MetricsLog(TrainerCallback, ABC):  # type: ignore[misc]
     """Writes a line to `path` whenever the trainer logs a loss, and reports it; gives back memory after each step.
 
     A line says which step of how many it is and the `phase`; what else, `figures` says.
@@ -29,9 +30,9 @@ class MetricsLog(TrainerCallback):  # type: ignore[misc]
         self.report = report
         self.began = (0.0, 0)  # when, and the step that this process began at
 
+    @abstractmethod
     def figures(self, state: Any, logs: Mapping[str, Any]) -> dict[str, Any]:
         """The figures of a line, of what the trainer logs."""
-        raise NotImplementedError
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self.began = (time.perf_counter(), state.global_step)
