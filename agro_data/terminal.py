@@ -27,11 +27,11 @@ from agro_data.config import ConfigError
 from agro_data.databases.opening import DatabaseError, first_line
 from agro_data.databases.scratch import sweep
 from agro_data.diversity.excluded import UnreadableExclusion
+from agro_data.locking import Locked
 from agro_data.models import ModelMissing
 from agro_data.parallel import DISK_FULL, ShardsLost
 from agro_data.publish.hub import NotPublished
 from agro_data.publish.read import NoVersion
-from agro_data.publish.storage import Locked
 from agro_data.publish.version import NotWritten
 
 FAILED_SOME = 1

@@ -12,8 +12,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from agro_data.locking import exclusive
 from agro_data.publish.read import DERIVED, NoVersion, latest, list_versions, read_manifest
-from agro_data.publish.storage import exclusive, replace_text, sync_folder
+from agro_data.publish.storage import replace_text, sync_folder
 
 PUBLISHED = "published"
 PRUNED = ".pruned-"  # a version that is on its way out; no reader takes it for one

@@ -21,10 +21,11 @@ import polars as pl
 from agro_data.databases.catalog import VERSION_NAME
 from agro_data.databases.opening import NO_SPACE
 from agro_data.fingerprint import file_hash, library_versions
+from agro_data.locking import exclusive
 from agro_data.publish.card import render_card
 from agro_data.publish.parquet import write_parquet, write_shards
 from agro_data.publish.read import Version, list_versions
-from agro_data.publish.storage import exclusive, free_bytes, replace_text, sync_folder, sync_tree
+from agro_data.publish.storage import free_bytes, replace_text, sync_folder, sync_tree
 from agro_data.publish.summary import SPLITS, summarise
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, MUTANT, REJECTED, conform
 from agro_data.work import write_text

@@ -13,8 +13,8 @@ import pytest
 from making import make_school
 
 from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
+from agro_data.locking import exclusive
 from agro_data.pipeline import LOCK, prepare, run_stage
-from agro_data.publish.storage import exclusive
 from agro_data.stages import tally
 from agro_data.work import Work
 

@@ -33,7 +33,7 @@ ORDER: list[set[str]] = [
     {"diversity"},
     {"phrasing"},
     {"publish"},
-    {"fingerprint", "progress", "parallel", "work", "pages"},
+    {"fingerprint", "progress", "parallel", "work", "locking", "pages"},
     {"stages"},
     {"pipeline"},
     {"estimate"},
@@ -47,7 +47,7 @@ ORDER: list[set[str]] = [
     {"defs", "definitions", "cli"},
 ]
 # Small tools without domain knowledge: anyone may use them.
-ANYONE = {"records", "config", "fingerprint", "progress", "parallel", "work", "pages", "sql"}
+ANYONE = {"records", "config", "fingerprint", "progress", "parallel", "work", "locking", "pages", "sql"}
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 
 TRAINING_ORDER: list[set[str]] = [

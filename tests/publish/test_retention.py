@@ -8,10 +8,10 @@ from pathlib import Path
 import publish_samples as samples
 import pytest
 
+from agro_data.locking import Locked, exclusive
 from agro_data.publish import retention
 from agro_data.publish.read import NoVersion, list_versions, open_version
 from agro_data.publish.retention import fates, prune, published, record_published, sweep
-from agro_data.publish.storage import Locked, exclusive
 from agro_data.publish.version import write_version
 
 

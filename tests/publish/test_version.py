@@ -23,9 +23,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agro_data.locking import Locked
 from agro_data.publish import storage
 from agro_data.publish.read import NoVersion, latest, list_versions, open_version
-from agro_data.publish.storage import Locked
 from agro_data.publish.version import MUTANTS, Instances, NotWritten, write_version
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED
 

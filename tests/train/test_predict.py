@@ -20,8 +20,8 @@ from train.tiny import make_tiny_model
 
 from agro_data.config import ConfigError
 from agro_data.evaluation.load import load_predictions
+from agro_data.locking import Locked
 from agro_data.models import ModelMissing
-from agro_data.publish.storage import Locked
 from agro_train.agents.opening import open_agent
 from agro_train.answers import Answer
 from agro_train.cli import agro

@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 
-from agro_data.publish.storage import Locked
+from agro_data.locking import Locked
 from agro_train.programs.settings import SettingsError
 from agro_train.runs.store import MANIFEST, Draft, ModelRun, NoRun, begin, find_run, runs_of
 
