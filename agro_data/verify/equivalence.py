@@ -17,6 +17,7 @@ from agro_data.databases.types import Cell
 
 Row = tuple[Cell, ...]
 Rows = Sequence[Row]
+Size = tuple[int, int]  # rows, columns
 Mode = Literal["strict", "intent", "spider", "bird"]
 
 RELATIVE = 1e-6  # numeric tolerance: enough for sums in another order and for 32-bit floats
@@ -59,6 +60,19 @@ def compare(
     if mode == "spider":
         return spider(gold, predicted, ordered=ordered)
     return intent(gold, predicted, ordered=ordered, alternatives=alternatives, keys=keys)
+
+
+def apart_by_size(mode: Mode, gold: Size, predicted: Size) -> str:
+    """Why results of these sizes cannot be the same, as `compare` would have it; "" where their rows have to tell."""
+    (rows, columns), (given, wide) = gold, predicted
+    other = rows > 0 and given > 0 and (wide < columns if mode == "intent" else wide != columns)
+    if mode == "bird":  # sets of rows
+        return "values" if other or (rows > 0) != (given > 0) else ""
+    if mode == "strict" and other:
+        return "column_count"
+    if rows != given:
+        return "row_count"
+    return "column_count" if other else ""
 
 
 # --- strict ------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import Schema
 from agro_data.sql.spelling import spelling
 from agro_data.verify.difference import count_difference, first_difference, shown
-from agro_data.verify.equivalence import Comparison, Mode, Rows, compare, intent
+from agro_data.verify.equivalence import Comparison, Mode, Rows, Size, apart_by_size, compare, intent
 from agro_data.verify.gate import check_statement
 from agro_data.verify.gold_cache import GoldCache
 from agro_data.verify.hedging import hedges
@@ -271,9 +271,10 @@ def _advance(some: Sequence[_Open], sandbox: Sandbox, golds: GoldResults, mode: 
         rights = [golds.shape(one.database, sql) for sql in one.standard.golds]
         if not result.ok or (_has_rows(result) and all(_all_cells(right) <= FEW_CELLS for right in rights)):
             few.append((one, result))
-        elif rights[0].ok and all(_parted(mode, right, result) for right in rights if right.ok):
-            kind = "empty" if result.row_count == 0 else _COMPARED[_parted(mode, rights[0], result)]
-            told = count_difference(*((found.row_count, found.column_count) for found in (rights[0], result)))
+        elif rights[0].ok and all(apart_by_size(mode, _size(right), _size(result)) for right in rights if right.ok):
+            why = apart_by_size(mode, _size(rights[0]), _size(result))
+            kind = "empty" if result.row_count == 0 else _COMPARED[why]
+            told = count_difference(_size(rights[0]), _size(result))
             one.grade = Grade(0.0, told, kind, _name(one.database), one.agreed)
         else:
             many.append((one, result))
@@ -282,20 +283,6 @@ def _advance(some: Sequence[_Open], sandbox: Sandbox, golds: GoldResults, mode: 
         whole = result if _has_rows(result) else sandbox.run(one.database, [one.case.predicted], "rows")[0]
         _compare([(one, whole)], sandbox, golds, mode)
     return sum(_cells(result) for _, result in few)
-
-
-def _parted(mode: Mode, gold: Result, result: Result) -> str:
-    """Why results with so many rows and columns cannot be the same answer, as `compare` has it; "" where they can."""
-    both = gold.row_count > 0 and result.row_count > 0
-    wide, wanted = result.column_count, gold.column_count
-    columns = both and (wide < wanted if mode == "intent" else wide != wanted)
-    if mode == "bird":  # sets of rows
-        return "values" if columns or (gold.row_count > 0) != (result.row_count > 0) else ""
-    if mode == "strict" and columns:
-        return "column_count"
-    if gold.row_count != result.row_count:
-        return "row_count"
-    return "column_count" if columns else ""
 
 
 def _compare(apart: Sequence[tuple[_Open, Result]], sandbox: Sandbox, golds: GoldResults, mode: Mode) -> None:
@@ -451,6 +438,10 @@ def _cells(result: Result) -> int:
 def _has_rows(result: Result) -> bool:
     """Whether its rows were fetched."""
     return len(result.rows) == result.row_count
+
+
+def _size(result: Result) -> Size:
+    return result.row_count, result.column_count
 
 
 def _all_cells(result: Result) -> int:

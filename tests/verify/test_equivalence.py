@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agro_data.databases.types import Cell
-from agro_data.verify.equivalence import Mode, Rows, bird, compare, intent, soft_f1, spider, strict
+from agro_data.verify.equivalence import Mode, Rows, apart_by_size, bird, compare, intent, soft_f1, spider, strict
 
 NUMBERS = st.one_of(st.integers(-3, 3), st.sampled_from([0.5, 1.0, 2.25, 1e-12, 1e300]))
 CELLS: st.SearchStrategy[Cell] = st.one_of(st.none(), NUMBERS, st.sampled_from(["", "a", "A", "1"]), st.just(b"\x00"))
@@ -253,3 +253,19 @@ def test_official_verdicts_on_real_predictions(shared_data: Path) -> None:
         assert bird(gold, predicted).equal == bool(row["bird_ex"]), row["pred"]
         compared += 1
     assert compared > 50
+
+
+def _result(size: tuple[int, int]) -> st.SearchStrategy[list[tuple[Cell, ...]]]:
+    rows, columns = size
+    row = st.tuples(*[st.integers(0, 1)] * columns)
+    return st.lists(row, min_size=rows, max_size=rows)
+
+
+@given(st.data(), st.sampled_from(["strict", "intent", "spider", "bird"]), st.booleans())
+def test_results_whose_sizes_tell_them_apart_are_no_answers(data: st.DataObject, mode: Mode, ordered: bool) -> None:
+    """And the reason is the one that the rows would have given."""
+    sizes = st.tuples(st.integers(0, 3), st.integers(1, 3))
+    first, second = data.draw(sizes), data.draw(sizes)
+    if why := apart_by_size(mode, first, second):
+        found = compare(mode, data.draw(_result(first)), data.draw(_result(second)), ordered=ordered)
+        assert (found.equal, found.reason) == (False, why)
