@@ -23,8 +23,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agro_data.locking import Locked
-from agro_data.publish import storage
+from agro_data.locking import Locked, exclusive
 from agro_data.publish.read import NoVersion, latest, list_versions, open_version
 from agro_data.publish.version import MUTANTS, Instances, NotWritten, write_version
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED
@@ -255,7 +254,7 @@ def test_a_reader_is_told_what_is_there(tmp_path: Path) -> None:
 
 
 def _hold(folder: Path, ready: multiprocessing.synchronize.Event, seconds: float) -> None:
-    with storage.exclusive(folder / ".lock", wait_seconds=0):
+    with exclusive(folder / ".lock", wait_seconds=0):
         ready.set()
         time.sleep(seconds)
 
