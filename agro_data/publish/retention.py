@@ -38,7 +38,7 @@ def published(root: Path, name: str) -> list[str]:
 def record_published(path: Path, *, wait_seconds: float = 60.0) -> None:
     """Write down that the version folder `path` has been published: from now on nothing prunes it.
 
-    Raises `storage.Locked` when another writer holds the corpus for longer than `wait_seconds`.
+    Raises `locking.Locked` when another writer holds the corpus for longer than `wait_seconds`.
     """
     path = path.resolve()  # said as ".", it would have no parent
     root, name = path.parent.parent, path.parent.name
@@ -94,7 +94,7 @@ def prune(root: Path, name: str, keep: int, *, wait_seconds: float = 60.0) -> li
     """Delete the versions that `fates` says may go, decided anew under the corpus' lock; what became of each.
 
     A version vanishes from its readers in one step, by a rename, and is deleted after that; what a pruning that was
-    killed left behind, the next one deletes. Raises like `fates`, and `storage.Locked`.
+    killed left behind, the next one deletes. Raises like `fates`, and `locking.Locked`.
     """
     latest(root, name)  # raises before a lock file is made in a folder that is no corpus
     folder = root / name

@@ -82,7 +82,7 @@ def write_version(
     frames by where they go below the version, such as the log of `alignment`; a release leaves them out.
 
     A version with this fingerprint that is already there is returned unchanged. `latest` names the newest.
-    Raises `ValueError` for input that does not fit, `storage.Locked` when another writer holds the corpus for
+    Raises `ValueError` for input that does not fit, `locking.Locked` when another writer holds the corpus for
     longer than `wait_seconds`, and `NotWritten` when the disk is full.
     """
     _check_names(name, fingerprint)

@@ -172,7 +172,7 @@ class Draft:
         return self.path / CHECKPOINTS
 
     def alone(self) -> AbstractContextManager[None]:
-        """Around all that is written in the draft. Raises `storage.Locked` while another process is there, or where one
+        """Around all that is written in the draft. Raises `locking.Locked` while another process is there, or where one
         has finished the run since this draft was begun."""
         if not self.path.is_dir():
             raise Locked(f"{self.path}: another process has finished this run meanwhile; the same command now finds it")
