@@ -26,8 +26,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
-from agro_data.databases.faults import is_passing
-from agro_data.databases.opening import NO_SPACE, first_line
+from agro_data.databases.errors import first_line
+from agro_data.databases.faults import NO_SPACE, is_passing
 from agro_data.databases.sandbox import end_own_sandboxes
 
 DISK_FULL = NO_SPACE | {errno.EROFS}

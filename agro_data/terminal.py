@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from agro_data.config import ConfigError
-from agro_data.databases.opening import DatabaseError, first_line
+from agro_data.databases.errors import DatabaseError, first_line
 from agro_data.databases.scratch import sweep
 from agro_data.diversity.excluded import UnreadableExclusion
 from agro_data.locking import Locked

@@ -28,7 +28,7 @@ import polars as pl
 from sqlglot import exp
 
 from agro_data.databases.catalog import find_databases
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Layout, Limits
 from agro_data.fingerprint import seed_of

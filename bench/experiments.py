@@ -33,7 +33,8 @@ Arm = Sequence[Stage]
 # Settings in capitals are files that the command line names.
 OURS: Stage = ("cold_start", {})
 HUMAN: Stage = ("cold_start", {"corpus": "", "pairs": "PAIRS"})
-BOTH: Stage = ("cold_start", {"pairs": "PAIRS"})  # as many of each as the others have
+# as many of each as the others have; what is asked holds none of their databases
+BOTH: Stage = ("cold_start", {"pairs": "PAIRS", "allow_evaluated": True})
 CERTIFIED: Stage = ("cold_start", {"corpus": "", "pairs": "CERTIFIED"})
 LUCKY: Stage = ("cold_start", {"corpus": "", "pairs": "LUCKY"})
 NEXT: Stage = ("cold_start", {"corpus": "NEXT"})
@@ -84,6 +85,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=100, help="of GRPO")
     parser.add_argument("--limit", type=int, default=0, help="questions of each set; 0: all")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--arms", nargs="+", default=[], help="only these, the first is what others are held to")
     parser.add_argument("--out", type=Path, default=Path("experiments"))
     parser.add_argument("--cold-start", type=json.loads, default={}, help="further settings, as JSON")
     parser.add_argument("--grpo", type=json.loads, default={}, help="further settings, as JSON")
@@ -104,6 +106,9 @@ def main() -> None:
         arms = named(EXPERIMENTS[given.experiment], files)
     except KeyError as missing:
         parser.error(f"{given.experiment} needs a file for {missing.args[0]}: give --pairs, --lucky or --next")
+    if unknown := sorted({*given.arms} - {*arms}):
+        parser.error(f"{given.experiment} has no arm {unknown[0]!r}: {', '.join(arms)}")
+    arms = {name: arms[name] for name in given.arms or arms}
     runs = {name: [train(arm, common, seed) for seed in given.seeds] for name, arm in arms.items()}
     asked = {
         "models": list(dict.fromkeys(str(run.path) for each in runs.values() for run in each)),

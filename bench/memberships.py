@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.populate.instances import instance_schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.scope import Binding, Resolution, Scope, Source, local_nodes

@@ -19,7 +19,7 @@ from uuid import UUID
 
 import duckdb
 
-from agro_data.databases.opening import quoted
+from agro_data.databases.quoting import quoted
 
 NAMES = (
     *("customer", "Order", "group", "line item", "SalesRep", "2024 target", "überweisung", "tbl_stock", "user's note"),

@@ -26,10 +26,10 @@ from agro_data.databases.data_files import (
     is_utf8,
     lake_of,
 )
+from agro_data.databases.errors import first_line
 from agro_data.databases.examining import examined
 from agro_data.databases.health import some
 from agro_data.databases.identity import database_id, distinct_ids, one_line
-from agro_data.databases.opening import first_line
 from agro_data.databases.types import Catalog, Database, Layout, Problem
 
 SQLITE_HEADER = b"SQLite format 3\0"

@@ -21,21 +21,11 @@ from typing import Protocol
 
 import duckdb
 
+from agro_data.databases.cells import decode_text, is_undecodable, plain_rows
 from agro_data.databases.data_files import data_tables
-from agro_data.databases.opening import (
-    LONGEST,
-    DatabaseError,
-    decode_text,
-    discreet_line,
-    folded,
-    is_undecodable,
-    literal,
-    open_duckdb,
-    open_sqlite,
-    plain_rows,
-    quoted,
-    settled,
-)
+from agro_data.databases.errors import DatabaseError, discreet_line
+from agro_data.databases.opening import LONGEST, open_duckdb, open_sqlite, settled
+from agro_data.databases.quoting import folded, literal, quoted
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Cell, Database, Dialect
 

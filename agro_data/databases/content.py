@@ -18,15 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agro_data.databases.data_files import data_files
-from agro_data.databases.opening import (
-    DatabaseError,
-    discreet_line,
-    name_in_engine,
-    open_duckdb,
-    quoted,
-    settled,
-    with_sides,
-)
+from agro_data.databases.errors import DatabaseError, discreet_line
+from agro_data.databases.opening import name_in_engine, open_duckdb, settled, with_sides
+from agro_data.databases.quoting import quoted
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database, Dialect, Layout
 

@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agro_data.databases.content import content_hash
+from agro_data.databases.errors import DatabaseError, first_line
 from agro_data.databases.health import examine
 from agro_data.databases.identity import one_line
-from agro_data.databases.opening import DatabaseError, first_line, stamp
+from agro_data.databases.opening import stamp
 from agro_data.databases.sandbox import cause, environment
 from agro_data.databases.types import Database, Problem, Stamp
 from agro_data.databases.worker import end_with

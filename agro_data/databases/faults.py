@@ -16,6 +16,7 @@ PASSING = frozenset(
         errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.EBUSY,  # a disk or a network that is away for a while
     }
 )  # fmt: skip
+NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})  # of an `OSError`: a disk or quota is full
 PASSING_SQLITE = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_IOERR})
 IO_OF_DUCKDB = {(module, "IOException") for module in ("duckdb", "_duckdb")}  # the engine is not imported for it
 DUCKDB_WORDS = ("Could not set lock on file", *map(os.strerror, sorted(PASSING)))

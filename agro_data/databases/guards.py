@@ -11,17 +11,12 @@ from pathlib import Path
 from time import monotonic, perf_counter
 from typing import Any, Protocol
 
+from agro_data.databases.cells import decode_text, is_undecodable, plain_rows
 from agro_data.databases.digest import encode_rows, encoded_digest
 from agro_data.databases.engine_state import DENIED_SQLITE_FUNCTIONS, duckdb_state_named, is_sqlite_state
-from agro_data.databases.opening import (
-    decode_text,
-    first_line,
-    is_undecodable,
-    open_duckdb,
-    open_sqlite,
-    plain_rows,
-    quoted,
-)
+from agro_data.databases.errors import first_line
+from agro_data.databases.opening import open_duckdb, open_sqlite
+from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Cell, Layout, Limits, Status
 
 CHUNK = 1000  # rows fetched at a time

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from agro_data.databases.connections import open_database
+from agro_data.databases.errors import DatabaseError, first_line
 from agro_data.databases.identity import one_line
-from agro_data.databases.opening import DatabaseError, first_line, quoted, with_sides
+from agro_data.databases.opening import with_sides
+from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Database, Problem
 
 SHARED_LOCK = (510, 0x40000002)  # length and start of the bytes that SQLite readers share and a writer takes

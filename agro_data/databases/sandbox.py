@@ -21,8 +21,9 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
 import agro_data
-from agro_data.databases.faults import is_passing
-from agro_data.databases.opening import NO_SPACE, DatabaseError, settled, stamp, with_sides
+from agro_data.databases.errors import DatabaseError
+from agro_data.databases.faults import NO_SPACE, is_passing
+from agro_data.databases.opening import settled, stamp, with_sides
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database, Layout, Limits, Result, Trial, TrialResult
 from agro_data.databases.worker import IDLE, OPENING, PAGE_SIZE, RUNNING, STARTING, show, shown

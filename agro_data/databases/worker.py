@@ -29,8 +29,8 @@ from time import monotonic, sleep
 from typing import Any
 from zlib import crc32
 
+from agro_data.databases.errors import discreet_line
 from agro_data.databases.guards import Fields, Session, failed, leaves_ruins, open_session, run_statement
-from agro_data.databases.opening import discreet_line
 from agro_data.databases.types import Layout, Limits
 
 RESIDENT_SHARE = 4  # of the memory limit, the share (1/4) from which a worker starts afresh

@@ -10,7 +10,7 @@ from typing import Any
 import dagster as dg
 
 from agro_data.databases.catalog import find_databases, without_copies
-from agro_data.databases.opening import DatabaseError
+from agro_data.databases.errors import DatabaseError
 from agro_data.databases.watching import difference, glance, identities, unusable
 from agro_data.defs.assets import CorpusConfig
 from agro_data.defs.jobs import LOG, build_corpus

@@ -12,8 +12,8 @@ from typing import Any
 from agro_data.config import ConfigError
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.connections import open_database
+from agro_data.databases.errors import DatabaseError
 from agro_data.databases.identity import is_own_name, meant
-from agro_data.databases.opening import DatabaseError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database, Dialect, Limits

@@ -11,7 +11,8 @@ import polars as pl
 
 from agro_data.config import RunConfig, cache_folder
 from agro_data.databases.data_files import data_files
-from agro_data.databases.opening import DatabaseError, settled, with_sides
+from agro_data.databases.errors import DatabaseError
+from agro_data.databases.opening import settled, with_sides
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import STEPS, Layout, Limits

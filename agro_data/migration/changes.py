@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.migration.evidence import Place, Side
 from agro_data.migration.matching import Matching
 from agro_data.profiling.profile import ColumnProfile, TableProfile

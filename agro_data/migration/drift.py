@@ -13,7 +13,7 @@ import polars as pl
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.connections import open_database
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import STEPS, Catalog, Database, Limits
 from agro_data.databases.watching import unusable

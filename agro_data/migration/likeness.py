@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 from math import sqrt
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.migration.evidence import Known, plain
 from agro_data.profiling.profile import ColumnProfile, TableProfile
 from agro_data.profiling.words import expand, split_identifier

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import sqrt
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.migration.evidence import Place, Side
 from agro_data.migration.likeness import family, held, keys_of, name_likeness, value_likeness
 from agro_data.profiling.profile import ColumnProfile, TableProfile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.migration.evidence import Place
 from agro_data.sql.parse import SqlRefused, parse_select

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.migration.evidence import Place
 from agro_data.migration.matching import Matching

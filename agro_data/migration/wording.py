@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.migration.evidence import Place
 from agro_data.migration.matching import Matching
 from agro_data.profiling.profile import DatabaseProfile

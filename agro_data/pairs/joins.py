@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.pairs.finding import Finding
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.same_key import Keys, Place

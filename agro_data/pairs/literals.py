@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 
 from sqlglot import exp
 
-from agro_data.databases.opening import quoted
+from agro_data.databases.quoting import quoted
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Cell, Database, Dialect
 from agro_data.pairs.finding import Finding

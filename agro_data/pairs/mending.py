@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 
 from sqlglot import exp
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.populate.schema import Schema as Keys
 from agro_data.sql.canonical import sql_text

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agro_data.databases.opening import quoted
+from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Dialect
 from agro_data.populate.dag import fill_order
 from agro_data.populate.guess import guess_hint

@@ -10,7 +10,8 @@ import duckdb
 import polars as pl
 
 from agro_data.databases.engine import attached
-from agro_data.databases.opening import discreet_line, quoted
+from agro_data.databases.errors import discreet_line
+from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Cell
 from agro_data.populate.schema import Columns, PopulateError, Rows, Schema
 from agro_data.work import atomic_path

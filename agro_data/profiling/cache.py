@@ -15,7 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
 
-from agro_data.databases.opening import NO_SPACE
+from agro_data.databases.faults import NO_SPACE
 from agro_data.databases.types import Database
 from agro_data.fingerprint import library_versions
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, Metric, TableProfile

@@ -8,7 +8,8 @@ from dataclasses import replace
 from functools import partial
 
 from agro_data.databases.connections import Connection, TableInfo, open_database
-from agro_data.databases.opening import DatabaseError, quoted
+from agro_data.databases.errors import DatabaseError
+from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Cell, Database
 from agro_data.profiling.keys import Containment, KeyTable, Proposal, infer, propose, propose_by_values
 from agro_data.profiling.kinds import label_columns, table_kind

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agro_data.databases.connections import Connection, TableInfo
-from agro_data.databases.opening import DatabaseError, quoted
+from agro_data.databases.errors import DatabaseError
+from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Cell
 from agro_data.profiling.sampling import Reading, Row, read_table
 from agro_data.profiling.statistics import Statistics, describe

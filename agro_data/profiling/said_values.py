@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection
 
-from agro_data.databases.opening import literal
+from agro_data.databases.quoting import literal
 from agro_data.profiling.linking import Links, Name
 from agro_data.profiling.texts import LONGEST
 from agro_data.sql.identifiers import spelled

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.profiling.profile import DatabaseProfile
 
 Place = tuple[str, str]

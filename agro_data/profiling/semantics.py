@@ -35,7 +35,7 @@ import sqlglot
 import yaml
 from sqlglot import exp
 
-from agro_data.databases.opening import quoted
+from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Dialect
 from agro_data.profiling.concealing import without_views
 from agro_data.profiling.imports import Schema, Speller

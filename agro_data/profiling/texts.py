@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from agro_data.databases.connections import open_database
-from agro_data.databases.opening import DatabaseError, quoted
+from agro_data.databases.errors import DatabaseError
+from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Database
 from agro_data.profiling.linking import Name
 from agro_data.profiling.profile import DatabaseProfile

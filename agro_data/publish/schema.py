@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from agro_data.databases.connections import TableInfo, open_database
-from agro_data.databases.opening import quoted
+from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Database
 from agro_data.publish.read import Version
 

@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 
 from agro_data.databases.catalog import VERSION_NAME
-from agro_data.databases.opening import NO_SPACE
+from agro_data.databases.faults import NO_SPACE
 from agro_data.fingerprint import file_hash, library_versions
 from agro_data.locking import exclusive
 from agro_data.publish.card import render_card

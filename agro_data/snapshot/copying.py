@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from agro_data.databases.opening import DatabaseError, first_line, literal, quoted
+from agro_data.databases.errors import DatabaseError, first_line
+from agro_data.databases.quoting import literal, quoted
 from agro_data.snapshot.catalog import Column, Reference, Table, read_tables
 from agro_data.snapshot.description import Join, describe
 from agro_data.snapshot.kinds import DOUBLE, Kind, decimal, unmeasured

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agro_data.databases.opening import DatabaseError, folded, quoted
+from agro_data.databases.errors import DatabaseError
+from agro_data.databases.quoting import folded, quoted
 from agro_data.snapshot.catalog import Column, Reference, Table
 from agro_data.snapshot.kinds import Kind, kept
 from agro_data.snapshot.outcome import Snapshot

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from agro_data.databases.opening import quoted
+from agro_data.databases.quoting import quoted
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # The keywords of SQLite (sqlite.org/lang_keywords.html) that people do not write bare, and the words of DuckDB

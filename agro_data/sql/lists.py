@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.sql.scope import Binding, Resolution, Schema, leftmost
 
 # JSON access gives JSON or text, or a list of them.

@@ -14,7 +14,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 
 Schema = Mapping[str, Mapping[str, str]]  # {table: {column: declared type}}

@@ -11,7 +11,9 @@ from typing import Any
 
 from agro_data.config import BuildConfig
 from agro_data.databases.content import content_hash
-from agro_data.databases.opening import NO_SPACE, DatabaseError, stamp
+from agro_data.databases.errors import DatabaseError
+from agro_data.databases.faults import NO_SPACE
+from agro_data.databases.opening import stamp
 from agro_data.databases.types import Database, Stamp
 from agro_data.focus import NO_FOCUS, Focus, read_focus
 from agro_data.intent.prior import Prior, default_prior

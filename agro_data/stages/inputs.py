@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from agro_data.config import STRUCTURAL, BuildConfig, ConfigError
-from agro_data.databases.opening import first_line
+from agro_data.databases.errors import first_line
 from agro_data.databases.types import Dialect
 from agro_data.diversity.excluded import UnreadableExclusion, read_excluded
 from agro_data.focus import read_focus

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from agro_data.databases.content import content_hash
-from agro_data.databases.faults import is_passing
-from agro_data.databases.opening import NO_SPACE, stamp
+from agro_data.databases.faults import NO_SPACE, is_passing
+from agro_data.databases.opening import stamp
 from agro_data.databases.types import Database
 from agro_data.fingerprint import seed_of
 from agro_data.populate.surrogate import build_surrogate

@@ -17,7 +17,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.databases.types import Cell, Dialect
 from agro_data.intent.atlas import Atlas, Row, sayable
 from agro_data.sql.canonical import sql_text

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.sql.constructs import is_many_groupings
 from agro_data.sql.scope import local_nodes
 

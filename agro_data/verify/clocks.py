@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.sql.scope import Binding, Resolution, Source, local_nodes, value_of
 
 CLOCKS = frozenset({"date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff"})  # of SQLite

@@ -21,23 +21,11 @@ import duckdb
 
 from agro_data.databases.data_files import data_files
 from agro_data.databases.engine import READ_ONLY, attaching
-from agro_data.databases.faults import is_passing
-from agro_data.databases.opening import (
-    BUILT_IN,
-    DUCKDB_SETTINGS,
-    LONGEST,
-    NO_SPACE,
-    UTC,
-    DatabaseError,
-    create_tables,
-    discreet_line,
-    literal,
-    lock,
-    open_sqlite,
-    quoted,
-    schemas_of,
-    settled,
-)
+from agro_data.databases.errors import DatabaseError, discreet_line
+from agro_data.databases.faults import NO_SPACE, is_passing
+from agro_data.databases.file_tables import create_tables
+from agro_data.databases.opening import BUILT_IN, DUCKDB_SETTINGS, LONGEST, UTC, lock, open_sqlite, schemas_of, settled
+from agro_data.databases.quoting import literal, quoted
 from agro_data.databases.types import Database
 
 VERSION = 3  # of the way copies are made; part of their file names

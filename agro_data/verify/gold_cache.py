@@ -105,6 +105,10 @@ def _key(pair: Pair, limits: Limits) -> bytes:
     return prefix.digest()
 
 
+# Modules of `agro_data.databases` that run a statement and make its digest.
+_RESULTS_BY = ["cells", "data_files", "digest", "engine_state", "errors", "file_tables", "guards", "opening", "quoting"]
+
+
 @cache
 def _prefix(dialect: Dialect, limits: Limits) -> hashlib._Hash:
     engine = sqlite3.sqlite_version if dialect == "sqlite" else version("duckdb")
@@ -113,8 +117,8 @@ def _prefix(dialect: Dialect, limits: Limits) -> hashlib._Hash:
 
 @cache
 def _code() -> str:
-    """SHA-256 (hex) of the sources that run a statement and make its digest."""
+    """SHA-256 (hex) of the sources of `_RESULTS_BY`."""
     digest = hashlib.sha256()
-    for name in ("digest.py", "guards.py", "opening.py", "data_files.py", "engine_state.py"):
-        digest.update(files("agro_data.databases").joinpath(name).read_bytes() + b"\0")
+    for name in _RESULTS_BY:
+        digest.update(files("agro_data.databases").joinpath(f"{name}.py").read_bytes() + b"\0")
     return digest.hexdigest()

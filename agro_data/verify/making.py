@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agro_data.databases.opening import discreet_line
+from agro_data.databases.errors import discreet_line
 from agro_data.databases.types import Cell, Database
 from agro_data.fingerprint import seed_of, stable_hash
 from agro_data.populate.instances import Focus, PartialRow, Proposal, compose, focus_of

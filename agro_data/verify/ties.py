@@ -15,7 +15,7 @@ from itertools import islice
 
 from sqlglot import exp
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate, is_one_row, number_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.profiling.same_key import NO_KEYS, Keys
 from agro_data.sql.scope import Schema

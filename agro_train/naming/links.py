@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_train.naming.levels import Names
 from agro_train.naming.words import inside
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_train.naming import keyed
 from agro_train.naming.following import keywords
 from agro_train.naming.reading import Reading

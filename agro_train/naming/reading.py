@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_train.naming import keyed
 from agro_train.naming.following import keywords
 from agro_train.naming.levels import EVERY, Level, Source, Want

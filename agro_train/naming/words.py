@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 
 

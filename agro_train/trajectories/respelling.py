@@ -20,7 +20,9 @@ import duckdb
 from sqlglot import exp
 
 from agro_data.databases.engine import attached
-from agro_data.databases.opening import DatabaseError, folded, look_in_all_schemas, quoted
+from agro_data.databases.errors import DatabaseError
+from agro_data.databases.opening import look_in_all_schemas
+from agro_data.databases.quoting import folded, quoted
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.fingerprint import stable_hash

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import polars as pl
 from sqlglot import exp
 
-from agro_data.databases.opening import quoted
+from agro_data.databases.quoting import quoted
 from agro_data.databases.sandbox import Sandbox
 from agro_data.populate.schema import stream
 from agro_data.profiling.asked import Source

@@ -21,8 +21,9 @@ from making import make_school
 
 import agro_data
 from agro_data.config import STRUCTURAL
+from agro_data.databases.cells import plain_rows
 from agro_data.databases.digest import result_digest
-from agro_data.databases.opening import open_duckdb, plain_rows
+from agro_data.databases.opening import open_duckdb
 from agro_data.pipeline import STAGES, prepare, run_stage, write_corpus
 
 LOCK = (

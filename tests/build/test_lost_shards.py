@@ -21,8 +21,8 @@ from making import make_school
 import agro_data
 from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
 from agro_data.databases.connections import open_database
+from agro_data.databases.errors import DatabaseError
 from agro_data.databases.faults import is_passing
-from agro_data.databases.opening import DatabaseError
 from agro_data.databases.types import Database, Dialect
 from agro_data.parallel import ShardsLost
 from agro_data.pipeline import prepare

@@ -17,9 +17,9 @@ from sources import bird_layout, coded_sqlite, csv_shop, duckdb_shop, parquet_sh
 
 import agro_data
 from agro_data.config import STRUCTURAL
+from agro_data.databases.cells import plain_rows
 from agro_data.databases.content import content_hash
 from agro_data.databases.digest import result_digest
-from agro_data.databases.opening import plain_rows
 from agro_data.publish.read import Version
 
 

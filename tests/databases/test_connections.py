@@ -21,7 +21,8 @@ from agro_data.databases.connections import (
     TableInfo,
     open_database,
 )
-from agro_data.databases.opening import DatabaseError, open_duckdb
+from agro_data.databases.errors import DatabaseError
+from agro_data.databases.opening import open_duckdb
 from agro_data.databases.sandbox import Sandbox
 
 SHOP = """
@@ -284,7 +285,7 @@ def test_each_file_is_read_by_itself_wherever_it_lies(tmp_path: Path) -> None:
 
 
 def test_large_csv_files_are_views_over_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agro_data.databases.opening.CSV_LOADED", 4)
+    monkeypatch.setattr("agro_data.databases.file_tables.CSV_LOADED", 4)
     csv_file(tmp_path / "shop" / "t.csv")
     csv_file(tmp_path / "other.txt", "secret\n1\n")
     with open_database(found(tmp_path / "shop")) as connection:
@@ -305,13 +306,13 @@ def kinds(folder: Path, settings: dict[str, str]) -> dict[str, str]:
 
 def test_csv_files_are_loaded_as_long_as_all_are_few_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Packed ones by what they are unpacked."""
-    monkeypatch.setattr("agro_data.databases.opening.CSV_LOADED", 3000)
+    monkeypatch.setattr("agro_data.databases.file_tables.CSV_LOADED", 3000)
     for name in "cab":
         csv_file(tmp_path / f"{name}.csv", "x\n" + "1\n" * 600)
     (tmp_path / "packed.csv.gz").write_bytes(gzip.compress(b"x\n" + b"1\n" * 5000))
     loaded, viewed = "BASE TABLE", "VIEW"
     assert kinds(tmp_path, {}) == {"a": viewed, "b": viewed, "c": viewed, "packed": viewed}  # the smallest file first
-    monkeypatch.setattr("agro_data.databases.opening.CSV_LOADED", 12_500)
+    monkeypatch.setattr("agro_data.databases.file_tables.CSV_LOADED", 12_500)
     assert kinds(tmp_path, {}) == {"a": loaded, "b": loaded, "c": viewed, "packed": loaded}
 
 
@@ -340,7 +341,7 @@ def test_files_that_are_no_tables_are_reported(tmp_path: Path) -> None:
 def test_a_csv_with_ragged_rows_is_no_table_of_one_column(
     loaded: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agro_data.databases.opening.CSV_LOADED", loaded)
+    monkeypatch.setattr("agro_data.databases.file_tables.CSV_LOADED", loaded)
     shop = csv_file(tmp_path / "shop" / "ragged.csv", "id,name\n1,a\n2,b,c\n3,d\n").parent
     csv_file(shop / "good.csv", "remark\nfair, or so\nbad\n")
     with open_database(found(shop)) as connection:

@@ -9,7 +9,7 @@ import pytest
 from database_files import csv_file, duckdb_file, parquet_file, sqlite_file
 
 from agro_data.databases.content import content_hash, duckdb_hash, written_hash
-from agro_data.databases.opening import DatabaseError
+from agro_data.databases.errors import DatabaseError
 
 KINDS = """
 CREATE TYPE mood AS ENUM ('calm', 'loud');

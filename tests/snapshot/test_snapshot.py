@@ -18,7 +18,7 @@ from snapshot.server import binaries, running
 from agro_data.cli import data
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.connections import open_database
-from agro_data.databases.opening import DatabaseError
+from agro_data.databases.errors import DatabaseError
 from agro_data.snapshot.copying import take_snapshot
 
 psycopg = pytest.importorskip("psycopg", reason="needs psycopg (agro-sql[postgres])")

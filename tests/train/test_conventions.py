@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
 from agro_data.sql.identifiers import needs_quotes
 from agro_train.trajectories.conventions import WRITTEN, Convention, spelling

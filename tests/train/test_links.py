@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from train.tiny import make_tiny_model
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.sql.identifiers import spelled
 from agro_train.language_model.loading import load
 from agro_train.naming.levels import Names

@@ -12,7 +12,8 @@ import pytest
 from verify_shop import as_database, shop
 
 from agro_data.databases.connections import open_database
-from agro_data.databases.opening import DatabaseError, quoted
+from agro_data.databases.errors import DatabaseError
+from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Cell, Database, Dialect
 from agro_data.verify import determinism
 from agro_data.verify.determinism import reference, shuffled_copy

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.databases.types import Cell
 from agro_data.populate.instances.proposal import Focus, Place
 from agro_data.populate.instances.tableau import ATOMS, literal

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.databases.types import Cell
 from agro_data.populate.instances.comparisons import Operator, Test, choose
 from agro_data.populate.instances.proposal import PartialRow, Place, Unknown

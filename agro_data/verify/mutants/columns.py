@@ -8,7 +8,7 @@ from functools import cache
 
 from sqlglot import exp
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.populate.schema import kind_of
 from agro_data.sql.identifiers import identifier
 from agro_data.sql.scope import Binding, Schema, Scope, Source

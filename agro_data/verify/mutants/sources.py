@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.sql.identifiers import identifier
 from agro_data.sql.scope import Scope, Source
 from agro_data.verify.mutants.columns import distance, kind_class, reference, tables_with

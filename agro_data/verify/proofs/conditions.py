@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.verify.proofs.facts import Facts, Known
 from agro_data.verify.proofs.terms import (
     Select,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.populate.schema import Schema, TableSpec
 from agro_data.profiling.profile import ForeignKey
 from agro_data.sql.sqlite_meaning import affinity

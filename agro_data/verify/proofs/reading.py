@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from agro_data.databases.opening import folded
+from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.sql.constructs import is_many_groupings
 from agro_data.sql.scope import Resolution, Scope, Source, leftmost

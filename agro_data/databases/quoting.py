@@ -1,0 +1,23 @@
+"""Identifiers and text literals as both engines take them, and identifiers as both compare them."""
+
+from __future__ import annotations
+
+from string import ascii_lowercase, ascii_uppercase
+
+
+def quoted(identifier: str) -> str:
+    """An identifier as both engines take it."""
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+_NO_CASE = str.maketrans(ascii_uppercase, ascii_lowercase)
+
+
+def folded(identifier: str) -> str:
+    """An identifier as both engines compare it: without case in ASCII letters only, so that Ärzte is not ärzte."""
+    return identifier.lower() if identifier.isascii() else identifier.translate(_NO_CASE)
+
+
+def literal(value: object) -> str:
+    """A text literal as both engines take it."""
+    return "'" + str(value).replace("'", "''") + "'"
