@@ -52,7 +52,7 @@ def test_what_the_database_lets_pass_is_found_and_takes_the_golds_place(version:
 
 def test_settings_in_capitals_are_files() -> None:
     [(_, both)] = named(EXPERIMENTS["E1"], {"PAIRS": "train.json"})["both"]
-    assert both["pairs"] == "train.json"
+    assert both == {"pairs": "train.json"}
     assert named(EXPERIMENTS["E6"], {})["spa"][1] == ("grpo", {"advantage": "spa"})
     with pytest.raises(KeyError, match="NEXT"):
         named(EXPERIMENTS["E9"], {"PAIRS": "train.json", "NEXT": ""})
