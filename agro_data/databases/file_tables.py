@@ -32,8 +32,6 @@ _MARKS = {
     "DateFormat": "dateformat",
     "TimestampFormat": "timestampformat",
 }
-
-
 _LOOK = ", ".join(("Columns", "HasHeader", "SkipRows", *_MARKS))
 
 
@@ -85,8 +83,9 @@ def _create(connection: duckdb.DuckDBPyConnection, table: DataTable, loaded: boo
     import duckdb  # noqa: PLC0415
 
     kind = "TABLE" if loaded else "VIEW"
+    one_csv = table.folder is None and not table.is_parquet  # parts may be written each in its own way
     try:
-        read = _query(table) if loaded or table.is_parquet else _looked_at(connection, table)
+        read = _looked_at(connection, table.files[0]) if one_csv and not loaded else _query(table)
         connection.execute(f"CREATE {kind} {quoted(table.name)} AS {read}")
     except duckdb.OutOfMemoryException:
         if not loaded:
@@ -139,12 +138,9 @@ def _query(table: DataTable) -> str:
     return f"SELECT * {f'EXCLUDE ({above}) ' if above else ''}FROM {reader}([{patterns}], {settings})"
 
 
-def _looked_at(connection: duckdb.DuckDBPyConnection, table: DataTable) -> str:
+def _looked_at(connection: duckdb.DuckDBPyConnection, file: Path) -> str:
     """What reads a CSV as a first look found it to be written and typed: over `_query` every statement looks anew, at
-    every row, which takes three times as long as to read them. Parts may be written each in its own way."""
-    if table.folder is not None:
-        return _query(table)
-    (file,) = table.files
+    every row, which takes three times as long as to read them."""
     columns, header, skip, *marks = connection.execute(
         f"SELECT {_LOOK} FROM sniff_csv({_pattern(file)}, sample_size=-1)"
     ).fetchall()[0]
