@@ -19,7 +19,7 @@ class Locked(RuntimeError):
 
 
 @contextmanager
-def exclusive(path: Path, *, wait_seconds: float, doing: str = "is writing a version of this corpus") -> Iterator[None]:
+def exclusive(path: Path, *, wait_seconds: float, doing: str) -> Iterator[None]:
     """Hold the lock file `path`; wait up to `wait_seconds` for another holder, saying once who it is, and what it is
     `doing`.
 

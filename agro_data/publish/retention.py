@@ -14,7 +14,7 @@ from pathlib import Path
 
 from agro_data.locking import exclusive
 from agro_data.publish.read import DERIVED, NoVersion, latest, list_versions, read_manifest
-from agro_data.publish.storage import replace_text, sync_folder
+from agro_data.publish.storage import WRITING, replace_text, sync_folder
 
 PUBLISHED = "published"
 PRUNED = ".pruned-"  # a version that is on its way out; no reader takes it for one
@@ -42,7 +42,7 @@ def record_published(path: Path, *, wait_seconds: float = 60.0) -> None:
     """
     path = path.resolve()  # said as ".", it would have no parent
     root, name = path.parent.parent, path.parent.name
-    with exclusive(path.parent / ".lock", wait_seconds=wait_seconds):
+    with exclusive(path.parent / ".lock", wait_seconds=wait_seconds, doing=WRITING):
         names = published(root, name)
         if path.name not in names:
             replace_text(path.parent / PUBLISHED, "".join(f"{one}\n" for one in [*names, path.name]))
@@ -98,7 +98,7 @@ def prune(root: Path, name: str, keep: int, *, wait_seconds: float = 60.0) -> li
     """
     latest(root, name)  # raises before a lock file is made in a folder that is no corpus
     folder = root / name
-    with exclusive(folder / ".lock", wait_seconds=wait_seconds):
+    with exclusive(folder / ".lock", wait_seconds=wait_seconds, doing=WRITING):
         _delete_hidden(folder)
         decided = fates(root, name, keep)
         for fate in decided:

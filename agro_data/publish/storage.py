@@ -8,6 +8,8 @@ from pathlib import Path
 
 from agro_data.work import atomic_path
 
+WRITING = "is writing a version of this corpus"  # said of who holds the lock of a corpus
+
 
 def sync_file(path: Path) -> None:
     """Make the content of `path` durable."""

@@ -25,7 +25,7 @@ from agro_data.locking import exclusive
 from agro_data.publish.card import render_card
 from agro_data.publish.parquet import write_parquet, write_shards
 from agro_data.publish.read import Version, list_versions
-from agro_data.publish.storage import free_bytes, replace_text, sync_folder, sync_tree
+from agro_data.publish.storage import WRITING, free_bytes, replace_text, sync_folder, sync_tree
 from agro_data.publish.summary import SPLITS, summarise
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, MUTANT, REJECTED, conform
 from agro_data.work import write_text
@@ -131,7 +131,7 @@ def place_version(
     folder = root / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with exclusive(folder / ".lock", wait_seconds=wait_seconds):
+        with exclusive(folder / ".lock", wait_seconds=wait_seconds, doing=WRITING):
             _remove_leftovers(folder)
             existing = list_versions(root, name)
             for path in existing:

@@ -44,7 +44,7 @@ def test_a_second_build_waits_for_the_first(tmp_path: Path, caplog: pytest.LogCa
     run = RunConfig(out=tmp_path / "out", cache=tmp_path / "cache", workers=1)
     context = prepare(config, run)
     with ThreadPoolExecutor() as others, caplog.at_level(logging.WARNING):
-        with exclusive(context.work.root / LOCK, wait_seconds=0):
+        with exclusive(context.work.root / LOCK, wait_seconds=0, doing="is here"):
             later = [others.submit(prepare, config, run), others.submit(run_stage, "profiles", context, 1)]
             assert not wait(later, timeout=0.5).done
             assert not (context.work.root / "profiles.json").exists()

@@ -144,7 +144,7 @@ def test_a_version_that_was_pruned_can_be_built_again_under_a_new_number(root: P
 
 
 def test_another_writer_is_waited_for(root: Path) -> None:
-    with exclusive(root / "shop" / ".lock", wait_seconds=1), pytest.raises(Locked):
+    with exclusive(root / "shop" / ".lock", wait_seconds=1, doing="is here"), pytest.raises(Locked):
         prune(root, "shop", 1, wait_seconds=0.2)
     assert names(root) == list("abcde")
 

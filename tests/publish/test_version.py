@@ -254,7 +254,7 @@ def test_a_reader_is_told_what_is_there(tmp_path: Path) -> None:
 
 
 def _hold(folder: Path, ready: multiprocessing.synchronize.Event, seconds: float) -> None:
-    with exclusive(folder / ".lock", wait_seconds=0):
+    with exclusive(folder / ".lock", wait_seconds=0, doing="is here"):
         ready.set()
         time.sleep(seconds)
 
