@@ -14,6 +14,7 @@ import textwrap
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -46,6 +47,14 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2
 TRACEBACK = "AGRO_TRACEBACK"  # set it to see where an unexpected error came from
 
 AS_IT_IS: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}  # ':x:' in SQL is no picture
+
+
+class AskedToEnd(KeyboardInterrupt):
+    """A signal asked the process to end: it unwinds as at Ctrl-C, and its status says which signal it was."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.status = 128 + number
 
 
 class Screen(Console):
@@ -211,8 +220,10 @@ def run(command: click.Command, known: Callable[[], tuple[type[Exception], ...]]
         command(standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Abort as stopped:
-        tell([": ".join(["stopped", *stopped.args])], "yellow")
-        sys.exit(INTERRUPTED)
+        by = stopped.__cause__ if isinstance(stopped.__cause__, AskedToEnd) else None
+        with suppress(OSError):  # a terminal that is closed reads nothing
+            tell([": ".join([f"stopped by {by}" if by else "stopped", *stopped.args])], "yellow")
+        sys.exit(by.status if by else INTERRUPTED)
     except click.ClickException as error:
         error.show()
         sys.exit(CANNOT_START)
@@ -241,7 +252,7 @@ def _end_when_asked() -> None:
 def _end(number: int, frame: FrameType | None) -> None:
     for other in ASKED_TO_END:  # a terminal that closes may say so twice; what removes is not to be stopped by that
         signal.signal(other, signal.SIG_IGN)
-    raise SystemExit(128 + number)
+    raise AskedToEnd(number)
 
 
 def in_words(error: Exception) -> str:

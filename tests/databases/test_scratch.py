@@ -38,6 +38,7 @@ def holding(temporary: Path, *arguments: str) -> tuple[subprocess.Popen[str], Pa
     child = subprocess.Popen(
         [sys.executable, "-c", HOLDING, *arguments],
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"TMPDIR": str(temporary)},
     )
@@ -50,7 +51,8 @@ def test_who_is_asked_to_end_leaves_nothing(tmp_path: Path, number: signal.Signa
     child, folder = holding(tmp_path)
     assert folder.is_dir()
     child.send_signal(number)
-    assert child.wait(20) == 128 + number
+    _, said = child.communicate(timeout=20)
+    assert (child.returncode, said.strip()) == (128 + number, f"stopped by {number.name}")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -6,6 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+import tracemalloc
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from agro_data.evaluation.evaluate import evaluate, named_databases
 from agro_data.evaluation.instances import given
 from agro_data.evaluation.loaded import Prediction
 from agro_data.evaluation.report import render_report
-from agro_data.evaluation.scoring import ves
+from agro_data.evaluation.scoring import TOGETHER, ves
 from agro_data.evaluation.verdict import read_lines
 
 NAMES = "SELECT name FROM customer WHERE city = 'Oslo'"
@@ -187,6 +188,19 @@ def test_soft_f1_and_time_are_between_right_and_wrong(place: Path) -> None:
     (verdict,) = evaluate([asked(NAMES, slow)], place / "db", metric="r-ves").verdicts
     assert 0 < verdict.score < 1
     assert "times the prediction's" in verdict.reason
+
+
+def test_soft_f1_holds_the_rows_of_a_few_at_a_time(place: Path) -> None:
+    most, count = 4_000, "WITH RECURSIVE n(i) AS (SELECT {} UNION ALL SELECT i + 1 FROM n LIMIT {}) SELECT i FROM n"
+    rows = [asked(count.format(k, most), count.format(k, most // 2)) for k in range(4 * TOGETHER)]
+    tracemalloc.start()
+    try:
+        verdicts = evaluate(rows, place / "db", metric="soft-f1").verdicts
+        held = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len({v.score for v in verdicts}) == 1
+    assert held / (len(rows) * most * 1.5) < 50  # bytes; one fetched takes 90
 
 
 @pytest.mark.parametrize(
