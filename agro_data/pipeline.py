@@ -31,7 +31,7 @@ from agro_data.stages.certifying import run_certified
 from agro_data.stages.context import Context, store_catalog
 from agro_data.stages.embedding import run_embeddings
 from agro_data.stages.inputs import check_inputs, check_writer
-from agro_data.stages.running import Outcome
+from agro_data.stages.running import StageCounts
 from agro_data.stages.surrogates import surrogates
 from agro_data.work import Work
 
@@ -70,7 +70,7 @@ class Build:
     complete: bool  # as many examples as asked for
 
 
-Stage = Callable[[Context, int, Reporter], Outcome]
+Stage = Callable[[Context, int, Reporter], StageCounts]
 
 LOCK = ".lock"  # of a work folder
 

@@ -119,7 +119,7 @@ def ask(
 
     Raises `ConfigError` when no table of the schema fits into the agent's budget.
     """
-    [task] = one_question(question, database, cache, evidence).tasks(agent.reading)
+    [task] = one_question(question, database, cache, evidence).tasks(agent.prompt_format)
     with Sandbox(1, SQL_LIMITS) as sandbox:
         [found] = decode([task], agent.policy, sandbox, decoding, seed)
     findings = result = None

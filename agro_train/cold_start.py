@@ -211,7 +211,7 @@ def _facts(
             corpus=corpus,
             databases=[*material.databases, *taught_on],
             clarify=any(one.clarify for one in sources),
-            reading=(config.style, config.budget),
+            prompt_format=(config.style, config.budget),
             seed=config.seed,
         ),
         "pairs": config.pairs or None,
@@ -251,8 +251,8 @@ def _check(config: ColdStartConfig, corpus: Version | None, sandbox: Sandbox) ->
         return None
 
     def check(model: LanguageModel) -> dict[str, float]:
-        reading = config.reading(model.tokenizer)
-        tasks = held.first(config.check_questions).tasks(reading)
+        prompt_format = config.prompt_format(model.tokenizer)
+        tasks = held.first(config.check_questions).tasks(prompt_format)
         sampler = ModuleSampler(model.network, model.tokenizer)
         policy = Policy(sampler, model.tokenizer, Limits(turns=config.turns))
         rollouts = roll(tasks, policy, sandbox, [config.seed] * len(tasks))

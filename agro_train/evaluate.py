@@ -39,10 +39,10 @@ from agro_train.programs.settings import (
     settings_to,
 )
 from agro_train.programs.usual import BATCH, PROMPT_BUDGET, SAMPLES, TEMPERATURE, Engine, Kind
-from agro_train.questions import Questions, Reading, questions_of_file, questions_of_version
+from agro_train.questions import PromptFormat, Questions, questions_of_file, questions_of_version
 from agro_train.rollouts import Limits
 from agro_train.runs.corpora import find_corpus, find_databases_of
-from agro_train.runs.reading import reading_named
+from agro_train.runs.prompt_format import prompt_format_named
 from agro_train.tasks import COMPACT
 
 HELD = ", their SQL held to the names of the schema"
@@ -98,7 +98,7 @@ class EvaluationConfig:
         check_counts(self, "samples", "width", "workers", "batch", "budget", "turns", "turn_tokens", "rollout_tokens")
         check_counts(self, "temperature", "limit", least=0)
         check_seed(self)
-        _ = self.decoded, self.reading
+        _ = self.decoded, self.prompt_format
         if self.engine not in get_args(Engine):
             raise ConfigError(f"there is no engine {self.engine!r}; use {', '.join(get_args(Engine))}")
 
@@ -107,8 +107,8 @@ class EvaluationConfig:
         return Limits(self.turn_tokens, self.rollout_tokens, self.turns)
 
     @property
-    def reading(self) -> Reading:
-        return reading_named(self.style, self.budget)
+    def prompt_format(self) -> PromptFormat:
+        return prompt_format_named(self.style, self.budget)
 
     @property
     def decoded(self) -> Decoding:
@@ -119,7 +119,7 @@ class EvaluationConfig:
         return How(
             Path(self.models_root),
             Path(self.cache),
-            self.reading,
+            self.prompt_format,
             self.limits,
             self.decoded,
             self.engine,

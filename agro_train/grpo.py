@@ -28,15 +28,15 @@ from agro_train.language_model.memory import enough_memory
 from agro_train.language_model.precision import settled
 from agro_train.language_model.tokens import encode
 from agro_train.programs.settings import SettingsError, read_settings, settings_to, training_code_version
-from agro_train.questions import Questions, Reading, SeenInTraining, questions_of_version
+from agro_train.questions import PromptFormat, Questions, SeenInTraining, questions_of_version
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.reinforcement.episodes import Player
 from agro_train.reinforcement.prompts import Selection, Share, schedule, select, shuffled
 from agro_train.rewards import PRESETS
 from agro_train.runs.corpora import held_back, seen_by
 from agro_train.runs.lineage import facts_of, manifest_of, start_hash, start_of
+from agro_train.runs.prompt_format import check_framing, trained_prompt_format
 from agro_train.runs.ranks import finished, is_first, processes, writing
-from agro_train.runs.reading import check_framing, trained_reading
 from agro_train.runs.store import Draft, ModelRun, begin, forget_metrics, read_metrics, step_of
 from agro_train.sampling.module import ModuleSampler
 from agro_train.sql_env import SQL_LIMITS
@@ -108,7 +108,7 @@ def _manifest(
         corpus=version,
         databases=facts_of([kept]),
         clarify=kept.clarify,
-        reading=(config.style, config.budget),
+        prompt_format=(config.style, config.budget),
         seed=config.seed,
     )
     parent, _ = start
@@ -158,10 +158,12 @@ def _learn(
     torch.manual_seed(config.seed)  # adapters are drawn before transformers sets it
     trainer = make_trainer(config, model, player, draft, GrpoLog(player, draft.metrics, report))
     rows = {row["example_id"]: row for row in questions.rows}
-    reading = Reading(config.style, config.budget, lambda text: len(encode(text, model.tokenizer)), turns=config.turns)
+    prompt_format = PromptFormat(
+        config.style, config.budget, lambda text: len(encode(text, model.tokenizer)), turns=config.turns
+    )
 
     def make(keys: Sequence[str]) -> list[Task]:
-        tasks = replace(questions, rows=tuple(rows[key] for key in keys)).tasks(reading)
+        tasks = replace(questions, rows=tuple(rows[key] for key in keys)).tasks(prompt_format)
         return [task.graded_on(config.instances) for task in tasks]
 
     checkpoint = draft.last_checkpoint()
@@ -232,7 +234,7 @@ def _check_split(config: GrpoConfig, version: Version) -> None:
 
 def _check_parent(config: GrpoConfig, parent: ModelRun, version: Version) -> None:
     """The parent reads prompts as this run will, and has not been trained on what the corpus evaluates on."""
-    style, budget = trained_reading(parent)
+    style, budget = trained_prompt_format(parent)
     check_framing(parent, framing_of(load_tokenizer(parent.model)))
     turns = parent.settings.get("turns", config.turns)
     if (style, budget, turns) != (config.style, config.budget, config.turns):

@@ -76,7 +76,7 @@ def _predict(
 ) -> list[Answer]:
     """As `predict`, by whoever holds `out`."""
     made_by = identity_of(agent, decoding, seed)
-    tasks = questions.tasks(agent.reading)
+    tasks = questions.tasks(agent.prompt_format)
     known = _known(out, made_by, tasks)
     waiting = [task for task in tasks if task.example_id not in known]
     waiting.sort(key=lambda task: task.prompt)  # those of one database side by side: its schema is read once
@@ -110,11 +110,11 @@ def _rollouts(agent: Agent, decoding: Decoding) -> int:
 
 def identity_of(agent: Agent, decoding: Decoding, seed: int) -> dict[str, Any]:
     """What decides an answer, as a file of predictions remembers it."""
-    reading = {"style": agent.reading.style, "budget": agent.reading.budget}
+    prompt_format = {"style": agent.prompt_format.style, "budget": agent.prompt_format.budget}
     decoded = asdict(decoding)
     if not decoding.checks or decoding.samples == 1:
         del decoded["checks"]  # as files have it from before
-    settings = {"decoding": decoded, "limits": asdict(agent.limits), "reading": reading, "seed": seed}
+    settings = {"decoding": decoded, "limits": asdict(agent.limits), "reading": prompt_format, "seed": seed}
     other = {name: getattr(agent, name) for name, value in USUAL.items() if getattr(agent, name) != value}
     return {"model": agent.name, "weights": agent.weights, **other, **settings}
 

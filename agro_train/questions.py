@@ -39,8 +39,8 @@ class SeenInTraining(ConfigError):
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How a model reads a schema: `budget` is in tokens as `count_tokens` counts them."""
+class PromptFormat:
+    """How prompts are written for a model: the schema in `style`, within `budget` tokens as `count_tokens` counts."""
 
     style: Style = COMPACT
     budget: int = PROMPT_BUDGET
@@ -68,21 +68,21 @@ class Questions:
     same_databases: bool = False
     problems: tuple[str, ...] = ()
 
-    def tasks(self, reading: Reading) -> list[Task]:
+    def tasks(self, prompt_format: PromptFormat) -> list[Task]:
         """One task for each row, in order. Raises `ConfigError` when the budget has no room for any table."""
-        return [self._task(row, reading) for row in self.rows]
+        return [self._task(row, prompt_format) for row in self.rows]
 
-    def _task(self, row: Row, reading: Reading) -> Task:
+    def _task(self, row: Row, prompt_format: PromptFormat) -> Task:
         try:
             return make_task(
                 row,
                 self.sources[row["db_id"]],
                 self.instances or Path(),
-                style=reading.style,
-                budget=reading.budget,
-                count_tokens=reading.count_tokens,
-                max_turns=reading.turns,
-                clarify=self.clarify or reading.clarify,
+                style=prompt_format.style,
+                budget=prompt_format.budget,
+                count_tokens=prompt_format.count_tokens,
+                max_turns=prompt_format.turns,
+                clarify=self.clarify or prompt_format.clarify,
             )
         except ValueError as error:
             place = row["place"]  # that of a file's row begins with its name

@@ -52,7 +52,7 @@ def agent_solver(
                 sources[one.database.content_hash] = open_source(one.database, cache / "profiles")
         asked = {one.database.db_id: sources[one.database.content_hash] for one in examples}
         rows = tuple(_row(one) for one in examples)
-        tasks = Questions("alignment", rows, asked, Path()).tasks(agent.reading)
+        tasks = Questions("alignment", rows, asked, Path()).tasks(agent.prompt_format)
         together = max(1, TOGETHER // samples)
         own = seed_of(seed, "alignment", cycle)
         found: list[list[str]] = []

@@ -25,7 +25,7 @@ from time import perf_counter
 import polars as pl
 
 from agro_data.alignment.agreement import vote
-from agro_data.alignment.cycles import Cycle, Outcome, Rule, acceptance, check, summed
+from agro_data.alignment.cycles import Aligned, Cycle, Rule, acceptance, check, summed
 from agro_data.alignment.example import Home
 from agro_data.alignment.expected import Expected
 from agro_data.alignment.grouping import group
@@ -149,17 +149,17 @@ def measure(task: Task) -> Part:
     return Part(seen, possible, counts)
 
 
-def within(outcomes: Sequence[Outcome], cycles: int) -> list[Outcome]:
+def within(outcomes: Sequence[Aligned], cycles: int) -> list[Aligned]:
     """What a loop of fewer cycles makes of the same answers: what is verified later it rejects."""
     return [
         one
         if len(one.history) <= cycles
-        else Outcome("rejected", one.history[cycles - 1].example, one.history[:cycles])
+        else Aligned("rejected", one.history[cycles - 1].example, one.history[:cycles])
         for one in outcomes
     ]
 
 
-def became(rows: Sequence[Planted], outcomes: Sequence[Outcome], sandbox: Sandbox) -> list[int | None]:
+def became(rows: Sequence[Planted], outcomes: Sequence[Aligned], sandbox: Sandbox) -> list[int | None]:
     """Which answer each row was accepted with: a place in (truth, *wrong), -1 for any other, None for rejected."""
     kept = [place for place, one in enumerate(outcomes) if one.fate != "rejected"]
     asked = [(rows[p].example, [rows[p].truth, *rows[p].wrong, outcomes[p].example.sql]) for p in kept]
@@ -286,7 +286,7 @@ def of_model(made: Sequence[Task], name: str, count: int) -> None:
     own = sum(one.votes for one in meant) / sum(one.asked for one in meant)
     print(f"answers that are what question and evidence mean, on all instances: {100 * own:.1f} %")
     outcomes = [
-        Outcome("verified" if b.votes else "rejected", row.example, (Cycle(row.example, b),))
+        Aligned("verified" if b.votes else "rejected", row.example, (Cycle(row.example, b),))
         for row, b in zip(rows, ballots, strict=True)
     ]
     by_hardness([acceptance(outcomes)])

@@ -104,7 +104,7 @@ def main() -> None:
     decoding = Decoding("vote", given.samples, given.temperature, names=given.names)
     answers = predict(asked, agent, given.out, decoding=decoding, seed=given.seed, progress=Lines(print))
     tried = [one.predictions for one in answers]
-    tasks, golds = asked.tasks(agent.reading), GoldResults()
+    tasks, golds = asked.tasks(agent.prompt_format), GoldResults()
     with Sandbox(1, SQL_LIMITS) as sandbox:
         right = verdicts(tasks, tried, OURS, sandbox, golds)
         taken = {one.name: verdicts(tasks, tried, one, sandbox, golds) for one in WEAKER}

@@ -104,7 +104,7 @@ class Measured:
 def measure(
     asked: Questions, agent: Agent, decodings: Sequence[Decoding], cache: Path, seed: int = 0, together: int = 16
 ) -> list[Measured]:
-    tasks, count = asked.tasks(agent.reading), len(asked.rows)
+    tasks, count = asked.tasks(agent.prompt_format), len(asked.rows)
     found: list[Measured] = []
     with Sandbox(1, SQL_LIMITS) as sandbox:
         for decoding in decodings:

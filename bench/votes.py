@@ -109,7 +109,9 @@ def main() -> None:
     agent = open_agent(given.model, given.models, given.cache, dtype=given.dtype)
     asked = every.first(given.limit)
     asked.refuse_seen(agent.trained_on, agent.name)
-    tried = attempted(asked.tasks(agent.reading), agent, given.samples, given.temperature, given.seed, given.names)
+    tried = attempted(
+        asked.tasks(agent.prompt_format), agent, given.samples, given.temperature, given.seed, given.names
+    )
     sizes = [size for size in SIZES if size <= given.samples]
     worths = {
         rule: [worth(tried, rule, size, given.votes, given.seed) for size in sizes] for rule in [*RULES, TREE, *CHECKED]

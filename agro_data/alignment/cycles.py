@@ -73,7 +73,7 @@ class Cycle:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Aligned:
     """What became of an example; `example` is as it ended. `history` has a cycle or more."""
 
     fate: Fate
@@ -142,7 +142,7 @@ def check(
     judge: Judge | None = None,
     regenerate: Regenerate | None = None,
     golds: GoldResults | None = None,
-) -> list[Outcome]:
+) -> list[Aligned]:
     """What becomes of each example, in order. Without a `judge` the solvers outvote a gold; without `regenerate` its
     SQL is made anew of their answers, and nothing else.
 
@@ -167,7 +167,7 @@ def check(
             else:
                 open_.append((course, ballot))
         _settle(open_, judge, regenerate if cycle < rule.cycles else None, cycle)
-    return [Outcome(course.fate or "rejected", course.example, tuple(course.history)) for course in courses]
+    return [Aligned(course.fate or "rejected", course.example, tuple(course.history)) for course in courses]
 
 
 def _ballots(
@@ -207,7 +207,7 @@ def _settle(open_: Sequence[tuple[_Course, Ballot]], judge: Judge, regenerate: R
 # --- the log -------------------------------------------------------------------------------------------------------
 
 
-def log_of(outcomes: Sequence[Outcome]) -> pl.DataFrame:
+def log_of(outcomes: Sequence[Aligned]) -> pl.DataFrame:
     """A row of `CYCLE` for each cycle of each example."""
     rows = [
         {
@@ -230,7 +230,7 @@ def log_of(outcomes: Sequence[Outcome]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=CYCLE, orient="row")
 
 
-def acceptance(outcomes: Sequence[Outcome]) -> pl.DataFrame:
+def acceptance(outcomes: Sequence[Aligned]) -> pl.DataFrame:
     """`ACCEPTANCE` by the hardness with which examples came in: a loop that throws the hard ones away is seen to."""
     found: dict[str, dict[str, int]] = {}
     for one in outcomes:

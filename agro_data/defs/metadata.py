@@ -25,7 +25,7 @@ from agro_data.publish.layout import flatten, sample_indices
 from agro_data.publish.markdown import literal
 from agro_data.publish.publishing import Publication
 from agro_data.publish.read import Version
-from agro_data.publish.retention import Fate
+from agro_data.publish.retention import VersionFate
 from agro_data.publish.summary import funnel_stages
 from agro_data.records import EXAMPLE
 from agro_data.stages import vectors
@@ -173,7 +173,7 @@ def of_drift(figures: Mapping[str, Any], opened: Version) -> dict[str, Any]:
     }
 
 
-def of_fates(decided: Sequence[tuple[str, Fate]]) -> dg.TableMetadataValue:
+def of_fates(decided: Sequence[tuple[str, VersionFate]]) -> dg.TableMetadataValue:
     """Which versions of which corpora stay, and why."""
     return table(
         [

@@ -20,7 +20,7 @@ from agro_data.databases.watching import unusable
 from agro_data.fingerprint import code_version, database_identity, stable_hash
 from agro_data.migration.changes import Change
 from agro_data.migration.evidence import Side, of_database, of_profile
-from agro_data.migration.migrate import Certification, Fate, Migration, Outcome, broken
+from agro_data.migration.migrate import Certification, ExampleFate, Migration, Outcome, broken
 from agro_data.parallel import ShardsLost, run_shards
 from agro_data.profiling.cache import cached_profile, decode
 from agro_data.profiling.profile import DatabaseProfile
@@ -59,7 +59,7 @@ class Drift:
     """
 
     version: Version
-    fates: tuple[Fate, ...]
+    fates: tuple[ExampleFate, ...]
     databases: tuple[Drifted, ...]
     problems: tuple[str, ...] = ()
 
@@ -95,7 +95,7 @@ class _Task:
 
 @dataclass(frozen=True)
 class _Answer:
-    fates: tuple[Fate, ...]
+    fates: tuple[ExampleFate, ...]
     changes: tuple[Change, ...] = ()
     problems: tuple[str, ...] = ()
     state: State = "changed"
@@ -155,7 +155,7 @@ def verify_version(
     )
 
 
-def _id_of(fate: Fate) -> str:
+def _id_of(fate: ExampleFate) -> str:
     return str(fate.row["example_id"])
 
 
@@ -344,5 +344,5 @@ def _as_it_was(task: _Task, rows: Sequence[dict[str, Any]]) -> _Answer:
         elif name in on:
             fates.append(broken(row, "certificate_differs", f"its certificate does not hold: {on[name]}"))
         else:
-            fates.append(Fate(row, "kept", new=row))
+            fates.append(ExampleFate(row, "kept", new=row))
     return _Answer(tuple(fates), state="unchanged")

@@ -23,7 +23,7 @@ from agro_data.sql.facts import sql_facts
 from agro_data.stages.certified import stored_columns
 from agro_data.stages.certifying import BATCH, BATCHES
 from agro_data.verify.certificate import Budget, Certifier
-from agro_data.verify.check import Verdict, verify_statements
+from agro_data.verify.check import StatementVerdict, verify_statements
 from agro_data.verify.pool import Certificate
 
 Outcome = Literal["kept", "repaired", "broken"]
@@ -43,7 +43,7 @@ class Certification:
 
 
 @dataclass(frozen=True)
-class Fate:
+class ExampleFate:
     """What became of one example.
 
     `reason` is the class of what broke it, else ""; `says` tells it, or how it was repaired. `new` is the row as it
@@ -65,7 +65,7 @@ class Fate:
 class Migrated:
     """All examples of one database, in the order given, and what distinguishes it from what it was."""
 
-    fates: tuple[Fate, ...]
+    fates: tuple[ExampleFate, ...]
     changes: tuple[Change, ...]
     problems: tuple[str, ...] = ()  # instances that could not be made
 
@@ -198,7 +198,7 @@ class Migration:
         for case in cases:
             self._judge(case, by_sql[case.sql])
 
-    def _judge(self, case: _Case, verdict: Verdict) -> None:
+    def _judge(self, case: _Case, verdict: StatementVerdict) -> None:
         case.result = verdict.result
         if not verdict.ok:
             why = [change.says for change in case.changes if change.kind in ("type_changed", "values_recoded")]
@@ -366,10 +366,10 @@ class Migration:
         results = iter(self.sandbox.run(self.database, [sql for some in asked for sql in some]))
         return [[sql for sql in some if next(results).ok] for some in asked]
 
-    def _fate(self, case: _Case, new: Row | None) -> Fate:
+    def _fate(self, case: _Case, new: Row | None) -> ExampleFate:
         answer = self._answer(case)
         if case.reason:
-            return Fate(case.row, "broken", case.reason, case.says, None, case.changes, answer)
+            return ExampleFate(case.row, "broken", case.reason, case.says, None, case.changes, answer)
         said = [one for one in (case.question, case.evidence) if one is not None]
         moved = self.database.db_id != case.row["db_id"]
         outcome: Outcome = "repaired" if case.rewritten or moved or any(one.note for one in said) else "kept"
@@ -380,13 +380,13 @@ class Migration:
             says.append(f"database {case.row['db_id']} is {self.database.db_id} now")
         says += [f"question: {text}" for one in said for text in (one.note, one.stays) if text]
         told = "; ".join(says) if outcome == "repaired" else ""
-        return Fate(case.row, outcome, "", told, new, case.changes, answer, case.certificate)
+        return ExampleFate(case.row, outcome, "", told, new, case.changes, answer, case.certificate)
 
 
 _SPELT_OUT = "a name in it could mean something else on the new schema, so it says which table is meant"
 _RENAMES = frozenset(("table_renamed", "table_merged", "table_split", "column_renamed", "column_moved"))
 
 
-def broken(row: Row, reason: str, says: str) -> Fate:
+def broken(row: Row, reason: str, says: str) -> ExampleFate:
     """An example that nothing can be tried with."""
-    return Fate(row, "broken", reason, says)
+    return ExampleFate(row, "broken", reason, says)

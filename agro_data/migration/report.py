@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from agro_data.migration.drift import Drift
-from agro_data.migration.migrate import Fate
+from agro_data.migration.migrate import ExampleFate
 
 
 def lines(drift: Drift) -> Iterator[dict[str, Any]]:
@@ -17,7 +17,7 @@ def lines(drift: Drift) -> Iterator[dict[str, Any]]:
         yield _line(fate)
 
 
-def _line(fate: Fate) -> dict[str, Any]:
+def _line(fate: ExampleFate) -> dict[str, Any]:
     row, new = fate.row, fate.new
     return {
         "example_id": row["example_id"],

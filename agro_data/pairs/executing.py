@@ -20,7 +20,7 @@ from agro_data.sql.canonical import sql_text
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.parse import SqlRefused, parse_select
 from agro_data.sql.scope import Resolution, Schema, leftmost, resolve, value_of
-from agro_data.verify.check import Verdict, verify_statements
+from agro_data.verify.check import StatementVerdict, verify_statements
 from agro_data.verify.difference import first_difference
 from agro_data.verify.execution import execute, failure
 from agro_data.verify.informative import Variant, drop_variants
@@ -107,14 +107,14 @@ def _with_repair(finding: Finding, sql: str, names: Resolution | None, schema: S
     return finding
 
 
-def _results(database: Database, verdicts: Mapping[str, Verdict], sandbox: Sandbox) -> dict[str, Result]:
+def _results(database: Database, verdicts: Mapping[str, StatementVerdict], sandbox: Sandbox) -> dict[str, Result]:
     """The result of every statement, also of those that were turned away before they ran."""
     waiting = [sql for sql, verdict in verdicts.items() if verdict.result is None]
     ran = dict(zip(waiting, execute([(database, sql) for sql in waiting], sandbox), strict=True))
     return {sql: ran[sql] if verdict.result is None else verdict.result for sql, verdict in verdicts.items()}
 
 
-def _findings(verdict: Verdict, result: Result, names: Resolution | None) -> Iterator[Finding]:
+def _findings(verdict: StatementVerdict, result: Result, names: Resolution | None) -> Iterator[Finding]:
     reason, detail = verdict.reason, verdict.detail
     if reason in _GATE and reason != "not_deterministic_function":
         kind = _GATE[reason]

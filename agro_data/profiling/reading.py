@@ -13,7 +13,7 @@ from agro_data.databases.connections import Connection, TableInfo
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.quoting import quoted
 from agro_data.databases.types import Cell
-from agro_data.profiling.sampling import Reading, Row, read_table
+from agro_data.profiling.sampling import Row, TableSample, read_table
 from agro_data.profiling.statistics import Statistics, describe
 
 _LONG = 4096  # characters or bytes of a cell that a sample row keeps
@@ -102,7 +102,7 @@ def _folded(connection: Connection, table: str, statistics: dict[str, Statistics
     }
 
 
-def _as_written(reading: Reading, single: Sequence[bool]) -> Reading:
+def _as_written(reading: TableSample, single: Sequence[bool]) -> TableSample:
     """The reading with the shortest numbers in its columns of single precision."""
     if not any(single):
         return reading
@@ -130,7 +130,7 @@ def _tuples(columns: Sequence[Sequence[Cell]]) -> Tuples:
     return Counter({key: count for key, count in counts.items() if None not in key})
 
 
-def _sample(reading: Reading, seed: int, size: int) -> tuple[Row, ...]:
+def _sample(reading: TableSample, seed: int, size: int) -> tuple[Row, ...]:
     if len(reading.rows) > size:
         places = sorted(random.Random(seed).sample(range(len(reading.rows)), size))
         rows = [reading.rows[place] for place in places]

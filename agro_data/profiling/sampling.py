@@ -33,7 +33,7 @@ class Session(Protocol):
 
 
 @dataclass(frozen=True)
-class Reading:
+class TableSample:
     """Rows of a table in column order; `total` is an estimate when `sampled`."""
 
     rows: list[Row]
@@ -58,12 +58,12 @@ def read_table(
     *,
     is_view: bool = False,
     seed: int = 0,
-) -> Reading:
+) -> TableSample:
     """The whole table when it is small, else a sample. Raises what the engine raises."""
     chosen, source = ", ".join(map(quoted, columns)), quoted(table)
     first = session.execute(f"SELECT {chosen} FROM {source} LIMIT {_WIDTH_ROWS}")
     if len(first) < _WIDTH_ROWS:
-        return Reading(first, len(first), sampled=False)
+        return TableSample(first, len(first), sampled=False)
     if dialect == "duckdb":
         sample = f"USING SAMPLE reservoir({_WIDTH_ROWS} ROWS) REPEATABLE ({seed % 2**31})"
         spread = session.execute(f"SELECT {chosen} FROM {source} {sample}")
@@ -74,7 +74,7 @@ def read_table(
     if rowids is None or _may_fit(session, source, rowids, limit):
         rows = session.execute(f"SELECT {chosen} FROM {source} LIMIT {limit + 1}")
         if len(rows) <= limit:
-            return Reading(rows, len(rows), sampled=False)
+            return TableSample(rows, len(rows), sampled=False)
     if rowids is not None:
         reading = _read_rowids(session, chosen, source, rowids, limit, seed)
         if len(reading.rows) >= limit // 2:
@@ -82,7 +82,7 @@ def read_table(
         # Else rowids stand in clusters, such as 1 to 300,000 and 2147483647, and most places lay in the gap.
         rows = rows or session.execute(f"SELECT {chosen} FROM {source} LIMIT {limit}")
     [(total,)] = session.execute(f"SELECT count(*) FROM {source}")
-    return Reading(rows[:limit], int(total or 0), sampled=True)
+    return TableSample(rows[:limit], int(total or 0), sampled=True)
 
 
 def _row_limit(first: list[Row], spread: list[Row]) -> int:
@@ -97,13 +97,13 @@ def _bytes(cell: Cell) -> int:
     return len(cell) if isinstance(cell, str | bytes) else 8
 
 
-def _read_duckdb(session: Session, chosen: str, source: str, limit: int, seed: int) -> Reading:
+def _read_duckdb(session: Session, chosen: str, source: str, limit: int, seed: int) -> TableSample:
     [(counted,)] = session.execute(f"SELECT count(*) FROM {source}")
     total = int(counted or 0)
     if total <= limit:
-        return Reading(session.execute(f"SELECT {chosen} FROM {source}"), total, sampled=False)
+        return TableSample(session.execute(f"SELECT {chosen} FROM {source}"), total, sampled=False)
     sample = f"USING SAMPLE reservoir({limit} ROWS) REPEATABLE ({seed % 2**31})"
-    return Reading(session.execute(f"SELECT {chosen} FROM {source} {sample}"), total, sampled=True)
+    return TableSample(session.execute(f"SELECT {chosen} FROM {source} {sample}"), total, sampled=True)
 
 
 def _spread(session: Session, chosen: str, source: str, rowids: _Rowids, seed: int) -> list[Row]:
@@ -143,7 +143,7 @@ def _may_fit(session: Session, source: str, rowids: _Rowids, limit: int) -> bool
     return dense != [(limit,)]
 
 
-def _read_rowids(session: Session, chosen: str, source: str, rowids: _Rowids, limit: int, seed: int) -> Reading:
+def _read_rowids(session: Session, chosen: str, source: str, rowids: _Rowids, limit: int, seed: int) -> TableSample:
     """`limit` rows from seeded places of the rowid order; the density at those places estimates the total."""
     rowid, low, high = rowids.name, rowids.low, rowids.high
     rng = random.Random(seed)
@@ -161,4 +161,4 @@ def _read_rowids(session: Session, chosen: str, source: str, rowids: _Rowids, li
             rows_met += len(block)
             span_met += int(block[-1][0] or 0) - start + 1
     total = round((high - low + 1) * rows_met / max(1, span_met))
-    return Reading([seen[key] for key in sorted(seen)], max(total, len(seen)), sampled=True)
+    return TableSample([seen[key] for key in sorted(seen)], max(total, len(seen)), sampled=True)

@@ -21,7 +21,7 @@ PRUNED = ".pruned-"  # a version that is on its way out; no reader takes it for 
 
 
 @dataclass(frozen=True)
-class Fate:
+class VersionFate:
     """What becomes of a version: the reason why it stays, or "" when it goes; the bytes of its files."""
 
     path: Path
@@ -48,13 +48,13 @@ def record_published(path: Path, *, wait_seconds: float = 60.0) -> None:
             replace_text(path.parent / PUBLISHED, "".join(f"{one}\n" for one in [*names, path.name]))
 
 
-def sweep(root: Path, keep: int, only: str = "", *, dry_run: bool = False) -> list[tuple[str, Fate]]:
+def sweep(root: Path, keep: int, only: str = "", *, dry_run: bool = False) -> list[tuple[str, VersionFate]]:
     """Prune every corpus below `root`, or that named `only`, with what was made from it; what became of each version.
 
     What was made comes before what it was made from, which stays no longer than that. `dry_run` deletes nothing and
     says the same. Raises like `prune`.
     """
-    decided: list[tuple[str, Fate]] = []
+    decided: list[tuple[str, VersionFate]] = []
     going: set[Path] = set()
     for name in _in_order(root, only):
         found = fates(root, name, keep, going) if dry_run else prune(root, name, keep)
@@ -63,7 +63,7 @@ def sweep(root: Path, keep: int, only: str = "", *, dry_run: bool = False) -> li
     return decided
 
 
-def fates(root: Path, name: str, keep: int, going: Collection[Path] = ()) -> list[Fate]:
+def fates(root: Path, name: str, keep: int, going: Collection[Path] = ()) -> list[VersionFate]:
     """What `prune` would do with each version of corpus `name`, oldest first.
 
     `keep` counts the newest versions that stay in any case, at least 1. What is `going` needs no version any more.
@@ -75,7 +75,7 @@ def fates(root: Path, name: str, keep: int, going: Collection[Path] = ()) -> lis
     newest = latest(root, name)
     out, sources = published(root, name), _made_from(root, going)
     newest_names = {path.name for path in versions[-keep:]}
-    found: list[Fate] = []
+    found: list[VersionFate] = []
     for path in versions:
         reason = ""
         if path == newest:
@@ -86,11 +86,11 @@ def fates(root: Path, name: str, keep: int, going: Collection[Path] = ()) -> lis
             reason = f"{sources[name, path.name]} was made from it"
         elif path.name in newest_names:
             reason = "among the newest"
-        found.append(Fate(path, reason, _size(path)))
+        found.append(VersionFate(path, reason, _size(path)))
     return found
 
 
-def prune(root: Path, name: str, keep: int, *, wait_seconds: float = 60.0) -> list[Fate]:
+def prune(root: Path, name: str, keep: int, *, wait_seconds: float = 60.0) -> list[VersionFate]:
     """Delete the versions that `fates` says may go, decided anew under the corpus' lock; what became of each.
 
     A version vanishes from its readers in one step, by a rename, and is deleted after that; what a pruning that was

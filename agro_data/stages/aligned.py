@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from agro_data.alignment.cycles import CYCLE, Outcome, Rule, acceptance, check, log_of, summed
+from agro_data.alignment.cycles import CYCLE, Aligned, Rule, acceptance, check, log_of, summed
 from agro_data.alignment.example import Home
 from agro_data.alignment.judge import Judge
 from agro_data.alignment.regenerate import Regenerator
@@ -185,13 +185,13 @@ class _Ended:
     reject it make none."""
 
     row: Row
-    outcome: Outcome
+    outcome: Aligned
     new: Row = field(default_factory=dict)
     certificate: Certificate | None = None  # of new SQL
     refused: Refusal | None = None
 
     @property
-    def settled(self) -> Outcome:
+    def settled(self) -> Aligned:
         """The outcome, rejected where the row is refused in the end."""
         return self.outcome if self.refused is None else replace(self.outcome, fate="rejected")
 
@@ -226,7 +226,7 @@ def _align(course: _Course, frame: pl.DataFrame, database: Database, profile: Da
     work.write("kept", shard, conform(kept, EXAMPLE), refused)
 
 
-def _ended(checked: Sequence[Row], outcomes: Sequence[Outcome], home: Home, course: _Course) -> list[_Ended]:
+def _ended(checked: Sequence[Row], outcomes: Sequence[Aligned], home: Home, course: _Course) -> list[_Ended]:
     """What became of each row by itself: checked, and certified where its SQL is new."""
     found = [_Ended(row, outcome) for row, outcome in zip(checked, outcomes, strict=True)]
     made = [one for one in found if one.outcome.fate != "rejected" and one.outcome.example.sql != one.row["sql"]]
@@ -267,7 +267,7 @@ def _certificates(golds: Sequence[str], home: Home, course: _Course) -> Sequence
     return certifier.certify(golds).certificates
 
 
-def _row(row: Row, outcome: Outcome) -> Row:
+def _row(row: Row, outcome: Aligned) -> Row:
     """The row as it is now, but for what follows from new SQL."""
     return row | {
         "question": outcome.example.question,

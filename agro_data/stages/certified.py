@@ -8,7 +8,7 @@ import polars as pl
 
 from agro_data.records import CERTIFIED, EXAMPLE, REJECTED, rejection, rows
 from agro_data.verify.certificate import Certifier
-from agro_data.verify.pool import Certificate, Fate
+from agro_data.verify.pool import Certificate, MutantFate
 
 UNCERTIFIED: dict[str, Any] = {
     "instances": [],
@@ -55,7 +55,7 @@ def stored_columns(found: Certificate | None) -> dict[str, Any]:
     return {name: value for name, value in said.items() if name in EXAMPLE}
 
 
-def mutant_row(fate: Fate) -> dict[str, str | None]:
+def mutant_row(fate: MutantFate) -> dict[str, str | None]:
     """A row of `records.MUTANT`."""
     shown = fate.outcome == "undecided" or bool(fate.difference)
     return {

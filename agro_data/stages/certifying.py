@@ -19,7 +19,7 @@ from agro_data.records import CERTIFIED, DISTINCT
 from agro_data.stages import running, saying, shards, shares, tally
 from agro_data.stages.certified import certified, uncertified
 from agro_data.stages.context import Context
-from agro_data.stages.running import Outcome
+from agro_data.stages.running import StageCounts
 from agro_data.stages.task import Task
 from agro_data.verify.certificate import Budget, Certifier
 from agro_data.verify.pool import LIMITS
@@ -34,7 +34,7 @@ SPARE = 1.1  # certified queries for each that is asked for, so that selection h
 UNMADE = "unmade"  # below the work folder: instances that could not be made, by shard
 
 
-def run_certified(context: Context, workers: int, progress: Reporter) -> Outcome:
+def run_certified(context: Context, workers: int, progress: Reporter) -> StageCounts:
     """Certify every distinct row, then make up for those that fail."""
     work = context.work
     problems: list[str] = []
@@ -53,7 +53,7 @@ def run_certified(context: Context, workers: int, progress: Reporter) -> Outcome
         if not more:
             break
         problems += _make_up(more, number + 1, workers, progress)
-    return Outcome(
+    return StageCounts(
         tally.rows(work, "distinct"),
         tally.rows(work, "certified"),
         tally.reasons(work, "certified"),

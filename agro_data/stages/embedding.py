@@ -14,7 +14,7 @@ from agro_data.stages.task import Task
 from agro_data.stages.vectors import stored
 
 
-def run_embeddings(context: Context, workers: int, progress: Reporter) -> running.Outcome:
+def run_embeddings(context: Context, workers: int, progress: Reporter) -> running.StageCounts:
     """One vector a row, in a process of its own: the model's memory goes with it."""
     tasks = running.lacking(context, "certified", "embeddings")
     structural = context.config.embedding_model == STRUCTURAL
@@ -23,7 +23,7 @@ def run_embeddings(context: Context, workers: int, progress: Reporter) -> runnin
         isolate=not structural and bool(tasks),
         reads=_read_to_embed,
     )
-    return running.Outcome(
+    return running.StageCounts(
         tally.rows(context.work, "certified"),
         tally.rows(context.work, "embeddings"),
         problems=running.failures(outcomes),

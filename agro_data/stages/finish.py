@@ -31,7 +31,7 @@ from agro_data.stages.asking import all_unanswered, spending
 from agro_data.stages.certifying import UNMADE, instance_file
 from agro_data.stages.context import CATALOG, Context
 from agro_data.stages.questions import in_style
-from agro_data.stages.running import Outcome
+from agro_data.stages.running import StageCounts
 from agro_data.stages.shares import usable
 from agro_data.stages.yields import yields
 from agro_data.work import Work
@@ -43,7 +43,7 @@ INDEXED = ["db_id", "example_id", "instances", "digests", "mutants"]  # of what 
 CERTIFICATE_COLUMNS = [name for name in CERTIFICATE if name in EXAMPLE]
 
 
-def run_selection(context: Context, workers: int, progress: Reporter) -> Outcome:
+def run_selection(context: Context, workers: int, progress: Reporter) -> StageCounts:
     """Near duplicates out, a diverse sample under the quotas, further styles, splits, questions without one answer."""
     work = context.work
     asked = tally.rows(work, "certified")
@@ -57,7 +57,7 @@ def run_selection(context: Context, workers: int, progress: Reporter) -> Outcome
     numbers = figures["numbers"] | without_one
     notes = _too_few(context, kept)
     problems = [*figures["problems"], *_unanswered(work)]
-    return Outcome(asked, kept.height, tally.reasons(work, "selection"), numbers, problems, notes)
+    return StageCounts(asked, kept.height, tally.reasons(work, "selection"), numbers, problems, notes)
 
 
 def _unanswered(work: Work) -> list[str]:

@@ -20,7 +20,7 @@ FAILURES = "failures"  # below the work folder: a traceback for each shard that 
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StageCounts:
     """Counts of a whole stage, over this run and the ones it continues."""
 
     rows_in: int

@@ -19,10 +19,10 @@ from agro_data.stages.synthesised import said
 from agro_data.stages.task import Task
 
 
-def run_questions(context: Context, workers: int, progress: Reporter) -> running.Outcome:
+def run_questions(context: Context, workers: int, progress: Reporter) -> running.StageCounts:
     """Say every verified intent in one style."""
     asked = ask_all(running.lacking(context, "verified", "questions"), workers, progress)
-    return running.Outcome(
+    return running.StageCounts(
         tally.rows(context.work, "verified"),
         tally.rows(context.work, "questions"),
         tally.reasons(context.work, "questions"),
@@ -66,7 +66,7 @@ def _verified_in(task: Task) -> int:
     return tally.rows(task.context.work, "verified", [task.shard])
 
 
-def run_distinct(context: Context, workers: int, progress: Reporter) -> running.Outcome:
+def run_distinct(context: Context, workers: int, progress: Reporter) -> running.StageCounts:
     """Drop, database by database, what another row already says, and what the excluded files hold."""
     parts = tally.by_database(context.work, "questions")
     tasks = [
@@ -75,7 +75,7 @@ def run_distinct(context: Context, workers: int, progress: Reporter) -> running.
         if not context.work.finished("distinct", db_id)
     ]
     outcomes = running.run(_sift, tasks, workers, "distinct", "databases", progress, reads=_read_to_sift)
-    return running.Outcome(
+    return running.StageCounts(
         tally.rows(context.work, "questions"),
         tally.rows(context.work, "distinct"),
         tally.reasons(context.work, "distinct"),

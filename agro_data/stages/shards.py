@@ -19,7 +19,7 @@ from agro_data.progress import Reporter
 from agro_data.stages import shares, tally, yields
 from agro_data.stages.asking import spending
 from agro_data.stages.context import Context
-from agro_data.stages.running import Outcome, failures, files, lacking, run
+from agro_data.stages.running import StageCounts, failures, files, lacking, run
 from agro_data.stages.synthesised import made
 from agro_data.stages.task import Task
 from agro_data.stages.verified import verified
@@ -33,7 +33,7 @@ ROUNDS = 12
 # --- profiles ----------------------------------------------------------------------------------------------------
 
 
-def run_profiles(context: Context, workers: int, progress: Reporter) -> Outcome:
+def run_profiles(context: Context, workers: int, progress: Reporter) -> StageCounts:
     """Profile every database; one that cannot be profiled is left out with its reason."""
     tasks = [Task(context, database.db_id) for database in context.databases()]
     outcomes = run(_profile, tasks, workers, "profiles", "databases", progress)
@@ -47,7 +47,7 @@ def run_profiles(context: Context, workers: int, progress: Reporter) -> Outcome:
     # A stand-in lacks what is hidden in its source, so the files beside the source do not fit it; `prepare` has told.
     told = usable if context.config.values == "source" else []
     notes = [f"{db_id}: {note}" for db_id in told for note in context.profile(db_id).problems]
-    return Outcome(len(tasks), len(usable), figures={"tables": tables}, problems=problems, notes=notes)
+    return StageCounts(len(tasks), len(usable), figures={"tables": tables}, problems=problems, notes=notes)
 
 
 def _profile(task: Task) -> int:
@@ -60,7 +60,7 @@ def _profile(task: Task) -> int:
 # --- candidates and verified -------------------------------------------------------------------------------------
 
 
-def run_candidates(context: Context, workers: int, progress: Reporter) -> Outcome:
+def run_candidates(context: Context, workers: int, progress: Reporter) -> StageCounts:
     """First round: every database is asked for an equal share, or for that of the focus."""
     weights = shares.weights(context)
     share = shares.wanted(context) / max(len(weights), 1) / ACCEPTANCE
@@ -69,7 +69,7 @@ def run_candidates(context: Context, workers: int, progress: Reporter) -> Outcom
     problems = make(
         [t for db_id, count in first.items() for t in shares.split(context, db_id, 0, count)], workers, progress
     )
-    return Outcome(
+    return StageCounts(
         sum(first.values()),
         tally.rows(context.work, "candidates"),
         tally.reasons(context.work, "candidates"),
@@ -78,7 +78,7 @@ def run_candidates(context: Context, workers: int, progress: Reporter) -> Outcom
     )
 
 
-def run_verified(context: Context, workers: int, progress: Reporter) -> Outcome:
+def run_verified(context: Context, workers: int, progress: Reporter) -> StageCounts:
     """Verify what there is, then top up databases that lack, while that finds anything new."""
     problems: list[str] = []
     for number in range(ROUNDS):
@@ -92,7 +92,7 @@ def run_verified(context: Context, workers: int, progress: Reporter) -> Outcome:
             break
         problems += make(more, workers, progress)
     given = shares.accepted(context).values()
-    return Outcome(
+    return StageCounts(
         tally.rows(context.work, "candidates"),
         sum(given),
         tally.reasons(context.work, "verified"),

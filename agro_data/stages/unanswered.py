@@ -24,7 +24,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.concealing import NotThere, conceal
 from agro_data.stages.certified import mutant_row
 from agro_data.verify.certificate import Certifier
-from agro_data.verify.check import Verdict, verify_statements
+from agro_data.verify.check import StatementVerdict, verify_statements
 from agro_data.verify.execution import execute
 from agro_data.verify.pool import Certificate
 
@@ -139,7 +139,7 @@ def _proposed(chosen: Sequence[Row], profile: DatabaseProfile, each: int) -> Ite
             yield Asked(row, found, (row["sql"], *further))
 
 
-def _tell_apart(one: Asked, verdicts: Sequence[Verdict]) -> bool:
+def _tell_apart(one: Asked, verdicts: Sequence[StatementVerdict]) -> bool:
     """Whether every further reading holds as SQL, and no two readings give the same answer."""
     if not all(verdict.ok for verdict in verdicts):
         return False
@@ -147,14 +147,14 @@ def _tell_apart(one: Asked, verdicts: Sequence[Verdict]) -> bool:
     return len(digests) == len(one.sql)
 
 
-def _digest(row: Row, verdict: Verdict) -> str:
+def _digest(row: Row, verdict: StatementVerdict) -> str:
     if verdict.result is None:
         raise ValueError(f"{row['db_id']}: a verdict without a result cannot be ok: {row['sql']}")
     return verdict.result.digest_if(row["order_matters"])
 
 
 def _ambiguous_row(
-    one: Asked, verdicts: Sequence[Verdict], certificates: Sequence[Certificate], database: Database
+    one: Asked, verdicts: Sequence[StatementVerdict], certificates: Sequence[Certificate], database: Database
 ) -> Row:
     row = one.row | {"question": one.ambiguity.question.text, "evidence": one.ambiguity.question.evidence}
     digests = [row["result_digest"], *(_digest(row, verdict) for verdict in verdicts)]

@@ -13,7 +13,7 @@ from agro_data.intent.tree import from_json
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.records import REJECTED, VERIFIED, rejection, rows
 from agro_data.synthesis.decomposition import steps_of
-from agro_data.verify.check import Verdict, verify_statements
+from agro_data.verify.check import StatementVerdict, verify_statements
 
 Row = dict[str, Any]
 
@@ -67,7 +67,7 @@ def _plan(record: Row, profile: DatabaseProfile) -> tuple[Step, ...]:
     return steps_of(record["sql"], profile.dialect, profile.schema)
 
 
-def _accepted(record: Row, verdict: Verdict, steps: list[Row]) -> Row:
+def _accepted(record: Row, verdict: StatementVerdict, steps: list[Row]) -> Row:
     result = verdict.result
     if result is None:
         raise ValueError(f"{record['db_id']}: a verdict without a result cannot be ok: {record['sql']}")

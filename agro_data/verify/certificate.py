@@ -33,7 +33,7 @@ from agro_data.verify.kills import Suspect, both, difference, pursue
 from agro_data.verify.making import Files
 from agro_data.verify.mutants import mutants_of
 from agro_data.verify.ordering import order_is_open
-from agro_data.verify.pool import BYTES, FILES, PER_GOLD, Certificate, Fate, Pool, choose
+from agro_data.verify.pool import BYTES, FILES, PER_GOLD, Certificate, MutantFate, Pool, choose
 from agro_data.verify.proofs import proved_equivalent
 
 SPARSE = (0.6, 0.3, 0.0)  # tables with a row, in the files on which most golds say nothing
@@ -410,8 +410,8 @@ def _of_each_kind(suspects: Sequence[Suspect]) -> list[Suspect]:
     return list(first.values())[:SHOWN]
 
 
-def _fate(suspect: Suspect, shown: str) -> Fate:
+def _fate(suspect: Suspect, shown: str) -> MutantFate:
     mutant = suspect.mutant
     if suspect.killer is not None:
-        return Fate(mutant.kind, mutant.what, mutant.sql, "killed", suspect.killer.name, shown)
-    return Fate(mutant.kind, mutant.what, mutant.sql, "equivalent" if suspect.rule else "undecided", suspect.rule)
+        return MutantFate(mutant.kind, mutant.what, mutant.sql, "killed", suspect.killer.name, shown)
+    return MutantFate(mutant.kind, mutant.what, mutant.sql, "equivalent" if suspect.rule else "undecided", suspect.rule)

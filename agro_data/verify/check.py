@@ -19,7 +19,7 @@ CHECKS = ("gate", "ties", "execution", "not_empty", "row_order", "informative")
 
 
 @dataclass(frozen=True)
-class Verdict:
+class StatementVerdict:
     """`checks` are those passed, of `CHECKS`. `reason` is "" or a class: one of the gate's, `execution_error`,
     `timeout`, `too_large`, `crashed`, `empty`, `null_only`, `unordered_limit`, `unordered_window`,
     `unordered_aggregate`, `tie`, `bare_column`, `scalar_rows`, `row_order`, `undecided`, `uninformative`.
@@ -61,7 +61,7 @@ def verify_statements(
     shuffled: Database | None = None,
     *,
     informative: bool = True,
-) -> list[Verdict]:
+) -> list[StatementVerdict]:
     """One verdict for each statement, in order. A statement that fails one check is not run for the next.
 
     `schema` is `{table: {column: type}}`. `shuffled` is the copy that `determinism.shuffled_copy` made; without it
@@ -77,7 +77,7 @@ def verify_statements(
         _reorder(cases, reference(database, shuffled), database, shuffled, sandbox)
     if informative:
         _drop_conditions(cases, database, sandbox)
-    return [Verdict(c.open, c.reason, c.detail, c.result, tuple(c.passed), c.names) for c in cases]
+    return [StatementVerdict(c.open, c.reason, c.detail, c.result, tuple(c.passed), c.names) for c in cases]
 
 
 def _read(case: _Case, database: Database, schema: Schema) -> None:

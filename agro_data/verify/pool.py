@@ -41,7 +41,7 @@ class Instance:
 
 
 @dataclass(frozen=True)
-class Fate:
+class MutantFate:
     """What became of one mutant.
 
     `by` is the file that killed it or the rule that proves it equivalent, "" if it is undecided. `difference` (the
@@ -69,7 +69,7 @@ class Certificate:
     detail: str = ""
     instances: tuple[str, ...] = ()
     digests: tuple[str, ...] = ()
-    mutants: tuple[Fate, ...] = ()
+    mutants: tuple[MutantFate, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -89,7 +89,7 @@ class Certificate:
         return self.count("killed") / open_ if open_ else 1.0
 
     @property
-    def survivors(self) -> tuple[Fate, ...]:
+    def survivors(self) -> tuple[MutantFate, ...]:
         return tuple(fate for fate in self.mutants if fate.outcome == "undecided")
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from agro_train.agents.engine import EngineSampler
 from agro_train.decoding import LIMITS
 from agro_train.programs.usual import BATCH, Engine
-from agro_train.questions import Reading
+from agro_train.questions import PromptFormat
 from agro_train.rollouts import Limits, Policy
 from agro_train.runs.store import ModelRun
 from agro_train.sampling.types import Sampler
@@ -24,7 +24,7 @@ class Agent:
     name: str
     sampler: Sampler
     tokenizer: Any
-    reading: Reading
+    prompt_format: PromptFormat
     weights: str
     limits: Limits = LIMITS
     trained_on: frozenset[str] = frozenset()

@@ -21,7 +21,7 @@ from agro_data.llm.types import Completion
 from agro_data.profiling.serialise import estimate_tokens
 from agro_data.protocol import STOPS, with_end
 from agro_train.agents.agent import Agent, Unit
-from agro_train.questions import Reading
+from agro_train.questions import PromptFormat
 from agro_train.rollouts import Limits
 from agro_train.sampling.types import Sampled, Usage
 
@@ -129,10 +129,10 @@ class Server:
     def name(self) -> str:
         return self.sampler.model
 
-    def agent(self, reading: Reading, limits: Limits) -> Agent:
+    def agent(self, prompt_format: PromptFormat, limits: Limits) -> Agent:
         """The agent that reads and writes so much."""
         limits = replace(limits, turn=PER_TOKEN * limits.turn, rollout=PER_TOKEN * limits.rollout)
-        own = replace(reading, count_tokens=estimate_tokens, turns=limits.turns)
+        own = replace(prompt_format, count_tokens=estimate_tokens, turns=limits.turns)
         unit: Unit = "tokens" if self.counts else "estimated tokens"
         return Agent(self.name, self.sampler, Characters(), own, f"{self.base}#{self.name}", limits, unit=unit)
 

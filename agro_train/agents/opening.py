@@ -16,17 +16,17 @@ from agro_train.language_model.loading import LanguageModel, load, model_hash
 from agro_train.language_model.tokens import encode
 from agro_train.programs.settings import SettingsError
 from agro_train.programs.usual import BATCH, Engine
-from agro_train.questions import Reading
+from agro_train.questions import PromptFormat
 from agro_train.rollouts import Limits
 from agro_train.runs.corpora import seen_by
 from agro_train.runs.named import Address, Folder, find_named
-from agro_train.runs.reading import check_framing, trained_limits, trained_reading
+from agro_train.runs.prompt_format import check_framing, trained_limits, trained_prompt_format
 from agro_train.runs.store import ModelRun, NoRun
 from agro_train.sampling.module import ModuleSampler
 from agro_train.tasks import NoTask
 
 Found = ModelRun | Folder | Server
-READING = Reading()
+PROMPT_FORMAT = PromptFormat()
 _LOADERS: Mapping[Engine, Callable[..., LanguageModel]] = {"transformers": load, "vllm": load_engine}
 IN_WORDS = (NoRun, NoTask, SerialiserMismatch, SettingsError)  # errors that speak to a person
 
@@ -45,7 +45,7 @@ def open_agent(
     models: Path,
     cache: Path,
     *,
-    reading: Reading = READING,
+    prompt_format: PromptFormat = PROMPT_FORMAT,
     dtype: str = "float32",
     engine: Engine = "transformers",
     limits: Limits = LIMITS,
@@ -53,24 +53,26 @@ def open_agent(
 ) -> Agent:
     """The agent of a name (see `find_named`), or of what was found by it.
 
-    A run reads schemas as it was trained to, whatever `reading` says, and has as many turns; what it could write in
-    training it may write where `limits` are lower, too. `engine` generates, unless it is a server; transformers writes
-    `batch` turns together: a GPU has room for more, and takes as long for them. Raises like `find_agent`,
-    `SerialiserMismatch`, and `ConfigError` where the engine is not installed.
+    A run reads prompts of the format that it was trained on, whatever `prompt_format` says, and has as many turns; what
+    it could write in training it may write where `limits` are lower, too. `engine` generates, unless it is a server;
+    transformers writes `batch` turns together: a GPU has room for more, and takes as long for them. Raises like
+    `find_agent`, `SerialiserMismatch`, and `ConfigError` where the engine is not installed.
     """
     found = find_agent(who, models, cache) if isinstance(who, str) else who
     if isinstance(found, Server):
-        return found.agent(reading, limits)
+        return found.agent(prompt_format, limits)
     folder = found.model if isinstance(found, ModelRun) else found.path
     model = replace(_LOADERS[engine](str(folder), cache, dtype=dtype), name=found.name)
     if isinstance(found, Folder):
-        return agent_of(model, reading, limits, engine, batch)
+        return agent_of(model, prompt_format, limits, engine, batch)
     return _of_run(found, model, engine, limits, batch)
 
 
-def agent_of(model: LanguageModel, reading: Reading, limits: Limits, engine: Engine, batch: int = BATCH) -> Agent:
+def agent_of(
+    model: LanguageModel, prompt_format: PromptFormat, limits: Limits, engine: Engine, batch: int = BATCH
+) -> Agent:
     """The agent of a model that `engine` has loaded. Schemas are counted by its own tokenizer."""
-    own = replace(reading, count_tokens=_counter(model.tokenizer), turns=limits.turns)
+    own = replace(prompt_format, count_tokens=_counter(model.tokenizer), turns=limits.turns)
     network: Any = model.network
     writes = (network, model.tokenizer)
     sampler = EngineSampler(*writes) if engine == "vllm" else ModuleSampler(*writes, batch)
@@ -89,10 +91,10 @@ def agent_of(model: LanguageModel, reading: Reading, limits: Limits, engine: Eng
 
 
 def _of_run(run: ModelRun, model: LanguageModel, engine: Engine, limits: Limits, batch: int) -> Agent:
-    style, budget = trained_reading(run)
+    style, budget = trained_prompt_format(run)
     check_framing(run, model.framing)
-    reading = Reading(style, budget, clarify=run.clarify)
-    agent = agent_of(model, reading, trained_limits(run, limits), engine, batch)
+    prompt_format = PromptFormat(style, budget, clarify=run.clarify)
+    agent = agent_of(model, prompt_format, trained_limits(run, limits), engine, batch)
     return replace(agent, trained_on=seen_by(run), run=run)
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agro_data.progress import Reporter, silent
-from agro_train.agents.opening import READING, Found, open_agent
+from agro_train.agents.opening import PROMPT_FORMAT, Found, open_agent
 from agro_train.comparison.scoring import Scored, Suite, scored_by
 from agro_train.decoding import GREEDY, LIMITS, Decoding
 from agro_train.predict import predict
 from agro_train.programs.usual import BATCH, Engine
-from agro_train.questions import Questions, Reading
+from agro_train.questions import PromptFormat, Questions
 from agro_train.rollouts import Limits
 
 
@@ -32,7 +32,7 @@ class How:
 
     models: Path
     cache: Path
-    reading: Reading = READING
+    prompt_format: PromptFormat = PROMPT_FORMAT
     limits: Limits = LIMITS
     decoding: Decoding = GREEDY
     engine: Engine = "transformers"
@@ -52,7 +52,7 @@ def scored_on(name: str, who: Found, asked: Sequence[Asked], how: How, progress:
         who,
         how.models,
         how.cache,
-        reading=how.reading,
+        prompt_format=how.prompt_format,
         dtype=how.dtype,
         engine=how.engine,
         limits=how.limits,

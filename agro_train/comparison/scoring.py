@@ -97,7 +97,7 @@ def scored_by(
     known = [(row, one) for row, one in zip(asked.rows, kept, strict=True) if row["sql"]]
     graded = replace(asked, rows=tuple(row for row, _ in known))
     found = score(graded, [one for _, one in known], suite, cache, workers=workers, progress=progress) if known else {}
-    asked_back = abstention(questions, answers) if questions.clarify or agent.reading.clarify else {}
+    asked_back = abstention(questions, answers) if questions.clarify or agent.prompt_format.clarify else {}
     answered = [_answered(row, asked, one) for row, one in zip(asked.rows, kept, strict=True)]
     with Sandbox(workers, SOURCE) as sandbox:
         against = objections(answered, sandbox)

@@ -16,7 +16,7 @@ from agro_train.defs.training import Training
 from agro_train.evaluate import EvaluationConfig
 from agro_train.programs.settings import training_code_version
 from agro_train.runs.corpora import contents_of, seen_by
-from agro_train.runs.reading import trained_limits, trained_reading
+from agro_train.runs.prompt_format import trained_limits, trained_prompt_format
 from agro_train.runs.store import PROMOTED, ModelRun, NoRun, find_run
 
 
@@ -71,7 +71,7 @@ def _as_trained(*runs: ModelRun | None) -> dict[str, Any]:
     made = [run for run in runs if run is not None]
     if not made:
         return {}
-    style, budget = trained_reading(made[-1])
+    style, budget = trained_prompt_format(made[-1])
     limits = [trained_limits(run) for run in made]
     return {
         "style": style,

@@ -23,7 +23,7 @@ from agro_train.defs.settings import LEARNING, MAKING, refuse_unknown, settings_
 from agro_train.defs.training import Training
 from agro_train.promotion import consider
 from agro_train.reinforcement.config import GrpoConfig
-from agro_train.runs.reading import trained_reading
+from agro_train.runs.prompt_format import trained_prompt_format
 from agro_train.runs.store import PROMOTED, ModelRun, NoRun, find_run
 
 GROUP = "training"
@@ -104,15 +104,15 @@ def grpo_model(
     """The model after agentic GRPO from the cold start: its own rollouts, rewarded when right on all instances."""
     start = ModelRun(Path(cold_start_model))
     corpus = training.corpus_of(start.manifest["corpus"], place)
-    style, budget = trained_reading(start)
+    style, budget = trained_prompt_format(start)
     settings = settings_of(config) | _places(corpus, place, training)
-    reading = {"style": style, "budget": budget, "turns": start.settings["turns"]}
-    if unlike := sorted(name for name, value in reading.items() if settings.get(name, value) != value):
+    prompt_format = {"style": style, "budget": budget, "turns": start.settings["turns"]}
+    if unlike := sorted(name for name, value in prompt_format.items() if settings.get(name, value) != value):
         raise dg.Failure(
-            description=f"settings: {', '.join(unlike)} is said by what {start.name} has learnt from: {reading}",
+            description=f"settings: {', '.join(unlike)} is said by what {start.name} has learnt from: {prompt_format}",
             allow_retries=False,
         )
-    settings |= {"model": str(start.path), **reading}
+    settings |= {"model": str(start.path), **prompt_format}
     return _train(context, pipes, "agro_train.grpo", usable(GrpoConfig, settings), place, training)
 
 

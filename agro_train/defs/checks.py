@@ -12,7 +12,7 @@ from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.publish.read import DERIVED, open_version
 from agro_data.verify.grade import GoldResults
 from agro_train.defs.training import Training
-from agro_train.questions import Reading, questions_of_version
+from agro_train.questions import PromptFormat, questions_of_version
 from agro_train.runs.corpora import contents_of, seen_by
 from agro_train.runs.store import ModelRun, NoRun, find_run
 from agro_train.sql_env import SQL_LIMITS, check_golds
@@ -27,7 +27,7 @@ def golds_earn_the_reward(cold_start_trajectories: str, place: Place, training: 
     corpus = training.corpus_of(open_version(Path(cold_start_trajectories)).manifest[DERIVED], place)
     questions = questions_of_version(corpus, training.databases_of(corpus), place.cache, "train").first(GOLDS)
     with Sandbox(place.workers, SQL_LIMITS) as sandbox:
-        faults = check_golds(questions.tasks(Reading()), sandbox, GoldResults())
+        faults = check_golds(questions.tasks(PromptFormat()), sandbox, GoldResults())
     return result(
         not faults,
         f"{len(questions.rows) - len(faults):,} of {len(questions.rows):,} golds earn the highest reward",

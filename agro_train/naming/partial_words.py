@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from agro_data.databases.quoting import folded
 from agro_train.naming import keyed
 from agro_train.naming.following import keywords
-from agro_train.naming.reading import Reading
+from agro_train.naming.partial_query import PartialQuery
 from agro_train.naming.scopes import Scopes
 from agro_train.naming.words import (
     ALIAS,
@@ -22,9 +22,9 @@ from agro_train.naming.words import (
 )
 
 
-def may_begin(reading: Reading, kind: str, text: str) -> bool:
+def may_begin(query: PartialQuery, kind: str, text: str) -> bool:
     """Whether a word or a name in quotes that is not closed may follow, or begin what may follow."""
-    if reading.over or not (settled := reading.copy()).settle():
+    if query.over or not (settled := query.copy()).settle():
         return False
     name = folded(text) if kind == "word" else inside(text)
     if kind == "word" and _begins(name, keywords(settled.scopes)):
@@ -32,33 +32,33 @@ def may_begin(reading: Reading, kind: str, text: str) -> bool:
     return _names_begin(settled, name, "" if kind == "word" else text[0])
 
 
-def _names_begin(reading: Reading, name: str, quote: str) -> bool:
-    top = reading.top
+def _names_begin(query: PartialQuery, name: str, quote: str) -> bool:
+    top = query.top
     if top.want in ("sourced", "new"):
-        return _alias_begins(reading, name, quote)
+        return _alias_begins(query, name, quote)
     if top.want == "word" or (top.want == "bracket" and top.last == "over"):
         return True
     if top.want == "column" and top.link is not None:
-        tied = keyed.may_be_tied(reading.scopes.names, top)
+        tied = keyed.may_be_tied(query.scopes.names, top)
         return _begins(name, (column for place, column in tied if top.sources[place].alias == top.qualifier), quote)
     if top.want == "column":
-        found = reading.scopes.qualified_by(top.qualifier)
+        found = query.scopes.qualified_by(top.qualifier)
         return any(columns is None or _begins(name, columns, quote) for columns in found) or _begins(name, SPECIAL)
     if top.want == "source":
-        tables = (table for table in reading.scopes.names.tables if keyed.may_join(reading.scopes.names, top, table))
-        words = {*tables, *(cte for cte, _ in reading.scopes.ctes())}
+        tables = (table for table in query.scopes.names.tables if keyed.may_join(query.scopes.names, top, table))
+        words = {*tables, *(cte for cte, _ in query.scopes.ctes())}
         return _begins(name, words, quote) or (not quote and _begins(name, TABLE_FUNCTIONS | {"lateral"}))
     if top.want == "operand" and top.link is not None:
-        return any(_begins(name, words, quote) for words in keyed.names_of(reading.scopes.names, top))
+        return any(_begins(name, words, quote) for words in keyed.names_of(query.scopes.names, top))
     if top.want == "operand":
-        return _operand_begins(reading.scopes, name, quote)
-    return reading.scopes.alias_may_follow and bool(quote or names_output(name) or _begins(name, GIVEN))
+        return _operand_begins(query.scopes, name, quote)
+    return query.scopes.alias_may_follow and bool(quote or names_output(name) or _begins(name, GIVEN))
 
 
-def _alias_begins(reading: Reading, name: str, quote: str) -> bool:
+def _alias_begins(query: PartialQuery, name: str, quote: str) -> bool:
     """Any word may behind AS, without it a short one; where it stands for another source already, it may go on (`v2`
     behind `v`)."""
-    top = reading.top
+    top = query.top
     if quote or top.want != "sourced":
         return True
     if name not in ENDING:

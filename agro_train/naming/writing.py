@@ -1,7 +1,7 @@
 """What may be written next in a turn, where a restriction on its SQL holds: text in, yes or no out.
 
 Tokens of a model end anywhere, so that the last word of a text may go on. `Written` keeps the query up to that word as
-it was read (`reading`), and asks of each further piece whether it leaves something that can still be finished.
+it was read (`partial_query`), and asks of each further piece whether it leaves something that can still be finished.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Protocol
 
 from agro_train.naming.levels import Names
 from agro_train.naming.links import may_link
+from agro_train.naming.partial_query import PartialQuery
 from agro_train.naming.partial_words import may_begin
-from agro_train.naming.reading import Reading
 from agro_train.naming.scopes import DIGITS, Scopes
 
 _OPENED = re.compile(r"<(sql|solution)>")
@@ -60,7 +60,7 @@ class Restriction(Protocol):
 class Written:
     """SQL so far: what is read of it, and the text behind that, which may go on."""
 
-    reading: Reading
+    query: PartialQuery
     tail: str = ""
     closing: str = ""  # the tag that ends the query
     ended: bool = False
@@ -69,54 +69,54 @@ class Written:
         """The SQL with `piece` behind it; None where that cannot become a query with names of the schema."""
         if self.ended:
             return self
-        reading, text, place = self.reading, self.tail + piece, 0
-        sqlite = reading.scopes.names.dialect == "sqlite"
+        query, text, place = self.query, self.tail + piece, 0
+        sqlite = query.scopes.names.dialect == "sqlite"
         for kind, token, end in _tokens(text, sqlite):
-            if _waits(kind, token, text[place:], behind_word=bool(reading.top.word)):
+            if _waits(kind, token, text[place:], behind_word=bool(query.top.word)):
                 break
             if text.startswith(("--", "/*"), place) or (kind == "number" and text[end : end + 1].isidentifier()):
                 return None
             if kind == "number" and len(token) > DIGITS:
                 return None
             if kind != "space":
-                reading = reading.copy() if reading is self.reading else reading
-                if not reading.take(kind, token):
+                query = query.copy() if query is self.query else query
+                if not query.take(kind, token):
                     return None
             place = end
         rest = text[place:]
-        return self._going_on(reading, rest) if rest else replace(self, reading=reading, tail="")
+        return self._going_on(query, rest) if rest else replace(self, query=query, tail="")
 
-    def _going_on(self, reading: Reading, rest: str) -> Written | None:
+    def _going_on(self, query: PartialQuery, rest: str) -> Written | None:
         """With `rest` as the text that is not read yet: one token at most, or the beginning of one."""
         ends = f"</{self.closing}>"
         if rest.startswith(ends):
-            return replace(self, reading=reading, tail=rest, ended=True) if reading.complete() else None
+            return replace(self, query=query, tail=rest, ended=True) if query.complete() else None
         if ends.startswith(rest) and len(rest) > 1:
-            return replace(self, reading=reading, tail=rest) if reading.complete() else None
-        return replace(self, reading=reading, tail=rest) if self._may_stand(reading, rest) else None
+            return replace(self, query=query, tail=rest) if query.complete() else None
+        return replace(self, query=query, tail=rest) if self._may_stand(query, rest) else None
 
-    def _may_stand(self, reading: Reading, rest: str) -> bool:
-        if rest == "<" and reading.complete():
+    def _may_stand(self, query: PartialQuery, rest: str) -> bool:
+        if rest == "<" and query.complete():
             return True
-        quotes = '"`[' if reading.scopes.names.dialect == "sqlite" else '"`'
+        quotes = '"`[' if query.scopes.names.dialect == "sqlite" else '"`'
         if rest[0] == "'":
-            return f"</{self.closing}>" not in rest and reading.copy().take("string", "''")
+            return f"</{self.closing}>" not in rest and query.copy().take("string", "''")
         whole = _TOKEN.fullmatch(rest)
         if rest[0] in quotes and (whole is None or len(rest) == 1):
-            return f"</{self.closing}>" not in rest and may_begin(reading, "quoted", rest)
+            return f"</{self.closing}>" not in rest and may_begin(query, "quoted", rest)
         if rest[0] in quotes:  # closed, but for one more that makes two: a quote in the name
-            return reading.copy().take("quoted", rest) or may_begin(reading, "quoted", rest)
+            return query.copy().take("quoted", rest) or may_begin(query, "quoted", rest)
         if rest == ".":
-            return reading.copy().take("number", ".0")
+            return query.copy().take("number", ".0")
         if rest in _WHOLE:
-            return reading.copy().take("sign", _WHOLE[rest])
+            return query.copy().take("sign", _WHOLE[rest])
         if whole is None:
-            return (number := _EXPONENT.fullmatch(rest)) is not None and reading.copy().take("number", number[1])
+            return (number := _EXPONENT.fullmatch(rest)) is not None and query.copy().take("number", number[1])
         if whole.lastgroup == "number" and len(rest) > DIGITS:
             return False
         if whole.lastgroup == "word":
-            return may_begin(reading, "word", rest)
-        return reading.copy().take(str(whole.lastgroup), rest)
+            return may_begin(query, "word", rest)
+        return query.copy().take(str(whole.lastgroup), rest)
 
 
 def _tokens(text: str, brackets: bool) -> Iterator[tuple[str, str, int]]:
@@ -172,7 +172,7 @@ class NamesOnly:
         if self.sql is not None and text.startswith(self.text):
             self.sql = self.sql.then(text[len(self.text) :]) or self._free()
         elif opened := _OPENED.search(text):
-            began = Written(Reading(Scopes(self.names)), closing=opened[1])
+            began = Written(PartialQuery(Scopes(self.names)), closing=opened[1])
             self.sql = began.then(text[opened.end() :]) or self._free()
         self.text = text
 
@@ -181,4 +181,4 @@ class NamesOnly:
 
     def _free(self) -> Written:
         """Behind what should not have been written nothing is held to anything."""
-        return Written(Reading(Scopes(self.names)), ended=True)
+        return Written(PartialQuery(Scopes(self.names)), ended=True)

@@ -65,15 +65,15 @@ def manifest_of(
     corpus: Version | None,
     databases: Iterable[Fact],
     clarify: bool,
-    reading: tuple[Style, int],
+    prompt_format: tuple[Style, int],
     seed: int,
 ) -> dict[str, Any]:
-    """What the manifest of every run says. `trained` is the folder of the new weights, `reading` style and budget.
+    """What the manifest of every run says. `trained` is the folder of the new weights.
 
-    `databases` are those that it has learnt about, beside its parent's.
+    `prompt_format` is style and budget of schemas. `databases` are those that it has learnt about, beside its parent's.
     """
     parent, base = start
-    style, budget = reading
+    style, budget = prompt_format
     return {
         "kind": kind,
         "base_model": parent.base_model if parent else model,

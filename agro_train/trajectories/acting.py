@@ -64,8 +64,8 @@ class Teacher:
     @classmethod
     def of(cls, agent: Agent, attempts: Attempts, turns: int) -> Teacher:
         """`agent`, with at most `turns` turns: the prompt of the student says how many there are."""
-        reading, limits = replace(agent.reading, turns=turns), replace(agent.limits, turns=turns)
-        return cls(replace(agent, reading=reading, limits=limits), attempts)
+        prompt_format, limits = replace(agent.prompt_format, turns=turns), replace(agent.limits, turns=turns)
+        return cls(replace(agent, prompt_format=prompt_format, limits=limits), attempts)
 
     def facts(self) -> dict[str, Any]:
         """What a manifest says of it; `databases` are those that it was trained on itself."""
@@ -75,8 +75,8 @@ class Teacher:
             "weights": agent.weights,
             **asdict(self.attempts),
             "limits": asdict(agent.limits),
-            "style": agent.reading.style,
-            "budget": agent.reading.budget,
+            "style": agent.prompt_format.style,
+            "budget": agent.prompt_format.budget,
             "databases": agent.run.databases if agent.run else [],
         }
 

@@ -19,7 +19,7 @@ from agro_train.programs.settings import (
     settings_to,
 )
 from agro_train.programs.usual import PROMPT_BUDGET
-from agro_train.questions import Reading
+from agro_train.questions import PromptFormat
 from agro_train.tasks import COMPACT
 from agro_train.trajectories.acting import Attempts
 from agro_train.trajectories.teachers import Habits
@@ -89,9 +89,9 @@ class TrajectoriesConfig:
     def habits(self) -> Habits:
         return Habits(self.explore, self.mistake, self.rehearse, self.turns, self.decompose, self.link)
 
-    def reading(self, tokenizer: Any) -> Reading:
+    def prompt_format(self, tokenizer: Any) -> PromptFormat:
         """How prompts are written for a model with this tokenizer."""
-        return Reading(self.style, self.budget, lambda text: len(encode(text, tokenizer)), self.turns)
+        return PromptFormat(self.style, self.budget, lambda text: len(encode(text, tokenizer)), self.turns)
 
     def making(self) -> dict[str, Any]:
         """The settings that decide which trajectories there are, beside the corpus; as JSON values."""

@@ -26,7 +26,7 @@ from agro_data.publish.read import DERIVED, Version, open_version
 from agro_train.agents.opening import open_agent
 from agro_train.language_model.tokens import OUTSIDE, Example, encode_steps
 from agro_train.programs.settings import SettingsError
-from agro_train.questions import COLUMNS, Questions, Reading, questions_of_file, questions_of_version
+from agro_train.questions import COLUMNS, PromptFormat, Questions, questions_of_file, questions_of_version
 from agro_train.runs.lineage import facts_of, start_hash, start_of
 from agro_train.runs.store import Fact
 from agro_train.trajectories.acting import Teacher, act
@@ -90,8 +90,8 @@ def open_teacher(config: TrajectoriesConfig) -> Teacher | None:
     if config.teacher == "decomposition":
         return None
     name, models, cache = config.teacher_model or config.model, Path(config.models), Path(config.cache)
-    reading = Reading(config.style, config.budget)
-    agent = open_agent(name, models, cache, reading=reading, dtype=config.teacher_dtype)
+    prompt_format = PromptFormat(config.style, config.budget)
+    agent = open_agent(name, models, cache, prompt_format=prompt_format, dtype=config.teacher_dtype)
     return Teacher.of(agent, config.attempts, config.turns)
 
 
@@ -145,7 +145,7 @@ def make_material(
     Of several sources each gives its share by rows. Where there are two teachers, both are given the same questions.
     Raises `SettingsError` when none is right.
     """
-    reading = config.reading(tokenizer)
+    prompt_format = config.prompt_format(tokenizer)
     for source in sources:
         if source.problems:
             told = {"of": source.name, "left_out": len(source.problems), "first": source.problems[0]}
@@ -155,11 +155,11 @@ def make_material(
     drawn = [_drawn(source, round(wanted * len(source.rows) / asked), config.seed) for source in sources]
     made, dropped = [pl.DataFrame(schema=TRAJECTORY)], [pl.DataFrame(schema=DROPPED)]
     if config.teacher != "model":
-        kept, lost = _decompose(drawn, reading, sandbox, config)
+        kept, lost = _decompose(drawn, prompt_format, sandbox, config)
         made.append(kept)
         dropped.append(lost)
     if teacher is not None:
-        kept, lost = _act(teacher, drawn, reading, sandbox, config, report)
+        kept, lost = _act(teacher, drawn, prompt_format, sandbox, config, report)
         made.append(kept)
         dropped.append(lost)
     candidates = pl.concat(made).unique("trajectory_id", keep="first", maintain_order=True)
@@ -173,7 +173,7 @@ def make_material(
 
 
 def _decompose(
-    drawn: Sequence[Questions], reading: Reading, sandbox: Sandbox, config: TrajectoriesConfig
+    drawn: Sequence[Questions], prompt_format: PromptFormat, sandbox: Sandbox, config: TrajectoriesConfig
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Trajectories by the examples' own steps, a share of them on databases whose names are spelt otherwise."""
     Path(config.cache).mkdir(parents=True, exist_ok=True)
@@ -181,7 +181,7 @@ def _decompose(
         parts = [part for one in drawn for part in respelt(one, config.respell, config.seed, Path(folder), sandbox)]
         found = [
             make_trajectories(
-                part.rows, part.tasks(reading), part.sources, sandbox, seed=config.seed, habits=config.habits
+                part.rows, part.tasks(prompt_format), part.sources, sandbox, seed=config.seed, habits=config.habits
             )
             for part in parts
         ]
@@ -192,7 +192,7 @@ def _decompose(
 def _act(
     teacher: Teacher,
     drawn: Sequence[Questions],
-    reading: Reading,
+    prompt_format: PromptFormat,
     sandbox: Sandbox,
     config: TrajectoriesConfig,
     report: Report,
@@ -200,8 +200,8 @@ def _act(
     found = [
         act(
             one.rows,
-            [task.prompt for task in one.tasks(reading)],
-            one.tasks(teacher.agent.reading),
+            [task.prompt for task in one.tasks(prompt_format)],
+            one.tasks(teacher.agent.prompt_format),
             teacher,
             sandbox,
             Path(config.cache),

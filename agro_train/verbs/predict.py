@@ -114,7 +114,7 @@ def predict_command(
     from agro_train.decoding import decoding_named  # noqa: PLC0415
     from agro_train.predict import check_out  # noqa: PLC0415
     from agro_train.rollouts import Limits  # noqa: PLC0415
-    from agro_train.runs.reading import reading_named  # noqa: PLC0415
+    from agro_train.runs.prompt_format import prompt_format_named  # noqa: PLC0415
     from agro_train.tasks import COMPACT  # noqa: PLC0415
 
     cache = cache_folder(RunConfig(out=settings["data"]))
@@ -122,11 +122,11 @@ def predict_command(
     asked = asked.first(limit) if limit else asked
     suite = suite_of(asked, settings["instances"])
     check_out(out)
-    reading = reading_named(settings["style"] or COMPACT, settings["budget"])
+    prompt_format = prompt_format_named(settings["style"] or COMPACT, settings["budget"])
     how = How(
         settings["models_root"],
         cache,
-        reading,
+        prompt_format,
         Limits(settings["turn_tokens"], settings["rollout_tokens"]),
         decoding_named(settings["decoding"], settings["samples"], names=settings["names"], checks=settings["check"]),
         **{name: settings[name] for name in ("engine", "dtype", "batch", "seed", "workers")},

@@ -25,7 +25,7 @@ from agro_data.databases.errors import DatabaseError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database
 from agro_data.migration.drift import Drift, lost_names, profile_now, verify_version
-from agro_data.migration.migrate import Fate, broken
+from agro_data.migration.migrate import ExampleFate, broken
 from agro_data.migration.opening import open_migrated
 from agro_data.migration.report import lines, summary
 from agro_data.profiling.cache import encode, without_rows
@@ -320,7 +320,7 @@ def test_a_version_of_trajectories_is_refused(tmp_path: Path) -> None:
 
 def test_exactly_as_many_as_asked_for_are_enough(tmp_path: Path) -> None:
     version = write_shop(tmp_path)
-    fates = [broken({}, "x", "x") for _ in range(34)] + [Fate({}, "kept", new={}) for _ in range(66)]
+    fates = [broken({}, "x", "x") for _ in range(34)] + [ExampleFate({}, "kept", new={}) for _ in range(66)]
     assert Drift(version, tuple(fates), ()).sound == 0.66
 
 

@@ -16,7 +16,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect, Limits
 from agro_data.migration import migrate
 from agro_data.migration.evidence import Side, of_database, of_profile
-from agro_data.migration.migrate import Certification, Fate, Migrated
+from agro_data.migration.migrate import Certification, ExampleFate, Migrated
 from agro_data.profiling.cache import without_rows
 from agro_data.profiling.profiler import profile_database
 
@@ -55,7 +55,7 @@ def followed(before: Before, database: Database, sandbox: Sandbox, instances: Pa
     return migrate.Migration(before.side, after, database, sandbox, None, own).run(list(before.rows.values()))
 
 
-def by_name(before: Before, found: Migrated) -> dict[str, Fate]:
+def by_name(before: Before, found: Migrated) -> dict[str, ExampleFate]:
     return dict(zip(before.rows, found.fates, strict=True))
 
 

@@ -11,7 +11,7 @@ from migration.shop import ASKED, make_shop, rows
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.migration.evidence import of_database, of_profile
-from agro_data.migration.migrate import Certification, Fate, Migration
+from agro_data.migration.migrate import Certification, ExampleFate, Migration
 from agro_data.profiling.profiler import profile_database
 
 RENAMES = ("ALTER TABLE customer RENAME TO client", "ALTER TABLE client RENAME COLUMN birth_year TO born")
@@ -23,7 +23,7 @@ def sandbox() -> Iterator[Sandbox]:
         yield opened
 
 
-def followed(folder: Path, sandbox: Sandbox, changes: tuple[str, ...], **other: Any) -> Fate:
+def followed(folder: Path, sandbox: Sandbox, changes: tuple[str, ...], **other: Any) -> ExampleFate:
     """The example `aliased`, with other columns as given, on a shop that has changed."""
     before = make_shop(folder / "before", "sqlite")
     database = make_shop(folder / "now", "sqlite", changes)

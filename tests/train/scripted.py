@@ -9,7 +9,7 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.types import Database
 from agro_train.agents.agent import Agent
 from agro_train.agents.endpoint import Characters
-from agro_train.questions import Reading
+from agro_train.questions import PromptFormat
 from agro_train.rollouts import Limits
 from agro_train.sampling.types import Sampled
 
@@ -54,7 +54,7 @@ class Scripted:
 
 
 def agent(sampler: Scripted, name: str = "scripted", **changes: object) -> Agent:
-    return Agent(name, sampler, Characters(), Reading(budget=2_000), f"weights of {name}", LIMITS, **changes)  # type: ignore[arg-type]
+    return Agent(name, sampler, Characters(), PromptFormat(budget=2_000), f"weights of {name}", LIMITS, **changes)  # type: ignore[arg-type]
 
 
 def one_database(path: Path) -> Database:

@@ -21,7 +21,7 @@ from agro_train.cold_start import ColdStartConfig
 from agro_train.finetuning.config import FineTuning
 from agro_train.language_model.loading import load
 from agro_train.language_model.tokens import encode, encode_prompt
-from agro_train.questions import PLAIN, Reading, questions_of_version
+from agro_train.questions import PLAIN, PromptFormat, questions_of_version
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.sampling.types import Sampled
 
@@ -199,7 +199,7 @@ def prompts_of(version: Version, turns: int = 4) -> list[str]:
     """The prompts of a corpus made by `make_corpus`."""
     root = version.path.parents[1]
     questions = questions_of_version(version, root / "databases", root / "cache", "train")
-    return [task.prompt for task in questions.tasks(Reading(turns=turns))]
+    return [task.prompt for task in questions.tasks(PromptFormat(turns=turns))]
 
 
 def cold_start_config(corpus: Version, model: Path) -> ColdStartConfig:

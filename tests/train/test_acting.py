@@ -20,7 +20,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.publish.read import Version, open_version
 from agro_train.cold_start import ColdStartConfig, train
 from agro_train.programs.settings import SettingsError
-from agro_train.questions import PLAIN, Questions, Reading, questions_of_version
+from agro_train.questions import PLAIN, PromptFormat, Questions, questions_of_version
 from agro_train.teach import make
 from agro_train.trajectories.acting import Attempts, Teacher, act
 from agro_train.trajectories.store import steps_of
@@ -69,8 +69,8 @@ COLUMNS = (
 
 
 def play(asked: Questions, teacher: Teacher, sandbox: Sandbox, cache: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
-    prompts = [task.prompt for task in asked.tasks(Reading(turns=3))]
-    return act(asked.rows, prompts, asked.tasks(teacher.agent.reading), teacher, sandbox, cache)
+    prompts = [task.prompt for task in asked.tasks(PromptFormat(turns=3))]
+    return act(asked.rows, prompts, asked.tasks(teacher.agent.prompt_format), teacher, sandbox, cache)
 
 
 def recovering(text: str, wrong: str = "SELECT nom FROM school") -> str:

@@ -19,7 +19,7 @@ from agro_train.language_model.loading import load
 from agro_train.questions import Questions, SeenInTraining, questions_of_file
 from agro_train.rollouts import Limits
 from agro_train.runs.named import Folder
-from agro_train.runs.reading import trained_reading
+from agro_train.runs.prompt_format import trained_prompt_format
 from agro_train.runs.store import ModelRun, NoRun, begin
 
 
@@ -50,10 +50,10 @@ def test_a_run_reads_as_it_was_trained_to(place: Path, tmp_path: Path) -> None:
     run = trained(tmp_path, place / "tiny")
     found = open_agent("small", tmp_path, place / "cache")
     assert found.name == run.name
-    assert (found.reading.style, found.reading.budget, found.reading.turns) == ("compact", 700, 3)
+    assert (found.prompt_format.style, found.prompt_format.budget, found.prompt_format.turns) == ("compact", 700, 3)
     assert found.limits.turns == 3
     assert found.trained_on == {"11" * 32}
-    assert found.reading.count_tokens("SELECT name") == len(found.tokenizer("SELECT name")["input_ids"])
+    assert found.prompt_format.count_tokens("SELECT name") == len(found.tokenizer("SELECT name")["input_ids"])
     with pytest.raises(ConfigError, match="no type 'float99'; use float32"):
         open_agent("small", tmp_path, place / "cache", dtype="float99")
     fast = load(str(place / "tiny"), place / "cache", dtype="auto").network
@@ -66,7 +66,7 @@ def test_a_run_reads_as_it_was_trained_to(place: Path, tmp_path: Path) -> None:
 def test_a_run_of_another_serialiser_is_refused(place: Path, tmp_path: Path, stored: dict[str, Any]) -> None:
     run = trained(tmp_path, place / "tiny", serialiser={**stored, "budget": 700})
     with pytest.raises(SerialiserMismatch, match=r"small/r0001"):
-        trained_reading(run)
+        trained_prompt_format(run)
 
 
 # --- verbs -------------------------------------------------------------------------------------------------------

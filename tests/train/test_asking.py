@@ -18,7 +18,7 @@ from agro_data.config import ConfigError
 from agro_data.databases.types import Database
 from agro_train.asking import Reply, ask, find_database
 from agro_train.cli import agro
-from agro_train.questions import Reading
+from agro_train.questions import PromptFormat
 from agro_train.runs.store import NoRun
 from agro_train.verbs.ask import _cell
 
@@ -190,7 +190,7 @@ def says(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     def run_verb(sql: str = "", *flags: str, at: Path = database.path, budget: int = 2_000, wrote: str = "") -> Any:
         one = agent(Scripted(lambda *_: wrote or turn("solution", sql)))
-        one = replace(one, reading=Reading(budget=budget))
+        one = replace(one, prompt_format=PromptFormat(budget=budget))
         monkeypatch.setattr("agro_train.agents.opening.open_agent", lambda *_, **__: one)
         return CliRunner().invoke(agro, ["ask", "--database", str(at), "--no-check", "Which?", *flags])
 

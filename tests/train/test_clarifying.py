@@ -23,13 +23,13 @@ from agro_train.clarifying import points_at
 from agro_train.comparison.figures import Compared, compare, table
 from agro_train.comparison.page import render_page
 from agro_train.comparison.scoring import answerable, scored_by
-from agro_train.questions import COLUMNS, Questions, Reading, one_question, questions_of_version
+from agro_train.questions import COLUMNS, PromptFormat, Questions, one_question, questions_of_version
 from agro_train.rewards import AGRO, PRESETS, reward
 from agro_train.sql_env import SqlEnv, check_golds, score, step
 from agro_train.tasks import Task
 from agro_train.trajectories.teachers import ASKED_BACK, make_trajectories
 
-READING = Reading(style="compact", budget=400)
+PROMPT_FORMAT = PromptFormat(style="compact", budget=400)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def questions(version: Version) -> Questions:
 
 @pytest.fixture(scope="module")
 def tasks(questions: Questions) -> list[Task]:
-    return questions.tasks(READING)
+    return questions.tasks(PROMPT_FORMAT)
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +91,8 @@ def test_what_is_hidden_is_in_no_prompt_and_all_prompts_begin_alike(tasks: list[
 def test_a_person_is_asked_back_by_who_was_trained_to(questions: Questions) -> None:
     database = next(iter(questions.sources.values())).database
     asked = one_question("How many flights?", database, questions.databases.parent / "cache")
-    assert "<clarify>" not in asked.tasks(Reading())[0].prompt
-    assert "<clarify>" in asked.tasks(Reading(clarify=True))[0].prompt
+    assert "<clarify>" not in asked.tasks(PromptFormat())[0].prompt
+    assert "<clarify>" in asked.tasks(PromptFormat(clarify=True))[0].prompt
 
 
 def test_the_environment_does_not_find_what_is_hidden(tasks: list[Task], sandbox: Sandbox) -> None:
@@ -243,7 +243,7 @@ def test_an_evaluation_scores_what_has_an_answer_and_tells_the_rest_apart(questi
         ending("solution", row["sql"]) if row["answerable"] else ending("clarify", row["clarification"])
         for row in questions.rows
     ]
-    asker = Agent("asker", cast(Any, None), None, READING, "")
+    asker = Agent("asker", cast(Any, None), None, PROMPT_FORMAT, "")
     cache = questions.databases.parent / "cache"
     one = scored_by(questions, asker, answers_of(questions, texts), questions.instances, cache)
     asked = answerable(questions)
@@ -264,7 +264,7 @@ def test_an_evaluation_scores_what_has_an_answer_and_tells_the_rest_apart(questi
 
 def test_a_few_questions_of_which_none_has_an_answer_have_a_page(questions: Questions) -> None:
     few = replace(questions, rows=tuple(row for row in questions.rows if not row["answerable"])[:3])
-    asker = Agent("asker", cast(Any, None), None, READING, "")
+    asker = Agent("asker", cast(Any, None), None, PROMPT_FORMAT, "")
     texts = [ending("clarify", row["clarification"]) for row in few.rows]
     one = scored_by(few, asker, answers_of(few, texts), few.instances, few.databases.parent / "cache")
     asked = answerable(few)

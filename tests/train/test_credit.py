@@ -18,7 +18,7 @@ from agro_data.protocol import wrap_observation
 from agro_train.advantages import Scale
 from agro_train.language_model.loading import load_tokenizer
 from agro_train.language_model.tokens import encode
-from agro_train.questions import Questions, Reading, questions_of_version
+from agro_train.questions import PromptFormat, Questions, questions_of_version
 from agro_train.reinforcement.credit import (
     anchors,
     grounded,
@@ -54,7 +54,7 @@ def questions(tmp_path_factory: pytest.TempPathFactory) -> Questions:
 @pytest.fixture(scope="module")
 def tasks(questions: Questions) -> list[Task]:
     """The first asks for the names of schools."""
-    return questions.tasks(Reading(turns=3))
+    return questions.tasks(PromptFormat(turns=3))
 
 
 @pytest.fixture(scope="module")

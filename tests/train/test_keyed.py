@@ -9,7 +9,7 @@ from train.in_pieces import write
 
 from agro_data.profiling.same_key import Keys
 from agro_train.naming.levels import Names
-from agro_train.naming.reading import Reading
+from agro_train.naming.partial_query import PartialQuery
 from agro_train.naming.scopes import Scopes
 from agro_train.naming.writing import Written
 
@@ -95,7 +95,7 @@ def test_where_the_pieces_end_decides_nothing(sql: str, cuts: list[int]) -> None
 )
 def test_a_name_is_refused_where_it_begins(begun: str, allowed: str, refused: str) -> None:
     """Or a model would have to go on with what it began."""
-    written = Written(Reading(Scopes(NAMES)), closing="solution").then(begun)
+    written = Written(PartialQuery(Scopes(NAMES)), closing="solution").then(begun)
     assert written is not None
     assert all(written.then(piece) is not None for piece in allowed.split())
     assert all(written.then(piece) is None for piece in refused.split())

@@ -20,7 +20,7 @@ from transformers import DynamicCache
 
 from agro_train.language_model.loading import load, load_tokenizer
 from agro_train.naming.levels import Names
-from agro_train.naming.reading import Reading
+from agro_train.naming.partial_query import PartialQuery
 from agro_train.naming.scopes import Scopes
 from agro_train.naming.writing import NamesOnly, Written
 from agro_train.sampling.module import ModuleSampler
@@ -230,7 +230,7 @@ def test_a_random_model_writes_only_names_of_the_schema(tmp_path: Path, temperat
     assert sampler.held.refused > 0
     for turn in sampled:
         text = model.tokenizer.decode(turn.ids)
-        written = Written(Reading(Scopes(NAMES)), closing="sql").then(text)
+        written = Written(PartialQuery(Scopes(NAMES)), closing="sql").then(text)
         assert written is not None, text
         assert all(score <= 1e-6 for score in turn.logprobs)
         assert bool(turn.turned) == (temperature > 0)
@@ -317,7 +317,7 @@ def test_what_people_wrote_can_be_written(shared_data: Path, file: str) -> None:
                 except sqlite3.Error:
                     continue
                 tried += 1
-                written: Written | None = Written(Reading(Scopes(names)), closing="solution")
+                written: Written | None = Written(PartialQuery(Scopes(names)), closing="solution")
                 text = f"{gold}</solution>"
                 for start in range(0, len(text), 3):
                     written = written and written.then(text[start : start + 3])

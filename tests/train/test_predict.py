@@ -27,7 +27,7 @@ from agro_train.answers import Answer
 from agro_train.cli import agro
 from agro_train.decoding import Decoding
 from agro_train.predict import predict
-from agro_train.questions import Questions, Reading, questions_of_file
+from agro_train.questions import PromptFormat, Questions, questions_of_file
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_on_a_cpu_answers_are_kept_by_the_batch(questions: Questions, place: Pat
     def count(*_: object) -> None:
         kept.append(len(out.read_text().splitlines()) if out.exists() else 0)
 
-    one = open_agent(str(place / "tiny"), tmp_path, tmp_path, reading=Reading(budget=2_000), batch=2)
+    one = open_agent(str(place / "tiny"), tmp_path, tmp_path, prompt_format=PromptFormat(budget=2_000), batch=2)
     at_once = predict(questions, replace(one, batch=8), tmp_path / "at_once.jsonl")
     answers = predict(questions, one, out, progress=count)
     assert kept == [0, 2, 4]
@@ -215,7 +215,7 @@ def test_some_questions_are_spread_over_all(questions: Questions) -> None:
 
 def test_a_budget_without_room_is_said_with_its_question(questions: Questions) -> None:
     with pytest.raises(ConfigError, match=r"questions.json, .*no table fits into 3 tokens"):
-        questions.tasks(Reading(budget=3))
+        questions.tasks(PromptFormat(budget=3))
 
 
 def run_verb(*arguments: str) -> Any:

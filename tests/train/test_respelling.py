@@ -17,7 +17,7 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
 from agro_data.profiling.linking import index_schema
 from agro_data.profiling.profiler import profile_database
-from agro_train.questions import Questions, Reading
+from agro_train.questions import PromptFormat, Questions
 from agro_train.tasks import Source
 from agro_train.trajectories.respelling import VARIANTS, respelt
 from agro_train.trajectories.teachers import RESPELT, Habits, make_trajectories
@@ -92,7 +92,7 @@ def test_trajectories_speak_of_the_other_names(source: Source, sandbox: Sandbox,
     parts = respelt(Questions("q", rows, {"school": source}, tmp_path), 1.0, 3, tmp_path, sandbox)
     part = next(one for one in parts if "school_id" not in str(one.sources["school"].profile.schema))
     habits = Habits(explore=0.5, mistake=0.0, rehearse=1.0)
-    kept, _ = make_trajectories(part.rows, part.tasks(Reading()), part.sources, sandbox, habits=habits)
+    kept, _ = make_trajectories(part.rows, part.tasks(PromptFormat()), part.sources, sandbox, habits=habits)
     table = next(iter(part.sources["school"].profile.schema))
     assert kept.height
     for one in kept.iter_rows(named=True):

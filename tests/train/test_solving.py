@@ -18,7 +18,7 @@ from agro_data.profiling.cache import cached_profile
 from agro_train.agents.agent import Agent
 from agro_train.agents.endpoint import Characters
 from agro_train.predict import TOGETHER
-from agro_train.questions import Reading
+from agro_train.questions import PromptFormat
 from agro_train.solving import agent_solver
 
 RIGHT = "<think>so</think><solution>SELECT name FROM school</solution>"
@@ -44,7 +44,7 @@ def test_its_answers_are_held_against_the_gold(rows: list[Example], tmp_path: Pa
         seeds.append(seed)
         return RIGHT if len(read) % 2 else "I do not know"
 
-    agent = Agent("a", Scripted(Characters(), script), Characters(), Reading(), "0" * 64)
+    agent = Agent("a", Scripted(Characters(), script), Characters(), PromptFormat(), "0" * 64)
     solver = agent_solver(agent, SANDBOX, tmp_path, samples=2)
     first, second = check(rows, [solver], Rule(need=1, cycles=2), SANDBOX)
     assert (first.fate, first.score, first.history[0].ballot.asked) == ("verified", 0.5, 2)
@@ -66,7 +66,7 @@ def test_what_was_answered_is_not_asked_again(rows: list[Example], tmp_path: Pat
             raise ConnectionError("the server is gone")
         return RIGHT
 
-    agent = Agent("a", Scripted(Characters(), script), Characters(), Reading(), "0" * 64)
+    agent = Agent("a", Scripted(Characters(), script), Characters(), PromptFormat(), "0" * 64)
 
     def attempts(cycle: int) -> Sequence[Sequence[str]]:
         return agent_solver(agent, SANDBOX, tmp_path / "kept", samples=TOGETHER).attempts(rows, cycle)
@@ -88,7 +88,7 @@ def test_what_was_answered_is_not_asked_again(rows: list[Example], tmp_path: Pat
 
 def test_what_a_server_refused_is_asked_again(rows: list[Example], tmp_path: Path) -> None:
     sampler = scripted.Scripted(lambda *_: RIGHT)
-    agent = Agent("a", sampler, Characters(), Reading(), "0" * 64)
+    agent = Agent("a", sampler, Characters(), PromptFormat(), "0" * 64)
     told: list[str] = []
     solver = agent_solver(agent, SANDBOX, tmp_path / "kept", samples=2, refused=told.append)
     sampler.refusal = "the model is loading"

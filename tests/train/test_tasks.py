@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from train.small import make_corpus
 
-from agro_train.questions import COLUMNS, Reading, plain_row, questions_of_version
+from agro_train.questions import COLUMNS, PromptFormat, plain_row, questions_of_version
 from agro_train.tasks import NoTask
 
 
@@ -16,7 +16,7 @@ def test_a_database_that_was_renamed_is_asked_about_under_the_name_that_it_had(t
 
     def prompts() -> list[str]:
         questions = questions_of_version(version, databases, tmp_path / "cache", "train")
-        return [task.prompt for task in questions.tasks(Reading("mschema"))]
+        return [task.prompt for task in questions.tasks(PromptFormat("mschema"))]
 
     before = prompts()
     assert "[DB_ID] school" in before[0]

@@ -18,7 +18,7 @@ from ui.server import Ui, running_ui
 from agro_data.populate.samples import build_sample
 from agro_data.publish.read import latest
 from agro_train.definitions import defs
-from agro_train.questions import Reading, questions_of_version
+from agro_train.questions import PromptFormat, questions_of_version
 from agro_train.runs.corpora import find_corpus
 
 pytestmark = pytest.mark.slow
@@ -85,7 +85,7 @@ def taught(folder: Path) -> Path:
     """A tiny model that writes turns, some of them well formed, so that its attempts differ in reward."""
     version = find_corpus(folder / "datasets", "first")
     questions = questions_of_version(version, folder / "databases", folder / "cache", "train")
-    prompts = [task.prompt for task in questions.tasks(Reading(turns=4, budget=400))][:8]
+    prompts = [task.prompt for task in questions.tasks(PromptFormat(turns=4, budget=400))][:8]
     turns = ["<think>so</think><solution>SELECT 1</solution>", "<think>so</think><sql>SELECT 1</sql>"] * 4
     return make_writer(folder / "writer", prompts, turns, steps=150)
 

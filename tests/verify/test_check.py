@@ -17,7 +17,7 @@ from agro_data.databases.types import Database, Dialect, Limits
 from agro_data.sql.facts import facts_of
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import resolve
-from agro_data.verify.check import CHECKS, Verdict, verify_statements
+from agro_data.verify.check import CHECKS, StatementVerdict, verify_statements
 from agro_data.verify.determinism import shuffled_copy
 from agro_data.verify.informative import drop_variants
 
@@ -28,7 +28,7 @@ class Bench:
     shuffled: Database
     sandbox: Sandbox
 
-    def verdicts(self, *statements: str, **options: bool) -> list[Verdict]:
+    def verdicts(self, *statements: str, **options: bool) -> list[StatementVerdict]:
         return verify_statements(self.database, SCHEMA, statements, self.sandbox, self.shuffled, **options)
 
     def reason(self, sql: str) -> str:

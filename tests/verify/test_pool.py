@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agro_data.verify.pool import PER_GOLD, Certificate, Fate, choose
+from agro_data.verify.pool import PER_GOLD, Certificate, MutantFate, choose
 
 NAMES = [f"shop/{number:02d}.sqlite" for number in range(14)]
 
@@ -52,7 +52,7 @@ def test_what_only_an_instance_left_out_kills_takes_no_place() -> None:
 
 
 def test_a_kill_rate_leaves_out_what_is_proved_and_counts_the_undecided() -> None:
-    fates = [Fate("limit", "", "", outcome) for outcome in ("killed", "killed", "equivalent", "undecided")]
+    fates = [MutantFate("limit", "", "", outcome) for outcome in ("killed", "killed", "equivalent", "undecided")]
     certificate = Certificate("SELECT 1", mutants=tuple(fates))
     assert certificate.kill_rate == 2 / 3
     assert [fate.outcome for fate in certificate.survivors] == ["undecided"]

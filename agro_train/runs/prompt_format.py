@@ -1,4 +1,4 @@
-"""How models read prompts: a run as it was trained to, others as they are told."""
+"""How prompts are written for models: for a run as it was trained, for others as they are told."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from agro_data.config import ConfigError
 from agro_data.profiling.serialise import SerialiserMismatch, Style, check_serialiser
 from agro_data.protocol import VERSION as PROTOCOL
 from agro_train.decoding import LIMITS
-from agro_train.questions import Reading
+from agro_train.questions import PromptFormat
 from agro_train.rollouts import Limits
 from agro_train.runs.store import ModelRun
 
 
-def reading_named(style: str, budget: int) -> Reading:
-    """How a model that was not trained here is to read schemas. Raises `ConfigError` for an unknown style."""
+def prompt_format_named(style: str, budget: int) -> PromptFormat:
+    """The prompts of a model that was not trained here. Raises `ConfigError` for an unknown style."""
     if style not in get_args(Style):
         raise ConfigError(f"there is no schema style {style!r}; use {', '.join(get_args(Style))}")
-    return Reading(cast(Style, style), budget)
+    return PromptFormat(cast(Style, style), budget)
 
 
 def trained_limits(run: ModelRun, limits: Limits = LIMITS) -> Limits:
@@ -32,7 +32,7 @@ def trained_limits(run: ModelRun, limits: Limits = LIMITS) -> Limits:
     )
 
 
-def trained_reading(run: ModelRun) -> tuple[Style, int]:
+def trained_prompt_format(run: ModelRun) -> tuple[Style, int]:
     """Style and budget of the schemas that a run was trained on.
 
     Raises `SerialiserMismatch` where prompts are written otherwise now.

@@ -40,14 +40,14 @@ _DONE = VALUES | POSTFIX | UNITS | {"end", "asc", "desc", "nulls", "first", "las
 
 
 @dataclass
-class Reading:
+class PartialQuery:
     """A query so far. `take` and what it calls change it, and say False where the query cannot go on so."""
 
     scopes: Scopes
     over: bool = False  # by a semicolon
 
-    def copy(self) -> Reading:
-        return Reading(self.scopes.copy(), self.over)
+    def copy(self) -> PartialQuery:
+        return PartialQuery(self.scopes.copy(), self.over)
 
     @property
     def top(self) -> Level:
