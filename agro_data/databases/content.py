@@ -14,15 +14,16 @@ import os
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agro_data.databases.data_files import data_files
 from agro_data.databases.errors import DatabaseError, discreet_line
-from agro_data.databases.opening import name_in_engine, open_duckdb, settled, with_sides
+from agro_data.databases.opening import name_in_engine, open_duckdb, settled, stamp, with_sides
 from agro_data.databases.quoting import quoted
 from agro_data.databases.scratch import ScratchFolder
-from agro_data.databases.types import Database, Dialect, Layout
+from agro_data.databases.types import Database, Dialect, Layout, Stamp
 
 if TYPE_CHECKING:
     import duckdb
@@ -58,12 +59,36 @@ def content_hash(path: Path, layout: Layout) -> str:
     return digest.hexdigest()
 
 
+def still_holds(database: Database) -> bool:
+    """Whether its files hold what they held when it was found; where they were only touched, they do.
+
+    Raises like `content_hash`.
+    """
+    now = stamp(database.path, database.layout)
+    return now == database.seen or _holds(database, now)
+
+
+def is_as_found(database: Database) -> bool:
+    """Whether it can be read and `still_holds`."""
+    try:
+        return still_holds(database)
+    except (OSError, DatabaseError):
+        return False
+
+
+@lru_cache(maxsize=256)
+def _holds(database: Database, now: Stamp) -> bool:
+    """Of files that are as `now` says."""
+    return content_hash(database.path, database.layout) == database.content_hash
+
+
 def instance_at(source: Database, path: Path, content: str = "") -> Database:
     """The augmented database of `source` in a file `<name>.sqlite` or `<name>.duckdb`: its id, none of its side files.
 
     `content`: its content hash, where it is known. Raises like `content_hash`.
     """
     dialect: Dialect = "duckdb" if path.suffix == ".duckdb" else "sqlite"
+    seen = stamp(path, dialect)
     return replace(
         source,
         dialect=dialect,
@@ -75,6 +100,7 @@ def instance_at(source: Database, path: Path, content: str = "") -> Database:
         descriptions=None,
         semantics=None,
         dbt_manifest=None,
+        seen=seen,
     )
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from agro_data.config import ConfigError
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.connections import open_database
+from agro_data.databases.content import is_as_found
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.identity import is_own_name, meant
 from agro_data.databases.sandbox import Sandbox
@@ -100,8 +101,10 @@ def evaluate(
     with ScratchFolder("evaluate") as scratch, Sandbox(workers, limits) as sandbox:
         suite = _suite(chosen, rows, databases, instances, cache or Path(scratch), workers, progress)
         golds = GoldResults(GoldCache(cache) if cache is not None else None)
-        verdicts = _verdicts(chosen, rows, databases, missing, suite, with_source, sandbox, golds, progress)
+        grader = _Grader(chosen, databases, missing, suite, with_source, sandbox, golds)
+        verdicts = grader.verdicts(rows, progress)
     problems += suite.problems if suite is not None else ()
+    problems += grader.problems()
     ungradable = [v for v in verdicts if v.error_class in UNGRADABLE]
     problems += [f"{v.place} ({v.db_id}): {v.reason}" for v in ungradable]
     if self_check:
@@ -206,32 +209,80 @@ def _suite(
     return built(golds, cache, workers, progress)
 
 
-def _verdicts(
-    metric: Metric,
-    rows: Sequence[Prediction],
-    sources: Mapping[str, Database],
-    missing: Mapping[str, str],
-    suite: Instances | None,
-    with_source: bool,
-    sandbox: Sandbox,
-    golds: GoldResults,
-    progress: Reporter,
-) -> list[Verdict]:
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, row in enumerate(rows):
-        places[row.db_id].append(place)
-    found: dict[int, Verdict] = {}
-    progress("grading", 0, len(rows), "predictions")
-    for place in (place for db_id, mine in places.items() if db_id not in sources for place in mine):
-        db_id = rows[place].db_id
-        why = f"no database {db_id} in the folder given" + (f": {missing[db_id]}" if db_id in missing else "")
-        found[place] = _verdict(rows[place], [Grade(0.0, why, "no_database")], Facts())
-    for together in _chunks([mine for db_id, mine in places.items() if db_id in sources]):
-        some = [rows[place] for place in together]
-        held = [_held_against(row, sources[row.db_id], suite, with_source) for row in some]
-        found |= zip(together, _graded(metric, some, sources, held, sandbox, golds), strict=True)
-        progress("grading", len(found), len(rows), "predictions")
-    return [found[place] for place in range(len(rows))]
+@dataclass
+class _Grader:
+    """Grades predictions, those about a database together. `idle` counts golds by database, file and why they do not
+    run there.
+    """
+
+    metric: Metric
+    sources: Mapping[str, Database]
+    missing: Mapping[str, str]  # why a database is not there
+    suite: Instances | None
+    with_source: bool
+    sandbox: Sandbox
+    golds: GoldResults
+    idle: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def verdicts(self, rows: Sequence[Prediction], progress: Reporter) -> list[Verdict]:
+        places: dict[str, list[int]] = defaultdict(list)
+        for place, row in enumerate(rows):
+            places[row.db_id].append(place)
+        found: dict[int, Verdict] = {}
+        progress("grading", 0, len(rows), "predictions")
+        for place in (place for db_id, mine in places.items() if db_id not in self.sources for place in mine):
+            db_id = rows[place].db_id
+            why = ": ".join(filter(None, (f"no database {db_id} in the folder given", self.missing.get(db_id))))
+            found[place] = _verdict(rows[place], [Grade(0.0, why, "no_database")], Facts())
+        for together in _chunks([mine for db_id, mine in places.items() if db_id in self.sources]):
+            found |= zip(together, self._graded([rows[place] for place in together]), strict=True)
+            progress("grading", len(found), len(rows), "predictions")
+        return [found[place] for place in range(len(rows))]
+
+    def problems(self) -> Iterator[str]:
+        """Files of the suite on which golds do not run, and databases that changed meanwhile."""
+        for (place, why), count in sorted(self.idle.items()):
+            golds = "a gold does" if count == 1 else f"{count:,} golds do"
+            yield f"{place}: {golds} not run there, which tells nothing of their predictions: {why}"
+        for db_id, database in self.sources.items():
+            if not is_as_found(database):
+                yield f"{db_id}: {database.path} has changed since it was read; run it again"
+
+    def _graded(self, rows: Sequence[Prediction]) -> list[Verdict]:
+        """Verdicts of predictions whose databases are there."""
+        held = [self._held_against(row) for row in rows]
+        cases: list[Case] = []
+        owners: list[int] = []
+        for number, row in enumerate(rows):
+            for predicted in (row.predictions or ("",)) if row.gold else ():
+                cases.append(Case(row.gold, predicted, held[number], alternatives=row.alternatives))
+                owners.append(number)
+        grades: dict[int, list[Grade]] = defaultdict(list)
+        for number, grade in zip(owners, score(self.metric, cases, self.sandbox, self.golds), strict=True):
+            grades[number].append(grade)
+        self._count_idle(rows, grades)
+        no_gold = Grade(0.0, "no gold to compare with", "no_gold")
+        facts = _facts(rows, self.sources)
+        voted = _votes(rows, self.sources, self.sandbox)
+        return [
+            _verdict(
+                row, grades.get(number, [no_gold]), facts[row.db_id, row.gold], len(held[number]), voted.get(number)
+            )
+            for number, row in enumerate(rows)
+        ]
+
+    def _held_against(self, row: Prediction) -> tuple[Database, ...]:
+        source = self.sources[row.db_id]
+        if self.suite is None:
+            return (source,)
+        files = self.suite.of(source.db_id, row.gold, row.identity)
+        return (source, *files) if self.with_source or not files else files
+
+    def _count_idle(self, rows: Sequence[Prediction], grades: Mapping[int, Sequence[Grade]]) -> None:
+        golds = {(rows[number].db_id, rows[number].gold): mine[0] for number, mine in grades.items()}
+        for grade in golds.values():
+            if grade.error_class not in UNGRADABLE:  # they are told one by one
+                self.idle.update(grade.idle)
 
 
 def _chunks(places: Iterable[list[int]]) -> Iterator[list[int]]:
@@ -244,42 +295,6 @@ def _chunks(places: Iterable[list[int]]) -> Iterator[list[int]]:
             chunk = []
     if chunk:
         yield chunk
-
-
-def _held_against(
-    row: Prediction, source: Database, suite: Instances | None, with_source: bool
-) -> tuple[Database, ...]:
-    if suite is None:
-        return (source,)
-    files = suite.of(source.db_id, row.gold, row.identity)
-    return (source, *files) if with_source or not files else files
-
-
-def _graded(
-    metric: Metric,
-    rows: Sequence[Prediction],
-    sources: Mapping[str, Database],
-    held: Sequence[tuple[Database, ...]],
-    sandbox: Sandbox,
-    golds: GoldResults,
-) -> list[Verdict]:
-    """Verdicts of predictions whose databases are there."""
-    cases: list[Case] = []
-    owners: list[int] = []
-    for number, row in enumerate(rows):
-        for predicted in (row.predictions or ("",)) if row.gold else ():
-            cases.append(Case(row.gold, predicted, held[number], alternatives=row.alternatives))
-            owners.append(number)
-    grades: dict[int, list[Grade]] = defaultdict(list)
-    for number, grade in zip(owners, score(metric, cases, sandbox, golds), strict=True):
-        grades[number].append(grade)
-    no_gold = Grade(0.0, "no gold to compare with", "no_gold")
-    facts = _facts(rows, sources)
-    voted = _votes(rows, sources, sandbox)
-    return [
-        _verdict(row, grades.get(number, [no_gold]), facts[row.db_id, row.gold], len(held[number]), voted.get(number))
-        for number, row in enumerate(rows)
-    ]
 
 
 def _verdict(
@@ -296,7 +311,7 @@ def _verdict(
         first.reason,
         first.error_class,
         first.place,
-        instances,
+        instances - len(first.idle),
         facts.hardness,
         facts.constructs,
         tuple(grade.score for grade in grades),

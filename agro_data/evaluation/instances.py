@@ -76,6 +76,10 @@ def given(folder: Path, databases: Mapping[str, Database], rows: Sequence[Predic
         columns = ["db_id", "example_id", "file"]
         for db_id, example, file in pl.read_parquet(index, columns=columns, glob=False).select(columns).iter_rows():
             by_example[db_id, example].add(Path(file).name)
+        if not by_example:
+            raise ConfigError(
+                f"{index} lists nothing: `agro verify` was stopped amid its work there, or could certify none"
+            )
     valid = {key: frozenset(names) for key, names in by_example.items()}
     found = Instances(files, valid, {}, indexed=frozenset(db_id for db_id, _ in valid))
     notes: list[str] = []
@@ -88,6 +92,12 @@ def given(folder: Path, databases: Mapping[str, Database], rows: Sequence[Predic
             problems.append(f"{db_id}: no instance in {folder} is valid for any of its golds, {ALONE}")
         elif bare:
             notes.append(f"{db_id}: no instance in {folder} is valid for {bare:,} of its {whole:,} golds, {ALONE}")
+        listed = set[str]().union(*(names for (other, _), names in valid.items() if other == db_id))
+        gone = sorted(listed - {file.path.name for file in files[db_id]})
+        if gone and bare < whole:
+            problems.append(
+                f"{db_id}: {len(gone):,} of the instances that {index} lists are gone: {', '.join(gone[:3])}"
+            )
     return replace(found, notes=tuple(notes), problems=tuple(problems))
 
 

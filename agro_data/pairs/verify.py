@@ -12,6 +12,7 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.identity import meant
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import STEPS, Catalog, Database, Limits
+from agro_data.evaluation.instances import INDEX, SUFFIXES
 from agro_data.evaluation.load import load_pairs
 from agro_data.evaluation.loaded import Loaded, Pair
 from agro_data.evaluation.missing import said_of, why_missing
@@ -131,7 +132,7 @@ def verify_pairs(
         if db_id in known
     ]
     if instances is not None:
-        instances.mkdir(parents=True, exist_ok=True)  # before the work, which would be lost
+        _make_room(instances, [task.database for task in tasks])  # before the work, which would be lost
     found = _Found()
     for db_id in sorted(set(numbers) - set(known)):
         why = why_missing(db_id, catalog)
@@ -155,10 +156,30 @@ def verify_pairs(
         for number, pair in enumerate(loaded.pairs)
     )
     if instances is not None:
-        with atomic_path(instances / "index.parquet") as temporary:
-            instance_index(checked).write_parquet(temporary)
+        _write_index(instances / INDEX, checked)
     failed = (f"{one.pair.place}: {one.unchecked}" for one in checked if one.unchecked)
     return Verified(checked, (*map(str, loaded.problems), *failed), (*loaded.notes, *sorted(found.remarks)))
+
+
+def _make_room(folder: Path, databases: Sequence[Database]) -> None:
+    """A folder for the instances of databases, with an index that lists nothing while they are being made.
+
+    Raises `ConfigError` where files lie there that are none of ours, which instances would take the place of.
+    """
+    index = folder / INDEX
+    for database in databases:
+        place = folder / database.db_id
+        if database.path.resolve().is_relative_to(place.resolve()):
+            raise ConfigError(f"{place} is where {database.db_id} itself lies: give another folder for its instances")
+        if not index.exists() and place.is_dir() and any(file.suffix in SUFFIXES for file in place.iterdir()):
+            raise ConfigError(f"{place} has databases in it, and {index} is not there: give another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_index(index, ())
+
+
+def _write_index(index: Path, checked: Sequence[Checked]) -> None:
+    with atomic_path(index) as temporary:
+        instance_index(checked).write_parquet(temporary)
 
 
 def catalog_at(databases: Path | str) -> Catalog:

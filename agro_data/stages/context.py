@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from agro_data.config import BuildConfig
-from agro_data.databases.content import content_hash
+from agro_data.databases.content import still_holds
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.faults import NO_SPACE
-from agro_data.databases.opening import stamp
-from agro_data.databases.types import Database, Stamp
+from agro_data.databases.types import Database
 from agro_data.focus import NO_FOCUS, Focus, read_focus
 from agro_data.intent.prior import Prior, default_prior
 from agro_data.intent.query_log import prior_from_log, read_log
@@ -99,19 +98,12 @@ def _confirm(database: Database) -> None:
 def _changed(database: Database) -> str:
     """What has become of a database, or "" where it is what it was."""
     try:
-        now = stamp(database.path, database.layout)
-        same = now == database.seen or _holds(database, now)
+        same = still_holds(database)
     except (OSError, DatabaseError) as error:
         if isinstance(error, OSError) and error.errno in NO_SPACE:
             raise
         return f"cannot be read any more: {error}"
     return "" if same else "has changed since the build began; where it changes all the time, give a copy"
-
-
-@lru_cache(maxsize=256)
-def _holds(database: Database, now: Stamp) -> bool:
-    """Whether its files, which are as `now` says, still hold its content. Where they were only touched, they do."""
-    return content_hash(database.path, database.layout) == database.content_hash
 
 
 @lru_cache(maxsize=8)

@@ -17,7 +17,7 @@ from itertools import islice
 from math import ceil
 from pathlib import Path
 
-from agro_data.config import BuildConfig
+from agro_data.config import BuildConfig, ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database
@@ -117,6 +117,8 @@ class Certifier:
         return Pool(tuple(certificates[place] for place in range(len(golds))), kept, tuple(files.problems))
 
     def _make_room(self) -> None:
+        if self.database.path.resolve().is_relative_to(self.folder.resolve()):
+            raise ConfigError(f"{self.database.path} lies where its instances would be written")
         self.folder.mkdir(parents=True, exist_ok=True)
         for name in ("[0-9][0-9]", "[0-9a-f]" * 8 + "-[0-9][0-9]"):
             for stale in self.folder.glob(f"{self.prefix}{name}.{self.database.dialect}"):

@@ -7,12 +7,13 @@ prediction is run up to the first instance that tells it apart.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from agro_data.databases.content import is_as_found
 from agro_data.databases.sandbox import FEW_CELLS, Sandbox
 from agro_data.databases.types import Database, Dialect, Result, Trial
 from agro_data.sql.parse import SqlRefused, parse_select
@@ -72,7 +73,8 @@ class Case:
 class Grade:
     """`error_class` is "" when the prediction is right, else one of `ERROR_CLASSES`; `reason` is for a person.
 
-    `place` names the file that told the prediction apart, `agreed` counts those that did not.
+    `place` names the file that told the prediction apart, `agreed` counts those that did not, and `idle` are those on
+    which the gold does not run, each with the reason: they say nothing.
     """
 
     score: float
@@ -80,6 +82,7 @@ class Grade:
     error_class: str = ""
     place: str = ""
     agreed: int = 0
+    idle: tuple[tuple[str, str], ...] = ()
 
     @property
     def right(self) -> bool:
@@ -102,6 +105,7 @@ class Standard:
     always_empty: bool = False
     keys: tuple[int, ...] | None = None  # columns that it orders by: `intent` lets rows that tie in them change places
     exact: bool = False  # equal digests show nothing where there are floats
+    idle: tuple[tuple[str, str], ...] = ()  # databases on which it does not run, and why
 
     def accept(self, place: int, result: Result) -> None:
         """Remember that a result on the database at `place` was compared and found equal."""
@@ -132,10 +136,10 @@ class GoldResults:
             known = self.remembered.recall(list(missing.values()), sandbox.limits)
             self._results |= {_key(*pair): result for pair, result in known.items()}
             missing = {key: pair for key, pair in missing.items() if pair not in known}
-        found = sandbox.run_many(list(missing.values()))
-        self._results |= zip(missing, found, strict=True)
+        found = dict(zip(missing.values(), sandbox.run_many(list(missing.values())), strict=True))
+        self._results |= {_key(*pair): result for pair, result in found.items()}
         if self.remembered is not None:
-            self.remembered.keep(zip(missing.values(), found, strict=True), sandbox.limits)
+            self.remembered.keep(_lasting(found), sandbox.limits)
         for key, case in new.items():
             self._standards[key] = self._standard(case, mode)
         return [self._standards[key] for key in keys]
@@ -151,6 +155,8 @@ class GoldResults:
             right = [result for sql in golds if (result := self._results[_key(database, sql)]).ok]
             expected.append(tuple([r.digest_if(ordered) for r in right if not (exact and r.floats)]))
         standard = Standard(golds, spelling(case.gold), ordered, runs, expected, exact=exact)
+        judged = zip(case.databases, results, strict=True)
+        standard.idle = tuple((_name(d), result.error or result.status) for d, result in judged if not result.ok)
         if mode == "intent":
             standard.keys = order_keys(case.gold, _dialect(case))
         standard.always_empty = not any(result.row_count for result in results)
@@ -176,6 +182,15 @@ class GoldResults:
         while self._cells > KEPT_CELLS:
             self._cells -= _cells(self._rows.pop(next(iter(self._rows))))
         return results
+
+
+def _lasting(found: Mapping[tuple[Database, str], Result]) -> list[tuple[tuple[Database, str], Result]]:
+    """Results on files that hold what their content hash says: others' would be found again under that hash."""
+    holding: dict[Database, bool] = {}
+    for database, _ in found:
+        if database not in holding:
+            holding[database] = is_as_found(database)
+    return [(pair, result) for pair, result in found.items() if holding[pair[0]]]
 
 
 @dataclass
@@ -216,7 +231,8 @@ def grade_many(
     if guarded or mode == "intent":
         for one in opened.values():
             _guard(one, mode, guarded)
-    return [one.grade for one in places if one.grade is not None]
+    grades = [(one.grade, one.standard.idle) for one in places if one.grade is not None]
+    return [replace(grade, idle=idle) if idle else grade for grade, idle in grades]
 
 
 def _at_once(one: _Open, guarded: bool) -> Grade | None:

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from agro_data import verify_pairs
 from agro_data.cli import data
+from agro_data.config import ConfigError
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.content import instance_at
 from agro_data.databases.types import Database
@@ -206,3 +207,46 @@ def test_a_database_that_is_spelt_otherwise_is_held_against_its_instances(place:
             rows = [asked(db_id, OLD, lucky)]
             found = evaluate(rows, place / "db", metric="strict-ts", instances=folder, cache=place / "cache", workers=1)
             assert [(one.score, one.instances > 1) for one in found.verdicts] == [(0.0, True)], db_id
+
+
+def test_a_file_on_which_a_gold_does_not_run_is_told_and_not_counted(place: Path) -> None:
+    """It says nothing, and passed for one that agrees."""
+    rows = [asked("chess", OLD, OLD + " AND id > 1"), asked("rowing", OLD, ALL)]
+    whole = evaluate(rows, place / "db", metric="strict-ts", instances=place / "suite")
+    assert [v.instances for v in whole.verdicts] == [2, 2]
+    (place / "suite" / "chess" / "b.sqlite").write_bytes(b"")
+    found = evaluate(rows, place / "db", metric="strict-ts", instances=place / "suite")
+    assert [v.instances for v in found.verdicts] == [1, 2]
+    (told,) = found.problems
+    assert told.startswith("chess/b.sqlite: a gold does not run there")
+    assert "no such table" in told
+
+
+def test_instances_that_an_index_lists_and_are_gone_are_told(place: Path) -> None:
+    indexed(place / "suite", ("chess", "1", "a.sqlite"), ("chess", "1", "b.sqlite"))
+    (place / "suite" / "chess" / "b.sqlite").unlink()
+    found = evaluate([asked("chess", OLD, OLD, "1")], place / "db", metric="strict-ts", instances=place / "suite")
+    assert any("1 of the instances that" in told and "b.sqlite" in told for told in found.problems)
+
+
+def test_an_index_of_nothing_is_none(place: Path) -> None:
+    indexed(place / "suite")
+    with pytest.raises(ConfigError, match="lists nothing"):
+        evaluate([asked("chess", OLD, OLD)], place / "db", metric="strict-ts", instances=place / "suite")
+
+
+def test_a_database_that_changes_while_it_is_graded_is_told_and_not_remembered(place: Path) -> None:
+    """Its results would be found again under the hash of what it was, and wrong predictions right there."""
+    path = place / "db" / "chess" / "chess.sqlite"
+    intact = path.read_bytes()
+    wrong = OLD + " AND id < 2"
+    databases = {one.db_id: one for one in find_databases(place / "db").databases}
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM member WHERE age > 40")
+    found = evaluate([asked("chess", OLD, wrong)], databases, cache=place / "cache")
+    assert [v.score for v in found.verdicts] == [1]
+    assert any("has changed since it was read" in told for told in found.problems)
+    path.write_bytes(intact)
+    again = evaluate([asked("chess", OLD, wrong)], place / "db", cache=place / "cache")
+    assert [v.score for v in again.verdicts] == [0]
+    assert not again.problems

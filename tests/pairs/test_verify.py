@@ -356,6 +356,21 @@ def test_certificates_and_their_instances(market: Path, tmp_path: Path) -> None:
     assert any("tells them apart" in says and "No instance" not in says for says in told), told
 
 
+def test_instances_never_take_the_place_of_a_database(market: Path, tmp_path: Path) -> None:
+    """Nor of other files: an instance is named `01.sqlite`, as a database may be."""
+    pairs = write_pairs(tmp_path / "a.json", [("Names?", "SELECT name FROM stall")])
+    own, other = tmp_path / "databases" / "market" / "market.sqlite", tmp_path / "other" / "market" / "17.sqlite"
+    content = next(market.rglob("market.sqlite")).read_bytes()
+    for path in (own, other):
+        path.parent.mkdir(parents=True)
+        path.write_bytes(content)
+    for folder, said in (("databases", "itself lies"), ("other", "has databases in it")):
+        with pytest.raises(ConfigError, match=said):
+            verify_pairs(pairs, own, cache=tmp_path / "cache", instances=tmp_path / folder, workers=1)
+    assert own.read_bytes() == other.read_bytes() == content
+    assert sorted(path.name for path in tmp_path.glob("*/market/*")) == [other.name, own.name]
+
+
 def test_parts_of_a_whole_name_and_of_a_zero_are_not_told_one_by_one(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "staff.sqlite")) as connection:
         connection.executescript(
