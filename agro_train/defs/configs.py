@@ -36,7 +36,7 @@ class ColdStartModelConfig(dg.Config):
 
     epochs: float = Field(1.0, description="Passes over the trajectories; 1 or 2.")
     learning_rate: float = Field(5e-4, description="The highest; it falls as a cosine. Larger models want less.")
-    batch: int = Field(8, description="Trajectories of a step.")
+    batch: int = Field(4, description="Trajectories of a step; of few trajectories small steps teach more.")
     micro_batch: int = Field(4, description="Of these, how many go through the model together.")
     lora: int = Field(0, description="Rank of adapters; 0 trains every weight.")
     precision: str = Field("auto", description=PRECISION)
