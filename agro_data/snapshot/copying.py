@@ -19,6 +19,7 @@ import duckdb
 
 from agro_data.databases.errors import DatabaseError, first_line
 from agro_data.databases.quoting import literal, quoted
+from agro_data.snapshot.address import refuse_unclear
 from agro_data.snapshot.catalog import Column, Reference, Table, read_tables
 from agro_data.snapshot.description import Join, describe
 from agro_data.snapshot.kinds import DOUBLE, Kind, decimal, unmeasured
@@ -95,6 +96,7 @@ def _reading(url: str) -> Iterator[psycopg.Connection[Any]]:
         import psycopg  # noqa: PLC0415
     except ImportError as error:
         raise DatabaseError(MISSING) from error
+    refuse_unclear(url)
     try:
         with psycopg.connect(url, connect_timeout=10, client_encoding="UTF8", application_name="agro") as connection:
             for statement in _SESSION:
