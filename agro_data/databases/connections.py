@@ -24,7 +24,7 @@ import duckdb
 from agro_data.databases.cells import decode_text, is_undecodable, plain_rows
 from agro_data.databases.data_files import data_tables
 from agro_data.databases.errors import DatabaseError, discreet_line
-from agro_data.databases.opening import LONGEST, open_duckdb, open_sqlite, settled
+from agro_data.databases.opening import BUILT_IN, LONGEST, name_in_engine, open_duckdb, open_sqlite, settled
 from agro_data.databases.quoting import folded, literal, quoted
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Cell, Database, Dialect
@@ -232,6 +232,7 @@ class DuckdbConnection:
         settings = {"memory_limit": "1GiB", "max_execution_time": str(int(SECONDS * 1000))}
         self.problems: list[str] = []
         self._connection, self.unread = open_duckdb(database.path, database.layout, settings)
+        self._catalog = name_in_engine(database.path) if database.layout == "duckdb" else "memory"
 
     def close(self) -> None:
         self._connection.close()
@@ -247,12 +248,13 @@ class DuckdbConnection:
     def objects(self) -> list[TableInfo]:
         listed = self.execute(
             """SELECT table_name AS name, false AS is_view, schema_name
-               FROM duckdb_tables() WHERE NOT internal
+               FROM duckdb_tables() WHERE NOT internal AND database_name = $1
                UNION ALL
-               SELECT view_name, true, schema_name FROM duckdb_views() WHERE NOT internal
-               ORDER BY schema_name <> 'main', schema_name, is_view, name"""
+               SELECT view_name, true, schema_name FROM duckdb_views() WHERE NOT internal AND database_name = $1
+               ORDER BY schema_name <> 'main', schema_name, is_view, name""",
+            (self._catalog,),
         )
-        taken: dict[str, str] = {}  # the schema whose table has a name
+        taken = {name: ".".join(BUILT_IN) for name in self._built_in()}  # the schema whose table has a name
         by_schema: dict[str, list[TableInfo]] = {}
         for name, is_view, schema in ((str(name), bool(is_view), str(schema)) for name, is_view, schema in listed):
             if (first := taken.setdefault(folded(name), schema)) != schema:
@@ -271,19 +273,29 @@ class DuckdbConnection:
             tables += [replace(table, foreign_keys=_spelled_keys(table.foreign_keys, spelled)) for table in each]
         return sorted(tables, key=lambda table: (table.is_view, table.name))
 
+    def _built_in(self) -> list[str]:
+        """Views of DuckDB's own that a bare name means, whatever a file calls its tables."""
+        if self._catalog == "memory":  # a folder, whose tables come first
+            return []
+        listed = self.execute(
+            "SELECT view_name FROM duckdb_views() WHERE internal AND database_name = ? AND schema_name = ?", BUILT_IN
+        )
+        return [folded(str(name)) for (name,) in listed]
+
     def _table(self, schema: str, name: str, is_view: bool) -> TableInfo:
-        self.execute(f"SELECT 1 FROM {quoted(schema)}.{quoted(name)}", limit=1)
+        place = (self._catalog, schema, name)  # a schema may be called as the file is, a table as one of DuckDB's views
+        self.execute(f"SELECT 1 FROM {'.'.join(map(quoted, place))}", limit=1)
         constraints = self.execute(
             """SELECT constraint_type, to_json(constraint_column_names), referenced_table,
                       to_json(referenced_column_names)
-               FROM duckdb_constraints() WHERE schema_name = ? AND table_name = ?
+               FROM duckdb_constraints() WHERE database_name = ? AND schema_name = ? AND table_name = ?
                ORDER BY constraint_index""",
-            (schema, name),
+            place,
         )
         described = self.execute(
             """SELECT column_name, data_type, is_nullable FROM duckdb_columns()
-               WHERE schema_name = ? AND table_name = ? ORDER BY column_index""",
-            (schema, name),
+               WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_index""",
+            place,
         )
         written = {folded(str(column)): str(column) for column, _, _ in described}  # a constraint keeps its own case
         keys = [

@@ -139,19 +139,19 @@ def _hash(connection: duckdb.DuckDBPyConnection, name: str, macros: Sequence[tup
     names: dict[tuple[str, str], list[str]] = {(schema, table): [] for schema, table, _ in tables}
     for schema, table, _, column, _ in columns:  # of views, too
         names.setdefault((schema, table), []).append(column)
-    sums = [_rows_sum(connection, schema, table, names[schema, table]) for schema, table, _ in tables]
+    sums = [_rows_sum(connection, (name, schema, table), names[schema, table]) for schema, table, _ in tables]
     content = [tables, views, macros, columns, sums]
     return hashlib.sha256(json.dumps(content, ensure_ascii=True).encode()).hexdigest()
 
 
 def _rows_sum(
-    connection: duckdb.DuckDBPyConnection, schema: str, table: str, columns: Sequence[str]
+    connection: duckdb.DuckDBPyConnection, place: tuple[str, str, str], columns: Sequence[str]
 ) -> tuple[str, ...]:
     """Row count and the sums of the lower and upper halves of the rows' MD5: halves, so that no sum overflows."""
-    row = ", ".join(_cell(f"{quoted(table)}.{quoted(column)}") for column in columns)
+    row = ", ".join(_cell(f"{quoted(place[-1])}.{quoted(column)}") for column in columns)
     found = connection.execute(
         f"""SELECT count(*), coalesce(sum((half & {LOW})::UBIGINT), 0), coalesce(sum((half >> 64)::UBIGINT), 0)
-            FROM (SELECT md5_number(concat({row})) AS half FROM {quoted(schema)}.{quoted(table)})"""
+            FROM (SELECT md5_number(concat({row})) AS half FROM {".".join(map(quoted, place))})"""
     ).fetchone()
     return tuple(str(figure) for figure in found or ())
 

@@ -172,7 +172,7 @@ def _duckdb(path: Path) -> Iterator[str]:
         for defined in ("sql FROM duckdb_tables()", "sql FROM duckdb_views()", "labels FROM duckdb_types()"):
             yield from _distinct(connection.execute(f"SELECT {defined} WHERE NOT internal"))
         tables = connection.execute(
-            "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal ORDER BY 1, 2"
+            "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL"
         ).fetchall()
         for name in tables:
             quoted = ".".join('"' + part.replace('"', '""') + '"' for part in name)

@@ -24,7 +24,7 @@ from agro_data.snapshot.catalog import Column, Reference, Table, read_tables
 from agro_data.snapshot.description import Join, describe
 from agro_data.snapshot.kinds import DOUBLE, Kind, decimal, unmeasured
 from agro_data.snapshot.outcome import Copied, Snapshot
-from agro_data.snapshot.plan import Planned, chosen_tables, plan, with_keys
+from agro_data.snapshot.plan import FILE, Planned, chosen_tables, plan, with_keys
 
 if TYPE_CHECKING:
     import psycopg
@@ -36,7 +36,7 @@ _CSV = (  # as PostgreSQL writes it: what is empty without quotes is NULL
     """auto_detect = false, header = false, delim = ',', quote = '"', escape = '"', nullstr = '', """
     f"allow_quoted_nulls = false, parallel = false, max_line_size = {LONGEST_ROW}"
 )
-_FILE: dict[str, str | bool | int | float | list[str]] = {
+_ENGINE: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",
     "autoinstall_known_extensions": "false",
     "python_enable_replacements": "false",
@@ -78,10 +78,12 @@ def take_snapshot(
     made = Snapshot(target)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as folder:
         part = Path(folder) / "part.duckdb"
-        with _reading(url) as server, closing(duckdb.connect(part, config=_FILE)) as file:
+        config = {**_ENGINE, "temp_directory": folder}
+        with _reading(url) as server, closing(duckdb.connect(":memory:", config=config)) as file:
+            file.execute(f"ATTACH {literal(part)} AS {FILE}")
             planned = plan(chosen_tables(read_tables(server), schemas, only, views, made), made)
             done, joins = _copy_all(planned, server, file, Path(folder), made, report)
-            file.execute("CHECKPOINT")
+            file.execute(f"CHECKPOINT {FILE}")
         if not made.tables:
             raise DatabaseError("; ".join(["nothing could be copied", *made.lost, *made.notes]))
         os.replace(part, target)
@@ -122,7 +124,7 @@ def _copy_all(
     done: dict[int, Planned] = {}
     left: list[tuple[int, Reference]] = []
     for schema in sorted({one.table.schema for one in planned.values()} - {"public"}):
-        file.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
+        file.execute(f"CREATE SCHEMA IF NOT EXISTS {FILE}.{quoted(schema)}")
     while waiting:
         place = next(
             (place for place, one in waiting.items() if not (one.parents - {place}) & {*waiting}), min(waiting)

@@ -11,6 +11,8 @@ from agro_data.snapshot.catalog import Column, Reference, Table
 from agro_data.snapshot.kinds import Kind, kept
 from agro_data.snapshot.outcome import Snapshot
 
+FILE = "agro_snapshot"  # by which the file that is being written is attached
+
 
 @dataclass(frozen=True)
 class Planned:
@@ -27,9 +29,9 @@ class Planned:
 
     @property
     def place(self) -> str:
-        """Its name in DuckDB."""
+        """Its name in DuckDB, with that of the file: a schema may be called as any file is."""
         schema = "main" if self.table.schema == "public" else self.table.schema
-        return f"{quoted(schema)}.{quoted(self.table.name)}"
+        return f"{FILE}.{quoted(schema)}.{quoted(self.table.name)}"
 
     @property
     def parents(self) -> set[int]:

@@ -380,6 +380,36 @@ def test_generated_sql_sees_the_tables_of_all_schemas(tmp_path: Path) -> None:
     assert hidden.status == "error"  # t is that of main
 
 
+@pytest.mark.parametrize("name", ["shop", "memory", "temp", "agro"])
+def test_schemas_may_be_called_as_the_file_is(name: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{name}.duckdb"
+    with duckdb.connect(":memory:") as connection:
+        connection.execute(f"ATTACH '{path}' AS x")
+        for number, schema in enumerate((name, "agro", "system")):
+            connection.execute(f"CREATE SCHEMA IF NOT EXISTS x.{schema}")
+            connection.execute(f"CREATE TABLE x.{schema}.t{number} AS SELECT {number} AS a")
+    with open_database(found(path)) as opened:
+        assert list(tables(opened)) == ["t0", "t1", "t2"]
+        assert not opened.problems
+        assert opened.execute("SELECT t0.a, t1.a, t2.a FROM t0, t1, t2") == [(0, 1, 2)]
+
+
+def test_a_table_may_be_called_as_a_view_of_duckdbs_own(tmp_path: Path) -> None:
+    """In a folder. In a file its bare name means DuckDB's, which is said."""
+    path = duckdb_file(tmp_path / "x.duckdb", "CREATE TABLE duckdb_tables(a INT); CREATE TABLE t AS SELECT 1 AS a")
+    with open_database(found(path)) as connection:
+        assert list(tables(connection)) == ["t"]
+        [problem] = connection.problems
+        assert "system.main.duckdb_tables has the name already" in problem
+    (tmp_path / "folder").mkdir()
+    for name in ("duckdb_tables", "sqlite_master"):
+        (tmp_path / "folder" / f"{name}.csv").write_text("id,name\n1,a\n")
+    with open_database(found(tmp_path / "folder")) as connection:
+        seen = tables(connection)
+        assert [[column.name for column in seen[name].columns] for name in seen] == [["id", "name"]] * 2
+        assert not connection.problems
+
+
 @pytest.mark.parametrize("name", ["shop", "memory", "Main", "temp", "information_schema", 'it\'s a "shop"'])
 def test_a_duckdb_file_that_a_person_reads_meanwhile_can_be_read(name: str, tmp_path: Path) -> None:
     path = duckdb_file(tmp_path / f"{name}.duckdb", SHOP + ONE)

@@ -135,6 +135,21 @@ def test_keys_come_along_declared_or_beside_the_file(url: str, tmp_path: Path) -
     }
 
 
+@pytest.mark.parametrize("name", ["shop", "part", "temp", "system", "memory"])
+def test_a_schema_may_have_any_name(url: str, tmp_path: Path, name: str) -> None:
+    with psycopg.connect(url) as connection:
+        connection.execute(f'ALTER SCHEMA stock RENAME TO "{name}"; COMMIT')
+        try:
+            made = take_snapshot(url, tmp_path / f"{name}.duckdb", schemas=[name])
+        finally:
+            connection.execute(f'ALTER SCHEMA "{name}" RENAME TO stock; COMMIT')
+    assert not made.lost
+    [database] = find_databases(made.path).databases
+    with open_database(database) as connection:
+        assert [table.name for table in connection.objects()] == ["item", "part", "visit"]
+        assert connection.execute("SELECT owner FROM item") == [(1,)]
+
+
 def test_a_corpus_can_be_made_of_it(url: str, tmp_path: Path) -> None:
     from agro_data.profiling.profiler import profile_database
 
