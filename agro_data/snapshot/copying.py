@@ -1,7 +1,8 @@
 """Tables of a PostgreSQL server copied into a DuckDB file, all as they were at one moment.
 
 The server is read in one transaction that may write nothing. What DuckDB cannot declare (a key within its own table, in
-a circle, or to another schema) and the comments go into `semantics.yml` beside the file. A table that cannot be copied
+a circle, or to another schema, or one that does not hold there) and the comments go into `semantics.yml` beside the
+file. A table that cannot be copied
 is left out with its reason; the file is whole or absent.
 """
 
@@ -10,27 +11,29 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from agro_data.databases.errors import DatabaseError, first_line
+from agro_data.databases.errors import DatabaseError, discreet_line, first_line
 from agro_data.databases.quoting import literal, quoted
 from agro_data.snapshot.address import refuse_unclear
-from agro_data.snapshot.catalog import Column, Reference, Table, read_tables
+from agro_data.snapshot.catalog import Column, Table, read_tables
 from agro_data.snapshot.description import Join, describe
 from agro_data.snapshot.kinds import DOUBLE, Kind, decimal, unmeasured
 from agro_data.snapshot.outcome import Copied, Snapshot
-from agro_data.snapshot.plan import FILE, Planned, chosen_tables, plan, with_keys
+from agro_data.snapshot.plan import FILE, Planned, attempts, chosen_tables, plan
 
 if TYPE_CHECKING:
     import psycopg
 
 MISSING = "reading PostgreSQL needs psycopg: pip install 'agro-sql[postgres]'"
 _UNFIT = re.compile(r'Error when converting column "c(\d+)"\. (.*)')
+ROWS = "rows.csv"
 LONGEST_ROW = 64 * 2**20  # bytes
 _CSV = (  # as PostgreSQL writes it: what is empty without quotes is NULL
     """auto_detect = false, header = false, delim = ',', quote = '"', escape = '"', nullstr = '', """
@@ -122,7 +125,6 @@ def _copy_all(
 
     waiting = dict(planned)
     done: dict[int, Planned] = {}
-    left: list[tuple[int, Reference]] = []
     for schema in sorted({one.table.schema for one in planned.values()} - {"public"}):
         file.execute(f"CREATE SCHEMA IF NOT EXISTS {FILE}.{quoted(schema)}")
     while waiting:
@@ -132,23 +134,25 @@ def _copy_all(
         one = waiting.pop(place)
         try:
             with server.transaction():  # a savepoint: what fails ends nothing else
-                one = with_keys(_measured(one, server), done)
-                rows = _copy(one, [done[key.table] for key in one.declared], server, file, folder)
+                one = _measured(one, server)
+                rows = _sent(one, server, folder / ROWS)
+            done[place], refused = _filled(one, done, folder / ROWS, rows, file)
         except (psycopg.Error, duckdb.Error, DatabaseError) as error:
             if server.closed:  # so it is for all that are left
                 raise
-            file.execute(f"DROP TABLE IF EXISTS {one.place}")
             made.lost.append(f"{one.table}: {_reason(error, one)}")
             continue
-        done[place] = one
-        left += [(place, key) for key in one.table.references if key not in one.declared and one.has(key.columns)]
+        made.notes += refused
         made.tables.append(Copied(str(one.table), rows, len(one.columns)))
         report(f"{one.table}: {rows:,} rows ({len(done) + len(made.lost)} of {len(planned)} tables)")
-    joins = [
-        (done[place].table, key, done[key.table].table)
-        for place, key in left
-        if key.table in done and done[key.table].has(key.ref_columns)
-    ]
+    joins: list[Join] = []
+    for one in done.values():
+        for key in (key for key in one.references if key not in one.declared):
+            parent = planned[key.table].table
+            if key.table in done:
+                joins.append((one.table, key, parent))
+            else:
+                made.notes.append(f"{one.table}: its key ({', '.join(key.columns)}) is left out with {parent}")
     return [*done.values()], joins
 
 
@@ -158,43 +162,65 @@ def _reason(error: Exception, one: Planned) -> str:
     return f"{one.columns[int(found[1])][0].name}: {found[2]}" if found else first_line(error)
 
 
-def _copy(
-    one: Planned,
-    parents: Sequence[Planned],
-    server: psycopg.Connection[Any],
-    file: duckdb.DuckDBPyConnection,
-    folder: Path,
-) -> int:
-    """Make the table in the file and fill it; gives its number of rows."""
-    lines = [
-        f"{quoted(column.name)} {kind.duckdb}{' NOT NULL' if column.required else ''}" for column, kind in one.columns
-    ]
-    if one.table.primary and one.has(one.table.primary):
-        lines.append(f"PRIMARY KEY ({_listed(one.table.primary)})")
-    lines += [f"UNIQUE ({_listed(names)})" for names in one.table.unique if one.has(names)]
-    lines += [
-        f"FOREIGN KEY ({_listed(key.columns)}) REFERENCES {parent.place} ({_listed(key.ref_columns)})"
-        for key, parent in zip(one.declared, parents, strict=True)
-    ]
-    file.execute(f"CREATE TABLE {one.place} ({', '.join(lines)})")
+def _sent(one: Planned, server: psycopg.Connection[Any], rows: Path) -> int:
+    """Write the table's rows as the server gives them; gives their number."""
     asked = ", ".join(kind.expression.format(quoted(column.name)) for column, kind in one.columns)
-    rows = folder / "rows.csv"
     # The last column says nothing: without it a line with a single NULL would be empty.
     copy = f"COPY (SELECT {asked}, 0 FROM {_source(one.table)}) TO STDOUT (FORMAT csv)".encode()
     with server.cursor() as cursor, rows.open("wb") as stream:
         with cursor.copy(copy) as blocks:
             for block in blocks:
                 stream.write(block)
-        sent = cursor.rowcount
+        return cursor.rowcount
+
+
+def _filled(
+    wanted: Planned, done: Mapping[int, Planned], rows: Path, sent: int, file: duckdb.DuckDBPyConnection
+) -> tuple[Planned, list[str]]:
+    """Make the table in the file and fill it, with as many of its keys as DuckDB takes; notes of those that it does
+    not."""
+    tried = attempts(wanted, done)
+    refused = ""
+    for one in tried:
+        file.execute("BEGIN")
+        try:
+            file.execute(f"CREATE TABLE {one.place} ({', '.join(_lines(one, done))})")
+            _fill(one, rows, sent, file)
+        except (duckdb.Error, DatabaseError) as error:
+            file.execute("ROLLBACK")
+            if one is tried[-1]:
+                raise
+            refused = discreet_line(error)
+        else:
+            file.execute("COMMIT")
+            break
+    if not refused:
+        return one, []
+    lost = "foreign keys are not declared but joins" if one.keys == tried[0].keys else "keys are not declared"
+    return one, [f"{one.table}: its {lost}, as DuckDB does not take them: {refused}"]
+
+
+def _lines(one: Planned, done: Mapping[int, Planned]) -> Iterator[str]:
+    """Columns and keys as CREATE TABLE has them."""
+    for column, kind in one.columns:
+        yield f"{quoted(column.name)} {kind.duckdb}{' NOT NULL' if column.required else ''}"
+    if one.primary:
+        yield f"PRIMARY KEY ({_listed(one.primary)})"
+    for names in one.unique:
+        yield f"UNIQUE ({_listed(names)})"
+    for key in one.declared:
+        parent = f"{done[key.table].place} ({_listed(key.ref_columns)})"
+        yield f"FOREIGN KEY ({_listed(key.columns)}) REFERENCES {parent}"
+
+
+def _fill(one: Planned, rows: Path, sent: int, file: duckdb.DuckDBPyConnection) -> None:
     types = [*(kind.duckdb for _, kind in one.columns), "INTEGER"]
     read = ", ".join(f"{literal(f'c{place}')}: {literal(kind)}" for place, kind in enumerate(types))
     given = f"read_csv({literal(str(rows))}, columns = {{{read}}}, {_CSV})"
     file.execute(f"INSERT INTO {one.place} SELECT * EXCLUDE (c{len(one.columns)}) FROM {given}")
-    rows.unlink()
-    counted = file.execute(f"SELECT COUNT(*) FROM {one.place}").fetchone()
-    if counted != (sent,):
-        raise DatabaseError(f"the server gave {sent:,} rows, and {counted} arrived")
-    return sent
+    ((arrived,),) = file.execute(f"SELECT COUNT(*) FROM {one.place}").fetchall()
+    if arrived != sent:
+        raise DatabaseError(f"the server gave {sent:,} rows, and {arrived:,} arrived")
 
 
 def _measured(one: Planned, server: psycopg.Connection[Any]) -> Planned:
@@ -216,7 +242,7 @@ def _measured(one: Planned, server: psycopg.Connection[Any]) -> Planned:
         scale, whole, no_number = next(found), next(found), next(found)
         return DOUBLE if no_number else decimal(whole + scale, scale)
 
-    return Planned(one.table, tuple((column, kind(column, as_it_was)) for column, as_it_was in one.columns))
+    return replace(one, columns=tuple((column, kind(column, as_it_was)) for column, as_it_was in one.columns))
 
 
 def _source(table: Table) -> str:

@@ -25,10 +25,7 @@ def describe(copied: Sequence[Planned], joins: Sequence[Join], made: Snapshot) -
         if about:
             said["tables"][one.table.name] = about
     for child, key, parent in joins:
-        if len(key.columns) > 1:
-            made.notes.append(f"{child}: its key ({', '.join(key.columns)}) to {parent} can be declared nowhere")
-            continue
-        said["joins"].append({"from": f"{child.name}.{key.columns[0]}", "to": f"{parent.name}.{key.ref_columns[0]}"})
+        said["joins"].append({"from": _end(child, key.columns), "to": _end(parent, key.ref_columns)})
     said = {key: value for key, value in said.items() if value}
     if not said:
         return
@@ -38,3 +35,9 @@ def describe(copied: Sequence[Planned], joins: Sequence[Join], made: Snapshot) -
         return
     write_text(path, yaml.safe_dump(said, sort_keys=False, allow_unicode=True, width=10_000))
     made.semantics = path
+
+
+def _end(table: Table, columns: Sequence[str]) -> str | list[str]:
+    """One end of a join as `semantics.yml` writes it."""
+    named = [f"{table.name}.{column}" for column in columns]
+    return named if len(named) > 1 else named[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.quoting import folded, quoted
@@ -16,10 +16,14 @@ FILE = "agro_snapshot"  # by which the file that is being written is attached
 
 @dataclass(frozen=True)
 class Planned:
-    """A table to be copied: its columns with the kinds in which they are kept, and its keys that are declared."""
+    """A table to be copied: its columns with the kinds in which they are kept, its keys of these columns, and which of
+    those to other tables are declared; `references` name the columns in the order of the parent's own key."""
 
     table: Table
     columns: tuple[tuple[Column, Kind], ...]
+    primary: tuple[str, ...] = ()
+    unique: tuple[tuple[str, ...], ...] = ()
+    references: tuple[Reference, ...] = ()
     declared: tuple[Reference, ...] = ()
 
     @property
@@ -34,9 +38,14 @@ class Planned:
         return f"{FILE}.{quoted(schema)}.{quoted(self.table.name)}"
 
     @property
+    def keys(self) -> tuple[tuple[str, ...], ...]:
+        """What DuckDB takes a foreign key to."""
+        return tuple(filter(None, (self.primary, *self.unique)))
+
+    @property
     def parents(self) -> set[int]:
         """Places of the tables that its keys refer to."""
-        return {key.table for key in self.table.references}
+        return {key.table for key in self.references}
 
     def has(self, names: Sequence[str]) -> bool:
         """Whether all of these columns are copied."""
@@ -90,29 +99,48 @@ def plan(tables: Mapping[int, Table], made: Snapshot) -> dict[int, Planned]:
             else:
                 columns.append((column, kind))
         if columns:
-            found[place] = Planned(table, tuple(columns))
+            bare = Planned(table, tuple(columns))
+            primary = table.primary if bare.has(table.primary) else ()
+            found[place] = replace(bare, primary=primary, unique=tuple(filter(bare.has, table.unique)))
         else:
             made.lost.append(f"{table}: none of its columns can be copied")
-    return found
+    return {place: replace(one, references=_references(one, found)) for place, one in found.items()}
 
 
-def with_keys(one: Planned, done: Mapping[int, Planned]) -> Planned:
+def _references(one: Planned, planned: Mapping[int, Planned]) -> tuple[Reference, ...]:
+    """Its keys between columns that are copied."""
+    return tuple(
+        _in_order_of(key, planned[key.table].keys)
+        for key in one.table.references
+        if one.has(key.columns) and key.table in planned and planned[key.table].has(key.ref_columns)
+    )
+
+
+def _in_order_of(key: Reference, keys: Sequence[tuple[str, ...]]) -> Reference:
+    """The same pairs of columns as one of the parent's `keys` has its own, which DuckDB insists on."""
+    order = next((names for names in keys if {*names} == {*key.ref_columns}), key.ref_columns)
+    pairs = dict(zip(key.ref_columns, key.columns, strict=True))
+    return replace(key, columns=tuple(pairs[name] for name in order), ref_columns=tuple(order))
+
+
+def attempts(one: Planned, done: Mapping[int, Planned]) -> list[Planned]:
+    """The table with all its keys, without those to other tables, and without any: one that holds on the server may not
+    in DuckDB, as of texts without case, or of rows that the role sees only some of."""
+    return [*dict.fromkeys((_with_references(one, done), one, replace(one, primary=(), unique=())))]
+
+
+def _with_references(one: Planned, done: Mapping[int, Planned]) -> Planned:
     """The table with the keys that DuckDB can hold: to a table of the same schema that is there, to columns that are
     declared to be unique, and of their type, which the columns of a key therefore take."""
     taken: dict[str, str] = {}
     declared: list[Reference] = []
-    for key in one.table.references:
+    for key in one.references:
         parent = done.get(key.table)
-        if parent is None or parent.table.schema != one.table.schema or not one.has(key.columns):
-            continue
-        unique = {frozenset(names) for names in (parent.table.primary, *parent.table.unique) if parent.has(names)}
-        if frozenset(key.ref_columns) not in unique:
+        if parent is None or parent.table.schema != one.table.schema or key.ref_columns not in parent.keys:
             continue
         types = {name: parent.types[ref] for name, ref in zip(key.columns, key.ref_columns, strict=True)}
         if all(taken.get(name, kind) == kind for name, kind in types.items()):
             taken |= types
             declared.append(key)
-    columns = tuple(
-        (column, Kind(taken.get(column.name, kind.duckdb), kind.expression)) for column, kind in one.columns
-    )
-    return Planned(one.table, columns, tuple(declared))
+    columns = tuple((column, replace(kind, duckdb=taken.get(column.name, kind.duckdb))) for column, kind in one.columns)
+    return replace(one, columns=columns, declared=tuple(declared))
