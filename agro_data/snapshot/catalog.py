@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     import psycopg
 
 _TABLES = """
-SELECT c.oid, n.nspname, c.relname, c.relkind IN ('v', 'm', 'f'), c.relkind = 'r', obj_description(c.oid, 'pg_class')
+SELECT c.oid, n.nspname, c.relname, c.relkind IN ('v', 'm', 'f'), row_security_active(c.oid),
+       obj_description(c.oid, 'pg_class')
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
   AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
@@ -18,6 +19,12 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
     SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
 ORDER BY n.nspname <> 'public', n.nspname, c.relname
 """  # neither partitions, whose rows their table gives, nor what belongs to an extension
+_PARTS = """
+SELECT inhrelid, min(inhparent::bigint) FROM pg_inherits
+WHERE inhrelid = ANY (%s) AND inhparent = ANY (%s) AND NOT EXISTS (
+  SELECT FROM pg_attribute a WHERE a.attrelid = inhrelid AND a.attnum > 0 AND NOT a.attisdropped AND a.attinhcount = 0)
+GROUP BY inhrelid HAVING count(*) = 1
+"""
 _COLUMNS = """
 SELECT a.attrelid, a.attname, a.attnotnull,
        CASE t.typtype WHEN 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE format_type(t.oid, a.atttypmod) END,
@@ -68,12 +75,14 @@ class Reference:
 
 @dataclass(frozen=True)
 class Table:
-    """`only`: its rows are those of no table that inherits from it. `unreadable`: columns that the role may not see."""
+    """`part_of`: place of the table from which it inherits all its columns, and which gives its rows as well.
+    `filtered`: the role sees such rows as a policy lets it. `unreadable`: columns that it may not see."""
 
     schema: str
     name: str
     is_view: bool
-    only: bool
+    part_of: int | None
+    filtered: bool
     comment: str
     columns: tuple[Column, ...]
     unreadable: tuple[str, ...]
@@ -95,6 +104,7 @@ def read_tables(connection: psycopg.Connection[Any]) -> list[Table]:
     found = connection.execute(_TABLES).fetchall()
     oids = [oid for oid, *_ in found]
     place = {oid: number for number, oid in enumerate(oids)}
+    parts = {oid: place[parent] for oid, parent in connection.execute(_PARTS, [oids, oids])}
     columns: dict[int, list[Column]] = defaultdict(list)
     unreadable: dict[int, list[str]] = defaultdict(list)
     for oid, name, required, declared, readable, comment in connection.execute(_COLUMNS, [oids]):
@@ -113,7 +123,8 @@ def read_tables(connection: psycopg.Connection[Any]) -> list[Table]:
             schema=schema,
             name=name,
             is_view=is_view,
-            only=only,
+            part_of=parts.get(oid),
+            filtered=filtered,
             comment=comment or "",
             columns=tuple(columns[oid]),
             unreadable=tuple(unreadable[oid]),
@@ -121,5 +132,5 @@ def read_tables(connection: psycopg.Connection[Any]) -> list[Table]:
             unique=tuple(dict.fromkeys(names for primary, names in keys[oid] if not primary)),
             references=tuple(references[oid]),
         )
-        for oid, schema, name, is_view, only, comment in found
+        for oid, schema, name, is_view, filtered, comment in found
     ]

@@ -2,8 +2,7 @@
 
 The server is read in one transaction that may write nothing. What DuckDB cannot declare (a key within its own table, in
 a circle, or to another schema, or one that does not hold there) and the comments go into `semantics.yml` beside the
-file. A table that cannot be copied
-is left out with its reason; the file is whole or absent.
+file. A table that cannot be copied is left out with its reason; the file is whole or absent.
 """
 
 from __future__ import annotations
@@ -246,7 +245,7 @@ def _measured(one: Planned, server: psycopg.Connection[Any]) -> Planned:
 
 
 def _source(table: Table) -> str:
-    return f"{'ONLY ' if table.only else ''}{quoted(table.schema)}.{quoted(table.name)}"
+    return f"{quoted(table.schema)}.{quoted(table.name)}"
 
 
 def _listed(names: Sequence[str]) -> str:

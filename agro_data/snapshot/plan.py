@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agro_data.databases.errors import DatabaseError
+from agro_data.databases.health import some
 from agro_data.databases.quoting import folded, quoted
 from agro_data.snapshot.catalog import Column, Reference, Table
 from agro_data.snapshot.kinds import Kind, kept
@@ -60,20 +61,28 @@ def chosen_tables(
         raise DatabaseError(f"PostgreSQL has no table {unknown[0]} that the role may see")
     if unknown := sorted({*schemas} - {table.schema for table in tables}):
         raise DatabaseError(f"PostgreSQL has no schema {unknown[0]} with tables that the role may see")
+    wanted = {
+        place: table
+        for place, table in enumerate(tables)
+        if (not schemas or table.schema in schemas) and (not only or table.names & {*only})
+    }
+    readable = {place for place, table in wanted.items() if table.columns}
     found: dict[int, Table] = {}
+    parts: list[str] = []
     taken: set[str] = set()
     left_out = 0
-    for place, table in enumerate(tables):
-        named = bool(table.names & {*only})
-        if (schemas and table.schema not in schemas) or (only and not named):
-            continue
-        if table.is_view and not (views or named):
+    for place, table in wanted.items():
+        if table.is_view and not (views or only):
             left_out += 1
+        elif table.part_of in readable and not only:
+            parts.append(str(table))
         elif folded(table.name) in taken:
             made.lost.append(f"{table}: another table has this name but for its schema or its case")
         else:
             taken.add(folded(table.name))
             found[place] = table
+    if parts:
+        made.notes.append(f"left out, as the tables that they inherit from give their rows: {some(parts)}")
     if left_out:
         made.notes.append(f"views left out: {left_out}; --views copies what they give, as tables")
     return found
@@ -83,11 +92,12 @@ def plan(tables: Mapping[int, Table], made: Snapshot) -> dict[int, Planned]:
     """The tables with the columns that can be kept, by place."""
     found: dict[int, Planned] = {}
     if closed := [str(table) for table in tables.values() if table.unreadable and not table.columns]:
-        more = f" and {len(closed) - 3} more" if len(closed) > 3 else ""
-        made.notes.append(f"the role may not read {', '.join(closed[:3])}{more}")
+        made.notes.append(f"the role may not read {some(closed)}")
     for place, table in tables.items():
         if str(table) in closed:
             continue
+        if table.filtered:
+            made.notes.append(f"{table}: row level security lets the role see some of its rows; these are copied")
         made.notes.extend(f"{table}.{name}: the role may not read it, left out" for name in table.unreadable)
         columns: list[tuple[Column, Kind]] = []
         for column in table.columns:
