@@ -26,10 +26,15 @@ WHERE inhrelid = ANY (%s) AND inhparent = ANY (%s) AND NOT EXISTS (
 GROUP BY inhrelid HAVING count(*) = 1
 """
 _COLUMNS = """
+WITH RECURSIVE below (domain, type, modifier) AS (
+  SELECT oid, typbasetype, typtypmod FROM pg_type WHERE typtype = 'd'
+  UNION ALL
+  SELECT below.domain, t.typbasetype, t.typtypmod FROM below JOIN pg_type t ON t.oid = below.type WHERE t.typtype = 'd')
 SELECT a.attrelid, a.attname, a.attnotnull,
-       CASE t.typtype WHEN 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE format_type(t.oid, a.atttypmod) END,
+       format_type(coalesce(below.type, a.atttypid), coalesce(below.modifier, a.atttypmod)),
        has_column_privilege(a.attrelid, a.attnum, 'SELECT'), col_description(a.attrelid, a.attnum)
-FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+FROM pg_attribute a
+LEFT JOIN (below JOIN pg_type t ON t.oid = below.type AND t.typtype <> 'd') ON below.domain = a.atttypid
 WHERE a.attrelid = ANY (%s) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum
 """
 _UNIQUE = """
@@ -56,7 +61,7 @@ ORDER BY k.conrelid, k.conname
 
 @dataclass(frozen=True)
 class Column:
-    """`declared` as PostgreSQL writes a type, of a domain the one below it."""
+    """`declared` as PostgreSQL writes a type, of a domain the one below it and all others."""
 
     name: str
     declared: str

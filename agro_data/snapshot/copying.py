@@ -23,7 +23,7 @@ from agro_data.databases.quoting import literal, quoted
 from agro_data.snapshot.address import refuse_unclear
 from agro_data.snapshot.catalog import Column, Table, read_tables
 from agro_data.snapshot.description import Join, describe
-from agro_data.snapshot.kinds import DOUBLE, Kind, decimal, unmeasured
+from agro_data.snapshot.kinds import DOUBLE, WIDEST, Kind, decimal, unmeasured
 from agro_data.snapshot.outcome import Copied, Snapshot
 from agro_data.snapshot.plan import FILE, Planned, attempts, chosen_tables, plan
 
@@ -141,7 +141,7 @@ def _copy_all(
                 raise
             made.lost.append(f"{one.table}: {_reason(error, one)}")
             continue
-        made.notes += refused
+        made.notes += [*_binary(one), *refused]
         made.tables.append(Copied(str(one.table), rows, len(one.columns)))
         report(f"{one.table}: {rows:,} rows ({len(done) + len(made.lost)} of {len(planned)} tables)")
     joins: list[Join] = []
@@ -242,6 +242,13 @@ def _measured(one: Planned, server: psycopg.Connection[Any]) -> Planned:
         return DOUBLE if no_number else decimal(whole + scale, scale)
 
     return replace(one, columns=tuple((column, kind(column, as_it_was)) for column, as_it_was in one.columns))
+
+
+def _binary(one: Planned) -> Iterator[str]:
+    """A note of the numbers that are no longer exact."""
+    listed = [column.name for column, kind in one.columns if kind == DOUBLE and unmeasured(column.declared)]
+    if listed:
+        yield f"{one.table}: kept as binary numbers, for more than {WIDEST} digits or a NaN: {', '.join(listed)}"
 
 
 def _source(table: Table) -> str:

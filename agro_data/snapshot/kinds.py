@@ -14,6 +14,9 @@ _SAME = {
     "boolean": "BOOLEAN",
     "time without time zone": "TIME",
 }
+_TEXTS = frozenset(
+    ("text", "character varying", "character", '"char"', "name", "citext", "uuid", "json", "jsonb", "xml")
+)
 # A year before Christ stands behind its day in brackets in DuckDB, which overlooks what PostgreSQL writes.
 _DAY = r"regexp_replace({}::text, ' BC$', ' (BC)')"
 _MOMENT = r"regexp_replace(({})::text, '^(\S+) (\S+) BC$', '\1 (BC) \2')"
@@ -40,14 +43,20 @@ def decimal(digits: int, scale: int) -> Kind:
 
 
 def unmeasured(declared: str) -> bool:
-    """Whether a type, as `format_type` writes it, is a number of which nothing says how many digits it has."""
-    return declared == "numeric"
+    """Whether a type, as `format_type` writes it, is a number that may have more digits than DuckDB has room for."""
+    return _LENGTH.sub("", declared) == "numeric" and kept(declared) == DOUBLE
+
+
+def orders_as_text(declared: str) -> bool:
+    """Whether what is kept as text compares so on the server, too: '100:00:00' is a longer time than '20:00:00'."""
+    return _LENGTH.sub("", declared) in _TEXTS
 
 
 def kept(declared: str) -> Kind | None:
     """Of a type as `format_type` writes it; None for bytes, which nobody asks about in words.
 
-    Moments with a time zone are kept in UTC; what DuckDB has no type for, as enums, JSON, arrays and ranges, as text.
+    Moments with a time zone are kept in UTC; what DuckDB has no type for, as enums, JSON, arrays, ranges and spans
+    of time, as text.
     """
     bare = _LENGTH.sub("", declared)
     if bare == _BYTES:

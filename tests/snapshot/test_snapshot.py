@@ -96,6 +96,33 @@ def test_values_are_those_of_the_server(url: str, tmp_path: Path) -> None:
     assert (third[1], third[3], third[6]) == ("", None, datetime(1999, 12, 31, 23, 59, 59, 123456))
 
 
+TYPES = """
+CREATE DOMAIN amount AS numeric(10, 2);
+CREATE DOMAIN price AS amount CHECK (VALUE > 0);
+CREATE DOMAIN count AS int;
+CREATE DOMAIN pieces AS count;
+CREATE TABLE goods (
+    price price, pieces pieces, few numeric(50, 10), many numeric(50, 10), none numeric, span interval, mark uuid
+);
+INSERT INTO goods VALUES
+    (1.5, 3, 0.25, 1e39, 'NaN', '20:00', NULL), (2, 4, 10, 1, 1, '100:00', NULL), (3, 5, 1, 1, 2, '1 day', NULL);
+"""
+
+
+def test_types_are_the_nearest_and_what_is_lost_is_noted(url: str, tmp_path: Path) -> None:
+    with further(url, TYPES):
+        made = take_snapshot(url, tmp_path / "shop.duckdb", schemas=["further"])
+    types = {name: kind for name, kind, *_ in rows(made.path, "DESCRIBE further.goods")}
+    assert types == {
+        "price": "DECIMAL(10,2)", "pieces": "INTEGER", "few": "DECIMAL(12,10)", "many": "DOUBLE", "none": "DOUBLE",
+        "span": "VARCHAR", "mark": "VARCHAR",
+    }  # fmt: skip
+    assert made.notes == [
+        "further.goods: kept as text, which orders otherwise than the server: span (interval)",
+        "further.goods: kept as binary numbers, for more than 38 digits or a NaN: many, none",
+    ]
+
+
 def test_moments_before_christ_and_at_no_time_are_kept(url: str, tmp_path: Path) -> None:
     made = take_snapshot(url, tmp_path / "shop.duckdb", only=["late"])
     assert rows(made.path, 'SELECT day::VARCHAR, moment::VARCHAR, "at"::VARCHAR FROM late') == [
