@@ -7,6 +7,7 @@ file. A table that cannot be copied is left out with its reason; the file is who
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import tempfile
@@ -36,7 +37,7 @@ ROWS = "rows.csv"
 LONGEST_ROW = 64 * 2**20  # bytes
 _CSV = (  # as PostgreSQL writes it: what is empty without quotes is NULL
     """auto_detect = false, header = false, delim = ',', quote = '"', escape = '"', nullstr = '', """
-    f"allow_quoted_nulls = false, parallel = false, max_line_size = {LONGEST_ROW}"
+    f"allow_quoted_nulls = false, parallel = false, hive_partitioning = false, max_line_size = {LONGEST_ROW}"
 )
 _ENGINE: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",
@@ -78,7 +79,7 @@ def take_snapshot(
         raise DatabaseError(f"{target}: is there already; --replace takes its place")
     target.parent.mkdir(parents=True, exist_ok=True)
     made = Snapshot(target)
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as folder:
+    with tempfile.TemporaryDirectory(prefix=".snapshot-", dir=target.parent) as folder:
         part = Path(folder) / "part.duckdb"
         config = {**_ENGINE, "temp_directory": folder}
         with _reading(url) as server, closing(duckdb.connect(":memory:", config=config)) as file:
@@ -158,14 +159,15 @@ def _copy_all(
 def _reason(error: Exception, one: Planned) -> str:
     """In one line; of a value that DuckDB has no place for with its column."""
     found = _UNFIT.search(str(error))
-    return f"{one.columns[int(found[1])][0].name}: {found[2]}" if found else first_line(error)
+    return f"{one.columns[int(found[1]) - 1][0].name}: {found[2]}" if found else first_line(error)
 
 
 def _sent(one: Planned, server: psycopg.Connection[Any], rows: Path) -> int:
     """Write the table's rows as the server gives them; gives their number."""
     asked = ", ".join(kind.expression.format(quoted(column.name)) for column, kind in one.columns)
-    # The last column says nothing: without it a line with a single NULL would be empty.
-    copy = f"COPY (SELECT {asked}, 0 FROM {_source(one.table)}) TO STDOUT (FORMAT csv)".encode()
+    # The first column says nothing: without it a line with a single NULL would be empty, and a text that starts with
+    # U+FEFF a mark of the encoding.
+    copy = f"COPY (SELECT 0, {asked} FROM {_source(one.table)}) TO STDOUT (FORMAT csv)".encode()
     with server.cursor() as cursor, rows.open("wb") as stream:
         with cursor.copy(copy) as blocks:
             for block in blocks:
@@ -213,10 +215,10 @@ def _lines(one: Planned, done: Mapping[int, Planned]) -> Iterator[str]:
 
 
 def _fill(one: Planned, rows: Path, sent: int, file: duckdb.DuckDBPyConnection) -> None:
-    types = [*(kind.duckdb for _, kind in one.columns), "INTEGER"]
+    types = ["INTEGER", *(kind.duckdb for _, kind in one.columns)]
     read = ", ".join(f"{literal(f'c{place}')}: {literal(kind)}" for place, kind in enumerate(types))
-    given = f"read_csv({literal(str(rows))}, columns = {{{read}}}, {_CSV})"
-    file.execute(f"INSERT INTO {one.place} SELECT * EXCLUDE (c{len(one.columns)}) FROM {given}")
+    given = f"read_csv({literal(glob.escape(str(rows)))}, columns = {{{read}}}, {_CSV})"
+    file.execute(f"INSERT INTO {one.place} SELECT * EXCLUDE (c0) FROM {given}")
     ((arrived,),) = file.execute(f"SELECT COUNT(*) FROM {one.place}").fetchall()
     if arrived != sent:
         raise DatabaseError(f"the server gave {sent:,} rows, and {arrived:,} arrived")

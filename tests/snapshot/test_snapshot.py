@@ -136,6 +136,15 @@ def test_texts_that_a_file_of_values_could_confuse(url: str, tmp_path: Path) -> 
     assert [text for (text,) in rows(made.path, "SELECT said FROM word ORDER BY rowid")] == [
         *(None, "", "\n", r"\.", '"', None, ","),
     ]
+    with further(url, "CREATE TABLE mark (said text); INSERT INTO mark VALUES (U&'\\FEFFabc')"):
+        made = take_snapshot(url, tmp_path / "mark.duckdb", schemas=["further"])
+    assert rows(made.path, "SELECT said FROM further.mark") == [("\ufeffabc",)]
+
+
+@pytest.mark.parametrize("name", ["year=2024/shop", "year=2024", "a [1]*?", "it's"])
+def test_the_file_may_be_called_as_anything_is(url: str, tmp_path: Path, name: str) -> None:
+    made = take_snapshot(url, tmp_path / f"{name}.duckdb", only=["city"])
+    assert rows(made.path, "SELECT * FROM city") == [(2, 100)]
 
 
 def test_a_server_that_goes_leaves_nothing(url: str, tmp_path: Path) -> None:
