@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     import psycopg
 
 MISSING = "reading PostgreSQL needs psycopg: pip install 'agro-sql[postgres]'"
-_UNFIT = re.compile(r'Error when converting column "c(\d+)"\. (.*)')
+_UNFIT = re.compile(r'.*\nError when converting column "c([1-9]\d*)"', re.DOTALL)  # below the row itself
+_QUOTED = re.compile(r'".*"')
 ROWS = "rows.csv"
 LONGEST_ROW = 64 * 2**20  # bytes
 _CSV = (  # as PostgreSQL writes it: what is empty without quotes is NULL
@@ -157,9 +158,20 @@ def _copy_all(
 
 
 def _reason(error: Exception, one: Planned) -> str:
-    """In one line; of a value that DuckDB has no place for with its column."""
-    found = _UNFIT.search(str(error))
-    return f"{one.columns[int(found[1]) - 1][0].name}: {found[2]}" if found else first_line(error)
+    """In one line that repeats no value: which column has one that DuckDB has no place for, or what else it is."""
+    import psycopg  # noqa: PLC0415
+
+    if isinstance(error, psycopg.DataError | psycopg.errors.RaiseException):  # as by a view, of what it computes
+        return _QUOTED.sub("(a value)", first_line(error))
+    if not isinstance(error, duckdb.Error):
+        return first_line(error)
+    if "Maximum line size" in str(error):
+        return f"a row is longer than {LONGEST_ROW // 2**20} MiB, the most that is copied"
+    found = _UNFIT.match(str(error))
+    if found is None or int(found[1]) > len(one.columns):
+        return discreet_line(error)
+    column, kind = one.columns[int(found[1]) - 1]
+    return f"{column.name}: DuckDB's {kind.duckdb} has no place for one of its values, as for NaN or too distant a day"
 
 
 def _sent(one: Planned, server: psycopg.Connection[Any], rows: Path) -> int:
