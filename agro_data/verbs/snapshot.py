@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, Verb, notes, say, show_table, tell
+from agro_data.terminal import FAILED_SOME, Verb, notes, say, show_table, tell, visible
 
 
 @click.command(name="snapshot", cls=Verb)
@@ -42,7 +42,7 @@ def snapshot_command(
     """
     from agro_data.snapshot.copying import take_snapshot  # noqa: PLC0415 (only this verb asks a server)
 
-    made = take_snapshot(url, out, schemas=schemas, only=only, views=views, replace=replace, report=notes.print)
+    made = take_snapshot(url, out, schemas=schemas, only=only, views=views, replace=replace, report=_report)
     if as_json:
         print_json(
             {
@@ -60,3 +60,7 @@ def snapshot_command(
     tell(made.lost, "yellow")
     if made.lost:
         raise SystemExit(FAILED_SOME)
+
+
+def _report(said: str) -> None:
+    notes.print(visible(said))

@@ -441,3 +441,11 @@ def test_the_verb(url: str, tmp_path: Path) -> None:
     assert "2,000" in done.output
     lost = CliRunner().invoke(data, ["snapshot", url, "--out", str(target), "--replace", "--json"])
     assert lost.exit_code == 1
+
+
+def test_names_of_a_server_do_not_steer_the_terminal(url: str, tmp_path: Path) -> None:
+    with further(url, 'CREATE TABLE "\x1b]0;pwned\x07" AS SELECT 1 AS id'):
+        done = CliRunner().invoke(data, ["snapshot", url, "--out", str(tmp_path / "a.duckdb"), "--schema", "further"])
+    assert done.exit_code == 0, done.output
+    assert r"further.\x1b]0;pwned\x07: 1 rows" in done.output
+    assert "\x1b" not in done.output
