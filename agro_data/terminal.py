@@ -111,6 +111,10 @@ class Resumed(Verb):
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
             raise click.exceptions.Abort("the same command goes on where it was") from error
+        except OSError as error:
+            if error.errno in DISK_FULL:
+                error.add_note("it goes on where it was")
+            raise
 
 
 class Verbs(_Helped, click.Group):
@@ -260,7 +264,8 @@ def in_words(error: Exception) -> str:
     if isinstance(error, IN_WORDS):
         return str(error)
     if isinstance(error, OSError) and error.errno in DISK_FULL:
-        return f"no room to write: {error.strerror}. Free some space and run it again: it goes on where it was"
+        again = ": ".join(["run it again", *getattr(error, "__notes__", ())])
+        return f"no room to write: {error.strerror}. Free some space and {again}"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, PolarsError) and str(error).startswith("parquet:"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import click
 import pytest
 
@@ -23,6 +25,22 @@ def test_who_is_stopped_says_whether_it_goes_on(
         run(work)
     assert ended.value.code == INTERRUPTED
     assert capsys.readouterr().err.strip() == said
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"), [(Verb, "and run it again"), (Resumed, "and run it again: it goes on where it was")]
+)
+def test_who_has_no_room_says_whether_it_goes_on(
+    kind: type[Verb], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @click.command(cls=kind)
+    def work() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("sys.argv", ["work"])
+    with pytest.raises(SystemExit):
+        run(work)
+    assert capsys.readouterr().err.strip() == f"no room to write: No space left on device. Free some space {said}"
 
 
 def test_a_row_that_is_piped_stays_a_line(capsys: pytest.CaptureFixture[str]) -> None:

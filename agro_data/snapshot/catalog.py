@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import psycopg
 
+Kind = Literal["table", "view", "foreign table"]
+_KINDS: dict[str, Kind] = {"r": "table", "p": "table", "v": "view", "m": "view", "f": "foreign table"}
 _TABLES = """
-SELECT c.oid, n.nspname, c.relname, c.relkind IN ('v', 'm', 'f'), row_security_active(c.oid),
+SELECT c.oid, n.nspname, c.relname, c.relkind::text, row_security_active(c.oid),
        obj_description(c.oid, 'pg_class')
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
+WHERE c.relkind = ANY (%s) AND NOT c.relispartition
   AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
   AND NOT EXISTS (
     SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
@@ -85,7 +87,7 @@ class Table:
 
     schema: str
     name: str
-    is_view: bool
+    kind: Kind
     part_of: int | None
     filtered: bool
     comment: str
@@ -106,7 +108,7 @@ class Table:
 
 def read_tables(connection: psycopg.Connection[Any]) -> list[Table]:
     """All tables and views but the system's, those of `public` first."""
-    found = connection.execute(_TABLES).fetchall()
+    found = connection.execute(_TABLES, [[*_KINDS]]).fetchall()
     oids = [oid for oid, *_ in found]
     place = {oid: number for number, oid in enumerate(oids)}
     parts = {oid: place[parent] for oid, parent in connection.execute(_PARTS, [oids, oids])}
@@ -127,7 +129,7 @@ def read_tables(connection: psycopg.Connection[Any]) -> list[Table]:
         Table(
             schema=schema,
             name=name,
-            is_view=is_view,
+            kind=_KINDS[kind],
             part_of=parts.get(oid),
             filtered=filtered,
             comment=comment or "",
@@ -137,5 +139,5 @@ def read_tables(connection: psycopg.Connection[Any]) -> list[Table]:
             unique=tuple(dict.fromkeys(names for primary, names in keys[oid] if not primary)),
             references=tuple(references[oid]),
         )
-        for oid, schema, name, is_view, filtered, comment in found
+        for oid, schema, name, kind, filtered, comment in found
     ]

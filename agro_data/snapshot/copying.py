@@ -45,6 +45,7 @@ _ENGINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "python_enable_replacements": "false",
 }
+_ENDS = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException)  # as a full disk: of the whole file
 # The role may be allowed more than to read, and a table may be locked for a change of its columns.
 _SESSION = (
     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",
@@ -80,17 +81,21 @@ def take_snapshot(
         raise DatabaseError(f"{target}: is there already; --replace takes its place")
     target.parent.mkdir(parents=True, exist_ok=True)
     made = Snapshot(target)
-    with tempfile.TemporaryDirectory(prefix=".snapshot-", dir=target.parent) as folder:
-        part = Path(folder) / "part.duckdb"
-        config = {**_ENGINE, "temp_directory": folder}
-        with _reading(url) as server, closing(duckdb.connect(":memory:", config=config)) as file:
-            file.execute(f"ATTACH {literal(part)} AS {FILE}")
-            planned = plan(chosen_tables(read_tables(server), schemas, only, views, made), made)
-            done, joins = _copy_all(planned, server, file, Path(folder), made, report)
-            file.execute(f"CHECKPOINT {FILE}")
-        if not made.tables:
-            raise DatabaseError("; ".join(["nothing could be copied", *made.lost, *made.notes]))
-        os.replace(part, target)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".snapshot-", dir=target.parent) as folder:
+            part = Path(folder) / "part.duckdb"
+            config = {**_ENGINE, "temp_directory": folder}
+            with _reading(url) as server, closing(duckdb.connect(":memory:", config=config)) as file:
+                file.execute(f"ATTACH {literal(part)} AS {FILE}")
+                planned = plan(chosen_tables(read_tables(server), schemas, only, views, made), made)
+                done, joins = _copy_all(planned, server, file, Path(folder), made, report)
+                file.execute(f"CHECKPOINT {FILE}")
+            if not made.tables:
+                raise DatabaseError("; ".join(["nothing could be copied", *made.lost, *made.notes]))
+            os.replace(part, target)
+    except (OSError, *_ENDS) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else discreet_line(error)
+        raise DatabaseError(f"{target}: cannot be written, and nothing of it is kept: {why}") from error
     describe(done, joins, made)
     return made
 
@@ -139,13 +144,13 @@ def _copy_all(
                 rows = _sent(one, server, folder / ROWS)
             done[place], refused = _filled(one, done, folder / ROWS, rows, file)
         except (psycopg.Error, duckdb.Error, DatabaseError) as error:
-            if server.closed:  # so it is for all that are left
+            if server.closed or isinstance(error, _ENDS):  # so it is for all that are left
                 raise
             made.lost.append(f"{one.table}: {_reason(error, one)}")
             continue
         made.notes += [*_binary(one), *refused]
         made.tables.append(Copied(str(one.table), rows, len(one.columns)))
-        report(f"{one.table}: {rows:,} rows ({len(done) + len(made.lost)} of {len(planned)} tables)")
+        report(f"{one.table}: {rows:,} rows ({len(planned) - len(waiting)} of {len(planned)} tables)")
     joins: list[Join] = []
     for one in done.values():
         for key in (key for key in one.references if key not in one.declared):

@@ -70,10 +70,13 @@ def chosen_tables(
     found: dict[int, Table] = {}
     parts: list[str] = []
     taken: set[str] = set()
+    foreign: list[str] = []
     left_out = 0
     for place, table in wanted.items():
-        if table.is_view and not (views or only):
+        if table.kind == "view" and not (views or only):
             left_out += 1
+        elif table.kind == "foreign table" and not only:  # which may be anything, as a file of the server's machine
+            foreign.append(str(table))
         elif table.part_of in readable and not only:
             parts.append(str(table))
         elif folded(table.name) in taken:
@@ -85,6 +88,8 @@ def chosen_tables(
         made.notes.append(f"left out, as the tables that they inherit from give their rows: {some(parts)}")
     if left_out:
         made.notes.append(f"views left out: {left_out}; --views copies what they give, as tables")
+    if foreign:
+        made.notes.append(f"foreign tables left out: {some(foreign)}; --only copies what they give, as tables")
     return found
 
 

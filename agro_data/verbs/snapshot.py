@@ -21,7 +21,7 @@ from agro_data.terminal import FAILED_SOME, Verb, notes, say, show_table, tell, 
     help="The DuckDB file to write (.duckdb).",
 )
 @click.option("--schema", "schemas", multiple=True, help="Only this schema (repeatable).  [default: all]")
-@click.option("--only", multiple=True, metavar="TABLE", help="Only this table or view (repeatable).")
+@click.option("--only", multiple=True, metavar="TABLE", help="Only this table, view or foreign table (repeatable).")
 @click.option("--views", is_flag=True, help="Views, too: what they give is copied as a table.")
 @click.option("--replace", is_flag=True, help="Take the place of a snapshot that is there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")

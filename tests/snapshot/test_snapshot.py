@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import date, datetime, time
@@ -324,6 +326,44 @@ def test_views_are_copied_where_they_are_asked_for(url: str, tmp_path: Path) -> 
     assert rows(made.path, "SELECT * FROM best") == [("Ana",)]
     made = take_snapshot(url, tmp_path / "one.duckdb", only=["best"])
     assert [one.name for one in made.tables] == ["best"]
+
+
+FOREIGN = """
+CREATE FOREIGN DATA WRAPPER dummy;
+CREATE SERVER elsewhere FOREIGN DATA WRAPPER dummy;
+CREATE FOREIGN TABLE away (id int) SERVER elsewhere;
+CREATE VIEW seen AS SELECT 1 AS id;
+CREATE TABLE fine AS SELECT 1 AS id;
+CREATE TABLE "FINE" AS SELECT 1 AS id;
+"""
+
+
+def test_foreign_tables_are_asked_by_name_alone(url: str, tmp_path: Path) -> None:
+    said: list[str] = []
+    with further(url, FOREIGN):
+        made = take_snapshot(url, tmp_path / "a.duckdb", schemas=["further"], report=said.append)
+        viewed = take_snapshot(url, tmp_path / "b.duckdb", schemas=["further"], views=True)
+        with pytest.raises(DatabaseError, match=r"away: foreign-data wrapper .* has no handler"):
+            take_snapshot(url, tmp_path / "c.duckdb", only=["away"])
+        with psycopg.connect(url) as connection:
+            connection.execute("DROP FOREIGN DATA WRAPPER dummy CASCADE")
+    foreign = "foreign tables left out: further.away; --only copies what they give, as tables"
+    assert made.notes == ["views left out: 1; --views copies what they give, as tables", foreign]
+    assert len(made.lost) == 1  # the other table of that name, which is none of those that are counted
+    assert said == ["further.FINE: 1 rows (1 of 1 tables)"]
+    assert ([one.name for one in viewed.tables], viewed.notes) == (["further.FINE", "further.seen"], [foreign])
+
+
+def test_a_file_that_cannot_be_written_is_said(url: str, tmp_path: Path) -> None:
+    limited = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2**15, 2**15)); "
+        "from agro_data.cli import data; data()"
+    )
+    target = tmp_path / "shop.duckdb"
+    command = [sys.executable, "-c", limited, "snapshot", url, "--out", str(target), "--only", "sale"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert f"{target}: cannot be written, and nothing of it is kept: File too large" in done.stderr
+    assert not [*tmp_path.iterdir()]
 
 
 def test_a_role_gets_what_it_may_read_and_changes_nothing(url: str, tmp_path: Path) -> None:
