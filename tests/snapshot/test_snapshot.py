@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -415,6 +416,23 @@ def test_a_persons_words_stay(url: str, tmp_path: Path) -> None:
     made = take_snapshot(url, tmp_path / "shop.duckdb", only=["customer"])
     assert any("left as it is" in one for one in made.notes)
     assert (tmp_path / "shop.semantics.yml").read_text() == "domain: retail\n"
+
+
+def test_what_a_snapshot_has_written_beside_it_follows_the_server(url: str, tmp_path: Path) -> None:
+    target, beside = tmp_path / "shop.duckdb", tmp_path / "shop.semantics.yml"
+    take_snapshot(url, target, only=["customer", "staff"])
+    assert {"customer", "staff.boss"} <= {*re.findall(r"\w+\.?\w*", beside.read_text())}
+    made = take_snapshot(url, target, only=["staff"], replace=True)
+    assert (made.semantics, made.notes) == (beside, [])
+    assert "customer" not in beside.read_text()
+    made = take_snapshot(url, target, only=["place"], replace=True)
+    assert (made.semantics, beside.exists()) == (None, False)
+    take_snapshot(url, target, only=["staff"], replace=True)
+    beside.write_text(changed := beside.read_text().replace("staff.boss", "staff.leads"))
+    for only in ("staff", "place"):
+        made = take_snapshot(url, target, only=[only], replace=True)
+        assert any("left as it is" in one for one in made.notes)
+        assert beside.read_text() == changed
 
 
 @pytest.mark.parametrize(
