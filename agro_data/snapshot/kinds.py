@@ -14,9 +14,7 @@ _SAME = {
     "boolean": "BOOLEAN",
     "time without time zone": "TIME",
 }
-_TEXTS = frozenset(
-    ("text", "character varying", "character", '"char"', "name", "citext", "uuid", "json", "jsonb", "xml")
-)
+_TEXTS = frozenset(("text", "character varying", "character", '"char"', "name", "uuid", "json", "jsonb", "xml"))
 # A year before Christ stands behind its day in brackets in DuckDB, which overlooks what PostgreSQL writes.
 _DAY = r"regexp_replace({}::text, ' BC$', ' (BC)')"
 _MOMENT = r"regexp_replace(({})::text, '^(\S+) (\S+) BC$', '\1 (BC) \2')"
@@ -47,8 +45,8 @@ def unmeasured(declared: str) -> bool:
     return _LENGTH.sub("", declared) == "numeric" and kept(declared) == DOUBLE
 
 
-def orders_as_text(declared: str) -> bool:
-    """Whether what is kept as text compares so on the server, too: '100:00:00' is a longer time than '20:00:00'."""
+def compares_as_text(declared: str) -> bool:
+    """Whether what is kept as text compares so on the server, too: not spans of time, nor texts without case."""
     return _LENGTH.sub("", declared) in _TEXTS
 
 

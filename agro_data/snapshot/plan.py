@@ -9,7 +9,7 @@ from agro_data.databases.errors import DatabaseError
 from agro_data.databases.health import some
 from agro_data.databases.quoting import folded, quoted
 from agro_data.snapshot.catalog import Column, Reference, Table
-from agro_data.snapshot.kinds import TEXT, Kind, kept, orders_as_text
+from agro_data.snapshot.kinds import TEXT, Kind, compares_as_text, kept
 from agro_data.snapshot.outcome import Snapshot
 
 FILE = "agro_snapshot"  # by which the file that is being written is attached
@@ -114,9 +114,11 @@ def plan(tables: Mapping[int, Table], made: Snapshot) -> dict[int, Planned]:
             else:
                 columns.append((column, kind))
         if listed := [
-            f"{c.name} ({c.declared})" for c, kind in columns if kind == TEXT and not orders_as_text(c.declared)
+            f"{c.name} ({c.declared})" for c, kind in columns if kind == TEXT and not compares_as_text(c.declared)
         ]:
-            made.notes.append(f"{table}: kept as text, which orders otherwise than the server: {', '.join(listed)}")
+            made.notes.append(
+                f"{table}: kept as text, which compares otherwise than on the server: {', '.join(listed)}"
+            )
         if columns:
             bare = Planned(table, tuple(columns))
             primary = table.primary if bare.has(table.primary) else ()

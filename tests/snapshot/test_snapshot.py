@@ -122,7 +122,7 @@ def test_types_are_the_nearest_and_what_is_lost_is_noted(url: str, tmp_path: Pat
         "span": "VARCHAR", "mark": "VARCHAR",
     }  # fmt: skip
     assert made.notes == [
-        "further.goods: kept as text, which orders otherwise than the server: span (interval)",
+        "further.goods: kept as text, which compares otherwise than on the server: span (interval)",
         "further.goods: kept as binary numbers, for more than 38 digits or a NaN: many, none",
     ]
 
