@@ -103,29 +103,33 @@ def plan(tables: Mapping[int, Table], made: Snapshot) -> dict[int, Planned]:
             continue
         if table.filtered:
             made.notes.append(f"{table}: row level security lets the role see some of its rows; these are copied")
-        made.notes.extend(f"{table}.{name}: the role may not read it, left out" for name in table.unreadable)
-        columns: list[tuple[Column, Kind]] = []
-        for column in table.columns:
-            kind = kept(column.declared)
-            if kind is None:
-                made.notes.append(f"{table}.{column.name}: {column.declared} is not copied")
-            elif folded(column.name) in {folded(other.name) for other, _ in columns}:
-                made.notes.append(f"{table}.{column.name}: another column has this name but for its case, left out")
-            else:
-                columns.append((column, kind))
-        if listed := [
-            f"{c.name} ({c.declared})" for c, kind in columns if kind == TEXT and not compares_as_text(c.declared)
-        ]:
-            made.notes.append(
-                f"{table}: kept as text, which compares otherwise than on the server: {', '.join(listed)}"
-            )
-        if columns:
-            bare = Planned(table, tuple(columns))
+        if columns := _kept_columns(table, made):
+            bare = Planned(table, columns)
             primary = table.primary if bare.has(table.primary) else ()
             found[place] = replace(bare, primary=primary, unique=tuple(filter(bare.has, table.unique)))
         else:
             made.lost.append(f"{table}: none of its columns can be copied")
     return {place: replace(one, references=_references(one, found)) for place, one in found.items()}
+
+
+def _kept_columns(table: Table, made: Snapshot) -> tuple[tuple[Column, Kind], ...]:
+    """The columns that can be kept; what is not there, or no longer what it was, is noted."""
+    made.notes.extend(f"{table}.{name}: the role may not read it, left out" for name in table.unreadable)
+    columns: list[tuple[Column, Kind]] = []
+    texts: list[str] = []
+    for column in table.columns:
+        kind = kept(column.declared)
+        if kind is None:
+            made.notes.append(f"{table}.{column.name}: {column.declared} is not copied")
+        elif folded(column.name) in {folded(other.name) for other, _ in columns}:
+            made.notes.append(f"{table}.{column.name}: another column has this name but for its case, left out")
+        else:
+            columns.append((column, kind))
+            if kind == TEXT and not compares_as_text(column.declared):
+                texts.append(f"{column.name} ({column.declared})")
+    if texts:
+        made.notes.append(f"{table}: kept as text, which compares otherwise than on the server: {', '.join(texts)}")
+    return tuple(columns)
 
 
 def _references(one: Planned, planned: Mapping[int, Planned]) -> tuple[Reference, ...]:
