@@ -83,7 +83,7 @@ def is_parts(folder: Path) -> bool:
     if folders := [entry.name for entry in visible if os.path.isdir(entry)]:
         first = next(_walk(folder), None) if all(map(_PARTITION.match, folders)) else None
         return first is not None and all(map(_PARTITION.match, first.relative_to(folder).parts[:-1]))
-    files = [entry for entry in visible if is_data_file(entry)]
+    files = [entry for entry in visible if is_data_file(entry) and not _is_pipe(entry)]
     return bool(files) and all(_PART.match(file.name) for file in files)
 
 
@@ -92,7 +92,12 @@ def _walk(folder: Path) -> Iterator[Path]:
     for place, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
         paths = (Path(place, name) for name in files if not name.startswith("_"))
-        yield from (path for path in paths if is_data_file(path))
+        yield from (path for path in paths if is_data_file(path) and not _is_pipe(path))
+
+
+def _is_pipe(path: Path) -> bool:
+    """Whether a file is a pipe or the like, which would block whoever opens it. A link to nowhere is told when read."""
+    return path.exists() and not path.is_file()
 
 
 def lake_of(folder: Path) -> str:

@@ -125,3 +125,16 @@ def test_files_that_are_not_called_parts_are_tables(tmp_path: Path) -> None:
         (csv_file if name.endswith("csv") else parquet_file)(tmp_path / "shop" / name)
     with open_database(found(tmp_path)) as connection:
         assert [table.name for table in connection.objects()] == ["data_1", "data_2", "part", "party"]
+
+
+def test_a_pipe_is_no_part(tmp_path: Path) -> None:
+    """Whoever opened it would wait for ever."""
+    shop = csv_file(tmp_path / "shop" / "t" / "year=2024" / "a.csv").parents[2]
+    csv_file(shop / "u" / "part-0.csv")
+    for place in ("t/year=2024/b.csv", "u/part-1.csv.gz", "x.parquet"):
+        os.mkfifo(shop / place)
+    (shop / "v").mkdir()
+    os.mkfifo(shop / "v" / "part-0.csv")
+    with open_database(found(tmp_path)) as connection:
+        assert [(table.name, len(table.columns)) for table in connection.objects()] == [("t", 3), ("u", 2)]
+        assert connection.unread == []
