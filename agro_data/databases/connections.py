@@ -230,8 +230,7 @@ class DuckdbConnection:
         self._db_id = database.db_id
         self._files = {table.name for table in data_tables(database.path)} if database.layout == "files" else set()
         settings = {"memory_limit": "1GiB", "max_execution_time": str(int(SECONDS * 1000))}
-        self.problems: list[str] = []
-        self._connection, self.unread = open_duckdb(database.path, database.layout, settings)
+        self._connection, self.unread, self.problems = open_duckdb(database.path, database.layout, settings)
         self._catalog = name_in_engine(database.path) if database.layout == "duckdb" else "memory"
 
     def close(self) -> None:

@@ -115,7 +115,7 @@ def duckdb_hash(path: Path) -> str:
     try:
         with ScratchFolder("hash") as folder:
             whole = settled(path.absolute(), "duckdb", Path(folder))
-            connection, _ = open_duckdb(whole, "duckdb", {"memory_limit": "1GiB"})
+            connection, *_ = open_duckdb(whole, "duckdb", {"memory_limit": "1GiB"})
             with closing(connection):
                 name = name_in_engine(whole)
                 return _hash(connection, name, connection.execute(MACROS, [name]).fetchall())

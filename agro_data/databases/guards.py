@@ -226,7 +226,7 @@ class DuckdbSession:
             "max_execution_time": str(max(1, int(limits.seconds * 1000))),
         }
         self._seconds = limits.seconds
-        self._connection, _ = open_duckdb(path, layout, settings, own_first=True)
+        self._connection, *_ = open_duckdb(path, layout, settings, own_first=True)
 
     def execute(self, sql: str) -> tuple[str, ...]:
         import duckdb  # noqa: PLC0415

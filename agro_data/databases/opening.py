@@ -148,8 +148,9 @@ def open_sqlite(path: Path, *, cached_statements: int = 128) -> sqlite3.Connecti
 
 def open_duckdb(
     path: Path, layout: Layout, settings: Mapping[str, str], *, own_first: bool = False
-) -> tuple[duckdb.DuckDBPyConnection, list[str]]:
-    """Locked connection without access to anything outside, and what of the database could not be read.
+) -> tuple[duckdb.DuckDBPyConnection, list[str], list[str]]:
+    """Locked connection without access to anything outside, what of the database could not be read, and remarks on how
+    the rest was.
 
     A folder becomes a database in memory: Parquet files as views, CSV files as tables (views if large). `own_first`:
     what a file defines comes before DuckDB's own, as it does for those who wrote it; else a macro `count` of the file
@@ -177,18 +178,18 @@ def open_duckdb(
         connection.execute(UTC)
         lock(connection)  # before anything that a file defines can be called
         look_in_all_schemas(connection, name, own_first=own_first)
-        return connection, []
+        return connection, [], []
     config = {**DUCKDB_SETTINGS, **settings}
     seconds = config.pop(TIMED, None)
     connection = duckdb.connect(":memory:", config=config)
-    _, read_later, problems = create_tables(connection, path)
-    allowed = [literal(name) for file in read_later for name in (file, glob.escape(str(file)))]
+    made = create_tables(connection, path)
+    allowed = [literal(name) for file in made.read_later for name in (file, glob.escape(str(file)))]
     connection.execute(f"SET allowed_paths = [{', '.join(allowed)}]")
     if seconds is not None:
         connection.execute(f"SET {TIMED} = '{seconds}'")
     connection.execute(UTC)
     lock(connection)
-    return connection, problems
+    return connection, made.problems, made.remarks
 
 
 def name_in_engine(path: Path) -> str:

@@ -223,8 +223,7 @@ def _copy_duckdb(database: Database, target: Path, seed: str, shuffle: bool, sam
         views: list[str] = []
         if files:
             connection.execute(f"USE {old}")
-            tables, _, _ = create_tables(connection, database.path)
-            names = [("main", name) for name in tables]
+            names = [("main", name) for name in create_tables(connection, database.path).tables]
         else:
             lock(connection)
             connection.execute(f"SET search_path = {literal('.'.join(BUILT_IN))}")

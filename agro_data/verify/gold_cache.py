@@ -106,7 +106,18 @@ def _key(pair: Pair, limits: Limits) -> bytes:
 
 
 # Modules of `agro_data.databases` that run a statement and make its digest.
-_RESULTS_BY = ["cells", "data_files", "digest", "engine_state", "errors", "file_tables", "guards", "opening", "quoting"]
+_RESULTS_BY = [
+    "cells",
+    "csv_reading",
+    "data_files",
+    "digest",
+    "engine_state",
+    "errors",
+    "file_tables",
+    "guards",
+    "opening",
+    "quoting",
+]
 
 
 @cache

@@ -123,7 +123,7 @@ def test_stored_sql_runs_without_us_and_gives_its_digest(mixed: Mixed) -> None:
 def run_plainly(path: Path, row: dict[str, Any]) -> list[tuple[Any, ...]]:
     """The rows by the engine's own reader."""
     if row["dialect"] == "duckdb":
-        connection, _ = open_duckdb(path, "files" if path.is_dir() else "duckdb", {})
+        connection, *_ = open_duckdb(path, "files" if path.is_dir() else "duckdb", {})
         with closing(connection):
             return list(plain_rows(connection.execute(str(row["sql"])).fetchall()))
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as plain:

@@ -298,7 +298,7 @@ def test_large_csv_files_are_views_over_the_file(tmp_path: Path, monkeypatch: py
 
 def kinds(folder: Path, settings: dict[str, str]) -> dict[str, str]:
     """Which tables of a folder are loaded, and which are views over the files."""
-    connection, problems = open_duckdb(folder, "files", settings)
+    connection, problems, _ = open_duckdb(folder, "files", settings)
     with closing(connection):
         assert problems == []
         return dict(connection.execute("SELECT table_name, table_type FROM information_schema.tables").fetchall())

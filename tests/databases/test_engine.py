@@ -14,7 +14,7 @@ from agro_data.databases.opening import open_duckdb
 
 def count(path: Path) -> int:
     """Rows of `t`, in an engine of its own."""
-    connection, _ = open_duckdb(path, "duckdb", {})
+    connection, *_ = open_duckdb(path, "duckdb", {})
     with connection:
         ((rows,),) = connection.execute("SELECT count(*) FROM t").fetchall()
     return int(rows)

@@ -45,7 +45,7 @@ FILES = {
 def read(folder: Path, loaded: int, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], list[Path], list[str]]:
     monkeypatch.setattr(file_tables, "CSV_LOADED", loaded)
     with closing(duckdb.connect()) as connection:
-        tables, read_later, problems = create_tables(connection, folder)
+        tables, read_later, problems, _ = create_tables(connection, folder)
         rows = {
             name: (
                 connection.sql(f"FROM {quoted(name)}").description,
@@ -80,3 +80,129 @@ def test_a_view_over_a_csv_does_not_look_again_at_how_it_is_written(
         (written,) = connection.execute("SELECT sql FROM duckdb_views() WHERE view_name = 't'").fetchall()[0]
         assert "auto_detect = false" in written
         assert "a := 'VARCHAR'" in written
+
+
+@pytest.mark.parametrize("loaded", [2**20, -1])
+@pytest.mark.parametrize(
+    ("text", "rows", "columns"),
+    [
+        ("text\n" + "line\n" * 50 + "a;b\n" * 3, 53, ["text"]),
+        ("number,title,who\n#1,a,x\n#2,b,x\n#3,a,y\n#4,b,x\n17,c,f\n", 5, ["number", "title", "who"]),
+        ("code,name\n#1,a\n#2,b\n3,c\n", 3, ["code", "name"]),
+        ("# t\na,b\n1,C#\n2,F# x\n", 2, ["a", "b"]),
+        ("\n\na,b\n1,2\n\n3,4\n", 2, ["a", "b"]),
+        ("text\none\ntwo\nthree\na;b\nc;d\n", 5, ["text"]),
+    ],
+)
+def test_no_row_of_a_csv_is_skipped(
+    text: str, rows: int, columns: list[str], loaded: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    read_rows, _, problems = read(tmp_path, loaded, monkeypatch)
+    described, held = read_rows["t"]
+    assert (problems, len(held), [name for name, *_ in described]) == ([], rows, columns)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,v\n" + "".join(f"{i},x{i}\n" for i in range(100)) + "".join(f"{i},x{i},9\n" for i in range(10)),
+        "id,name\n1,a\n2,b\n3,c,d\n",
+        "name,city\nann,bonn\n" + "bob,oslo,x\n" * 5,
+        "a,b\n1,2\n# note\n3,4\n",
+    ],
+)
+def test_rows_that_cannot_be_told_are_no_table(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    tables, _, (problem,) = read(tmp_path, 2**20, monkeypatch)
+    assert not tables
+    assert problem.startswith("t.csv: would be one column with ',' in its name")
+
+
+def remarks_on(folder: Path) -> list[str]:
+    with closing(duckdb.connect()) as connection:
+        return create_tables(connection, folder).remarks
+
+
+def test_lines_above_a_header_are_told(tmp_path: Path) -> None:
+    for name in ("title", "comments", "header"):
+        (tmp_path / f"{name}.csv").write_text(FILES[name])
+    assert remarks_on(tmp_path) == [
+        "comments.csv: its first 2 lines are taken for a title or comment above the header, and no row",
+        "title.csv: its first line is taken for a title or comment above the header, and no row",
+    ]
+
+
+@pytest.mark.parametrize("loaded", [2**20, -1])
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["01/02/2024", "03/04/2024"], "VARCHAR"),
+        (["01/02/2024", "02/01/2024"], "VARCHAR"),
+        (["01/02/24", "03/04/24"], "VARCHAR"),
+        (["01/02/2024 10:00:00", "03/04/2024 11:00:00"], "VARCHAR"),
+        (["01/02/2024", "25/04/2024"], "DATE"),
+        (["01/02/2024", "04/25/2024"], "DATE"),
+        (["01/01/2024", "02/02/2024"], "DATE"),
+        (["2024-01-02", "2024-03-04"], "DATE"),
+    ],
+)
+def test_a_date_that_may_be_two_stays_text(
+    values: list[str], kind: str, loaded: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "t.csv").write_text("d,v\n" + "".join(f"{value},1\n" for value in values) + ",2\n")
+    tables, _, _ = read(tmp_path, loaded, monkeypatch)
+    described, rows = tables["t"]
+    assert str(described[0][1]) == kind
+    if kind == "VARCHAR":
+        assert [value for value, _ in rows] == [*values, None]
+    assert [remark.partition(": its values")[0] for remark in remarks_on(tmp_path)] == (
+        ["t.csv: column 'd' stays text"] if kind == "VARCHAR" else []
+    )
+
+
+def test_a_date_that_is_told_by_another_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.csv").write_text("d,e,f\n01/02/2024,25/03/2024,2024-01-01\n03/04/2024,26/04/2024,2024-01-02\n")
+    tables, _, _ = read(tmp_path, 2**20, monkeypatch)
+    assert [str(kind) for _, kind, *_ in tables["t"][0]][:2] == ["DATE", "DATE"]
+
+
+def parts(folder: Path, *texts: str) -> Path:
+    (folder / "t").mkdir()
+    for number, text in enumerate(texts):
+        (folder / "t" / f"part-{number}.csv").write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("loaded", [2**20, -1])
+def test_parts_write_dates_in_one_way(loaded: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = parts(tmp_path, "d,v\n01/02/2024,1\n", "v,d,w\n2,01/25/2024,x\n", "", "d;v\n02/03/2024;3\n")
+    tables, _, problems = read(folder, loaded, monkeypatch)
+    assert problems == []
+    assert sorted(str(day) for day, *_ in tables["t"][1]) == ["2024-01-02", "2024-01-25", "2024-02-03"]
+    (tmp_path / "t" / "part-1.csv").write_text("v,d\n2,25/01/2024\n")
+    (tmp_path / "t" / "part-4.csv").write_text("v,d\n2,01/25/2024\n")
+    tables, _, _ = read(folder, loaded, monkeypatch)
+    assert sorted(day for day, *_ in tables["t"][1]) == ["01/02/2024", "01/25/2024", "02/03/2024", "25/01/2024"]
+    assert len(remarks_on(folder)) == 1
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        ("3,4\n5,6\n", "t: part-1.csv has no header as part-0.csv has; give each part the same header"),
+        ("x,y\nu,v\n", "t: part-1.csv has no column that part-0.csv has"),
+        ("a,b\n1,2\n3,4,5\n", "t: part-1.csv would be one column with ',' in its name"),
+    ],
+)
+def test_parts_of_another_kind_are_refused(
+    second: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables, _, (problem,) = read(parts(tmp_path, "a,b\n1,2\n", second), 2**20, monkeypatch)
+    assert not tables
+    assert problem.startswith(said)
+
+
+def test_parts_keep_rows_that_begin_with_a_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables, _, problems = read(parts(tmp_path, "a,b\n#1,2\n3,4\n", "a,b\n#5,6\n#7,8\n9,1\n"), 2**20, monkeypatch)
+    assert (problems, len(tables["t"][1])) == ([], 5)

@@ -1,0 +1,251 @@
+"""How a CSV is written: found once, at every row, so that no row is lost and no date is guessed without a word.
+
+DuckDB's sniffer skips lines until the rest fits, takes lines that begin with `#` for comments, and reads `01/02/2024`
+by the first format that fits. Here the lines that it skips must look like a title, and such dates stay texts.
+"""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from agro_data.databases.quoting import literal, quoted
+
+if TYPE_CHECKING:
+    import duckdb
+
+DELIMITERS = ",;\t|"
+TITLE_LINES = 10  # above a header
+LONGEST_LINE = 2**20  # bytes of one that is looked at here
+# What `sniff_csv` finds of how a file is written, and what `read_csv` calls it.
+_MARKS = {
+    "Delimiter": "delim",
+    "Quote": "quote",
+    "Escape": "escape",
+    "NewLineDelimiter": "new_line",
+    "DateFormat": "dateformat",
+    "TimestampFormat": "timestampformat",
+}
+_LOOK = ", ".join(("Columns", "HasHeader", "SkipRows", *_MARKS))
+_NO_COMMENTS = "comment=''"  # else each line that begins with `#` would be one, be it a row of numbers `#17`
+_EVERY_LINE = f"skip=0, {_NO_COMMENTS}"
+_FORMATS = {"dateformat": "DATE", "timestampformat": "TIMESTAMP"}  # and the types of columns that are written so
+_DAY = re.compile(r"%[dmyY]")
+
+
+class NoTable(Exception):
+    """The rows of a file cannot be told; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """How a file is written, and the columns that it has."""
+
+    columns: Mapping[str, str]  # types by name
+    header: bool
+    skipped: int  # lines above the header
+    marks: Mapping[str, str]
+
+    def settings(self) -> str:
+        """What `read_csv` is told, so that it does not look itself."""
+        columns = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in self.columns.items())
+        marks = ", ".join(f"{name}={literal(mark)}" for name, mark in self.marks.items())
+        skip = f"skip={self.skipped}, {_NO_COMMENTS}"
+        return f"auto_detect=false, {skip}, header={self.header}, {marks}, columns={{{columns}}}"
+
+    @property
+    def uncut(self) -> str:
+        """A delimiter in the name of the only column, or "": a file with ragged rows is read so, line by line."""
+        name = next(iter(self.columns))
+        return next((mark for mark in DELIMITERS if mark in name), "") if len(self.columns) == 1 else ""
+
+
+def read_file(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[str, list[str]]:
+    """What reads the rows of a CSV, and remarks on it. Raises `NoTable` and `duckdb.Error`."""
+    written, above = _written(connection, file)
+    remarks = []
+    if above:
+        lines = "first line is" if above == 1 else f"first {above} lines are"
+        remarks.append(f"its {lines} taken for a title or comment above the header, and no row")
+
+    def query(texts: Sequence[str], formats: Mapping[str, str]) -> str:
+        columns = {name: "VARCHAR" if name in texts else kind for name, kind in written.columns.items()}
+        settings = replace(written, columns=columns, marks={**written.marks, **formats}).settings()
+        return f"SELECT * FROM read_csv({patterns([file])}, {settings}, hive_partitioning=false)"
+
+    texts, formats = _dates(connection, [written], lambda columns: query(columns, {}))
+    return query(texts, formats), [*remarks, *_remarks_on_dates(texts)]
+
+
+def settings_of_parts(
+    connection: duckdb.DuckDBPyConnection, files: Sequence[Path], folder: Path
+) -> tuple[str, list[str]]:
+    """What `read_csv` is told to read parts by, each of which may have its own delimiters and further columns, and
+    remarks on them. Raises `NoTable` and `duckdb.Error`."""
+    parts = [_sniffed(connection, file, _EVERY_LINE) for file in files]
+    first = parts[0]
+    for file, part in zip(files, parts, strict=True):
+        name = file.relative_to(folder).as_posix()
+        if part.uncut:
+            raise NoTable(f"{name} {_ragged(part.uncut)}")
+        if part.header != first.header:
+            with_it, without = (files[0], file) if first.header else (file, files[0])
+            raise NoTable(
+                f"{without.relative_to(folder).as_posix()} has no header as {with_it.relative_to(folder).as_posix()} "
+                "has; give each part the same header"
+            )
+        if not part.columns.keys() & first.columns.keys():
+            raise NoTable(
+                f"{name} has no column that {files[0].relative_to(folder).as_posix()} has: give each part the same "
+                "header, or move it to a folder of its own"
+            )
+
+    def settings(texts: Sequence[str], formats: Mapping[str, str]) -> str:
+        told = [f"{_EVERY_LINE}, header={first.header}, union_by_name=true, sample_size=-1"]
+        told += [f"{name}={literal(mark)}" for name, mark in formats.items()]
+        types = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in texts)
+        return ", ".join([*told, *([f"types={{{types}}}"] if texts else [])])
+
+    def query(texts: Sequence[str]) -> str:
+        return f"SELECT * FROM read_csv({patterns(files)}, {settings(texts, {})}, hive_partitioning=false)"
+
+    texts, formats = _dates(connection, parts, query)
+    return settings(texts, formats), _remarks_on_dates(texts)
+
+
+def patterns(files: Iterable[Path]) -> str:
+    """Files to DuckDB's readers, for which a name is a pattern: `report [1].csv` that of `report 1.csv`."""
+    return f"[{', '.join(literal(glob.escape(str(file))) for file in files)}]"
+
+
+# --- lines and cells ---------------------------------------------------------------------------------------------
+
+
+def _written(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[Written, int]:
+    """How a file is written, and how many lines above its header are not blank."""
+    written = _sniffed(connection, file, _NO_COMMENTS)
+    if written.skipped:
+        above = _title(file, written)
+        if above is not None:
+            return written, above
+        written = _sniffed(connection, file, _EVERY_LINE)
+    if written.uncut:
+        raise NoTable(_ragged(written.uncut))
+    return written, 0
+
+
+def _ragged(mark: str) -> str:
+    return (
+        f"would be one column with {mark!r} in its name: its rows have not all the same number of cells; mend those "
+        "that differ, delete lines that are none (a title, comments), or rename the column"
+    )
+
+
+def _sniffed(connection: duckdb.DuckDBPyConnection, file: Path, settings: str) -> Written:
+    columns, header, skipped, *marks = connection.execute(
+        f"SELECT {_LOOK} FROM sniff_csv({literal(glob.escape(str(file)))}, sample_size=-1, {settings})"
+    ).fetchall()[0]
+    return Written(
+        {column["name"]: column["type"] for column in columns},
+        header,
+        skipped,
+        {
+            name: "" if mark == "(empty)" else mark
+            for name, mark in zip(_MARKS.values(), marks, strict=True)
+            if mark is not None
+        },
+    )
+
+
+def _title(file: Path, written: Written) -> int | None:
+    """How many of the lines that were skipped hold something; None where they may be rows.
+
+    A title is few lines without a cell's end, and not more than there are lines below it; comments begin with `#`.
+    """
+    if written.skipped > TITLE_LINES:
+        return None
+    with _opened(file) as stream:
+        lines = [stream.readline(LONGEST_LINE).strip() for _ in range(written.skipped)]
+        below = sum(1 for _ in islice(iter(lambda: stream.readline(LONGEST_LINE), b""), 1 + written.skipped)) - 1
+    filled = [line for line in lines if line.removeprefix(b"\xef\xbb\xbf")]
+    titles = [line for line in filled if not line.removeprefix(b"\xef\xbb\xbf").startswith(b"#")]
+    if len(titles) > below or any(written.marks["delim"].encode() in line for line in titles):
+        return None
+    return len(filled)
+
+
+def _opened(file: Path) -> IO[bytes]:
+    return gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb")  # type: ignore[return-value]
+
+
+# --- dates -------------------------------------------------------------------------------------------------------
+
+
+def _dates(
+    connection: duckdb.DuckDBPyConnection, parts: Sequence[Written], as_texts: Callable[[Sequence[str]], str]
+) -> tuple[list[str], dict[str, str]]:
+    """Columns that hold dates of which day and month cannot be told, and the formats of which they can.
+
+    All columns of a kind are written in one format, which must be the only one that fits every value. `as_texts` reads
+    the rows with some columns as texts.
+    """
+    texts: list[str] = []
+    formats: dict[str, str] = {}
+    for name, kind in _FORMATS.items():
+        found = list(dict.fromkeys(part.marks[name] for part in parts if name in part.marks))
+        columns = [
+            *dict.fromkeys(
+                column for part in parts if name in part.marks for column, held in part.columns.items() if held == kind
+            )
+        ]
+        tried = list(dict.fromkeys(other for each in found for other in (each, *_other_orders(each))))
+        if not columns or len(tried) < 2:
+            continue
+        fitting = _fitting(connection, as_texts(columns), columns, tried)
+        if len(fitting) == 1:
+            formats[name] = fitting[0]
+        else:
+            texts += columns
+    return texts, formats
+
+
+def _other_orders(form: str) -> list[str]:
+    """Formats with the day, month and year of this one in another order; none where the year has four digits and is
+    the first."""
+    order = _DAY.findall(form)
+    if sorted(order) not in (["%Y", "%d", "%m"], ["%d", "%m", "%y"]) or order[0] == "%Y":
+        return []
+    year = next(part for part in order if part in ("%y", "%Y"))
+    orders = [["%d", "%m", year], ["%m", "%d", year], *([[year, "%m", "%d"]] if year == "%y" else [])]
+    return [_DAY.sub("{}", form).format(*other) for other in orders if other != order]
+
+
+def _fitting(
+    connection: duckdb.DuckDBPyConnection, rows: str, columns: Sequence[str], formats: Sequence[str]
+) -> list[str]:
+    """The formats that every value of the columns fits, one of those that read all of them alike."""
+    cells = [
+        (quoted(column), f"try_strptime({quoted(column)}, {literal(form)})") for form in formats for column in columns
+    ]
+    fits = ", ".join(f"bool_and({column} IS NULL OR {date} IS NOT NULL)" for column, date in cells)
+    sums = ", ".join(f"sum(hash({column}, {date}))" for column, date in cells)
+    row = connection.execute(f"SELECT {fits}, {sums} FROM ({rows})").fetchall()[0]
+    read: dict[tuple[object, ...], str] = {}
+    for at, form in enumerate(formats):
+        place = slice(at * len(columns), (at + 1) * len(columns))
+        if all(held is not False for held in row[: len(cells)][place]):
+            read.setdefault(row[len(cells) :][place], form)
+    return list(read.values())
+
+
+def _remarks_on_dates(columns: Sequence[str]) -> list[str]:
+    return [
+        f"column {column!r} stays text: its values do not tell day and month apart; write its dates as 2024-12-31"
+        for column in columns
+    ]
