@@ -1,7 +1,8 @@
 """Whether a database can be used, and what it holds: found out before anything costly is done with it.
 
-An engine does not withstand every file. DuckDB ends its process over some that are damaged, so its files are looked at
-in a child process: what ends that is the problem of one file. Whatever passed has been read whole there.
+An engine does not withstand every file. DuckDB ends its process over some that are damaged, and heeds no interrupt
+while it finds out how a CSV of gigabytes is written. So what it reads is looked at in a child process: what ends that,
+or outlasts it, is the problem of one database. A DuckDB file that passed has been read whole.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ from agro_data.databases.errors import DatabaseError, first_line
 from agro_data.databases.health import examine
 from agro_data.databases.identity import one_line
 from agro_data.databases.opening import stamp
-from agro_data.databases.sandbox import cause, environment
+from agro_data.databases.sandbox import OPEN_SECONDS, cause, environment
 from agro_data.databases.types import Database, Problem, Stamp
 from agro_data.databases.worker import end_with
 
 COMMAND = "from agro_data.databases.examining import main; main()"
 IDLE = 10.0  # seconds after which a child that is asked nothing ends
 REMEDY = "check it with the engine's own tools, or give a copy"
+SECONDS = OPEN_SECONDS  # to examine a folder: a worker that has to open it has no longer
 
 
 class Examined(NamedTuple):
@@ -42,12 +44,19 @@ class Examined(NamedTuple):
 
 
 def examined(database: Database) -> Examined:
-    """Of a DuckDB file in a child process, of any other database in this one."""
+    """Of what DuckDB reads in a child process, of a SQLite file in this one. A folder is hashed by its bytes, here."""
+    if database.layout == "files":
+        return _identified(database, _apart(database).problems)
     return _apart(database) if database.layout == "duckdb" else _here(database)
 
 
 def _here(database: Database) -> Examined:
-    place, problems = one_line(database.relative_path), examine(database)
+    problems = examine(database)
+    return Examined(problems) if database.layout == "files" else _identified(database, problems)
+
+
+def _identified(database: Database, problems: list[Problem]) -> Examined:
+    place = one_line(database.relative_path)
     if any(problem.left_out and problem.path == place for problem in problems):
         return Examined(problems)
     try:
@@ -68,10 +77,12 @@ class _Child:
     process: subprocess.Popen[bytes]
     connection: Any
 
-    def asked(self, message: bytes) -> Examined | None:
-        """Its answer; None when it has ended."""
+    def asked(self, message: bytes, seconds: float | None) -> Examined | None:
+        """Its answer; None when it has ended. Raises `TimeoutError` when it takes longer than `seconds`."""
         try:
             self.connection.send_bytes(message)
+            if not self.connection.poll(seconds):
+                raise TimeoutError
             problems, content, seen = marshal.loads(self.connection.recv_bytes())
         except (EOFError, BrokenPipeError, ConnectionResetError):
             return None
@@ -91,23 +102,27 @@ _one_at_a_time = threading.Lock()
 
 
 def _apart(database: Database) -> Examined:
-    message = marshal.dumps((database.db_id, str(database.path), database.relative_path))
-    with _one_at_a_time:
-        answer, code = _asked(_waiting.pop(), message) if _waiting else (None, 0)
-        if (
-            answer is None
-        ):  # none, or the one that waited may have ended before it was asked: that tells nothing of the file
-            answer, code = _asked(_started(), message)
+    message = marshal.dumps((database.db_id, database.layout, str(database.path), database.relative_path))
+    seconds = SECONDS if database.layout == "files" else None
+    place = one_line(database.relative_path)
+    try:
+        with _one_at_a_time:
+            answer, code = _asked(_waiting.pop(), message, seconds) if _waiting else (None, 0)
+            if answer is None:  # the one that waited may have ended before it was asked, which tells nothing
+                answer, code = _asked(_started(), message, seconds)
+    except TimeoutError:
+        remedy = "give large CSV files as Parquet, or the folder without them"
+        return Examined([Problem(place, f"it takes over {SECONDS:g} s to read; the folder is left out", remedy)])
     if answer is None:
-        place = one_line(database.relative_path)
-        return Examined([Problem(place, f"while it was read {cause(code)}; the file is left out", REMEDY)])
+        what = "folder" if database.layout == "files" else "file"
+        return Examined([Problem(place, f"while it was read {cause(code)}; the {what} is left out", REMEDY)])
     return answer
 
 
-def _asked(child: _Child, message: bytes) -> tuple[Examined | None, int]:
+def _asked(child: _Child, message: bytes, seconds: float | None) -> tuple[Examined | None, int]:
     """The answer of a child, which then waits for more; or None, and the status with which it ended."""
     try:
-        answer = child.asked(message)
+        answer = child.asked(message, seconds)
     except BaseException:  # as Ctrl-C: it is amid a file and has no use any more
         child.end()
         raise
@@ -139,6 +154,6 @@ def main() -> None:
     connection = Connection(pipe)
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while connection.poll(IDLE):
-            db_id, path, relative = marshal.loads(connection.recv_bytes())
-            problems, content, seen = _here(Database(db_id, "duckdb", "duckdb", Path(path), "", relative))
+            db_id, layout, path, relative = marshal.loads(connection.recv_bytes())
+            problems, content, seen = _here(Database(db_id, "duckdb", layout, Path(path), "", relative))
             connection.send_bytes(marshal.dumps(([astuple(problem) for problem in problems], content, seen)))

@@ -43,12 +43,15 @@ def create_tables(connection: duckdb.DuckDBPyConnection, folder: Path) -> Folder
     taken: dict[str, str] = {}
     found = data_tables(folder)
     loaded = _loaded(found)
+    spoiling = _spoiling([table for table in found if table.is_parquet])
     for table in found:
         name, place = table.name, table.place
         if name.lower() in taken:
             made.problems.append(f"{place}: is table {name!r} already, from {taken[name.lower()]}; rename one of them")
             continue
         try:
+            if table in spoiling:
+                raise spoiling[table]
             read, remarks = _query(connection, table)
             kind = _create(connection, table, read, table in loaded)
         except NoTable as error:
@@ -65,11 +68,36 @@ def create_tables(connection: duckdb.DuckDBPyConnection, folder: Path) -> Folder
     return made
 
 
+def _spoiling(tables: Sequence[DataTable]) -> dict[DataTable, duckdb.Error]:
+    """Parquet tables over which an engine fails for good, so that no other table could be read any more: found in an
+    engine that has nothing to lose."""
+    import duckdb  # noqa: PLC0415
+
+    from agro_data.databases.opening import DUCKDB_SETTINGS  # noqa: PLC0415
+
+    found: dict[DataTable, duckdb.Error] = {}
+    waiting = list(tables)
+    while waiting:
+        with duckdb.connect(":memory:", config={**DUCKDB_SETTINGS, "memory_limit": "1GiB"}) as engine:
+            while waiting:
+                table = waiting.pop()
+                try:
+                    engine.execute(f"{_query(engine, table)[0]} LIMIT 1").fetchall()
+                except (duckdb.InternalException, duckdb.FatalException) as error:
+                    found[table] = error
+                    break
+                except duckdb.Error:  # what makes the table says so
+                    continue
+    return found
+
+
 def _why(error: duckdb.Error, table: DataTable, folder: Path) -> str:
     """What is wrong with a table's files, and what to do."""
     if table.is_parquet:
         cut = next((file.relative_to(folder).as_posix() for file in table.files if is_cut(file)), "")
-        return f"{cut} does not end as a Parquet file does" if cut else discreet_line(error)
+        damaged = type(error).__name__ in ("InternalException", "FatalException")
+        why = f"it is damaged: {discreet_line(error)}; write it anew" if damaged else discreet_line(error)
+        return f"{cut} does not end as a Parquet file does" if cut else why
     return f"{discreet_line(error)}; save it as CSV in UTF-8"
 
 

@@ -1,4 +1,4 @@
-"""A DuckDB file that ends the process which reads it is a problem of that file."""
+"""What ends the process that reads it, or takes too long, is a problem of that database."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from database_files import duckdb_file, sqlite_file
+from database_files import csv_file, duckdb_file, sqlite_file
 
 from agro_data.databases import examining
 from agro_data.databases.catalog import find_databases
@@ -43,10 +43,35 @@ def test_a_file_that_ends_its_process_is_left_out(tmp_path: Path, monkeypatch: p
         examining._waiting.pop().end()
 
 
+def test_a_folder_that_ends_its_process_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "bad"):
+        csv_file(tmp_path / name / "t.csv")
+    monkeypatch.setattr(examining, "COMMAND", CRASHING)
+    catalog = find_databases(tmp_path)
+    assert [database.db_id for database in catalog.databases] == ["a"]
+    (problem,) = catalog.problems
+    assert (problem.path, problem.left_out) == ("bad", True)
+    assert problem.reason == "while it was read its process ended by signal 11; the folder is left out"
+    while examining._waiting:
+        examining._waiting.pop().end()
+
+
+def test_a_folder_that_takes_too_long_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DuckDB finds out how a CSV is written, and heeds no interrupt meanwhile."""
+    csv_file(tmp_path / "slow" / "t.csv")
+    monkeypatch.setattr(examining, "COMMAND", "import time; time.sleep(60)")
+    monkeypatch.setattr(examining, "SECONDS", 0.2)
+    (problem,) = find_databases(tmp_path).problems
+    assert (problem.path, problem.left_out) == ("slow", True)
+    assert problem.reason == "it takes over 0.2 s to read; the folder is left out"
+    assert "Parquet" in problem.remedy
+    assert examining._waiting == []
+
+
 def test_one_child_for_all_files_and_a_new_one_where_it_has_ended(tmp_path: Path) -> None:
     sqlite_file(tmp_path / "s.sqlite")
     find_databases(tmp_path)
-    assert examining._waiting == []  # only DuckDB's files need one
+    assert examining._waiting == []  # only what DuckDB reads needs one
     duckdb_file(tmp_path / "a.duckdb")
     first = find_databases(tmp_path)
     (child,) = examining._waiting
