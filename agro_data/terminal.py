@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from agro_data.config import ConfigError
-from agro_data.databases.errors import DatabaseError, first_line
+from agro_data.databases.errors import DatabaseError, first_line, interruptible
 from agro_data.databases.scratch import sweep
 from agro_data.diversity.excluded import UnreadableExclusion
 from agro_data.locking import Locked
@@ -69,6 +69,7 @@ def unread() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+_asked: list[AskedToEnd] = []  # what DuckDB makes another error of
 screen = Screen(**AS_IT_IS)
 notes = Console(stderr=True, **AS_IT_IS)
 
@@ -91,6 +92,10 @@ class _Helped(click.Command):
 
 class Verb(_Helped):
     """A command whose options are listed under their headings, in the order in which they are declared."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with interruptible():
+            return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -218,13 +223,14 @@ def run(command: click.Command, known: Callable[[], tuple[type[Exception], ...]]
     A signal that asks it to end leaves nothing of it behind, as Ctrl-C does, and the status that a shell shows for it.
     `known` gives further errors that are said as they are; it is asked when one has come.
     """
+    _asked.clear()
     _end_when_asked()
     sweep()
     try:
         command(standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Abort as stopped:
-        by = stopped.__cause__ if isinstance(stopped.__cause__, AskedToEnd) else None
+        by = _asked[0] if _asked else None
         with suppress(OSError):  # a terminal that is closed reads nothing
             tell([": ".join([f"stopped by {by}" if by else "stopped", *stopped.args])], "yellow")
         sys.exit(by.status if by else INTERRUPTED)
@@ -256,7 +262,8 @@ def _end_when_asked() -> None:
 def _end(number: int, frame: FrameType | None) -> None:
     for other in ASKED_TO_END:  # a terminal that closes may say so twice; what removes is not to be stopped by that
         signal.signal(other, signal.SIG_IGN)
-    raise AskedToEnd(number)
+    _asked.append(AskedToEnd(number))
+    raise _asked[0]
 
 
 def in_words(error: Exception) -> str:

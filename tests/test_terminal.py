@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import errno
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -41,6 +45,43 @@ def test_who_has_no_room_says_whether_it_goes_on(
     with pytest.raises(SystemExit):
         run(work)
     assert capsys.readouterr().err.strip() == f"no room to write: No space left on device. Free some space {said}"
+
+
+AMID_A_STATEMENT = """
+import os, signal, sys, threading
+import click
+from agro_data.databases.catalog import find_databases
+from agro_data.databases.connections import open_database
+from agro_data.terminal import Verb, run
+
+@click.command(cls=Verb)
+def work():
+    number, place = ARGUMENTS
+    (database,) = find_databases(place).databases
+    with open_database(database) as connection:
+        threading.Timer(0.3, os.kill, (os.getpid(), int(number))).start()
+        try:
+            connection.execute("SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b")
+        except Exception as error:  # as a verb that goes on with the next database
+            print("gone on", error)
+
+ARGUMENTS, sys.argv[1:] = sys.argv[1:], []
+run(work)
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "said"),
+    [(signal.SIGINT, INTERRUPTED, "stopped"), (signal.SIGTERM, 143, "stopped by SIGTERM")],
+)
+def test_who_is_stopped_amid_a_statement_of_duckdb_is_stopped(
+    number: signal.Signals, status: int, said: str, tmp_path: Path
+) -> None:
+    """Which DuckDB tells by an error of its own."""
+    (tmp_path / "t.csv").write_text("a\n1\n")
+    command = [sys.executable, "-c", AMID_A_STATEMENT, str(int(number)), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (status, "", said)
 
 
 def test_a_row_that_is_piped_stays_a_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,7 +23,7 @@ import duckdb
 
 from agro_data.databases.cells import decode_text, is_undecodable, plain_rows
 from agro_data.databases.data_files import data_tables
-from agro_data.databases.errors import DatabaseError, discreet_line
+from agro_data.databases.errors import DatabaseError, discreet_line, interruptible
 from agro_data.databases.opening import BUILT_IN, LONGEST, name_in_engine, open_duckdb, open_sqlite, settled
 from agro_data.databases.quoting import folded, literal, quoted
 from agro_data.databases.scratch import ScratchFolder
@@ -94,7 +94,7 @@ def open_database(database: Database) -> Iterator[Connection]:
 
     Raises `DatabaseError` that names the database when it cannot be opened.
     """
-    with ScratchFolder("read") as folder:
+    with interruptible(), ScratchFolder("read") as folder:
         try:
             path = settled(database.path.absolute(), database.layout, Path(folder))
             connection = _open(replace(database, path=path))
@@ -238,8 +238,9 @@ class DuckdbConnection:
 
     def execute(self, sql: str, parameters: Sequence[Cell] = (), limit: int | None = None) -> list[Row]:
         try:
-            cursor = self._connection.execute(sql, list(parameters))
-            return plain_rows(cursor.fetchall() if limit is None else cursor.fetchmany(limit))
+            with interruptible():
+                cursor = self._connection.execute(sql, list(parameters))
+                return plain_rows(cursor.fetchall() if limit is None else cursor.fetchmany(limit))
         except duckdb.Error as error:
             late = isinstance(error, duckdb.InterruptException)
             raise DatabaseError(f"{self._db_id}: {_LATE if late else discreet_line(error)}") from error

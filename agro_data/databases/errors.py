@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class DatabaseError(Exception):
@@ -12,6 +14,17 @@ class DatabaseError(Exception):
 def first_line(error: BaseException) -> str:
     """The first line of an error's message, or its type where there is none."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """DuckDB tells by an error of its own that Ctrl-C interrupts a statement; here it is told as Python tells it."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from error
+        raise
 
 
 _SPEAKS_OF_SCHEMA = frozenset(
