@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import fcntl
+import os
 from collections.abc import Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from agro_data.databases.connections import open_database
+from agro_data.databases.data_files import data_files
 from agro_data.databases.errors import DatabaseError, first_line
 from agro_data.databases.identity import one_line
 from agro_data.databases.opening import with_sides
@@ -33,6 +35,9 @@ def examine(database: Database) -> list[Problem]:
             return [problem(*reason)]
         with open_database(database) as connection:
             unread = [_unread(database, reason) for reason in connection.unread]
+            if links := _links_out(database):
+                reason = f"data files are links that lead out of the folder: {some(links)}"
+                unread.append(problem(reason, "remove those that are not meant; what they lead to is read", False))
             tables = connection.objects()
             empty = [
                 table.name for table in tables if not connection.execute(f"SELECT 1 FROM {quoted(table.name)}", limit=1)
@@ -55,6 +60,16 @@ def _unread(database: Database, reason: str) -> Problem:
     """The problem of a data file, which the reason names first."""
     name, _, why = reason.partition(": ")
     return Problem(one_line((PurePosixPath(database.relative_path) / name).as_posix()), one_line(why))
+
+
+def _links_out(database: Database) -> list[str]:
+    """Data files of a folder that lie elsewhere, as of one that somebody else has packed: they are read, but told."""
+    if database.layout != "files":
+        return []
+    folder = Path(os.path.realpath(database.path))
+    files = data_files(database.path)
+    outside = [file for file in files if not Path(os.path.realpath(file)).is_relative_to(folder)]
+    return [file.relative_to(database.path).as_posix() for file in outside]
 
 
 def some(names: Sequence[str]) -> str:

@@ -283,6 +283,17 @@ def test_links_to_folders_are_followed_once(tmp_path: Path) -> None:
     assert hashes[0] == hashes[1]
 
 
+def test_links_of_data_files_that_lead_out_are_told(tmp_path: Path) -> None:
+    shop = csv_file(tmp_path / "shop" / "t.csv").parent
+    (shop / "again.csv").symlink_to("t.csv")
+    (shop / "items.csv").symlink_to(csv_file(tmp_path / "elsewhere" / "private.csv"))
+    catalog = find_databases(shop)
+    (problem,) = catalog.problems
+    assert (problem.left_out, problem.reason) == (False, "data files are links that lead out of the folder: items.csv")
+    (tmp_path / "link").symlink_to("shop")
+    assert find_databases(tmp_path / "link").problems[0].reason == problem.reason
+
+
 def test_links_in_a_circle_end(tmp_path: Path) -> None:
     root = tmp_path / "root"
     sqlite_file(root / "a" / "x.db")
