@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from agro_data.databases.errors import discreet_line
 from agro_data.databases.quoting import literal, quoted
 
 if TYPE_CHECKING:
@@ -37,6 +38,17 @@ _NO_COMMENTS = "comment=''"  # else each line that begins with `#` would be one,
 _EVERY_LINE = f"skip=0, {_NO_COMMENTS}"
 _FORMATS = {"dateformat": "DATE", "timestampformat": "TIMESTAMP"}  # and the types of columns that are written so
 _DAY = re.compile(r"%[dmyY]")
+
+
+# What of the engine's words tells why it cannot read a file, and in ours what that is and what to do.
+_FAULTS = {
+    "not utf-8 encoded": "it is not UTF-8; save it as CSV in UTF-8",
+    "to automatically detect the CSV parsing": "no delimiter, quote and end of line fit all of its lines (some may end "
+    "as on Windows and others not); save it anew as CSV",
+    "\nMaximum line size of": "it has a row of more than 2 MB (is a quote not closed?); mend it, or give it as Parquet",
+    "Out of Memory Error": "it takes more memory than DuckDB is given here; give it as Parquet",
+    "GZIP": "it is no whole gzip file; give a whole copy",
+}
 
 
 class NoTable(Exception):
@@ -68,11 +80,7 @@ class Written:
 
 def read_file(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[str, list[str]]:
     """What reads the rows of a CSV, and remarks on it. Raises `NoTable` and `duckdb.Error`."""
-    written, above = _written(connection, file)
-    remarks = []
-    if above:
-        lines = "first line is" if above == 1 else f"first {above} lines are"
-        remarks.append(f"its {lines} taken for a title or comment above the header, and no row")
+    written, remarks = _written(connection, file)
 
     def query(texts: Sequence[str], formats: Mapping[str, str]) -> str:
         columns = {name: "VARCHAR" if name in texts else kind for name, kind in written.columns.items()}
@@ -124,20 +132,31 @@ def patterns(files: Iterable[Path]) -> str:
     return f"[{', '.join(literal(glob.escape(str(file))) for file in files)}]"
 
 
+def fault(error: duckdb.Error) -> str:
+    """Why a CSV cannot be read, and what to do; the engine's words may quote a row."""
+    said = str(error)
+    known = next((words for mark, words in _FAULTS.items() if mark in said), "")
+    return known or f"{discreet_line(error)}; save it anew as CSV in UTF-8"
+
+
 # --- lines and cells ---------------------------------------------------------------------------------------------
 
 
-def _written(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[Written, int]:
-    """How a file is written, and how many lines above its header are not blank."""
-    written = _sniffed(connection, file, _NO_COMMENTS)
-    if written.skipped:
+def _written(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[Written, list[str]]:
+    """How a file is written, and remarks on its lines."""
+    written, remarks = _sniffed(connection, file, _NO_COMMENTS), []
+    if skipped := written.skipped:
         above = _title(file, written)
         if above is not None:
-            return written, above
+            lines = "first line is" if above == 1 else f"first {above} lines are"
+            return written, [f"its {lines} taken for a title or comment above the header, and no row"] * bool(above)
+        cells = len(written.columns)
         written = _sniffed(connection, file, _EVERY_LINE)
+        if len(written.columns) == 1 < cells:
+            remarks.append(f"each line is one cell, though those below line {skipped} could be cut into {cells}")
     if written.uncut:
         raise NoTable(_ragged(written.uncut))
-    return written, 0
+    return written, remarks
 
 
 def _ragged(mark: str) -> str:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from agro_data.databases.csv_reading import NoTable, patterns, read_file, settings_of_parts
+from agro_data.databases.csv_reading import NoTable, fault, patterns, read_file, settings_of_parts
 from agro_data.databases.data_files import DataTable, data_tables, is_cut
 from agro_data.databases.errors import discreet_line
 from agro_data.databases.quoting import quoted
@@ -98,7 +98,7 @@ def _why(error: duckdb.Error, table: DataTable, folder: Path) -> str:
         damaged = type(error).__name__ in ("InternalException", "FatalException")
         why = f"it is damaged: {discreet_line(error)}; write it anew" if damaged else discreet_line(error)
         return f"{cut} does not end as a Parquet file does" if cut else why
-    return f"{discreet_line(error)}; save it as CSV in UTF-8"
+    return fault(error)
 
 
 def _create(connection: duckdb.DuckDBPyConnection, table: DataTable, read: str, loaded: bool) -> str:

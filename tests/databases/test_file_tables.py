@@ -131,6 +131,10 @@ def test_lines_above_a_header_are_told(tmp_path: Path) -> None:
         "comments.csv: its first 2 lines are taken for a title or comment above the header, and no row",
         "title.csv: its first line is taken for a title or comment above the header, and no row",
     ]
+    (tmp_path / "title.csv").write_text("Report\nof all\nfor us\na;b\n1;2\n")
+    assert remarks_on(tmp_path)[1:] == [
+        "title.csv: each line is one cell, though those below line 3 could be cut into 2"
+    ]
 
 
 @pytest.mark.parametrize("loaded", [2**20, -1])
@@ -203,6 +207,44 @@ def test_parts_of_another_kind_are_refused(
     assert problem.startswith(said)
 
 
+def test_parts_by_year_are_read_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts, a part without rows, and columns of the folders."""
+    for year, text in (("2023", "name,city\nann,bonn\n"), ("2024", "name,city\nbob,oslo\ncy,rome\n"), ("2025", "")):
+        (tmp_path / "t" / f"year={year}").mkdir(parents=True)
+        (tmp_path / "t" / f"year={year}" / "a.csv").write_text(text)
+    for loaded in (2**20, -1):
+        tables, _, problems = read(tmp_path, loaded, monkeypatch)
+        assert problems == []
+        assert sorted(tables["t"][1]) == [("ann", "bonn", 2023), ("bob", "oslo", 2024), ("cy", "rome", 2024)]
+
+
 def test_parts_keep_rows_that_begin_with_a_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tables, _, problems = read(parts(tmp_path, "a,b\n#1,2\n3,4\n", "a,b\n#5,6\n#7,8\n9,1\n"), 2**20, monkeypatch)
     assert (problems, len(tables["t"][1])) == ([], 5)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("a,b\n1,é\n".encode("latin-1"), "it is not UTF-8; save it as CSV in UTF-8"),
+        (b"a,b\n1," + b"x" * 3_000_000 + b"\n", "it has a row of more than 2 MB"),
+        (b"a,b\n1,2\r3,4\r\n5,6\n", "no delimiter, quote and end of line fit all of its lines"),
+    ],
+)
+def test_what_is_wrong_with_a_csv_is_told(
+    content: bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "t.csv").write_bytes(content)
+    (tmp_path / "u").mkdir()
+    (tmp_path / "u" / "part-0.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n" * 9999)[:-20])
+    tables, _, problems = read(tmp_path, 2**20, monkeypatch)
+    assert not tables
+    assert problems[0].startswith(f"t.csv: cannot be read as a table: {said}")
+    assert problems[1].startswith("u: cannot be read as a table: it is no whole gzip file")
+
+
+def test_a_csv_that_takes_too_much_memory_is_not_said_to_be_no_utf8(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n" + "1,2\n" * 400_000)
+    with closing(duckdb.connect(config={"memory_limit": "1MiB", "threads": "1"})) as connection:
+        (problem,) = create_tables(connection, tmp_path).problems
+    assert problem.endswith("it takes more memory than DuckDB is given here; give it as Parquet")
