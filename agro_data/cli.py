@@ -48,6 +48,7 @@ from agro_data.verbs.publish import publish_command
 from agro_data.verbs.snapshot import snapshot_command
 from agro_data.verbs.verify import verify_command
 from agro_data.verbs.versions import versions_group
+from agro_data.verbs.writing import check_written
 from agro_data.work import write_text
 
 __all__ = ["data", "run"]
@@ -282,6 +283,7 @@ def report_command(
     """
     shown = chosen_version(version, out, name)
     before = chosen_version(compare, out, name) if compare else None
+    check_written({"--html": html}, [shown.path, *([before.path] if before else [])])
     with whole(before or shown), whole(shown):
         page = render_report(shown, before=before)
     write_text(html, page)

@@ -9,6 +9,7 @@ import click
 
 from agro_data.config import RunConfig, cache_folder
 from agro_data.evaluation.evaluate import Evaluation, evaluate
+from agro_data.evaluation.load import files_of
 from agro_data.evaluation.metrics import DEFAULT, METRICS
 from agro_data.evaluation.report import render_report
 from agro_data.evaluation.statistics import spelled
@@ -16,7 +17,7 @@ from agro_data.evaluation.verdict import lines
 from agro_data.progress import Bars
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, notes, say, screen, show_table, tell
-from agro_data.verbs.writing import all_written
+from agro_data.verbs.writing import all_written, check_written
 
 A_PATH = click.Path(path_type=Path)
 SHOWN_DATABASES = 12
@@ -60,6 +61,7 @@ def evaluate_command(
       agro evaluate --predictions pred.sql --gold dev.json --databases database --metric spider-ex
       agro evaluate --predictions pred.json --databases database --metric spider-ts --instances testsuite
     """
+    check_written({"--output": output, "--html": html}, [predictions, *_files(gold)], [databases, instances])
     with Bars(notes) as progress:
         found = evaluate(
             predictions,
@@ -81,6 +83,11 @@ def evaluate_command(
         [(output, lambda: lines(found.verdicts)), (html, lambda: render_report(found, predictions.name))]
     )
     _end(found, fail_under, saved)
+
+
+def _files(gold: Path | None) -> list[Path]:
+    """The files that golds are read from; one that is not there is said when it is read."""
+    return files_of(gold)[0] if gold is not None and gold.exists() else []
 
 
 def _show(found: Evaluation) -> None:

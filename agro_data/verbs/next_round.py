@@ -10,6 +10,7 @@ import click
 from agro_data.shown import print_json
 from agro_data.terminal import Verb, say, screen, show_table, tell
 from agro_data.verbs.choosing import chosen_version, whole
+from agro_data.verbs.writing import check_written
 from agro_data.work import write_json
 
 A_PATH = click.Path(path_type=Path)
@@ -36,6 +37,8 @@ def next_round_command(evaluation: Path, corpus: str, out: Path, metric: str, as
     from agro_data.rounds.next_round import next_round  # noqa: PLC0415 (loads the grammar)
 
     version = chosen_version(corpus, Path(corpus).parent)
+    verdicts = [evaluation] if evaluation.is_file() else evaluation.rglob("*.jsonl")
+    check_written({"--out": out}, [version.path, *verdicts])
     with whole(version):
         found = next_round(evaluation, version, metric)
     write_json(out, found.to_dict())

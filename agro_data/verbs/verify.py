@@ -12,14 +12,14 @@ import click
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import VERSION_NAME
 from agro_data.databases.scratch import ScratchFolder
-from agro_data.evaluation.load import load_pairs
+from agro_data.evaluation.load import files_of, load_pairs
 from agro_data.pairs.finding import KINDS, Checked
 from agro_data.progress import Bars
 from agro_data.publish.read import Version, list_versions, open_corpus
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, IN_WORDS, Verb, in_words, notes, say, screen, show_table, tell
 from agro_data.verbs.choosing import LATEST, chosen_version, whole
-from agro_data.verbs.writing import all_written
+from agro_data.verbs.writing import all_written, check_written
 
 if TYPE_CHECKING:
     from agro_data.migration.drift import Drift
@@ -85,6 +85,7 @@ def verify_command(
     from agro_data.pairs.verify import verify_pairs  # noqa: PLC0415
 
     loaded = load_pairs(pairs)
+    check_written({"--output": output, "--html": html}, files_of(pairs.expanduser())[0], [databases, instances])
     with Bars(notes) as progress:
         found = verify_pairs(loaded, databases, instances=instances, workers=workers, progress=progress)
     figures = summary(found)
@@ -171,6 +172,7 @@ def _verify_version(
     from agro_data.migration.opening import open_migrated  # noqa: PLC0415
     from agro_data.migration.report import lines, summary  # noqa: PLC0415
 
+    check_written({"--output": output}, [version.path], [databases, before, instances])
     cache = cache_folder(RunConfig())
     opened: Version | None = None
     unopened = ""

@@ -15,6 +15,7 @@ from agro_data.publish.retention import published, sweep
 from agro_data.shown import print_json, show_version
 from agro_data.terminal import FAILED_SOME, Verb, Verbs, say, screen, show_pairs, show_table, tell
 from agro_data.verbs.choosing import chosen_version, corpora, whole
+from agro_data.verbs.writing import check_written
 from agro_data.work import write_text
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ def diff_command(
     from agro_data.publish.difference import compare, summary  # noqa: PLC0415
 
     old, new = chosen_version(before, out, name), chosen_version(after, out, name)
+    check_written({"--output": output}, [old.path, new.path])
     with whole(old), whole(new):
         found = compare(old, new)
         figures = summary(found)

@@ -2,11 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from agro_data.config import ConfigError
+from agro_data.databases.catalog import DUCKDB_MARK, SQLITE_HEADER
+from agro_data.databases.data_files import is_data_file
 from agro_data.terminal import tell
 from agro_data.work import write_text
+
+
+def check_written(
+    written: Mapping[str, Path | None], read: Iterable[Path | None], databases: Iterable[Path | None] = ()
+) -> None:
+    """Raise `ConfigError` where a file to write, by its option, is one that is read, a database, or named twice.
+
+    Of a folder in `read` nothing may be written over; of one in `databases` no database and no file of data.
+    """
+    inputs = [path.resolve() for path in read if path is not None]
+    folders = [path.resolve() for path in databases if path is not None]
+    before: dict[Path, str] = {}
+    for option, given in written.items():
+        if given is None or (given.exists() and not given.is_file()):  # what is no file, as /dev/stdout, holds nothing
+            continue
+        file = given.resolve()
+        if file in before:
+            raise ConfigError(f"{given}: named by {before[file]} and by {option}; give each a file of its own")
+        before[file] = option
+        if not file.exists():
+            continue
+        holds = any(one in file.parents or (one.exists() and one.samefile(file)) for one in inputs)
+        data = is_data_file(file) and any(one in file.parents for one in folders)
+        database = _is_database(file)
+        if holds or data or database:
+            what = "is a database" if database else "is read by this very command"
+            raise ConfigError(f"{given}: {what}, which {option} would write over; give another file")
 
 
 def all_written(asked: Sequence[tuple[Path | None, Callable[[], str]]]) -> bool:
@@ -25,3 +55,13 @@ def _written(file: Path, text: Callable[[], str]) -> bool:
         return False
     tell([f"{file}: written"], "dim")
     return True
+
+
+def _is_database(file: Path) -> bool:
+    """Whether a file has the header of a database, whatever its name and place."""
+    try:
+        with file.open("rb") as stream:
+            header = stream.read(len(SQLITE_HEADER))
+    except OSError:  # what it is written over with fails too, and says why
+        return False
+    return header == SQLITE_HEADER or header[8:12] == DUCKDB_MARK

@@ -1,4 +1,7 @@
-"""A file of results that cannot be written: figures are shown all the same, the reason is told, the status is not 0."""
+"""A file of results that cannot be written: figures are shown all the same, the reason is told, the status is not 0.
+
+One that would lie on what is read is refused before anything is done.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from migration.test_drift import change, write_shop
 from pairs.market import sqlite_market, write_pairs
 
 from agro_data.cli import data
+from agro_data.config import ConfigError
 
 SQL = "SELECT town FROM stall"
 
@@ -56,6 +60,57 @@ def test_json_is_whole_and_a_page_may_fail_too(place: Path, verb: tuple[str, ...
     assert "file/page.html: cannot be written: " in done.stderr
     assert len((place / "v.jsonl").read_text(encoding="utf-8").splitlines()) == 1
     assert agro(*verb, "--output", "v.jsonl", "--html", "page.html").exit_code == 0
+
+
+@pytest.mark.parametrize("verb", [verb for verb, _ in VERBS], ids=lambda value: value[0])
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (("--output", "link.json"), "link.json: is read by this very command"),
+        (("--html", "databases/market/market.sqlite"), "market.sqlite: is a database"),
+        (("--html", "elsewhere.db"), "elsewhere.db: is a database"),
+        (("--output", "databases/prices.csv"), "prices.csv: is read by this very command"),
+        (("--output", "same", "--html", "./same"), "same: named by --output and by --html"),
+    ],
+    ids=lambda value: value[-1] if isinstance(value, tuple) else "",
+)
+def test_nothing_is_written_over_what_is_read(
+    place: Path, verb: tuple[str, ...], given: tuple[str, ...], says: str
+) -> None:
+    (place / "link.json").symlink_to(verb[-1])
+    (place / "elsewhere.db").write_bytes((place / "databases" / "market" / "market.sqlite").read_bytes())
+    (place / "databases" / "prices.csv").write_text("a,b\n1,2\n")
+    before = {file: file.read_bytes() for file in place.rglob("*") if file.is_file()}
+    done = agro(*verb, *given)
+    assert isinstance(done.exception, ConfigError), done.output
+    assert says in str(done.exception)
+    assert {file: file.read_bytes() for file in before} == before
+    assert not (place / "same").exists()
+
+
+def test_a_file_of_results_is_written_anew_wherever_it_lies(place: Path) -> None:
+    """Verdicts beside the databases, and standard output for both, are no input."""
+    for _ in range(2):
+        done = agro("verify", "pairs.json", "--output", "databases/verdicts.jsonl", "--html", "databases/page.html")
+        assert done.exit_code == 0, done.output
+    assert agro("verify", "pairs.json", "--output", "/dev/null", "--html", "/dev/null").exit_code == 0
+
+
+def test_a_version_is_not_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    version = write_shop(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    manifest = version.path / "manifest.json"
+    before = manifest.read_bytes()
+    for verb in (
+        ("report", str(version.path), "--html", str(manifest)),
+        ("verify", str(version.path), "--databases", ".", "--output", str(manifest)),
+        ("versions", "diff", str(version.path), str(version.path), "--output", str(manifest)),
+        ("next-round", "verdicts.jsonl", "--corpus", str(version.path), "--out", str(manifest)),
+    ):
+        done = CliRunner().invoke(data, verb)
+        assert isinstance(done.exception, ConfigError), done.output
+        assert "is read by this very command" in str(done.exception)
+    assert manifest.read_bytes() == before
 
 
 def test_of_a_version_neither_file_nor_folder_costs_the_figures(
