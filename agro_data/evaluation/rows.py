@@ -121,22 +121,23 @@ def _json(path: Path, text: str) -> Iterator[Item]:
             yield from _json_lines(path, text)
             return
         raise UnreadableInput(f"{path}: not JSON: {error}") from error
-    yield from json_rows(path, content)
+    yield from (item for _, _, item in json_places(path, [content]))
 
 
-def json_rows(path: Path, content: Any) -> Iterator[Item]:
-    """Rows of a JSON value. The fields of a row that is an object there are that very object."""
+def json_places(path: Path, held: list[Any]) -> Iterator[tuple[Any, Any, Item]]:
+    """Rows of the JSON value in `held`, each with the list or object that it stands in and its index or key there."""
+    [content] = held
     if isinstance(content, dict) and content and all(key.isdecimal() for key in content):
         for key in sorted(content, key=int):
             item = _item(path, int(key), content[key], "number")
-            yield replace(item, number=int(key)) if isinstance(item, Row) else item
+            yield content, key, replace(item, number=int(key)) if isinstance(item, Row) else item
         return
-    if isinstance(content, dict):
-        content = _list_in(content)
-    if not isinstance(content, list):
+    lists = [content] if isinstance(content, list) else _lists_in(content) or [held]
+    if not isinstance(content, dict | list):
         raise UnreadableInput(f"{path}: expected a list of objects, found {type(content).__name__}")
-    for number, item in enumerate(content, 1):
-        yield _item(path, number, item, "row")
+    places = ((rows, index) for rows in lists for index in range(len(rows)))
+    for number, (rows, index) in enumerate(places, 1):
+        yield rows, index, _item(path, number, rows[index], "row")
 
 
 def _looks_like_lines(text: str) -> bool:
@@ -147,10 +148,10 @@ def _looks_like_lines(text: str) -> bool:
         return False
 
 
-def _list_in(content: dict[str, Any]) -> list[Any]:
-    """The rows inside an object: those of all lists of objects there, or itself."""
-    lists = [value for value in content.values() if isinstance(value, list) and any(isinstance(v, dict) for v in value)]
-    return [item for rows in lists for item in rows] or [content]
+def _lists_in(content: Any) -> list[list[Any]]:
+    """The lists of objects in an object, whose rows follow each other."""
+    values = content.values() if isinstance(content, dict) else ()
+    return [value for value in values if isinstance(value, list) and any(isinstance(one, dict) for one in value)]
 
 
 def _item(path: Path, number: int, item: Any, unit: str) -> Item:

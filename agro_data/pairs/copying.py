@@ -1,8 +1,8 @@
 """A corrected copy of a file of pairs, in the layout in which it was given, its line ends and byte order mark included.
 
 A row that is changed keeps what it said before in a field of its own, `<field>_original`. Files of lines have no
-fields: beside their copy lies the file as it was. A file in which no row is changed is copied to the byte, so that
-what an earlier run mended does not stay.
+fields: beside their copy lies the file as it was. A row of JSON that is a text stays one, without what it was. A file
+in which no row is changed is copied to the byte, so that what an earlier run mended does not stay.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import polars as pl
 from agro_data.config import ConfigError
 from agro_data.evaluation.fields import SQL, field_of
 from agro_data.evaluation.load import ORIGINAL, files_of
-from agro_data.evaluation.rows import LINES, Row, decoded, json_rows, marked_encoding, read_rows
+from agro_data.evaluation.rows import BIRD_MARK, LINES, Row, decoded, json_places, marked_encoding, read_rows
 from agro_data.work import atomic_path
 
 PARSED = ("query_toks", "query_toks_no_value", "sql")  # what Spider's files also say of the SQL: untrue once it changes
@@ -102,13 +102,24 @@ def _is_json(text: str) -> bool:
 
 
 def _json(file: Path, text: str, changed: Mapping[str, str]) -> str:
-    content = json.loads(text)
-    for item in json_rows(file, content):
+    held = [json.loads(text)]
+    for rows, key, item in [*json_places(file, held)]:
         if isinstance(item, Row) and item.place in changed:
-            mended = with_sql(item.fields, changed[item.place])
-            item.fields.clear()
-            item.fields.update(mended)
-    return _dumped(content, indent=2 if "\n" in text.strip() else None) + "\n"
+            rows[key] = _row(rows[key], changed[item.place])
+    return _dumped(held[0], indent=2 if "\n" in text.strip() else None) + "\n"
+
+
+def _row(row: Any, sql: str) -> Any:
+    """A row of JSON, an object or a text, with new SQL."""
+    return _text(row, sql) if isinstance(row, str) else with_sql(row, sql)
+
+
+def _text(text: str, sql: str) -> str:
+    """A text that is a row, with new SQL before whatever names its database."""
+    if BIRD_MARK in text:
+        return f"{sql}{BIRD_MARK}{text.partition(BIRD_MARK)[2]}"
+    _, tab, database = text.rpartition("\t")
+    return f"{sql}{tab}{database if tab else ''}"
 
 
 def _dumped(value: Any, indent: int | None = None) -> str:
@@ -123,7 +134,7 @@ def _json_lines(file: Path, text: str, changed: Mapping[str, str]) -> str:
     for number, line in enumerate(lines, 1):
         sql = changed.get(f"{file.name}, line {number}")
         if sql is not None:
-            lines[number - 1] = _dumped(with_sql(json.loads(line), sql)) + _end(line)
+            lines[number - 1] = _dumped(_row(json.loads(line), sql)) + _end(line)
     return "\n".join(lines)
 
 
@@ -162,8 +173,7 @@ def _lines(file: Path, text: str, changed: Mapping[str, str]) -> str:
     for number, line in enumerate(lines, 1):
         sql = changed.get(f"{file.name}, line {number}")
         if sql is not None:
-            _, tab, database = line.removesuffix("\r").rpartition("\t")
-            lines[number - 1] = f"{' '.join(sql.split())}{tab}{database if tab else ''}{_end(line)}"
+            lines[number - 1] = _text(line, " ".join(sql.split()))
     return "\n".join(lines)
 
 

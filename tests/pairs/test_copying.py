@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -61,6 +62,31 @@ def test_a_copy_has_the_new_sql_and_the_old_beside_it(tmp_path: Path, suffix: st
         assert pl.read_parquet(written[0])["query_original"].to_list() == [None, OLD]
     if suffix == "jsonl":
         assert written[0].read_text(encoding="utf-8").split("\n")[0] == json.dumps(ROWS[0])
+
+
+BIRD = f"{OLD}\t----- bird -----\tmarket"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.json", json.dumps([f"{OTHER}\tmarket", f"{OLD}\tmarket"]), [f"{OTHER}\tmarket", f"{NEW}\tmarket"]),
+        ("a.json", json.dumps({"1": OTHER + BIRD[len(OLD) :], "0": BIRD}), {"1": OTHER + BIRD[len(OLD) :], "0": BIRD}),
+        ("a.json", json.dumps({"rows": [ROWS[0], BIRD], "of": "us"}), {"rows": [ROWS[0], BIRD], "of": "us"}),
+        ("a.jsonl", f"{json.dumps(ROWS[0])}\n{json.dumps(BIRD)}\n", f"{json.dumps(ROWS[0])}\n{json.dumps(BIRD)}\n"),
+        ("a.sql", f"{OTHER}\tmarket\r\n{BIRD}\r\n", f"{OTHER}\tmarket\r\n{BIRD}\r\n"),
+    ],
+)
+def test_a_row_that_is_a_text_stays_one(tmp_path: Path, name: str, content: str, expected: Any) -> None:
+    source = tmp_path / name
+    source.write_bytes(content.encode())
+    [old] = [pair.place for pair in load_pairs(source).pairs if pair.sql == OLD]
+    copy = corrected_copy(source, tmp_path / "out", {old: NEW})[0]
+    text = copy.read_bytes().decode()
+    if isinstance(expected, str):
+        assert text == expected.replace(OLD, NEW)
+    else:
+        assert json.loads(text) == json.loads(json.dumps(expected).replace(OLD, NEW))
 
 
 @pytest.mark.parametrize("suffix", ["json", "jsonl", "csv", "tsv", "sql"])
