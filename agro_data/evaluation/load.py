@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from agro_data.evaluation.fields import (
@@ -30,7 +31,7 @@ from agro_data.evaluation.fields import (
 )
 from agro_data.evaluation.loaded import Loaded, LoadedPredictions, Pair, Prediction
 from agro_data.evaluation.matching import matched_rows, plain
-from agro_data.evaluation.rows import LINES, SUFFIXES, Item, LoadProblem, Row, UnreadableInput, read_rows
+from agro_data.evaluation.rows import LINES, SUFFIXES, Item, LoadProblem, Row, UnreadableInput, is_western, read_rows
 
 # Files of the known layouts; a folder with none of them is searched for any file that holds pairs.
 _NAMED = ("train.json", "train_spider.json", "train_others.json", "dev.json", "test.json", "validation.json")
@@ -51,6 +52,7 @@ def load_pairs(path: Path | str) -> Loaded:
     if not place.exists():
         raise UnreadableInput(f"{path}: no such file or folder")
     files, notes = files_of(place)
+    notes += _western(files)
     pairs: list[Pair] = []
     problems: list[LoadProblem] = []
     for file in files:
@@ -91,7 +93,7 @@ def load_questions(path: Path | str) -> Loaded:
             problems.append(LoadProblem(row.place, f"no {'question' if pair.db_id else 'database'} in this row"))
     if not pairs:
         raise UnreadableInput(f"{path}: no row with {spellings(QUESTION)} and {spellings(DATABASE)}")
-    return Loaded(tuple(pairs), tuple(problems))
+    return Loaded(tuple(pairs), tuple(problems), tuple(_western([place])))
 
 
 def load_predictions(path: Path | str, gold: Path | str | None = None) -> LoadedPredictions:
@@ -108,7 +110,8 @@ def load_predictions(path: Path | str, gold: Path | str | None = None) -> Loaded
         raise UnreadableInput(f"{path}: the file is empty: no predictions to evaluate")
     if gold is not None:
         check_fields(place, items, {"prediction": (*PREDICTED, *SQL)})
-        return _matched(place, items, load_pairs(gold))
+        found = _matched(place, items, load_pairs(gold))
+        return replace(found, notes=(*_western([place, *files_of(Path(gold).expanduser())[0]]), *found.notes))
     check_fields(place, items, {"prediction": PREDICTED, "database": DATABASE})
     predictions: list[Prediction] = []
     problems = [item for item in items if isinstance(item, LoadProblem)]
@@ -121,7 +124,7 @@ def load_predictions(path: Path | str, gold: Path | str | None = None) -> Loaded
         predictions.append(_prediction(row, db_id))
     if not predictions:
         raise UnreadableInput(f"{path}: no row with a prediction and a database (first: {problems[0]})")
-    notes = (*_asked_again(predictions), *_all_golds(predictions))
+    notes = (*_western([place]), *_asked_again(predictions), *_all_golds(predictions))
     return LoadedPredictions(tuple(predictions), (*problems, *no_texts(rows, PREDICTED)), notes)
 
 
@@ -149,6 +152,12 @@ def files_of(folder: Path) -> tuple[list[Path], list[str]]:
         raise UnreadableInput(f"{folder}: no file of {', '.join((*SUFFIXES, *LINES))} in this folder")
     report = [file for file in pairs if file.name == AUDIT_REPORT and file not in files]
     return files, [f"{file.name}: passed over as an audit's report; give the file itself to read it" for file in report]
+
+
+def _western(files: Iterable[Path]) -> list[str]:
+    """That files were read as of Windows' western code page, which nothing in them says."""
+    texts = (file for file in files if file.suffix.lower() != ".parquet")
+    return [f"{file.name}: not UTF-8, read as Windows-1252" for file in texts if is_western(file.read_bytes())]
 
 
 def _without_originals(files: Sequence[Path]) -> list[Path]:

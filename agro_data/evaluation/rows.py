@@ -9,7 +9,10 @@ import codecs
 import csv
 import io
 import json
+import re
+from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +32,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_UTF8_CHARACTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _NO_JSON = (ValueError, RecursionError)  # the second where lists are nested thousands deep
 _LONGEST = 2**30  # characters of a CSV field
 
@@ -80,8 +84,8 @@ def read_rows(path: Path) -> list[Item]:
         if suffix == ".parquet":
             rows = pl.read_parquet(path, glob=False).iter_rows(named=True)
             return [_row(path, n, fields) for n, fields in enumerate(rows, 1)]
-        text = decoded(path.read_bytes())
-    except (OSError, PolarsError, UnicodeDecodeError) as error:
+        text = decoded(path.read_bytes(), path)
+    except (OSError, PolarsError) as error:
         raise UnreadableInput(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
     if not text.strip():
         return []
@@ -90,7 +94,8 @@ def read_rows(path: Path) -> list[Item]:
     if suffix in (".jsonl", ".ndjson"):
         return list(_json_lines(path, text))
     if suffix in (".csv", ".tsv"):
-        return list(_separated(path, text, "\t" if suffix == ".tsv" else ""))
+        with _long_cells():
+            return list(_cells(path, text))
     return list(_sql_lines(path, text))
 
 
@@ -99,14 +104,32 @@ def marked_encoding(data: bytes) -> str:
     return next((encoding for mark, encoding in _MARKS if data.startswith(mark)), "")
 
 
-def decoded(data: bytes) -> str:
-    """Text of a file: by its byte order mark, else UTF-8, else Windows' western code page, which reads nearly all."""
-    if encoding := marked_encoding(data):
-        return data.decode(encoding)
+def decoded(data: bytes, path: Path) -> str:
+    """Text of a file: by its byte order mark, else UTF-8, else Windows' western code page.
+
+    Raises `UnreadableInput` where it is none of these: one byte that is not UTF-8 makes no code page of a file with
+    characters that are written in several, as only UTF-8 writes them.
+    """
+    encoding = marked_encoding(data) or ("cp1252" if is_western(data) else "utf-8")
     try:
-        return data.decode("utf-8")
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UnreadableInput(
+            f"{path}: line {line:,} cannot be read as {encoding} (byte 0x{data[error.start]:02x}: {error.reason}); "
+            "save the file as UTF-8"
+        ) from error
+
+
+def is_western(data: bytes) -> bool:
+    """Whether a file is taken for one of Windows' western code page: not UTF-8, nor anything of it."""
+    if marked_encoding(data) or _UTF8_CHARACTER.search(data):
+        return False
+    try:
+        data.decode("utf-8")
     except UnicodeDecodeError:
-        return data.decode("cp1252")
+        return True
+    return False
 
 
 def _row(path: Path, number: int, fields: dict[str, Any], unit: str = "row") -> Row:
@@ -177,30 +200,50 @@ def _json_lines(path: Path, text: str) -> Iterator[Item]:
         yield _item(path, number, item, "line")
 
 
-def _separated(path: Path, text: str, delimiter: str) -> Iterator[Item]:
+def separated_by(path: Path, text: str) -> tuple[str, int]:
+    """What separates the cells of a table of text, and how the `csv` module is to take quotation marks.
+
+    Between tabs many tools quote nothing: where not every mark fits a quoted cell, marks are text as any other.
+    """
+    header = text[: text.find("\n")] if "\n" in text else text
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else max(",;\t", key=header.count)
+    if delimiter != "\t":
+        return delimiter, csv.QUOTE_MINIMAL
+    try:
+        with _long_cells():
+            deque(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), maxlen=0)
+    except csv.Error:
+        return delimiter, csv.QUOTE_NONE
+    return delimiter, csv.QUOTE_MINIMAL
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
     before = csv.field_size_limit(_LONGEST)  # of the whole process: other readers keep theirs
     try:
-        yield from _cells(path, text, delimiter)
+        yield
     finally:
         csv.field_size_limit(before)
 
 
-def _cells(path: Path, text: str, delimiter: str) -> Iterator[Item]:
-    header = text[: text.find("\n")] if "\n" in text else text
-    delimiter = delimiter or max(",;\t", key=header.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+def _cells(path: Path, text: str) -> Iterator[Item]:
+    delimiter, quoting = separated_by(path, text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting, strict=True)
     names: list[str] = []
     number = 0
     while True:
+        line = reader.line_num + 1
         try:
             cells = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            yield LoadProblem(f"{path.name}, line {reader.line_num}", str(error))
+            yield _no_row(path, line, reader.line_num, error)
             continue
         if not names:
             names = [cell.strip() for cell in cells]
+            if twice := next((name for name in names if name and names.count(name) > 1), ""):
+                raise UnreadableInput(f"{path}: two columns are called {twice!r}; rename one, or take it out")
             continue
         if not cells:
             continue
@@ -210,6 +253,18 @@ def _cells(path: Path, text: str, delimiter: str) -> Iterator[Item]:
             yield LoadProblem(f"{path.name}, row {number} (line {reader.line_num})", why)
         else:
             yield _row(path, number, dict(zip(names, cells, strict=True)))
+
+
+def _no_row(path: Path, first: int, last: int, error: csv.Error) -> LoadProblem:
+    """Lines that a quotation mark without its partner makes one row of. Raises `UnreadableInput` where it does so to
+    the end of the file, which would then pass for a shorter one."""
+    if "end of data" in str(error):
+        raise UnreadableInput(
+            f"{path}: a quotation mark at or after line {first:,} has no partner, and all that follows would be one "
+            "cell; write marks within a cell twice, and quote that cell"
+        )
+    lines = f"line {first}" if first == last else f"lines {first} to {last}"
+    return LoadProblem(f"{path.name}, {lines}", f"{error}; marks within a quoted cell are written twice")
 
 
 def _sql_lines(path: Path, text: str) -> Iterator[Item]:

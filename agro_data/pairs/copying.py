@@ -20,7 +20,16 @@ import polars as pl
 from agro_data.config import ConfigError
 from agro_data.evaluation.fields import SQL, field_of
 from agro_data.evaluation.load import ORIGINAL, files_of
-from agro_data.evaluation.rows import BIRD_MARK, LINES, Row, decoded, json_places, marked_encoding, read_rows
+from agro_data.evaluation.rows import (
+    BIRD_MARK,
+    LINES,
+    Row,
+    decoded,
+    json_places,
+    marked_encoding,
+    read_rows,
+    separated_by,
+)
 from agro_data.work import atomic_path
 
 PARSED = ("query_toks", "query_toks_no_value", "sql")  # what Spider's files also say of the SQL: untrue once it changes
@@ -60,7 +69,7 @@ def _mend(file: Path, target: Path, changed: Mapping[str, str]) -> None:
         _copy_parquet(file, target, changed)
         return
     data = file.read_bytes()
-    text = decoded(data)
+    text = decoded(data, file)
     ends = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
     if suffix in (".csv", ".tsv"):
         mended = _separated(file, text, changed, ends)
@@ -140,10 +149,19 @@ def _json_lines(file: Path, text: str, changed: Mapping[str, str]) -> str:
 
 def _separated(file: Path, text: str, changed: Mapping[str, str], ends: str) -> str:
     """Rows get a cell more, empty where nothing changed. Rows that cannot be read are left out, and listed."""
-    names, rows = _table(file, changed)
-    delimiter = "\t" if file.suffix.lower() == ".tsv" else max(",;\t", key=text.partition("\n")[0].count)
+    delimiter, quoting = separated_by(file, text)
+    plain = quoting == csv.QUOTE_NONE  # then a cell holds no line break
+    names, rows = _table(file, {place: " ".join(sql.split()) for place, sql in changed.items()} if plain else changed)
     held = io.StringIO()
-    writer = csv.DictWriter(held, names, restval="", delimiter=delimiter, lineterminator=ends)
+    writer = csv.DictWriter(
+        held,
+        names,
+        restval="",
+        delimiter=delimiter,
+        lineterminator=ends,
+        quoting=csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL,
+        quotechar=None if plain else '"',
+    )
     writer.writeheader()
     writer.writerows(new for _, new in rows)
     return held.getvalue()

@@ -106,7 +106,7 @@ def _lines(given: Sequence[str]) -> list[str]:
             lines.append(one)
             continue
         try:
-            text = decoded(Path(one[1:]).read_bytes())
+            text = decoded(Path(one[1:]).read_bytes(), Path(one[1:]))
         except OSError as error:
             raise ConfigError(f"--source-license {one}: cannot be read ({error.strerror})") from error
         stripped = map(str.strip, text.splitlines())

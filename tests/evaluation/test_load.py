@@ -59,6 +59,64 @@ def test_encodings(tmp_path: Path, suffix: str, encoding: str) -> None:
     assert [p.question for p in load_pairs(file).pairs] == [row["question"] for row in ROWS]
 
 
+def test_a_code_page_that_nothing_says_is_told(tmp_path: Path) -> None:
+    file = write(tmp_path / "pairs.csv", [{**ROWS[0], "question": "Süd?"}], "cp1252")
+    assert load_pairs(file).notes == ("pairs.csv: not UTF-8, read as Windows-1252",)
+    assert load_questions(file).notes == load_pairs(file).notes
+    assert not load_pairs(write(tmp_path / "utf8.csv", ROWS)).notes
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (b"caf\xe9", r"pairs\.csv: line 3 cannot be read as utf-8 \(byte 0xe9: .*\); save the file as UTF-8"),
+        (b"\xff" * 3, r"line 3 cannot be read as utf-8 \(byte 0xff"),
+    ],
+)
+def test_one_byte_that_is_not_utf8_makes_no_code_page_of_a_file(tmp_path: Path, damage: bytes, says: str) -> None:
+    file = tmp_path / "pairs.csv"
+    file.write_bytes("db_id,question,sql\nshop,日本?,SELECT 1\nshop,".encode() + damage + b",SELECT 2\n")
+    with pytest.raises(UnreadableInput, match=says):
+        load_pairs(file)
+
+
+def test_what_no_code_page_holds_is_said_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"db_id,question,sql\nshop,a\x9d,SELECT 1\n")
+    with pytest.raises(UnreadableInput, match=r"a\.csv: line 2 cannot be read as cp1252 \(byte 0x9d"):
+        load_pairs(tmp_path / "a.csv")
+
+
+def test_marks_between_tabs_are_text_where_they_quote_no_cell(tmp_path: Path) -> None:
+    file = tmp_path / "a.tsv"
+    for marked in ('"SELECT name FROM branch', '"Hello" is what?'):
+        file.write_text(f"db_id\tpred\nshop\tSELECT 1\nshop\t{marked}\nshop\tSELECT 2\n")
+        assert [one.predictions for one in load_predictions(file).predictions] == [
+            ("SELECT 1",),
+            (marked,),
+            ("SELECT 2",),
+        ]
+
+
+def test_a_mark_without_its_partner_swallows_no_rows_unsaid(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text('db_id,question,sql\nshop,q,SELECT 1\nshop,"q,SELECT 2\nshop,q,SELECT 3\n')
+    with pytest.raises(UnreadableInput, match=r"a\.csv: a quotation mark at or after line 3 has no partner"):
+        load_pairs(file)
+    file.write_text('db_id,question,sql\nshop,"q,SELECT 1\nshop,q,SELECT 2\nshop,"q",SELECT 3\nshop,q,SELECT 4\n')
+    loaded = load_pairs(file)
+    assert [(one.place, one.sql) for one in loaded.pairs] == [("a.csv, row 1", "SELECT 4")]
+    assert [one.place for one in loaded.problems] == ["a.csv, lines 2 to 4"]
+
+
+def test_of_columns_with_one_name_none_is_lost(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("db_id,question,question,sql\nshop,one,two,SELECT 1\n")
+    with pytest.raises(UnreadableInput, match=r"a\.csv: two columns are called 'question'; rename one"):
+        load_pairs(file)
+    file.write_text("db_id,question,sql,,\nshop,one,SELECT 1,,\n")  # as Excel leaves columns that are empty
+    assert len(load_pairs(file).pairs) == 1
+
+
 def test_lists_in_lists_without_end_are_no_json(tmp_path: Path) -> None:
     deep = "[" * 100_000
     (tmp_path / "deep.json").write_text(deep)

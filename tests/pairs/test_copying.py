@@ -64,6 +64,13 @@ def test_a_copy_has_the_new_sql_and_the_old_beside_it(tmp_path: Path, suffix: st
         assert written[0].read_text(encoding="utf-8").split("\n")[0] == json.dumps(ROWS[0])
 
 
+def test_marks_that_are_text_between_tabs_stay_as_they_are(tmp_path: Path) -> None:
+    source = tmp_path / "pairs.tsv"
+    source.write_text(f'db_id\tquestion\tquery\nmarket\t"Names" of all?\t{OLD}\n')
+    (copy,) = corrected_copy(source, tmp_path / "out", {load_pairs(source).pairs[0].place: NEW.replace(" F", "\nF")})
+    assert copy.read_text().splitlines()[1] == f'market\t"Names" of all?\t{NEW}\t{OLD}'
+
+
 BIRD = f"{OLD}\t----- bird -----\tmarket"
 
 
