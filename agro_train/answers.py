@@ -13,6 +13,14 @@ from agro_train.language_model.tokens import text_of
 from agro_train.rollouts import Policy
 from agro_train.tasks import Task
 
+_OF_EACH = ("predictions", "outcomes", "transcripts", "votes", "turns")
+_KINDS = (
+    (str, "text", ("example_id", "db_id", "question", "gold", "asked", "refusal")),
+    (int | float, "a number", ("read", "written", "seconds")),
+    (list, "a list", _OF_EACH),
+)
+_KINDS_OF_EACH = ((str, "texts", _OF_EACH[:3]), (int, "whole numbers", _OF_EACH[3:]))
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -44,8 +52,19 @@ class Answer:
 
     @classmethod
     def from_dict(cls, line: dict[str, Any]) -> Answer:
-        """The answer of such a line. Raises `KeyError` when it lacks something."""
+        """The answer of such a line. Raises `KeyError` when it lacks something, `ValueError` when it holds another kind
+        of value, or a `pred` that is not its first prediction."""
         whole = {"asked": "", "refusal": "", **line}  # files from before have none
+        for kind, what, names in _KINDS:
+            if wrong := next((name for name in names if not isinstance(whole[name], kind)), ""):
+                raise ValueError(f"`{wrong}`: expected {what}")
+        for kind, what, names in _KINDS_OF_EACH:
+            if wrong := next((name for name in names if not all(isinstance(one, kind) for one in whole[name])), ""):
+                raise ValueError(f"`{wrong}`: expected a list of {what}")
+        if len({len(whole[name]) for name in _OF_EACH}) != 1 or not whole["predictions"]:
+            raise ValueError(f"{', '.join(_OF_EACH)}: expected lists of one length, and not empty")
+        if line.get("pred", whole["predictions"][0]) != whole["predictions"][0]:
+            raise ValueError("`pred` is not the first of `predictions`, from which an answer is read: change both")
         return cls(**{one.name: _frozen(whole[one.name]) for one in fields(cls)})
 
 

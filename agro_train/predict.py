@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -13,9 +15,10 @@ from typing import Any
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.locking import exclusive
-from agro_data.progress import Reporter, silent
+from agro_data.progress import Reporter, counted, silent
 from agro_data.work import write_json, write_text
 from agro_train.agents.agent import Agent
+from agro_train.agents.endpoint import EndpointSampler
 from agro_train.answers import Answer, answer, asked
 from agro_train.decoding import GREEDY, Decoding
 from agro_train.language_model.memory import enough_memory
@@ -25,17 +28,47 @@ from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Task
 
 TOGETHER = 128  # rollouts that are worked on at a time, or as many as an agent writes together: lost when it is stopped
+EACH = 2  # of a server, for each request under way: what it has answered is paid for
 
+SUFFIXES = (".jsonl", ".ndjson", ".json")  # under which JSON Lines are read
 USUAL = {"engine": "transformers", "dtype": "float32"}  # are not written: as files have it from before
 
 
 def check_out(out: Path) -> None:
-    """Raise `ConfigError` where a file of predictions cannot be written."""
+    """Raise `ConfigError` where a file of predictions cannot be written, or would not be read as one."""
     if out.is_dir():
         raise ConfigError(f"{out}: a folder; expected the name of a file, such as {out / 'predictions.jsonl'}")
+    if out.suffix.lower() not in SUFFIXES:
+        better = out.with_name(f"{out.name}{SUFFIXES[0]}")
+        raise ConfigError(f"{out}: predictions are JSON Lines, which no verb reads under this name; give {better}")
     check_folder(out.parent)
+    target = Path(os.path.realpath(out))
+    if not target.parent.is_dir():
+        raise ConfigError(f"{out}: is a link to {target}, whose folder is not there")
     if out.exists() and not os.access(out, os.W_OK):
         raise ConfigError(f"{out}: cannot be written: it is read-only")
+
+
+def check_own(out: Path) -> None:
+    """Raise `ConfigError` where `out`, or what would be written beside it, is somebody else's."""
+    made_by = _made_by(_side(out))
+    if made_by is None and _holds_something(out):
+        raise ConfigError(f"{out}: not written by this verb, which would overwrite it; give another --out")
+    if made_by is not None and not {"model", "weights"} <= made_by.keys():
+        raise ConfigError(f"{_side(out)}: not written by this verb, which would overwrite it; give another --out")
+
+
+def _holds_something(file: Path) -> bool:
+    """An empty file, as `mktemp` makes one, is nobody's."""
+    return file.exists() and file.stat().st_size > 0
+
+
+def kept_beside(out: Path) -> list[str]:
+    """What lies beside a file of predictions, for a person: answers to what was not asked now, or from before."""
+    others = _others(out)
+    files = [others, *sorted(others.parent.glob(f"{glob.escape(others.name)}.[0-9]*"))]
+    counts = [(file, file.read_bytes().count(b"\n")) for file in files if file.is_file()]
+    return [f"{file}: {counted(number, 'further answers')}" for file, number in counts if number]
 
 
 def check_folder(folder: Path) -> None:
@@ -101,9 +134,11 @@ def _predict(
 
 
 def _rollouts(agent: Agent, decoding: Decoding) -> int:
-    """How many rollouts are worked on at a time. On a CPU, where they take minutes, no more than are written together;
-    those of a vote are few questions, and share so much that more of them are."""
+    """How many rollouts are worked on at a time. Of a server some more than it has under way. On a CPU, where they take
+    minutes, no more than are written together; those of a vote are few questions, and share so much that more are."""
     here = agent.sampler
+    if isinstance(here, EndpointSampler):
+        return EACH * here.connection.at_once
     slow = isinstance(here, ModuleSampler) and here.module.device.type == "cpu"
     return agent.batch if slow and decoding.samples == 1 else max(TOGETHER, agent.batch)
 
@@ -137,12 +172,11 @@ def _known(out: Path, made_by: dict[str, Any], tasks: Sequence[Task]) -> dict[st
 
     Lines that were cut short, are of what `tasks` ask otherwise, or say that a server refused, are dropped.
     """
-    if not out.exists():
-        _others(out).unlink(missing_ok=True)  # of a file that was removed
-        return {}
+    check_own(out)
     before = _made_by(_side(out))
-    if before is None:
-        raise ConfigError(f"{out}: not written by this verb, which would overwrite it; give another --out")
+    if before is None or not out.exists():
+        _set_aside(_others(out))
+        return {}
     if before != made_by:
         other = f"those of {before.get('model')}, made otherwise ({_otherwise(before, made_by)})"
         raise ConfigError(f"{out}: holds predictions, {other}; give another --out, or remove it")
@@ -154,6 +188,13 @@ def _known(out: Path, made_by: dict[str, Any], tasks: Sequence[Task]) -> dict[st
         write_text(_others(out), _lines(others))
     write_text(out, _lines(known.values()))
     return known
+
+
+def _set_aside(others: Path) -> None:
+    """Give answers beside a file that was removed or renamed another name: no answer to come is of their making."""
+    if _holds_something(others):
+        names = (others.with_name(f"{others.name}.{number}") for number in count(1))
+        others.rename(next(name for name in names if not name.exists()))
 
 
 def _read(file: Path) -> list[Answer]:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
+from agro_data.evaluation.load import files_of
 from agro_data.progress import Bars, counted
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Resumed, notes, show_table, tell
+from agro_data.verbs.writing import check_written
 from agro_train.programs.usual import BATCH, PROMPT_BUDGET, ROLLOUT_TOKENS, TURN_TOKENS, Engine
 from agro_train.verbs import options
 
@@ -112,7 +114,7 @@ def predict_command(
     from agro_train.comparison.figures import compare, table  # noqa: PLC0415
     from agro_train.comparison.scoring import answerable, suite_of  # noqa: PLC0415
     from agro_train.decoding import decoding_named  # noqa: PLC0415
-    from agro_train.predict import check_out  # noqa: PLC0415
+    from agro_train.predict import check_out, check_own, kept_beside  # noqa: PLC0415
     from agro_train.rollouts import Limits  # noqa: PLC0415
     from agro_train.runs.prompt_format import prompt_format_named  # noqa: PLC0415
     from agro_train.tasks import COMPACT  # noqa: PLC0415
@@ -132,18 +134,21 @@ def predict_command(
         **{name: settings[name] for name in ("engine", "dtype", "batch", "seed", "workers")},
     )
     scored: list[Scored] = []
-    files: list[Path] = []
     with Bars(notes) as progress:
         called = told_apart(models, how.models, cache, [] if settings["allow_seen"] else [asked])
+        several = len(called) > 1
+        files = {own: out.with_name(f"{out.stem}-{slug(own)}{out.suffix}") if several else out for own in called}
+        for file in files.values():
+            check_out(file)
+            check_own(file)
+            check_written({"--out": file}, files_of(questions)[0] if questions else [], [asked.databases])
         for own, who in called.items():
-            file = out if len(called) == 1 else out.with_name(f"{out.stem}-{slug(own)}{out.suffix}")
-            scored += scored_on(own, who, [Asked(asked, suite, file)], how, progress)
-            files.append(file)
+            scored += scored_on(own, who, [Asked(asked, suite, files[own])], how, progress)
     figures = compare(answerable(asked), scored, settings["seed"])
     print_json(figures) if as_json else show_table(table(figures))
     tell(figures["notes"], "dim")
     tell(figures["problems"], "yellow")
-    tell([f"{file}: written" for file in files], "dim")
+    tell([line for file in files.values() for line in (f"{file}: written", *kept_beside(file))], "dim")
     _end(scored, bool(figures["problems"]))
 
 

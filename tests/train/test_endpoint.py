@@ -22,6 +22,7 @@ from agro_train.agents.opening import open_agent
 from agro_train.asking import ask
 from agro_train.comparison.figures import compare
 from agro_train.comparison.scoring import scored_by
+from agro_train.decoding import Decoding
 from agro_train.language_model.tokens import encode, encode_prompt
 from agro_train.predict import predict
 from agro_train.questions import questions_of_file
@@ -166,6 +167,26 @@ def test_one_question_that_a_server_refuses_costs_only_itself(server: Server, tm
     assert len(server.asked) == asked_before + 1, "what was answered is kept, and what was refused asked anew"
     assert [one.outcomes[0] for one in again] == ["answered"] * 3
     assert not scored_by(questions, agent, again, None, tmp_path / "cache").answers[1].refusal
+
+
+def test_what_a_server_has_answered_is_kept_soon(server: Server, tmp_path: Path) -> None:
+    """Whoever is stopped loses no more than a few requests, which are paid for."""
+    server.handle = lambda *_: message("<think>so</think><solution>SELECT COUNT(*) FROM school</solution>")
+    make_school(tmp_path / "school.sqlite")
+    rows = [{"question_id": n, "db_id": "school", "question": f"How many schools, {n}?"} for n in range(40)]
+    (tmp_path / "q.json").write_text(json.dumps(rows))
+    questions = questions_of_file(tmp_path / "q.json", tmp_path, tmp_path / "cache")
+    agent = open_agent(f"{server.base}#m", tmp_path, tmp_path)
+    out, kept = tmp_path / "preds.jsonl", list[int]()
+
+    def count(*_: object) -> None:
+        kept.append(len(out.read_text().splitlines()) if out.exists() else 0)
+
+    predict(questions, agent, out, progress=count)
+    assert kept == [0, 16, 32, 40]
+    kept.clear()
+    predict(questions, agent, tmp_path / "votes.jsonl", decoding=Decoding("vote", 5, 1.0), progress=count)
+    assert len(kept) == 1 + 14
 
 
 def test_a_conversation_is_sent_with_its_roles() -> None:

@@ -26,7 +26,7 @@ from agro_train.agents.opening import open_agent
 from agro_train.answers import Answer
 from agro_train.cli import agro
 from agro_train.decoding import Decoding
-from agro_train.predict import predict
+from agro_train.predict import kept_beside, predict
 from agro_train.questions import PromptFormat, Questions, questions_of_file
 
 
@@ -181,6 +181,58 @@ def test_a_line_that_is_no_answer_is_named(questions: Questions, tmp_path: Path,
         predict(questions, agent(Scripted(knows)), out)
 
 
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"predictions": []}, "not empty"),
+        ({"predictions": None}, "`predictions`: expected a list"),
+        ({"predictions": "SELECT 1"}, "`predictions`: expected a list"),
+        ({"predictions": [1]}, "`predictions`: expected a list of texts"),
+        ({"votes": [1, 2]}, "lists of one length"),
+        ({"read": "7"}, "`read`: expected a number"),
+        ({"gold": None}, "`gold`: expected text"),
+        ({"pred": "SELECT 5"}, "`pred` is not the first of `predictions`"),
+    ],
+)
+def test_a_line_that_was_changed_by_hand_is_not_read_otherwise(
+    questions: Questions, tmp_path: Path, changed: dict[str, Any], told: str
+) -> None:
+    """What `agro evaluate` reads of it and what is gone on with are one."""
+    out = tmp_path / "preds.jsonl"
+    predict(questions, agent(Scripted(knows)), out)
+    first, rest = out.read_text().split("\n", 1)
+    out.write_text(json.dumps({**json.loads(first), **changed}) + "\n" + rest)
+    before = out.read_bytes()
+    with pytest.raises(ConfigError, match=rf"preds\.jsonl, line 1: no answer as this verb writes it \(.*{told}"):
+        predict(questions, agent(Scripted(knows)), out)
+    assert out.read_bytes() == before
+
+
+def test_nothing_of_others_is_written_over_or_deleted(questions: Questions, tmp_path: Path) -> None:
+    out = tmp_path / "preds.jsonl"
+    settings, others = tmp_path / "preds.jsonl.settings.json", tmp_path / "preds.jsonl.others"
+    settings.write_text('{"mine": 1}')
+    with pytest.raises(ConfigError, match=r"preds\.jsonl\.settings\.json: not written by this verb"):
+        predict(questions, agent(Scripted(knows)), out)
+    assert settings.read_text() == '{"mine": 1}'
+    settings.unlink()
+    others.write_text("mine\n")
+    out.touch()  # as mktemp does
+    predict(questions, agent(Scripted(knows)), out)
+    assert (tmp_path / "preds.jsonl.others.1").read_text() == "mine\n"
+
+
+def test_answers_beside_a_file_are_told_and_kept_when_it_is_renamed(questions: Questions, tmp_path: Path) -> None:
+    out = tmp_path / "preds.jsonl"
+    predict(questions, agent(Scripted(knows)), out)
+    assert kept_beside(out) == []
+    predict(questions.first(1), agent(Scripted(knows)), out)
+    assert kept_beside(out) == [f"{out}.others: 3 further answers"]
+    out.rename(tmp_path / "keep.jsonl")
+    predict(questions.first(1), agent(Scripted(knows)), out)
+    assert kept_beside(out) == [f"{out}.others.1: 3 further answers"]
+
+
 @pytest.mark.parametrize("text", ["{", "[]", ""])
 def test_settings_beside_a_file_that_were_changed_are_named(questions: Questions, tmp_path: Path, text: str) -> None:
     predict(questions, agent(Scripted(knows)), tmp_path / "preds.jsonl")
@@ -204,6 +256,9 @@ def test_what_cannot_be_used_is_told_before_a_model_is_opened(
 
     assert "a folder; expected the name of a file" in told("--out", str(tmp_path / "empty"))
     assert "file: nothing can be written there" in told("--out", str(tmp_path / "file" / "p.jsonl"))
+    assert f"give {tmp_path / 'p.jsonl'}" in told("--out", str(tmp_path / "p"))
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "gone" / "p.jsonl")
+    assert "gone/p.jsonl, whose folder is not there" in told("--out", str(tmp_path / "link.jsonl"))
     given = told("--out", str(tmp_path / "p.jsonl"), "--instances", str(tmp_path / "empty"))
     assert "no files empty/<db_id>/*.sqlite for any of the 2 databases" in given
 
@@ -248,7 +303,8 @@ def test_rows_that_cannot_be_asked_or_scored_are_told(
     (tmp_path / "mine.json").write_text(json.dumps([*rows, {**rows[1], "query": ""}, {"question": "Which?"}]))
     asked = ["--questions", str(tmp_path / "mine.json"), "--databases", str(place / "databases")]
     done = run_verb(
-        "predict", *asked, "--model", str(place / "tiny"), "--budget", "2000", "--out", str(tmp_path / "p"), "--json"
+        *("predict", *asked, "--model", str(place / "tiny"), "--budget", "2000"),
+        *("--out", str(tmp_path / "p.jsonl"), "--json"),
     )
     figures = json.loads(done.stdout)
     assert done.exit_code == 1
@@ -277,6 +333,23 @@ def test_a_model_that_is_not_there_is_told_before_the_first_is_asked(place: Path
     done = run_verb("predict", *asked, *models, "--out", str(tmp_path / "p.jsonl"))
     assert isinstance(done.exception, ModelMissing)
     assert not list(tmp_path.glob("p*"))
+
+
+def test_every_file_is_looked_at_before_the_first_model_is_asked(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGRO_CACHE", str(place / "cache"))
+    make_tiny_model(tmp_path / "other", seed=1)
+    shutil.copy(place / "questions.json", tmp_path / "q.json")
+    asked = ["predict", "--questions", str(tmp_path / "q.json"), "--databases", str(place / "databases")]
+    models = ["--model", str(place / "tiny"), "--model", str(tmp_path / "other")]
+    (tmp_path / "p-other.jsonl").write_text('{"pred": "SELECT 1"}\n')
+    done = run_verb(*asked, *models, "--out", str(tmp_path / "p.jsonl"))
+    assert "p-other.jsonl: not written by this verb" in str(done.exception)
+    (tmp_path / "q.json.settings.json").write_text('{"model": "m", "weights": "w"}')
+    done = run_verb(*asked, *models[:2], "--out", str(tmp_path / "q.json"))
+    assert "q.json: is read by this very command" in str(done.exception)
+    assert not list(tmp_path.glob("p-tiny*"))
 
 
 def test_a_database_or_evidence_that_was_changed_is_asked_about_anew(place: Path, tmp_path: Path) -> None:
