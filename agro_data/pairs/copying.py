@@ -48,7 +48,7 @@ def corrected_copy(source: Path, folder: Path, changed: Mapping[str, str]) -> li
             raise ConfigError(f"{folder}: holds {file.name} itself, which is never changed; give another folder")
         places = {item.place: item for item in read_rows(file) if isinstance(item, Row)}
         mine = {place: sql for place, sql in changed.items() if place in places}
-        as_it_was = [target.with_name(f"{target.stem}{ORIGINAL}{target.suffix}")] if _of_lines(file) else []
+        as_it_was = copies(file, folder)[1:]
         if mine:
             _mend(file, target, mine)
         for copy in as_it_was if mine else [target, *as_it_was]:
@@ -56,6 +56,12 @@ def corrected_copy(source: Path, folder: Path, changed: Mapping[str, str]) -> li
                 shutil.copyfile(file, temporary)
         written += [target, *as_it_was]
     return written
+
+
+def copies(file: Path, folder: Path) -> list[Path]:
+    """Where the corrected copy of a file lies, and beside it that of a file of lines as it was."""
+    target = folder / file.name
+    return [target, *([target.with_name(f"{target.stem}{ORIGINAL}{target.suffix}")] if _of_lines(file) else [])]
 
 
 def _of_lines(file: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import click
 
 from agro_data.config import ConfigError
 from agro_data.evaluation.load import AUDIT_REPORT, files_of, load_pairs
+from agro_data.pairs.copying import copies, corrected_copy
 from agro_data.pairs.finding import KINDS
 from agro_data.progress import Bars
 from agro_data.shown import print_json
@@ -60,7 +62,6 @@ def audit_command(
       agro audit pairs.csv --databases my.sqlite --out audited --leave literal_misspelt --mend-ties
     """
     from agro_data.pairs.audit import audit_pairs  # noqa: PLC0415 (half a second)
-    from agro_data.pairs.copying import corrected_copy  # noqa: PLC0415
     from agro_data.pairs.report import audit_lines, audit_summary, render_report  # noqa: PLC0415
 
     loaded = load_pairs(pairs)
@@ -93,16 +94,33 @@ def audit_command(
 
 
 def _check_out(out: Path, pairs: Path) -> None:
-    """The copy has the name of the file that it corrects: it may not lie in the same folder, nor be the report."""
+    """The copy has the name of the file that it corrects: it may not lie in the same folder, nor be the report. Only
+    what an audit wrote is written over.
+    """
     if out.exists() and not out.is_dir():
         raise ConfigError(f"{out}: is a file; give a folder with --out")
-    for file in files_of(pairs)[0]:
+    files = files_of(pairs)[0]
+    for file in files:
         if file.name in REPORTS:
             raise ConfigError(f"{file}: its corrected copy would lie where the report does; rename it")
         if (out / file.name).exists() and (out / file.name).samefile(file):
             raise ConfigError(
                 f"{out}: holds {file.name} itself, which is never changed; give another folder with --out"
             )
+    names = [*REPORTS, *(copy.name for file in files for copy in copies(file, out))]
+    there = next((name for name in names if os.path.lexists(out / name)), "")
+    if there and not _is_audit(out / AUDIT_REPORT):
+        raise ConfigError(f"{out / there}: no audit wrote it, and it would be written over; give another --out")
+
+
+def _is_audit(report: Path) -> bool:
+    """Whether a file is the report of an audit, by its first line."""
+    try:
+        with report.open(encoding="utf-8") as lines:
+            first = json.loads(lines.readline())
+    except (OSError, ValueError):
+        return False
+    return isinstance(first, dict) and {"place", "findings", "repair", "refused"} <= first.keys()
 
 
 def _show(figures: dict[str, Any]) -> None:

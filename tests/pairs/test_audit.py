@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from pairs.market import sqlite_market, write_pairs
 
 from agro_data.databases.catalog import find_databases
@@ -187,3 +187,32 @@ def test_a_file_is_no_place_for_a_report(tmp_path: Path) -> None:
     given = [str(pairs), "--databases", str(tmp_path / "not looked at"), "--out", str(tmp_path / "out")]
     done = CliRunner().invoke(audit_command, given, standalone_mode=False)
     assert "is a file; give a folder with --out" in str(done.exception)
+
+
+@pytest.mark.parametrize("mine", ["pairs.json", "report.html"])
+def test_only_what_an_audit_wrote_is_written_over(tmp_path: Path, mine: str) -> None:
+    write_pairs(tmp_path / "pairs.json", [("How many?", "SELECT count(*) FROM stall")])
+    out = tmp_path / "out"
+    given = [
+        str(tmp_path / "pairs.json"),
+        "--databases",
+        str(sqlite_market(tmp_path / "d")),
+        "--out",
+        str(out),
+        "--workers",
+    ]
+
+    def done() -> Result:
+        return CliRunner().invoke(audit_command, [*given, "1", "--no-certify"], standalone_mode=False)
+
+    out.mkdir()
+    (out / mine).write_text("my only copy")
+    refused = done()
+    assert f"{mine}: no audit wrote it, and it would be written over" in str(refused.exception)
+    (out / "report.jsonl").write_text('{"mine": 1}\n')
+    assert "no audit wrote it" in str(done().exception)
+    assert (out / mine).read_text() == "my only copy"
+    (out / mine).unlink()
+    (out / "report.jsonl").unlink()
+    for _ in range(2):
+        assert done().exception is None
