@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import IO, Any
 
 import click
 from polars.exceptions import PolarsError
@@ -58,20 +58,20 @@ class AskedToEnd(KeyboardInterrupt):
 
 
 class Screen(Console):
-    """Standard output. A reader that has seen enough, as `head` has, changes nothing but what is seen."""
+    """Standard output or error. A reader that has seen enough, as `head` has, changes nothing but what is seen."""
 
     def on_broken_pipe(self) -> None:
-        unread()
+        unread(self.file)
 
 
-def unread() -> None:
-    """Nobody reads standard output any more: the rest goes nowhere, and the verb ends with the status that it earns."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def unread(stream: IO[str]) -> None:
+    """Nobody reads a stream any more: the rest goes nowhere, and the verb ends with the status that it earns."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 _asked: list[AskedToEnd] = []  # what DuckDB makes another error of
 screen = Screen(**AS_IT_IS)
-notes = Console(stderr=True, **AS_IT_IS)
+notes = Screen(stderr=True, **AS_IT_IS)
 
 
 class Setting(click.Option):
@@ -168,7 +168,7 @@ def put(text: str) -> None:
     try:
         click.echo(text)
     except BrokenPipeError:
-        unread()
+        unread(sys.stdout)
 
 
 def show_table(listing: Sequence[Mapping[str, Any]]) -> None:
@@ -225,6 +225,7 @@ def run(command: click.Command, known: Callable[[], tuple[type[Exception], ...]]
     """
     _asked.clear()
     _end_when_asked()
+    _open_closed()
     sweep()
     try:
         command(standalone_mode=False)
@@ -238,7 +239,7 @@ def run(command: click.Command, known: Callable[[], tuple[type[Exception], ...]]
         error.show()
         sys.exit(CANNOT_START)
     except BrokenPipeError:  # by the last flush: all is done
-        unread()
+        unread(sys.stdout)
     except ShardsLost as error:
         tell(str(error).splitlines(), "red")
         sys.exit(FAILED_SOME)
@@ -249,6 +250,17 @@ def run(command: click.Command, known: Callable[[], tuple[type[Exception], ...]]
         sys.exit(CANNOT_START)
     finally:
         sweep()  # what workers had that were ended amid their work
+
+
+def _open_closed() -> None:
+    """Stand in for streams with which the process was not started (`>&-`): what is written there goes nowhere. Each
+    gets the lowest free number, its own, or a database would get it, and what a child says would go there.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 (as long as the process)
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
 
 
 def _end_when_asked() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import subprocess
 import sys
@@ -119,3 +120,38 @@ def test_no_text_moves_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
     assert not {*shown, *told} & {*"\x1b\x07\x9b\x7f\r\x0b"}
     assert r"\x1b[31mred\x07 \x9b2J\x7f and" in shown
     assert "a line" in told
+
+
+WORK = """
+import sys, click
+from pathlib import Path
+from agro_data.terminal import Verb, notes, put, run, say, tell
+
+@click.command(cls=Verb)
+@click.argument("done", type=Path)
+def work(done):
+    for number in range(3):
+        tell([f"note {number}"], "dim")
+        say("said")
+        put("put")
+    done.write_text("done")
+
+run(work)
+"""
+
+
+def test_a_reader_of_both_streams_that_leaves_ends_no_verb(tmp_path: Path) -> None:
+    """As in `agro predict ... 2>&1 | head -1`."""
+    left, end = os.pipe()
+    os.close(left)
+    done = subprocess.run([sys.executable, "-c", WORK, tmp_path / "done"], stdout=end, stderr=end, check=False)
+    os.close(end)
+    assert (done.returncode, (tmp_path / "done").read_text()) == (0, "done")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_verb_is_done_without_the_streams_that_it_was_not_started_with(tmp_path: Path, closed: str) -> None:
+    command = ["sh", "-c", f'"$0" -c "$1" "$2" {closed}', sys.executable, WORK, str(tmp_path / "done")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, (tmp_path / "done").read_text()) == (0, "done"), done
+    assert "Traceback" not in done.stderr
