@@ -21,6 +21,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from agro_data.config import ConfigError
+from agro_data.databases.data_files import is_utf8
 
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 LINES = (".sql", ".txt")  # one statement a line
@@ -78,6 +79,8 @@ def read_rows(path: Path) -> list[Item]:
     suffix = path.suffix.lower()
     if not path.is_file():
         raise UnreadableInput(f"{path}: no such file")
+    if not is_utf8(path.name):  # no file of results could name the place of a row
+        raise UnreadableInput(f"{path}: its name is not UTF-8; rename it")
     if suffix not in SUFFIXES + LINES:
         raise UnreadableInput(f"{path}: {suffix or 'no'} extension; expected one of {', '.join(SUFFIXES + LINES)}")
     try:

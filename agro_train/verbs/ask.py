@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
+from agro_data.databases.data_files import is_utf8
 from agro_data.pairs.finding import KINDS
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, say, screen, shortened, show_result, tell
@@ -73,6 +74,9 @@ def ask_command(
 
     if not question.strip():
         raise ConfigError("the question is empty: say in words what the database is to be asked")
+    for what, said in (("the question", question), ("--evidence", evidence or "")):
+        if not is_utf8(said):
+            raise ConfigError(f"{what} is not UTF-8: {said!r}; write it in a terminal that is")
     found, problems = find_database(database)
     cache = cache_folder(RunConfig())
     agent = open_agent(model, models_root, cache, dtype="auto")

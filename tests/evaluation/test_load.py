@@ -59,6 +59,12 @@ def test_encodings(tmp_path: Path, suffix: str, encoding: str) -> None:
     assert [p.question for p in load_pairs(file).pairs] == [row["question"] for row in ROWS]
 
 
+def test_a_name_that_is_not_utf8_is_told_before_anything_is_graded(tmp_path: Path) -> None:
+    file = write(tmp_path / "caf\udce9.json", ROWS)
+    with pytest.raises(UnreadableInput, match="its name is not UTF-8; rename it"):
+        load_pairs(file)
+
+
 def test_a_code_page_that_nothing_says_is_told(tmp_path: Path) -> None:
     file = write(tmp_path / "pairs.csv", [{**ROWS[0], "question": "Süd?"}], "cp1252")
     assert load_pairs(file).notes == ("pairs.csv: not UTF-8, read as Windows-1252",)

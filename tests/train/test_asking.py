@@ -235,6 +235,15 @@ def test_no_question_is_refused(database: Database) -> None:
     assert "the question is empty" in str(done.exception)
 
 
+@pytest.mark.parametrize(
+    ("given", "what"), [(["caf\udce9?"], "the question"), (["Why?", "--evidence", "caf\udce9"], "--evidence")]
+)
+def test_a_question_that_is_not_utf8_is_refused(database: Database, given: list[str], what: str) -> None:
+    done = CliRunner().invoke(agro, ["ask", "--database", str(database.path), *given])
+    assert isinstance(done.exception, ConfigError)
+    assert f"{what} is not UTF-8: 'caf\\udce9" in str(done.exception)
+
+
 def test_a_database_that_cannot_be_used_is_named_once(tmp_path: Path) -> None:
     (tmp_path / "empty.sqlite").touch()
     with pytest.raises(ConfigError, match=r"^\S*empty\.sqlite: empty file$"):
