@@ -92,9 +92,10 @@ def verdict(checked: Checked) -> dict[str, Any]:
 
 
 def summary(verified: Verified) -> dict[str, Any]:
-    """Figures of the whole: pairs, share of sound ones, and pairs by class with one example each."""
+    """Figures of the whole: pairs, the share of sound ones in all rows, and pairs by class with one example each."""
     return {
         "pairs": len(verified.checked),
+        "unread": verified.unread,
         "sound": round(verified.sound, 6),
         "databases": len({one.pair.db_id for one in verified.checked}),
         "without_findings": sum(not one.findings and not one.unchecked for one in verified.checked),
@@ -104,6 +105,18 @@ def summary(verified: Verified) -> dict[str, Any]:
         "problems": list(verified.problems),
         "notes": list(verified.notes),
     }
+
+
+def said_of(figures: dict[str, Any]) -> str:
+    """The share of sound ones in words, and of what: of rows, where some are no pair since they cannot be read."""
+    rows = figures["pairs"] + figures["unread"]
+    return f"{figures['sound']:.1%} of {rows:,} {'rows' if figures['unread'] else 'pairs'} are sound"
+
+
+def left_out(figures: dict[str, Any]) -> str:
+    """How many of these rows were neither found sound nor faulty, in words; "" where there are none."""
+    counts = [(figures["unread"], "read"), (figures["unchecked"], "checked")]
+    return "".join(f"; {count:,} could not be {what}" for count, what in counts if count)
 
 
 def _mutants(verified: Verified) -> dict[str, int] | None:

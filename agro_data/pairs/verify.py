@@ -44,6 +44,11 @@ class Verified:
     notes: tuple[str, ...] = ()
 
     @property
+    def unread(self) -> int:
+        """Rows that are no pair, since they could not be read."""
+        return len(self.problems) - sum(bool(one.unchecked) for one in self.checked)
+
+    @property
     def sound(self) -> float:
         """Share of all rows, those that could not be checked included, with nothing certain and grave; 0 to 1."""
         tried = [one for one in self.checked if not one.unchecked]

@@ -124,12 +124,14 @@ def _is_audit(report: Path) -> bool:
 
 
 def _show(figures: dict[str, Any]) -> None:
+    from agro_data.pairs.report import left_out, said_of  # noqa: PLC0415 (half a second)
+
     mended = figures["mended_by_class"]
     show_table(
         [{"pairs": one["pairs"], "mended": mended.get(one["kind"], "")} | class_row(one) for one in figures["classes"]]
     )
     screen.print()
     say(
-        f"{figures['sound']:.1%} of {figures['pairs']:,} pairs are sound; {figures['mended']:,} were mended and "
-        f"checked again, {len(figures['refused']):,} repairs did not hold."
+        f"{said_of(figures)}{left_out(figures)}; {figures['mended']:,} were mended and checked again, "
+        f"{len(figures['refused']):,} repairs did not hold."
     )

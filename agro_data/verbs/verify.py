@@ -106,11 +106,12 @@ def _jsonl(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _show(figures: dict[str, Any]) -> None:
+    from agro_data.pairs.report import left_out, said_of  # noqa: PLC0415 (half a second)
+
     show_table([class_row(one) for one in figures["classes"]])
     screen.print()
-    sound = f"{figures['sound']:.1%} of {figures['pairs']:,} pairs are sound: nothing certain and grave against them"
-    unchecked = f"; {figures['unchecked']:,} could not be checked" if figures["unchecked"] else ""
-    say(f"{sound}; {figures['without_findings']:,} have no finding at all{unchecked}.")
+    sound = f"{said_of(figures)}: nothing certain and grave against them"
+    say(f"{sound}; {figures['without_findings']:,} have no finding at all{left_out(figures)}.")
     if figures["mutants"] is not None:
         found = figures["mutants"]
         to_kill = found["total"] - found["equivalent"]
@@ -139,7 +140,8 @@ def _end(found: Verified, fail_under: float | None, saved: bool) -> None:
         tell([f"{errors:,} of {len(found.checked):,} pairs cannot be used as they are (severity error)"], "yellow")
     short = fail_under is not None and found.sound < fail_under
     if short:
-        tell([f"{found.sound:.4f} of the pairs are sound, asked for were {fail_under}"], "yellow")
+        what = "rows" if found.unread else "pairs"
+        tell([f"{found.sound:.4f} of the {what} are sound, asked for were {fail_under}"], "yellow")
     if errors or found.problems or short or not saved:
         raise SystemExit(FAILED_SOME)
 

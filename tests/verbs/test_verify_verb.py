@@ -57,6 +57,8 @@ def test_an_error_or_an_unread_row_ends_with_1(agro: Agro, tmp_path: Path) -> No
     done = agro("b.jsonl", "--databases", "databases")
     assert done.returncode == 1
     assert "b.jsonl, line 2" in done.stderr
+    assert "50.0% of 2 rows are sound: " in done.stdout  # a share of what it says
+    assert "1 have no finding at all; 1 could not be read." in done.stdout
 
 
 @pytest.mark.parametrize(
