@@ -42,6 +42,15 @@ def test_words_are_cut_as_for_english(sql: str, expected: list[str]) -> None:
     assert found == expected or expected[-1].startswith("=__val")
 
 
+def test_a_long_text_is_read_in_proportion_to_its_length() -> None:
+    """Two million characters of values took five minutes."""
+    values = ",".join(f"'x{number}'" for number in range(10_000))
+    many = f"SELECT name FROM singer WHERE name IN ({values})"
+    assert words(many)[-3:] == [",", '"x9999"', ")"]
+    with pytest.raises(NotRead, match="characters, at most 100,000"):
+        words(many * 2)
+
+
 def test_an_odd_number_of_quotes_is_refused() -> None:
     with pytest.raises(NotRead, match="quotation"):
         words("name = 'O'Brien'")

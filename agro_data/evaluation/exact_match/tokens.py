@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 
+from agro_data.databases.types import Limits
+
+LONGEST = Limits().sql_length
 _APART = (
     (re.compile(r"[«“‘„»”’]|`+"), r" \g<0> "),
     (re.compile(r"([:,])([^\d])"), r" \1 \2"),
@@ -28,17 +31,23 @@ class NotRead(ValueError):
 def words(sql: str) -> list[str]:
     """Lower-case words; a quoted text, single or double, is one word that keeps its case and gets double quotes.
 
-    Raises `NotRead` when quotes do not pair up.
+    Raises `NotRead` when quotes do not pair up, and for a text that is longer than any that would be run.
     """
+    if len(sql) > LONGEST:
+        raise NotRead(f"{len(sql):,} characters, at most {LONGEST:,}")
     text = sql.replace("'", '"')
     quotes = [place for place, character in enumerate(text) if character == '"']
     if len(quotes) % 2:
         raise NotRead("a quotation mark without its partner")
     values: dict[str, str] = {}
-    for start, end in reversed(list(zip(quotes[::2], quotes[1::2], strict=True))):
+    parts: list[str] = []
+    after = 0
+    for start, end in zip(quotes[::2], quotes[1::2], strict=True):
         name = f"__val_{start}_{end}__"
         values[name] = text[start : end + 1]
-        text = text[:start] + name + text[end + 1 :]
+        parts += [text[after:start], name]
+        after = end + 1
+    text = "".join([*parts, text[after:]])
     for pattern, replacement in _APART:
         text = pattern.sub(replacement, text)
     found: list[str] = []
