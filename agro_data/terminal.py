@@ -109,7 +109,7 @@ class Verb(_Helped):
 
 
 class Resumed(Verb):
-    """A verb that keeps what is finished, and says so when it is stopped."""
+    """A verb that keeps what is finished, and says so when it is stopped, by a full disk, too."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

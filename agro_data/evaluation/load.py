@@ -6,7 +6,7 @@ A row that lacks what it needs is recorded with its place, and the others go on.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,7 +31,17 @@ from agro_data.evaluation.fields import (
 )
 from agro_data.evaluation.loaded import Loaded, LoadedPredictions, Pair, Prediction
 from agro_data.evaluation.matching import matched_rows, plain
-from agro_data.evaluation.rows import LINES, SUFFIXES, Item, LoadProblem, Row, UnreadableInput, is_western, read_rows
+from agro_data.evaluation.rows import (
+    BIRD_MARK,
+    LINES,
+    SUFFIXES,
+    Item,
+    LoadProblem,
+    Row,
+    UnreadableInput,
+    is_western,
+    read_rows,
+)
 
 # Files of the known layouts; a folder with none of them is searched for any file that holds pairs.
 _NAMED = ("train.json", "train_spider.json", "train_others.json", "dev.json", "test.json", "validation.json")
@@ -225,10 +235,11 @@ def _prediction(row: Row, db_id: str) -> Prediction:
 
 def _matched(path: Path, items: Sequence[Item], gold: Loaded) -> LoadedPredictions:
     problems = [*gold.problems, *(item for item in items if isinstance(item, LoadProblem))]
-    rows: list[Item] = list(items)
+    rows = _whole_lines(items, {pair.db_id.lower() for pair in gold.pairs})
     if len(rows) != len(gold.pairs):  # blank lines separate, unless they are just as many as the questions
         rows = [item for item in rows if not _is_blank(item)]
-    matches = matched_rows(path, rows, gold, problems)
+    told: list[str] = []
+    matches = matched_rows(path, rows, gold, problems, told)
     names = _names_of_predictions(rows)
     problems += no_texts(matches.values(), names)
     predictions = []
@@ -247,8 +258,25 @@ def _matched(path: Path, items: Sequence[Item], gold: Loaded) -> LoadedPredictio
                 pair.alternatives,
             )
         )
-    notes = (*_read_as_predicted(matches.values(), names), *_all_golds(predictions))
+    notes = (*told, *_read_as_predicted(matches.values(), names), *_all_golds(predictions))
     return LoadedPredictions(tuple(predictions), tuple(problems), notes)
+
+
+def _whole_lines(items: Sequence[Item], databases: Collection[str]) -> list[Item]:
+    """Where not all lines of SQL name a database, what stands behind a tab and is none of these is of the statement."""
+    if all(isinstance(item, Row) and "db_id" in item.fields for item in items if not _is_blank(item)):
+        return list(items)
+    return [_whole_line(item) if _is_elsewhere(item, databases) else item for item in items]
+
+
+def _is_elsewhere(item: Item, databases: Collection[str]) -> bool:
+    if not isinstance(item, Row) or not {"line", "db_id"} <= item.fields.keys() or BIRD_MARK in item.fields["line"]:
+        return False
+    return item.fields["db_id"].lower() not in databases
+
+
+def _whole_line(row: Row) -> Row:
+    return replace(row, fields={"line": row.fields["line"], "sql": row.fields["line"].strip()})
 
 
 def _asked_again(predictions: Sequence[Prediction]) -> tuple[str, ...]:

@@ -14,8 +14,10 @@ from agro_data.evaluation.rows import Item, LoadProblem, Row, UnreadableInput
 _Keyed = tuple[Sequence[Any], Mapping[Any, Sequence[int]]]  # keys of rows; numbers of pairs by key
 
 
-def matched_rows(path: Path, items: Sequence[Item], gold: Loaded, problems: list[LoadProblem]) -> Mapping[int, Row]:
-    """Number of the pair -> the row that answers it."""
+def matched_rows(
+    path: Path, items: Sequence[Item], gold: Loaded, problems: list[LoadProblem], notes: list[str]
+) -> Mapping[int, Row]:
+    """Number of the pair -> the row that answers it. What a person should know of it is added to the two lists."""
     pairs = gold.pairs
     rows = [item for item in items if isinstance(item, Row)]
     keyed = (_by_number(rows, gold) or _by_identity(rows, pairs) or _by_question(rows, pairs)) if rows else None
@@ -24,11 +26,14 @@ def matched_rows(path: Path, items: Sequence[Item], gold: Loaded, problems: list
     elif len(items) == len(pairs):
         matches = {number: item for number, item in enumerate(items) if isinstance(item, Row)}
         _check_order(matches, pairs)
+        ids, own = {id_of(row.fields) for row in rows} - {""}, {pair.identity for pair in pairs} - {""}
+        if ids and own and not ids & own:
+            notes.append(f"{path.name}: no id in it is one of the gold's; rows are matched by their place")
     else:
         raise UnreadableInput(
-            f"{path}: {len(items)} predictions for {len(pairs)} questions, and nothing to match them by; give as many, "
-            f"or rows with {spellings(IDENTITY)} that all stand once in the gold, or with {spellings(DATABASE)} and "
-            f"{spellings(QUESTION)}"
+            f"{path}: {len(items)} predictions for {len(pairs)} questions, and nothing to match them by"
+            f"{_odd_id(rows, pairs)}; give as many, or rows with {spellings(IDENTITY)} that all stand once in the "
+            f"gold, or with {spellings(DATABASE)} and {spellings(QUESTION)}"
         )
     _check_databases(matches, pairs)
     problems += _other_questions(matches, pairs)
@@ -91,6 +96,16 @@ def _in_turn(
 
 def _identity(row: Row) -> str:
     return id_of(row.fields) or ("" if row.number is None else str(row.number))
+
+
+def _odd_id(rows: Sequence[Row], pairs: Sequence[Pair]) -> str:
+    """The first id for which ids match nothing, where others are known."""
+    keyed = _keyed(rows, pairs, _identity, lambda pair: pair.identity) if rows else None
+    often = [len(keyed[1].get(key, ())) for key in keyed[0]] if keyed else []
+    if not any(often):
+        return ""
+    row, count = next((row, count) for row, count in zip(rows, often, strict=True) if count != 1)
+    return f" ({row.place} has the id {_identity(row)}, which {count or 'no'} questions of the gold have)"
 
 
 def plain(question: str) -> str:

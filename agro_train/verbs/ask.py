@@ -10,12 +10,14 @@ import click
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.databases.data_files import is_utf8
+from agro_data.databases.watching import glance
 from agro_data.pairs.finding import KINDS
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, say, screen, shortened, show_result, tell
 from agro_train.verbs import options
 
 if TYPE_CHECKING:
+    from agro_data.databases.types import Database
     from agro_train.asking import Reply
 
 A_PATH = click.Path(path_type=Path)
@@ -83,6 +85,7 @@ def ask_command(
     if names is None:
         names = isinstance(agent.sampler, RestrictedSampler)
     how = decoding_named(decoding, samples, names=names, checks=check)
+    seen = glance(found.path)
     reply = ask(question, found, agent, cache, evidence=evidence, decoding=how, seed=seed, check=check)
     print_json(reply.as_dict()) if as_json else _show(reply)
     tell([*problems, *reply.notes], "dim")
@@ -90,10 +93,23 @@ def ask_command(
         tell([f"{reply.model} gave no answer: {reply.ending}"], "yellow")
         if reply.last_turn:
             tell([f"it wrote: {shortened(' '.join(reply.last_turn.split()), WROTE)}"], "dim")
-    if reply.findings and decoding == "greedy":
+    ran = reply.result is not None and reply.result.ok
+    if not ran and _changed(database, found, seen):
+        tell([f"{database}: was changed while it was asked about; ask again"], "yellow")
+    elif reply.findings and decoding == "greedy":
         tell(["--decoding vote draws several answers, of which those vote that least speaks against"], "dim")
-    if reply.result is None or not reply.result.ok:
+    if not ran:
         raise SystemExit(FAILED_SOME)
+
+
+def _changed(path: Path, before: Database, seen: str) -> bool:
+    """Whether the database at `path` is another one now than it was at that glance."""
+    from agro_train.asking import find_database  # noqa: PLC0415
+
+    try:
+        return glance(before.path) != seen and find_database(path)[0].content_hash != before.content_hash
+    except (OSError, ConfigError):  # it is gone, or one that cannot be used
+        return True
 
 
 def _show(reply: Reply) -> None:

@@ -406,6 +406,29 @@ def test_ids_that_are_not_all_known_match_nothing(tmp_path: Path) -> None:
     own = [{"id": f"mine-{n}", "pred": f"SELECT {n}"} for n in range(3)]
     loaded = load_predictions(write(tmp_path / "p.json", own), gold)
     assert [p.predictions for p in loaded.predictions] == [("SELECT 0",), ("SELECT 1",), ("SELECT 2",)]
+    assert loaded.notes == ("p.json: no id in it is one of the gold's; rows are matched by their place",)
+
+
+def test_the_id_for_which_ids_match_nothing_is_named(tmp_path: Path) -> None:
+    gold = write(tmp_path / "dev.json", [{**row, "id": n} for n, row in enumerate(ROWS)])
+    many = [{"id": n, "pred": f"SELECT {n}"} for n in (0, 1, 2, 77)]
+    with pytest.raises(UnreadableInput, match=r"\(p\.json, row 4 has the id 77, which no questions of the gold have\)"):
+        load_predictions(write(tmp_path / "p.json", many), gold)
+
+
+def test_a_tab_in_a_line_of_predictions_is_of_the_statement_where_it_names_no_database(tmp_path: Path) -> None:
+    gold = write(tmp_path / "dev.json", ROWS)
+    file = tmp_path / "p.sql"
+    file.write_text("SELECT name FROM\tbranch\nSELECT 2\tshop\nSELECT 3\n", encoding="utf-8")
+    loaded = load_predictions(file, gold)
+    assert [one.predictions for one in loaded.predictions] == [
+        ("SELECT name FROM\tbranch",),
+        ("SELECT 2",),
+        ("SELECT 3",),
+    ]
+    file.write_text("SELECT 1\tshop\nSELECT 2\tshop\nSELECT 3\tshop\n", encoding="utf-8")
+    with pytest.raises(UnreadableInput, match=r"p\.sql, line 3 is of database shop, but its gold .* is of zoo"):
+        load_predictions(file, gold)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])

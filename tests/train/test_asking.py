@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -147,6 +149,24 @@ def test_the_command_says_what_speaks_against_its_answer(
     monkeypatch.setattr("agro_train.agents.opening.open_agent", lambda *_, **__: agent(answers))
     done = CliRunner().invoke(agro, ["ask", "--database", str(database.path), "Which were founded after 1930?"])
     assert said in done.output
+
+
+def test_a_database_that_was_replaced_meanwhile_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer is not at fault, and another one would not mend it."""
+    monkeypatch.setenv("AGRO_CACHE", str(tmp_path / "cache"))
+    file, other = make_school(tmp_path / "school.sqlite"), tmp_path / "other.sqlite"
+
+    def replaces(*_: object) -> str:
+        with closing(sqlite3.connect(other)) as connection:
+            connection.execute("CREATE TABLE lesson (name TEXT)")
+        other.replace(file)
+        return turn("solution", GOLD)
+
+    monkeypatch.setattr("agro_train.agents.opening.open_agent", lambda *_, **__: agent(Scripted(replaces)))
+    done = CliRunner().invoke(agro, ["ask", "--database", str(file), "Which were founded after 1930?"])
+    assert done.exit_code == 1
+    assert f"{file}: was changed while it was asked about; ask again" in done.stderr
+    assert "--decoding vote" not in done.stderr
 
 
 @pytest.mark.parametrize("as_json", [True, False])
