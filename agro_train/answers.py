@@ -58,8 +58,8 @@ class Answer:
         for kind, what, names in _KINDS:
             if wrong := next((name for name in names if not isinstance(whole[name], kind)), ""):
                 raise ValueError(f"`{wrong}`: expected {what}")
-        for kind, what, names in _KINDS_OF_EACH:
-            if wrong := next((name for name in names if not all(isinstance(one, kind) for one in whole[name])), ""):
+        for of_each, what, lists in _KINDS_OF_EACH:
+            if wrong := next((name for name in lists if not all(isinstance(one, of_each) for one in whole[name])), ""):
                 raise ValueError(f"`{wrong}`: expected a list of {what}")
         if len({len(whole[name]) for name in _OF_EACH}) != 1 or not whole["predictions"]:
             raise ValueError(f"{', '.join(_OF_EACH)}: expected lists of one length, and not empty")

@@ -266,17 +266,14 @@ def _whole_lines(items: Sequence[Item], databases: Collection[str]) -> list[Item
     """Where not all lines of SQL name a database, what stands behind a tab and is none of these is of the statement."""
     if all(isinstance(item, Row) and "db_id" in item.fields for item in items if not _is_blank(item)):
         return list(items)
-    return [_whole_line(item) if _is_elsewhere(item, databases) else item for item in items]
+    return [_whole_line(item, databases) if isinstance(item, Row) else item for item in items]
 
 
-def _is_elsewhere(item: Item, databases: Collection[str]) -> bool:
-    if not isinstance(item, Row) or not {"line", "db_id"} <= item.fields.keys() or BIRD_MARK in item.fields["line"]:
-        return False
-    return item.fields["db_id"].lower() not in databases
-
-
-def _whole_line(row: Row) -> Row:
-    return replace(row, fields={"line": row.fields["line"], "sql": row.fields["line"].strip()})
+def _whole_line(row: Row, databases: Collection[str]) -> Row:
+    line = row.fields.get("line")
+    if line is None or BIRD_MARK in line or row.fields.get("db_id", "").lower() in databases:
+        return row
+    return replace(row, fields={"line": line, "sql": line.strip()})
 
 
 def _asked_again(predictions: Sequence[Prediction]) -> tuple[str, ...]:

@@ -203,21 +203,21 @@ def _json_lines(path: Path, text: str) -> Iterator[Item]:
         yield _item(path, number, item, "line")
 
 
-def separated_by(path: Path, text: str) -> tuple[str, int]:
-    """What separates the cells of a table of text, and how the `csv` module is to take quotation marks.
+def separated_by(path: Path, text: str) -> tuple[str, bool]:
+    """What separates the cells of a table of text, and whether quotation marks quote them.
 
     Between tabs many tools quote nothing: where not every mark fits a quoted cell, marks are text as any other.
     """
     header = text[: text.find("\n")] if "\n" in text else text
     delimiter = "\t" if path.suffix.lower() == ".tsv" else max(",;\t", key=header.count)
     if delimiter != "\t":
-        return delimiter, csv.QUOTE_MINIMAL
+        return delimiter, True
     try:
         with _long_cells():
             deque(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), maxlen=0)
     except csv.Error:
-        return delimiter, csv.QUOTE_NONE
-    return delimiter, csv.QUOTE_MINIMAL
+        return delimiter, False
+    return delimiter, True
 
 
 @contextmanager
@@ -230,8 +230,13 @@ def _long_cells() -> Iterator[None]:
 
 
 def _cells(path: Path, text: str) -> Iterator[Item]:
-    delimiter, quoting = separated_by(path, text)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting, strict=True)
+    delimiter, quoted = separated_by(path, text)
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=delimiter,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+        strict=True,
+    )
     names: list[str] = []
     number = 0
     while True:

@@ -155,9 +155,9 @@ def _json_lines(file: Path, text: str, changed: Mapping[str, str]) -> str:
 
 def _separated(file: Path, text: str, changed: Mapping[str, str], ends: str) -> str:
     """Rows get a cell more, empty where nothing changed. Rows that cannot be read are left out, and listed."""
-    delimiter, quoting = separated_by(file, text)
-    plain = quoting == csv.QUOTE_NONE  # then a cell holds no line break
-    names, rows = _table(file, {place: " ".join(sql.split()) for place, sql in changed.items()} if plain else changed)
+    delimiter, quoted = separated_by(file, text)  # without quotes a cell holds no line break
+    one_line = {place: " ".join(sql.split()) for place, sql in changed.items()}
+    names, rows = _table(file, changed if quoted else one_line)
     held = io.StringIO()
     writer = csv.DictWriter(
         held,
@@ -165,8 +165,8 @@ def _separated(file: Path, text: str, changed: Mapping[str, str], ends: str) -> 
         restval="",
         delimiter=delimiter,
         lineterminator=ends,
-        quoting=csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL,
-        quotechar=None if plain else '"',
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+        quotechar='"' if quoted else None,
     )
     writer.writeheader()
     writer.writerows(new for _, new in rows)
