@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -19,13 +20,13 @@ def check_written(
 
     Of a folder in `read` nothing may be written over; of one in `databases` no database and no file of data.
     """
-    inputs = [path.resolve() for path in read if path is not None]
-    folders = [path.resolve() for path in databases if path is not None]
+    inputs = [_real(path) for path in read if path is not None]
+    folders = [_real(path) for path in databases if path is not None]
     before: dict[Path, str] = {}
     for option, given in written.items():
         if given is None or (given.exists() and not given.is_file()):  # what is no file, as /dev/stdout, holds nothing
             continue
-        file = given.resolve()
+        file = _real(given)
         if file in before:
             raise ConfigError(f"{given}: named by {before[file]} and by {option}; give each a file of its own")
         before[file] = option
@@ -55,6 +56,11 @@ def _written(file: Path, text: Callable[[], str]) -> bool:
         return False
     tell([f"{file}: written"], "dim")
     return True
+
+
+def _real(path: Path) -> Path:
+    """The file behind links, also where one leads to itself, of which writing says what is wrong."""
+    return Path(os.path.realpath(path))
 
 
 def _is_database(file: Path) -> bool:

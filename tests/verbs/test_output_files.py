@@ -40,10 +40,11 @@ VERBS = [(("evaluate", "--predictions", "predictions.json"), "100.0% of 1"), (("
 
 
 @pytest.mark.parametrize(("verb", "figure"), VERBS, ids=lambda value: value[0])
-@pytest.mark.parametrize("target", ["file/v.jsonl", "databases", "/proc/version"])
+@pytest.mark.parametrize("target", ["file/v.jsonl", "databases", "/proc/version", "loop"])
 def test_figures_come_before_a_file_that_cannot_be_written(
     place: Path, verb: tuple[str, ...], figure: str, target: str
 ) -> None:
+    (place / "loop").symlink_to("loop")
     done = agro(*verb, "--output", target, "--html", "page.html")
     assert done.exit_code == 1, done.output
     assert figure in done.stdout
