@@ -148,7 +148,8 @@ def _query(connection: duckdb.DuckDBPyConnection, table: DataTable) -> tuple[str
     """
     if table.folder is None and not table.is_parquet:
         return read_file(connection, table.files[0])
-    files, remarks = table.files, []
+    files = table.files
+    remarks: list[str] = []
     settings = f"hive_partitioning={str(bool(table.partitions)).lower()}"
     if table.is_parquet:
         settings += ", union_by_name=true" if table.folder else ""  # parts that were written later have further columns

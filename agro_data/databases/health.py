@@ -36,8 +36,8 @@ def examine(database: Database) -> list[Problem]:
         with open_database(database) as connection:
             unread = [_unread(database, reason) for reason in connection.unread]
             if links := _links_out(database):
-                reason = f"data files are links that lead out of the folder: {some(links)}"
-                unread.append(problem(reason, "remove those that are not meant; what they lead to is read", False))
+                told = f"data files are links that lead out of the folder: {some(links)}"
+                unread.append(problem(told, "remove those that are not meant; what they lead to is read", False))
             tables = connection.objects()
             empty = [
                 table.name for table in tables if not connection.execute(f"SELECT 1 FROM {quoted(table.name)}", limit=1)
