@@ -68,7 +68,7 @@ class ColdStartConfig(TrajectoriesConfig):
     allow_evaluated: bool = False  # whether `pairs` may be about databases that the corpus evaluates on
     epochs: float = 1.0  # passes over the trajectories
     learning_rate: float = 5e-4  # the highest; it falls as a cosine. Larger models want less
-    batch: int = 4  # trajectories of a step, on each GPU; of few trajectories small steps teach more
+    batch: int = 8  # trajectories of a step, on each GPU; a few hundred teach more in steps of four
     micro_batch: int = 4  # go through the model together: more takes more memory
     max_length: int = 1_024  # tokens; a longer trajectory is left out
     packing: bool = False  # several in one row that share nothing, instead of `share_prompts`
