@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,19 @@ def test_the_job_runs_as_the_readme_says(command: str, tmp_path: Path) -> None:
     (latest,) = (tmp_path / "out").glob("school/latest")
     version = latest.parent / latest.read_text().strip()
     assert (version / "manifest.json").exists()
+
+
+def test_commands_and_the_ui_speak_of_the_same_code_location() -> None:
+    """Dagster keeps switches by the location's name: `dagster sensor start` is for the daemon of `dg dev`."""
+    told = subprocess.run(
+        ["bash", "-c", "unset DAGSTER_MODULE_NAME; source env.sh; echo $DAGSTER_MODULE_NAME"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["dg"]["project"]
+    assert project["code_location_name"] == told.stdout.strip()
 
 
 @pytest.mark.slow

@@ -211,7 +211,7 @@ def test_the_graph_reads_left_to_right(finished: Browser) -> None:
     assert all(len(keys) <= 12 for keys in groups.values())
     finished.sees("training")
     finished.shoot("lineage")
-    finished.open("/locations/agro/asset-groups/corpus", shows="databases")
+    finished.open("/locations/agro_train.definitions/asset-groups/corpus", shows="databases")
     places = [left_of(finished, asset) for asset in ("databases", "profiles", "candidates", "verified", "questions")]
     assert places == sorted(set(places)), "each asset stands to the right of the one before it"
     finished.shoot("lineage-corpus")
