@@ -7,6 +7,7 @@ from pydantic import Field
 
 from agro_data.defs import metadata
 from agro_data.defs.assets import ASSETS, corpus, published_corpus
+from agro_data.defs.built import built_last
 from agro_data.defs.failures import said
 from agro_data.defs.place import Place
 from agro_data.defs.pools import DATABASE
@@ -48,7 +49,8 @@ verify_corpus = job_in_process(
 
 
 class RetentionConfig(dg.Config):
-    """How much is kept of each corpus. Never deleted: the latest, published ones, and those others were made from."""
+    """How much is kept of each corpus. Never deleted: the latest, what the asset corpus made last, published ones, and
+    those others were made from."""
 
     keep: int = Field(3, ge=1, description="Newest versions of a corpus that stay in any case.")
     name: str = Field("", description="Only this corpus, and its trajectories. Empty: every one.")
@@ -58,8 +60,10 @@ class RetentionConfig(dg.Config):
 @dg.op(pool=DATABASE, out=dg.Out(dg.Nothing))
 def delete_old_versions(context: dg.OpExecutionContext, config: RetentionConfig, place: Place) -> None:
     """Old versions go, each whole, as with `agro versions prune`."""
+    last = built_last(context.instance, place.out)
+    held = {last: "the asset corpus stands for it"} if last else {}
     with said():
-        decided = sweep(place.out, config.keep, config.name, dry_run=config.dry_run)
+        decided = sweep(place.out, config.keep, config.name, dry_run=config.dry_run, held=held)
     gone = [fate for _, fate in decided if not fate.keeps]
     freed = sum(fate.size for fate in gone) / 1e6
     verb = "would free" if config.dry_run else "freed"
@@ -69,7 +73,8 @@ def delete_old_versions(context: dg.OpExecutionContext, config: RetentionConfig,
 
 @dg.job(executor_def=dg.in_process_executor, config=LOG)
 def prune_versions() -> None:
-    """Deletes old corpus versions; never the latest, a published one, or one that trajectories were made from."""
+    """Deletes old corpus versions; never the latest, the asset corpus' last, a published one, or one that trajectories
+    were made from."""
     delete_old_versions()
 
 

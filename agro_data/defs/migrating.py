@@ -13,6 +13,7 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.defs import metadata
 from agro_data.defs.assets import OWNER, Result, corpus
+from agro_data.defs.built import built_last
 from agro_data.defs.failures import said
 from agro_data.defs.jobs import LOG, job_in_process
 from agro_data.defs.place import Place
@@ -27,10 +28,10 @@ from agro_data.publish.read import Version, latest, open_version
 
 
 class MigrationConfig(dg.Config):
-    """Which version follows its databases. The defaults: the newest of the corpus, where its build found them."""
+    """Which version follows its databases. The defaults: the one last built, on those that its build found."""
 
-    name: str = Field("demo", description="Name of the corpus: its folder under datasets/.")
-    version: str = Field("", description="A version's folder. Empty: the newest of the corpus.")
+    name: str = Field("", description="Name of the corpus: its folder under datasets/. Empty: what corpus made last.")
+    version: str = Field("", description="A version's folder. Empty: the newest of the corpus that is named.")
     databases: str = Field("", description="The databases as they are now. Empty: where the build found them.")
     before: str = Field("", description="The databases as they were. Empty: as the version remembers them.")
     least: float = Field(0.5, ge=0, le=1, description="Share of the examples that must hold; of fewer none is opened.")
@@ -42,7 +43,7 @@ def migrated_corpus(context: dg.AssetExecutionContext, config: MigrationConfig, 
     own; broken ones in its rejected rows, each with the reason.
     """
     with said():
-        version = open_version(Path(config.version) if config.version else latest(place.out, config.name))
+        version = open_version(_asked_for(context, config, place))
         source = Path(config.databases) if config.databases else source_of(version)
         with ScratchFolder("certified") as scratch:
             folder = Path(scratch)
@@ -83,6 +84,17 @@ migrate_corpus = job_in_process(
 def changed_schemas(context: dg.SensorEvaluationContext, place: Place) -> dg.SensorResult:
     """The schema of each database that changed is compared with what the version remembers of it."""
     return watch(context, place, _follow)
+
+
+def _asked_for(context: dg.AssetExecutionContext, config: MigrationConfig, place: Place) -> Path:
+    if config.version:
+        return Path(config.version)
+    last = None if config.name else built_last(context.instance, place.out)
+    if last is None and not config.name:
+        raise ConfigError(
+            f"Dagster has built no corpus that lies below {place.out}: say the `name` of one, or a `version`"
+        )
+    return last or latest(place.out, config.name)
 
 
 def _follow(version: Version, seen: Seen, changes: dict[str, list[str]]) -> dg.RunRequest | None:

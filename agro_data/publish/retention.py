@@ -1,22 +1,24 @@
 """Which versions of a corpus may go, and how they go: whole or not at all.
 
 A version is kept when it is the latest, when it has been published, when another version was made from it
-(trajectories name their corpus), or when it is among the newest `keep`. What has been published is written down in
-`<corpus>/published`, a text file with the name of one version on each line.
+(trajectories name their corpus), when who prunes holds it, or when it is among the newest `keep`. What has been
+published is written down in `<corpus>/published`, a text file with the name of one version on each line.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from agro_data.locking import exclusive
 from agro_data.publish.read import DERIVED, NoVersion, latest, list_versions, read_manifest
 from agro_data.publish.storage import WRITING, replace_text, sync_folder
 
 PUBLISHED = "published"
+NONE_HELD: Mapping[Path, str] = MappingProxyType({})
 PRUNED = ".pruned-"  # a version that is on its way out; no reader takes it for one
 
 
@@ -48,26 +50,30 @@ def record_published(path: Path, *, wait_seconds: float = 60.0) -> None:
             replace_text(path.parent / PUBLISHED, "".join(f"{one}\n" for one in [*names, path.name]))
 
 
-def sweep(root: Path, keep: int, only: str = "", *, dry_run: bool = False) -> list[tuple[str, VersionFate]]:
+def sweep(
+    root: Path, keep: int, only: str = "", *, dry_run: bool = False, held: Mapping[Path, str] = NONE_HELD
+) -> list[tuple[str, VersionFate]]:
     """Prune every corpus below `root`, or that named `only`, with what was made from it; what became of each version.
 
     What was made comes before what it was made from, which stays no longer than that. `dry_run` deletes nothing and
-    says the same. Raises like `prune`.
+    says the same. `held` are folders of versions that stay, with the reason. Raises like `prune`.
     """
     decided: list[tuple[str, VersionFate]] = []
     going: set[Path] = set()
     for name in _in_order(root, only):
-        found = fates(root, name, keep, going) if dry_run else prune(root, name, keep)
+        found = fates(root, name, keep, going, held) if dry_run else prune(root, name, keep, held=held)
         going |= {fate.path for fate in found if not fate.keeps}
         decided += [(name, fate) for fate in found]
     return decided
 
 
-def fates(root: Path, name: str, keep: int, going: Collection[Path] = ()) -> list[VersionFate]:
+def fates(
+    root: Path, name: str, keep: int, going: Collection[Path] = (), held: Mapping[Path, str] = NONE_HELD
+) -> list[VersionFate]:
     """What `prune` would do with each version of corpus `name`, oldest first.
 
     `keep` counts the newest versions that stay in any case, at least 1. What is `going` needs no version any more.
-    Raises `NoVersion` when there is none.
+    `held` says why those stay that are. Raises `NoVersion` when there is none.
     """
     if keep < 1:
         raise ValueError(f"keep is {keep}: at least the latest version stays")
@@ -84,13 +90,17 @@ def fates(root: Path, name: str, keep: int, going: Collection[Path] = ()) -> lis
             reason = "published"
         elif (name, path.name) in sources:
             reason = f"{sources[name, path.name]} was made from it"
+        elif path in held:
+            reason = held[path]
         elif path.name in newest_names:
             reason = "among the newest"
         found.append(VersionFate(path, reason, _size(path)))
     return found
 
 
-def prune(root: Path, name: str, keep: int, *, wait_seconds: float = 60.0) -> list[VersionFate]:
+def prune(
+    root: Path, name: str, keep: int, *, held: Mapping[Path, str] = NONE_HELD, wait_seconds: float = 60.0
+) -> list[VersionFate]:
     """Delete the versions that `fates` says may go, decided anew under the corpus' lock; what became of each.
 
     A version vanishes from its readers in one step, by a rename, and is deleted after that; what a pruning that was
@@ -100,7 +110,7 @@ def prune(root: Path, name: str, keep: int, *, wait_seconds: float = 60.0) -> li
     folder = root / name
     with exclusive(folder / ".lock", wait_seconds=wait_seconds, doing=WRITING):
         _delete_hidden(folder)
-        decided = fates(root, name, keep)
+        decided = fates(root, name, keep, held=held)
         for fate in decided:
             if not fate.keeps:
                 fate.path.rename(folder / f"{PRUNED}{fate.path.name}")

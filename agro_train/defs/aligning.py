@@ -46,7 +46,7 @@ def aligned_corpus(
     """The next version of a corpus: what models that do not see its SQL confirm, mended where a judge says so; the
     rest in its rejected rows. Holds the pool gpu while models run here, and network while servers are asked.
     """
-    corpus = training.corpus_in(place)
+    corpus = training.corpus_in(context, place)
     settings = config.model_dump() | {
         "corpus": str(corpus.path),
         "databases": str(training.databases_of(corpus)),

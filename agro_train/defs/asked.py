@@ -34,6 +34,7 @@ def last_made(context: dg.AssetExecutionContext, training: Training, asset: str)
 
 
 def evaluations(
+    context: dg.AssetExecutionContext,
     config: ModelEvaluationConfig,
     cold_start: ModelRun | None,
     grpo: ModelRun | None,
@@ -47,7 +48,7 @@ def evaluations(
     """
     newest = grpo or cold_start
     learnt_from = newest.corpus if newest and not training.corpus else None
-    corpus = training.corpus_of(learnt_from, place) if learnt_from else training.corpus_in(place)
+    corpus = training.corpus_of(learnt_from, place) if learnt_from else training.corpus_in(context, place)
     models = config.models or _side_by_side(cold_start, grpo, corpus, training)
     further = settings_of(config, "models", "questions", "questions_databases", idle=("models_root", "out"))
     common = (_as_trained(cold_start, grpo) | further) | {

@@ -53,9 +53,9 @@ def cold_start_trajectories(
     training: Training,
     pipes: dg.PipesSubprocessClient,
 ) -> Result:
-    """Trajectories of the newest corpus version: steps taken for real against its databases, a diverse choice."""
+    """Trajectories of the corpus version last built: steps taken for real against its databases, a diverse choice."""
     refuse_unknown(context.run.run_config)
-    corpus = training.corpus_in(place)
+    corpus = training.corpus_in(context, place)
     settings = settings_of(config, idle=LEARNING) | _places(corpus, place, training)
     settings |= {"trajectories": str(place.out), "model": training.model}
     context.log.info(f"corpus: {corpus.corpus} {corpus.name}; model: {training.model}; {config.examples} trajectories")
@@ -134,7 +134,7 @@ def model_evaluation(
 ) -> Result:
     """Models side by side on databases that none of them was trained on: metrics, intervals, cost, transcripts."""
     cold_start, grpo = (last_made(context, training, asset) for asset in ("cold_start_model", "grpo_model"))
-    configs = evaluations(config, cold_start, grpo, place, training)
+    configs = evaluations(context, config, cold_start, grpo, place, training)
     found: dict[str, Any] = {}
     for one in configs:
         command = program("agro_train.evaluate", "--config", str(written(one, place)))

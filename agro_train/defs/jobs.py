@@ -1,4 +1,4 @@
-"""Jobs of training. None rebuilds a corpus: they learn from the newest version of it."""
+"""Jobs of training. None rebuilds a corpus: they learn from the version last built."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agro_train.defs.assets import (
 train_cold_start = job_in_process(
     "train_cold_start",
     dg.AssetSelection.assets(cold_start_trajectories, cold_start_model),
-    "Trajectories of the newest corpus version, and a model fine-tuned on them.",
+    "Trajectories of the corpus version last built, and a model fine-tuned on them.",
 )
 
 train_grpo = job_in_process(

@@ -9,6 +9,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
+from agro_data.defs.built import built_last
 from agro_data.defs.place import Place, project_root
 from agro_data.models import DEFAULT_WRITER
 from agro_data.publish.read import NoVersion, Version, open_version
@@ -16,10 +17,11 @@ from agro_train.runs.corpora import find_corpus, find_databases_of
 
 
 class Training(dg.ConfigurableResource):  # type: ignore[type-arg]
-    """Empty means: the newest corpus, its databases where they were, the project's folder of models."""
+    """Empty means: the corpus last built, its databases where they were, the project's folder of models."""
 
     corpus: str = Field(
-        default="", description="Corpus: its name, name/version, or a path. Empty: the newest below datasets/."
+        default="",
+        description="Corpus: its name, name/version, or a path. Empty: what Dagster built last, else the newest.",
     )
     databases: str = Field(default="", description="Where its databases lie. Empty: where they were when it was built.")
     model: str = Field(default=DEFAULT_WRITER, description="What training starts from: a Hub id or a folder.")
@@ -30,19 +32,26 @@ class Training(dg.ConfigurableResource):  # type: ignore[type-arg]
     def models_root(self) -> Path:
         return Path(self.models).expanduser() if self.models else project_root() / "models"
 
-    def corpus_in(self, place: Place) -> Version:
-        """The corpus version. Raises `dg.Failure` with one line that says what to run."""
-        try:
-            return find_corpus(place.out, self.corpus)
-        except NoVersion as error:
-            raise dg.Failure(description=str(error), allow_retries=False) from None
+    def corpus_in(self, context: dg.AssetExecutionContext, place: Place) -> Version:
+        """The corpus version that is named, else what the asset `corpus` made last, whose checks are those that Dagster
+        waits for; else the newest. Raises `dg.Failure` with one line that says what to run."""
+        newest = self._found(place)
+        last = None if self.corpus else built_last(context.instance, place.out)
+        if last is None or last == newest.path:
+            return newest
+        made = Version(last)
+        context.log.warning(
+            f"the asset corpus made {made.corpus} {made.name} last; {newest.corpus} {newest.name} is newer: for that, "
+            f"say `corpus: {newest.corpus}` in the resource training"
+        )
+        return made
 
     def corpus_of(self, facts: Mapping[str, Any], place: Place) -> Version:
         """The version that something was made of, by its manifest's `facts`. Raises `dg.Failure` where it is not."""
         try:
             return open_version(place.out / facts["name"] / facts["version"])
         except NoVersion:  # its folder may have another name than the corpus
-            found = self.corpus_in(place)
+            found = self._found(place)
         if found.fingerprint != facts["fingerprint"]:
             raise dg.Failure(
                 description=f"{facts['name']} {facts['version']} is not below {place.out}, and what was made of it is "
@@ -50,6 +59,12 @@ class Training(dg.ConfigurableResource):  # type: ignore[type-arg]
                 allow_retries=False,
             )
         return found
+
+    def _found(self, place: Place) -> Version:
+        try:
+            return find_corpus(place.out, self.corpus)
+        except NoVersion as error:
+            raise dg.Failure(description=str(error), allow_retries=False) from None
 
     def databases_of(self, corpus: Version) -> Path:
         """The folder of its databases. Raises `dg.Failure` when it is not there."""

@@ -77,6 +77,18 @@ def test_databases_that_are_not_where_they_were_are_said(tmp_path: Path, instanc
     assert "its databases are not at" in str(failure.value.description)
 
 
+def test_by_hand_it_follows_from_what_was_built_last(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    before = write_shop(tmp_path)
+    change(tmp_path)
+    asked = dg.RunRequest(run_config={})
+    failed = run(tmp_path, asked, instance)
+    (event,) = (event for event in failed.all_events if event.event_type_value == "STEP_FAILURE")
+    assert "say the `name` of one" in str(event.step_failure_data.user_failure_data.description)
+    instance.report_runless_asset_event(dg.AssetMaterialization("corpus", metadata={"dagster/uri": str(before.path)}))
+    assert run(tmp_path, asked, instance).success
+    assert open_version(latest(tmp_path / "out", "shop")).manifest["parent"] == before.name
+
+
 def test_a_missing_database_is_a_change_of_schema(tmp_path: Path, instance: dg.DagsterInstance) -> None:
     write_shop(tmp_path)
     with closing(sqlite3.connect(tmp_path / "databases" / "other.sqlite")) as connection:

@@ -34,8 +34,11 @@ def out(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(out: Path, **settings: object) -> dg.ExecuteInProcessResult:
+def run(out: Path, built: Path | None = None, **settings: object) -> dg.ExecuteInProcessResult:
+    """The job, where the asset `corpus` made the version `built` last."""
     with dg.instance_for_test() as instance:
+        if built is not None:
+            instance.report_runless_asset_event(dg.AssetMaterialization("corpus", metadata={"dagster/uri": str(built)}))
         return defs.resolve_job_def("prune_versions").execute_in_process(
             run_config={
                 "ops": {"delete_old_versions": {"config": settings}},
@@ -66,6 +69,14 @@ def test_one_corpus_can_be_named_and_a_name_that_is_none_is_said(out: Path) -> N
     assert not failed.success
     (event,) = (event for event in failed.all_events if event.event_type_value == "STEP_FAILURE")
     assert "corpus 'shpo' has no version" in str(event.step_failure_data.user_failure_data.description)
+
+
+def test_what_the_asset_stands_for_stays(out: Path) -> None:
+    """It is not the latest where a build gave a version that was there already."""
+    built = list_versions(out, "shop")[1]
+    assert run(out, built, keep=1, dry_run=True).success
+    assert run(out, built, keep=1).success
+    assert [path.name[:5] for path in list_versions(out, "shop")] == ["v0001", "v0002", "v0005"]
 
 
 def test_nothing_is_deleted_where_there_is_nothing(tmp_path: Path) -> None:

@@ -59,3 +59,19 @@ def test_what_was_made_of_a_corpus_goes_on_with_no_other(tmp_path: Path) -> None
     assert Training(corpus=str(moved)).corpus_of(facts, place).path == moved
     with pytest.raises(dg.Failure, match="demo v0001-0123abcd is not below"):
         Training(corpus="shop/v0001-0123abcd").corpus_of(facts, place)
+
+
+def test_training_learns_from_what_dagster_shows_before_it(tmp_path: Path) -> None:
+    """Its checks are those that `train_after_corpus` waits for; a version that is newer has passed none there."""
+    built, newer, other = (make_version(tmp_path, *of) for of in (("demo", 1), ("demo", 2), ("shop", 1)))
+    for age, path in enumerate((other, newer, built)):
+        os.utime(path, (1e9 - age, 1e9 - age))
+    place, training = Place(datasets=str(tmp_path)), Training()
+    with dg.instance_for_test() as instance, dg.build_asset_context(instance=instance) as context:
+        assert training.corpus_in(context, place).path == other
+        made = dg.AssetMaterialization("corpus", metadata={"dagster/uri": str(built)})
+        instance.report_runless_asset_event(made)
+        assert training.corpus_in(context, place).path == built
+        assert Training(corpus="demo").corpus_in(context, place).path == newer
+        built.rename(built.with_name("gone"))
+        assert training.corpus_in(context, place).path == other
