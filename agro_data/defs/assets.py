@@ -6,6 +6,7 @@ started again does only what is missing. (No postponed annotations here: Dagster
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 from pydantic import Field
@@ -27,12 +28,13 @@ from agro_data.work import write_text
 
 GROUP = "corpus"
 OWNER = "team:agro"
+NO_SETTINGS: dict[str, Any] = {}  # so that one given to the wrong asset is refused and not passed over
 # Databases live: a corpus or an evaluation older than a month may speak of a schema that is gone.
 FRESH = dg.FreshnessPolicy.time_window(warn_window=timedelta(days=30), fail_window=timedelta(days=90))
 
 
 class CorpusConfig(dg.Config):
-    """What to build. The defaults build a corpus of the shipped sample databases."""
+    """What to build, for all stages. The defaults build a corpus of the shipped sample databases."""
 
     databases: str = Field("", description="A database, or a folder of them. Empty: the samples, which are made first.")
     name: str = Field("demo", description="Name of the corpus: its folder under datasets/.")
@@ -79,55 +81,58 @@ def databases(context: dg.AssetExecutionContext, config: CorpusConfig, place: Pl
     return dg.MaterializeResult(value=str(prepared.work.root), metadata=metadata.of_databases(prepared))
 
 
-@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"polars"}, pool=DATABASE)
+@dg.asset(config_schema=NO_SETTINGS, group_name=GROUP, owners=[OWNER], kinds={"polars"}, pool=DATABASE)
 def profiles(context: dg.AssetExecutionContext, databases: str, place: Place) -> Result:
     """Tables, keys, column roles, value statistics and natural names of each database."""
     return _stage(context, "profiles", databases, place)
 
 
-@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"sqlglot"})
+@dg.asset(config_schema=NO_SETTINGS, group_name=GROUP, owners=[OWNER], kinds={"sqlglot"})
 def candidates(context: dg.AssetExecutionContext, profiles: str, place: Place) -> Result:
     """SQL candidates: intents sampled from the profiles, rendered in the source's dialect. Nothing has run yet."""
     return _stage(context, "candidates", profiles, place)
 
 
-@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"sqlite", "duckdb"}, pool=DATABASE)
+@dg.asset(config_schema=NO_SETTINGS, group_name=GROUP, owners=[OWNER], kinds={"sqlite", "duckdb"}, pool=DATABASE)
 def verified(context: dg.AssetExecutionContext, candidates: str, place: Place) -> Result:
     """Candidates that passed the gate, ran in the sandbox, do not depend on chance and say something."""
     return _stage(context, "verified", candidates, place)
 
 
-@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"python"})
+@dg.asset(config_schema=NO_SETTINGS, group_name=GROUP, owners=[OWNER], kinds={"python"})
 def questions(context: dg.AssetExecutionContext, verified: str, place: Place) -> Result:
     """The question of each verified query, rendered from the same intent, in one of six styles."""
     return _stage(context, "questions", verified, place)
 
 
-@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"polars"})
+@dg.asset(config_schema=NO_SETTINGS, group_name=GROUP, owners=[OWNER], kinds={"polars"})
 def distinct(context: dg.AssetExecutionContext, questions: str, place: Place) -> Result:
     """Pairs without exact or skeleton duplicates, ambiguous questions, or anything held by excluded files."""
     return _stage(context, "distinct", questions, place)
 
 
-@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"sqlglot", "sqlite", "duckdb"}, pool=DATABASE)
+@dg.asset(
+    config_schema=NO_SETTINGS, group_name=GROUP, owners=[OWNER], kinds={"sqlglot", "sqlite", "duckdb"}, pool=DATABASE
+)
 def certified(context: dg.AssetExecutionContext, distinct: str, place: Place) -> Result:
     """Pairs whose SQL is told from its mutants on augmented instances of its database; each of the others says why."""
     return _stage(context, "certified", distinct, place)
 
 
-@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"huggingface", "pytorch"})
+@dg.asset(config_schema=NO_SETTINGS, group_name=GROUP, owners=[OWNER], kinds={"huggingface", "pytorch"})
 def embeddings(context: dg.AssetExecutionContext, certified: str, place: Place) -> Result:
     """One vector a pair: the question's sentence embedding joined with the SQL's structure."""
     return _stage(context, "embeddings", certified, place)
 
 
-@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"faiss", "numpy"})
+@dg.asset(config_schema=NO_SETTINGS, group_name=GROUP, owners=[OWNER], kinds={"faiss", "numpy"})
 def selection(context: dg.AssetExecutionContext, embeddings: str, place: Place) -> Result:
     """A diverse sample of the size asked for, under the quotas, in three splits without leaks."""
     return _stage(context, "selection", embeddings, place)
 
 
 @dg.asset(
+    config_schema=NO_SETTINGS,
     group_name=GROUP,
     owners=[OWNER],
     kinds={"parquet"},
@@ -135,7 +140,9 @@ def selection(context: dg.AssetExecutionContext, embeddings: str, place: Place) 
     freshness_policy=FRESH,
 )
 def corpus(context: dg.AssetExecutionContext, selection: str, place: Place) -> Result:
-    """The corpus version: Parquet, manifest, dataset card, and everything that was rejected with its reason."""
+    """The corpus version: Parquet, manifest, dataset card, and everything that was rejected with its reason. The
+    settings of a build are those of `databases`.
+    """
     with said():
         build = open_work(Path(selection), place.cache)
         version = write_corpus(build, place.out)
@@ -143,12 +150,13 @@ def corpus(context: dg.AssetExecutionContext, selection: str, place: Place) -> R
     return dg.MaterializeResult(value=str(version.path), metadata=metadata.of_version(version, build, place.prices))
 
 
-@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"html"})
+@dg.asset(config_schema=NO_SETTINGS, group_name=GROUP, owners=[OWNER], kinds={"html"})
 def corpus_report(corpus: str, place: Place) -> Result:
     """One HTML page about the version, for people: open its file in a browser; it works offline."""
-    version = open_version(Path(corpus))
-    page = place.reports / f"{version.path.parent.name}-{version.path.name}.html"
-    write_text(page, render_report(version))
+    with said():
+        version = open_version(Path(corpus))
+        page = place.reports / f"{version.path.parent.name}-{version.path.name}.html"
+        write_text(page, render_report(version))
     return dg.MaterializeResult(value=str(page), metadata={"report": dg.MetadataValue.path(str(page))})
 
 

@@ -1,19 +1,21 @@
 """Checks that stand between the stages and the corpus. A blocking one that fails stops what is to its right."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import polars as pl
+from polars.exceptions import PolarsError
 
+from agro_data.databases.errors import first_line
 from agro_data.defs.place import Place, project_root
 from agro_data.diversity.splits import leaks
 from agro_data.pipeline import open_work
 from agro_data.publish import checks as stored
 from agro_data.publish.checks import Check
-from agro_data.publish.read import Version, open_version
+from agro_data.publish.read import MEND, NoVersion, Version, open_version
 from agro_data.stages import tally
 from agro_data.stages.context import Context
 from agro_data.stages.finish import SELECTION
@@ -21,6 +23,7 @@ from agro_data.stages.finish import SELECTION
 MOST_LOST = 0.2  # share of databases that may give nothing before the run stops
 NAMED = 5  # offenders that a reason names
 QUOTED = r"'[^']*'|\"[^\"]*\"|“[^”]*”"
+DAMAGE = (NoVersion, PolarsError, FileNotFoundError)  # what reading a version raises that is not whole
 SNAKE_CASE = r"\b[a-z]+_[a-z]+\b"
 
 
@@ -100,29 +103,29 @@ def as_many_as_asked(selection: str, place: Place) -> dg.AssetCheckResult:
 @dg.asset_check(asset="corpus", blocking=True)
 def corpus_is_whole(corpus: str) -> dg.AssetCheckResult:
     """Files have the hashes of the manifest, and every column is of the contract's type."""
-    version = open_version(Path(corpus))
-    whole = stored.files_are_whole(version)
-    return _told(whole, *([stored.columns_are_the_contracts(version)] if whole.passed else []))
+    return _looked(corpus, _whole)
 
 
 @dg.asset_check(asset="corpus", blocking=True, additional_ins={"selection": dg.AssetIn("selection")})
 def stored_digests_replay(corpus: str, selection: str, place: Place) -> dg.AssetCheckResult:
     """A sample of stored SQL gives its stored digest when run again."""
-    version = open_version(Path(corpus))
-    examples = version.examples().collect()
-    # The cache may have been emptied; or a later build chose rows, and did not get as far as a version.
-    build = open_work(Path(selection), place.cache) if Path(selection).is_dir() else None
-    if build is None or not _made(build, version):
-        source = project_root() / Path(version.manifest["config"]["databases"]).expanduser()
-        return _told(stored.digests_replay(version, examples, stored.sources_of(version, source)))
-    return _told(stored.replayed(examples, build.unchanged()))
+
+    def replay(version: Version) -> list[Check]:
+        examples = version.examples().collect()
+        # The cache may have been emptied; or a later build chose rows, and did not get as far as a version.
+        build = open_work(Path(selection), place.cache) if Path(selection).is_dir() else None
+        if build is None or not _made(build, version):
+            source = project_root() / Path(version.manifest["config"]["databases"]).expanduser()
+            return [stored.digests_replay(version, examples, stored.sources_of(version, source))]
+        return [stored.replayed(examples, build.unchanged())]
+
+    return _looked(corpus, replay)
 
 
 @dg.asset_check(asset="corpus", blocking=True)
 def certificates_hold(corpus: str) -> dg.AssetCheckResult:
     """A sample of stored SQL gives, on each instance it names, the digest that the index has for it."""
-    version = open_version(Path(corpus))
-    return _told(stored.certificates_hold(version, version.examples().collect()))
+    return _looked(corpus, lambda version: [stored.certificates_hold(version, version.examples().collect())])
 
 
 CHECKS = [
@@ -141,6 +144,19 @@ def _made(build: Context, version: Version) -> bool:
     built = {source["db_id"]: source["content_hash"] for source in build.work.read_json("sources.json")}
     same = all(built.get(fact["db_id"]) == fact["content_hash"] for fact in version.manifest["databases"])
     return same and bool(version.manifest["config"] == build.work.read_json("build.json")["config"])
+
+
+def _whole(version: Version) -> list[Check]:
+    whole = stored.files_are_whole(version)
+    return [whole, *([stored.columns_are_the_contracts(version)] if whole.passed else [])]
+
+
+def _looked(corpus: str, look: Callable[[Version], list[Check]]) -> dg.AssetCheckResult:
+    """What `look` finds in a version. One that cannot be read fails the check, which stumbles over nothing."""
+    try:
+        return _told(*look(open_version(Path(corpus))))
+    except DAMAGE as error:
+        return result(False, f"{corpus} cannot be read: {first_line(error)}", f"; {MEND}")
 
 
 def _told(*found: Check) -> dg.AssetCheckResult:

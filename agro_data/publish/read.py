@@ -18,6 +18,8 @@ from agro_data.fingerprint import file_hash
 from agro_data.records import ANSWERABLE, MUTANT
 
 DERIVED = "of_corpus"  # stands in the manifest of a version that was made from a corpus
+REQUIRED = ("corpus", "version", "fingerprint", "config", "databases")  # what any manifest of a corpus says
+MEND = "delete the folder and build again"  # of a version that is damaged: what is there is not written over
 # What a manifest says of the build of its rows, which is as true of those of them that a later version keeps.
 OF_THE_BUILD = ("seeds", "schema_serialiser", "selection", "unanswerable", "asked_of_a_model", "yields")
 
@@ -121,8 +123,13 @@ class Version:
         raise NoVersion(f"{self.path}: {found.height} examples begin with {example_id}; give more digits")
 
     def verify_hashes(self) -> list[str]:
-        """Differences between the files and the manifest, one line each; empty when all is as written."""
-        expected: dict[str, dict[str, Any]] = self.manifest["files"]
+        """Differences between the files and the manifest, one line each; empty when all is as written.
+
+        Raises `NoVersion` when the manifest names no files.
+        """
+        expected: dict[str, dict[str, Any]] | None = self.manifest.get("files")
+        if expected is None:
+            raise NoVersion(f"{self.path}: damaged: manifest.json lists no files. Copy it anew, or {MEND}")
         present = {p.relative_to(self.path).as_posix() for p in self.path.rglob("*") if p.is_file()}
         problems = [f"{name}: missing" for name in sorted(set(expected) - present)]
         problems += [f"{name}: not in the manifest" for name in sorted(present - set(expected) - {"manifest.json"})]
@@ -213,4 +220,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
         raise NoVersion(f"{path}/manifest.json: cannot be read as a manifest: {error}") from error
     if not isinstance(manifest, dict):
         raise NoVersion(f"{path}/manifest.json: cannot be read as a manifest: expected a mapping")
+    lacks = [key for key in REQUIRED if key not in manifest]
+    if lacks and DERIVED not in manifest:
+        raise NoVersion(f"{path}/manifest.json: cannot be read as a manifest: it lacks {', '.join(lacks)}")
     return manifest

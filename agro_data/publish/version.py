@@ -24,7 +24,7 @@ from agro_data.fingerprint import file_hash, library_versions
 from agro_data.locking import exclusive
 from agro_data.publish.card import render_card
 from agro_data.publish.parquet import write_parquet, write_shards
-from agro_data.publish.read import Version, list_versions
+from agro_data.publish.read import MEND, NoVersion, Version, list_versions
 from agro_data.publish.storage import WRITING, free_bytes, replace_text, sync_folder, sync_tree
 from agro_data.publish.summary import SPLITS, summarise
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, MUTANT, REJECTED, conform
@@ -83,7 +83,7 @@ def write_version(
 
     A version with this fingerprint that is already there is returned unchanged. `latest` names the newest.
     Raises `ValueError` for input that does not fit, `locking.Locked` when another writer holds the corpus for
-    longer than `wait_seconds`, and `NotWritten` when the disk is full.
+    longer than `wait_seconds`, and `NotWritten` when the disk is full, or what is there is damaged.
     """
     _check_names(name, fingerprint)
     missing = [key for key in REQUIRED if key not in manifest]
@@ -136,7 +136,7 @@ def place_version(
             existing = list_versions(root, name)
             for path in existing:
                 same_name = path.name.endswith(f"-{fingerprint[:8]}")
-                if same_name and Version(path).fingerprint == fingerprint:
+                if same_name and _is_whole(path, fingerprint):
                     log.info("%s: this build is already there as %s", name, path.name)
                     _point_latest(folder, existing[-1])
                     return path
@@ -161,6 +161,20 @@ def place_version(
             f"({free_bytes(root) / 2**20:.0f} MiB free): {error.strerror}. "
             "Nothing half-written is left; free some space or raise the quota, then run the build again"
         ) from error
+
+
+def _is_whole(path: Path, fingerprint: str) -> bool:
+    """Whether a version is that of `fingerprint`. Raises `NotWritten` when it is, and not as it was written."""
+    version = Version(path)
+    try:
+        if version.fingerprint != fingerprint:
+            return False
+        damage = version.verify_hashes()
+    except NoVersion as error:
+        damage = [str(error)]
+    if damage:
+        raise NotWritten(f"{path} is damaged, and this build would give it again: {MEND} ({damage[0]})")
+    return True
 
 
 def write_manifest(draft: Path, manifest: Mapping[str, Any]) -> None:

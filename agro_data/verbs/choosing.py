@@ -9,7 +9,7 @@ from pathlib import Path
 from polars.exceptions import PolarsError
 
 from agro_data.config import ConfigError
-from agro_data.publish.read import NoVersion, Version, list_corpora, newest, open_corpus, open_version
+from agro_data.publish.read import MEND, NoVersion, Version, list_corpora, newest, open_corpus, open_version
 
 LATEST = "latest"
 
@@ -51,4 +51,4 @@ def whole(version: Version) -> Iterator[None]:
         damage = version.verify_hashes() if isinstance(files, dict) else [f"manifest.json lacks {error}"]
         if not damage:
             raise
-        raise NoVersion(f"{version.path}: damaged: {'; '.join(damage)}. Copy it anew, or build it again") from error
+        raise NoVersion(f"{version.path}: damaged: {'; '.join(damage)}. Copy it anew, or {MEND}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sqlite3
@@ -187,6 +188,66 @@ def test_files_that_changed_are_said_and_not_stumbled_over(folder: Path) -> None
     result = checks.corpus_is_whole(str(version.path))
     assert not result.passed
     assert f"1 changed; for instance data/{file.name}: 100 bytes, expected" in (result.description or "")
+
+
+def cut_off(version: Version) -> None:
+    (file, *_) = sorted((version.path / "data").glob("*.parquet"))
+    overwritten(file, file.read_bytes()[:100])
+
+
+def gone(version: Version) -> None:
+    shutil.rmtree(version.path)
+
+
+def garbage(version: Version) -> None:
+    overwritten(version.path / "manifest.json", b"{")
+
+
+def without_files(version: Version) -> None:
+    facts = {name: value for name, value in version.manifest.items() if name != "files"}
+    overwritten(version.path / "manifest.json", json.dumps(facts).encode())
+
+
+def without_index(version: Version) -> None:
+    (version.path / "instances" / "index.parquet").unlink()
+
+
+@pytest.mark.parametrize(
+    ("damage", "failing"),
+    [
+        (cut_off, {"whole", "replay", "certificates"}),
+        (gone, {"whole", "replay", "certificates"}),
+        (garbage, {"whole", "replay", "certificates"}),
+        (without_files, {"whole"}),
+        (without_index, {"whole", "certificates"}),
+    ],
+)
+def test_damage_fails_the_checks_that_meet_it(
+    damage: Callable[[Version], None], failing: set[str], folder: Path
+) -> None:
+    version = corpus(folder)
+    damage(version)
+    said = of_corpus(folder, version)
+    assert {name for name, result in said.items() if not result.passed} == failing
+    for name in failing - {"whole"}:
+        assert "delete the folder and build again" in (said[name].description or "")
+
+
+def test_a_report_on_a_version_that_is_gone_is_refused_in_words(folder: Path) -> None:
+    version = corpus(folder)
+    gone(version)
+    with pytest.raises(dg.Failure, match="not a corpus version"):
+        assets.corpus_report(str(version.path), place(folder))
+
+
+def test_without_certificates_nothing_is_said_to_hold(folder: Path) -> None:
+    build = work(folder)
+    facts = build.read_json("build.json")
+    build.write_json("build.json", facts | {"config": facts["config"] | {"certify": False}})
+    doctor(folder, lambda rows: rows.with_columns(instances=pl.lit([], dtype=pl.List(pl.String))))
+    held = checks.certificates_hold(str(corpus(folder).path))
+    assert held.passed
+    assert "no certificates were asked for" in (held.description or "")
 
 
 def test_answers_that_changed_are_named(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import dagster as dg
@@ -43,7 +44,8 @@ def test_a_version_is_published_that_dagster_did_not_build(settings: dict[str, s
     ],
 )
 def test_what_is_wrong_is_one_line(settings: dict[str, str], said: str, tmp_path: Path) -> None:
-    (tmp_path / "manifest.json").write_text("{}")
+    facts = dict.fromkeys(("corpus", "version", "fingerprint", "config", "databases"), "")
+    (tmp_path / "manifest.json").write_text(json.dumps(facts))
     config = PublicationConfig(
         repo_id="org/name", **{key: value.format(folder=tmp_path) for key, value in settings.items()}
     )

@@ -102,6 +102,17 @@ def test_the_same_fingerprint_returns_the_existing_version_untouched(tmp_path: P
     assert len(list_versions(tmp_path, "shop")) == 1
 
 
+def test_a_damaged_version_is_not_given_again(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    for name, reason in (("README.md", "README.md: 0 bytes"), ("manifest.json", "cannot be read as a manifest")):
+        (path / name).chmod(0o644)
+        (path / name).write_bytes(b"")
+        with pytest.raises(NotWritten, match=f"delete the folder and build again .*{reason}"):
+            write(tmp_path)
+    shutil.rmtree(path)
+    assert not open_version(write(tmp_path)).verify_hashes()
+
+
 def test_a_fingerprint_that_agrees_only_in_its_first_digits_is_another_build(tmp_path: Path) -> None:
     first = write(tmp_path)
     second = write(tmp_path, fingerprint="a" * 63 + "b")

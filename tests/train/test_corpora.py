@@ -18,7 +18,8 @@ from agro_train.runs.corpora import find_corpus, find_databases_of
 def make_version(root: Path, corpus: str, number: int, **manifest: object) -> Path:
     path = root / corpus / f"v{number:04d}-0123abcd"
     path.mkdir(parents=True)
-    facts = {"corpus": corpus, "version": path.name, "config": {"databases": str(root)}, **manifest}
+    facts = {"corpus": corpus, "version": path.name, "fingerprint": "0123abcd", "databases": []}
+    facts |= {"config": {"databases": str(root)}, **manifest}
     (path / "manifest.json").write_text(json.dumps(facts))
     return path
 
