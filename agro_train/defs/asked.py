@@ -11,7 +11,7 @@ from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.fingerprint import stable_hash
 from agro_data.publish.read import Version
 from agro_train.defs.configs import ModelEvaluationConfig
-from agro_train.defs.settings import settings_of, usable
+from agro_train.defs.settings import ASKED, IDLE_IN_EVALUATION, settings_of, usable
 from agro_train.defs.training import Training
 from agro_train.evaluate import EvaluationConfig
 from agro_train.programs.settings import training_code_version
@@ -50,7 +50,7 @@ def evaluations(
     learnt_from = newest.corpus if newest and not training.corpus else None
     corpus = training.corpus_of(learnt_from, place) if learnt_from else training.corpus_in(context, place)
     models = config.models or _side_by_side(cold_start, grpo, corpus, training)
-    further = settings_of(config, "models", "questions", "questions_databases", idle=("models_root", "out"))
+    further = settings_of(config, *ASKED, idle=IDLE_IN_EVALUATION)
     common = (_as_trained(cold_start, grpo) | further) | {
         "models": models,
         "models_root": str(training.models_root),

@@ -8,7 +8,7 @@ from typing import Any
 
 import dagster as dg
 
-from agro_data.defs.assets import FRESH
+from agro_data.defs.assets import FRESH, NO_SETTINGS
 from agro_data.defs.place import Place
 from agro_data.defs.pools import GPU
 from agro_data.publish.read import DERIVED, Version, open_version
@@ -19,7 +19,7 @@ from agro_train.defs import metadata
 from agro_train.defs.asked import evaluations, last_made
 from agro_train.defs.child import program, run_child
 from agro_train.defs.configs import ColdStartModelConfig, GrpoModelConfig, ModelEvaluationConfig, TrajectoriesConfig
-from agro_train.defs.settings import LEARNING, MAKING, refuse_unknown, settings_of, usable, written
+from agro_train.defs.settings import LEARNING, MAKING, refuse_unusable, settings_of, usable, written
 from agro_train.defs.training import Training
 from agro_train.promotion import consider
 from agro_train.reinforcement.config import GrpoConfig
@@ -54,7 +54,7 @@ def cold_start_trajectories(
     pipes: dg.PipesSubprocessClient,
 ) -> Result:
     """Trajectories of the corpus version last built: steps taken for real against its databases, a diverse choice."""
-    refuse_unknown(context.run.run_config)
+    refuse_unusable(context.run.run_config)
     corpus = training.corpus_in(context, place)
     settings = settings_of(config, idle=LEARNING) | _places(corpus, place, training)
     settings |= {"trajectories": str(place.out), "model": training.model}
@@ -76,7 +76,7 @@ def cold_start_model(
     pipes: dg.PipesSubprocessClient,
 ) -> Result:
     """The model after supervised fine-tuning on the trajectories, with the loss on its own tokens only."""
-    refuse_unknown(context.run.run_config)
+    refuse_unusable(context.run.run_config)
     made = open_version(Path(cold_start_trajectories))
     corpus = training.corpus_of(made.manifest[DERIVED], place)
     own = settings_of(config, idle=MAKING)
@@ -102,6 +102,7 @@ def grpo_model(
     pipes: dg.PipesSubprocessClient,
 ) -> Result:
     """The model after agentic GRPO from the cold start: its own rollouts, rewarded when right on all instances."""
+    refuse_unusable(context.run.run_config)
     start = ModelRun(Path(cold_start_model))
     corpus = training.corpus_of(start.manifest["corpus"], place)
     style, budget = trained_prompt_format(start)
@@ -153,6 +154,7 @@ def model_evaluation(
 
 
 @dg.asset(
+    config_schema=NO_SETTINGS,
     group_name=GROUP,
     owners=[OWNER],
     kinds={"python"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import dagster as dg
 
@@ -14,25 +14,22 @@ from agro_data.defs.place import Place
 from agro_data.fingerprint import stable_hash
 from agro_data.work import write_json
 from agro_train.cold_start import ColdStartConfig
+from agro_train.defs.configs import ColdStartModelConfig, GrpoModelConfig, ModelEvaluationConfig, TrajectoriesConfig
 from agro_train.evaluate import EvaluationConfig
 from agro_train.programs.settings import Settings, settings_from, settings_to
 from agro_train.reinforcement.config import GrpoConfig
-from agro_train.trajectories.config import TrajectoriesConfig
+from agro_train.trajectories.config import TrajectoriesConfig as Making
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+Launchpad = TypeVar("Launchpad", bound=dg.Config)
 PLACED = frozenset(("corpus", "databases", "models", "cache", "model", "learn_from", "trajectories"))  # said elsewhere
 _BOTH = {"seed", "workers"}
-MAKING = frozenset(field.name for field in fields(TrajectoriesConfig)) - _BOTH  # settings of what is learnt from
+MAKING = frozenset(field.name for field in fields(Making)) - _BOTH  # settings of what is learnt from
 LEARNING = frozenset(field.name for field in fields(ColdStartConfig)) - MAKING - _BOTH  # and of learning from it
-
-PROGRAMS: Mapping[str, type[ColdStartConfig] | type[GrpoConfig] | type[EvaluationConfig]] = {
-    "cold_start_trajectories": ColdStartConfig,
-    "cold_start_model": ColdStartConfig,
-    "grpo_model": GrpoConfig,
-    "model_evaluation": EvaluationConfig,
-}
+ASKED = ("models", "questions", "questions_databases")  # of an evaluation's config: no settings of its program
+IDLE_IN_EVALUATION = ("models_root", "out")
 
 
 def settings_of(config: dg.Config, *without: str, idle: Iterable[str] = ()) -> dict[str, Any]:
@@ -53,13 +50,27 @@ def settings_of(config: dg.Config, *without: str, idle: Iterable[str] = ()) -> d
     return {name: value for name, value in values.items() if name not in without} | further
 
 
-def refuse_unknown(run_config: Mapping[str, Any]) -> None:
-    """Raise `dg.Failure` for a further setting, of whichever asset of a run, that its program does not have: that of
-    GRPO would else be found when the cold start is trained."""
-    for op, kind in PROGRAMS.items():
-        further = run_config.get("ops", {}).get(op, {}).get("config", {}).get("settings", {})
-        if further.keys() - {field.name for field in fields(kind)}:
-            usable(kind, further)
+def refuse_unusable(run_config: Mapping[str, Any]) -> None:
+    """Raise `dg.Failure` for settings, of whichever asset of a run, that its program cannot use: those of GRPO would
+    else be found when the cold start is trained. What a run finds out, as where the corpus lies, stands open."""
+    usable(
+        ColdStartConfig, settings_of(_given(run_config, "cold_start_trajectories", TrajectoriesConfig), idle=LEARNING)
+    )
+    usable(ColdStartConfig, settings_of(_given(run_config, "cold_start_model", ColdStartModelConfig), idle=MAKING))
+    usable(GrpoConfig, settings_of(_given(run_config, "grpo_model", GrpoModelConfig)))
+    evaluation = _given(run_config, "model_evaluation", ModelEvaluationConfig)
+    further = settings_of(evaluation, *ASKED, idle=IDLE_IN_EVALUATION) | {"models": evaluation.models or ["promoted"]}
+    usable(EvaluationConfig, further | {"corpus": "corpus"})
+    if evaluation.questions:
+        about = {"questions": evaluation.questions, "databases": evaluation.questions_databases}
+        usable(EvaluationConfig, further | about)
+
+
+def _given(run_config: Mapping[str, Any], op: str, kind: type[Launchpad]) -> Launchpad:
+    """An asset's config as a run gives it; what an environment variable says, which is read later, is left out."""
+    config = (run_config.get("ops", {}).get(op) or {}).get("config") or {}
+    read = {name: value for name, value in config.items() if name == "settings" or not isinstance(value, dict)}
+    return kind(**read)
 
 
 def usable(kind: type[Settings], values: Mapping[str, Any]) -> Settings:

@@ -10,6 +10,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import dagster as dg
 import pytest
 from making import make_school
 from ui.server import running_ui
@@ -79,6 +80,15 @@ def test_every_asset_and_check_says_what_it_is() -> None:
         assert node.owners, node.key
         for key in node.check_keys:
             assert graph.get(key).description, key
+
+
+def test_a_setting_that_an_asset_does_not_have_is_refused() -> None:
+    """Those of a build are all of `databases`: given to `corpus`, they would change nothing and say nothing."""
+    for job in defs.resolve_all_job_defs():
+        for key in job.asset_layer.executable_asset_keys:
+            given = {"ops": {key.to_user_string(): {"config": {"sise": 40}}}}
+            with pytest.raises(dg.DagsterInvalidConfigError, match='unexpected config entry "sise"'):
+                dg.validate_run_config(job, given)
 
 
 # What only a run needs, each a fifth of a second and more: `bench.loading` says what is left.

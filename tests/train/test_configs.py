@@ -15,7 +15,7 @@ from agro_train.aligning import AlignConfig
 from agro_train.cold_start import ColdStartConfig
 from agro_train.definitions import defs
 from agro_train.defs.configs import ColdStartModelConfig, GrpoModelConfig, ModelEvaluationConfig, TrajectoriesConfig
-from agro_train.defs.settings import LEARNING, MAKING, settings_of, usable
+from agro_train.defs.settings import LEARNING, MAKING, refuse_unusable, settings_of, usable
 from agro_train.evaluate import EvaluationConfig
 from agro_train.finetuning.config import FineTuning
 from agro_train.programs.settings import settings_from
@@ -104,6 +104,30 @@ def test_further_settings_that_cannot_be_used_fail_in_words() -> None:
         usable(GrpoConfig, {"stepz": 4})
     with pytest.raises(Failure, match="in Dagster questions_databases"):
         usable(EvaluationConfig, {"models": ["promoted"], "questions": ["dev.json"]})
+
+
+@pytest.mark.parametrize(
+    ("op", "config", "said"),
+    [
+        ("cold_start_trajectories", {"teacher": "nobody"}, "there is no teacher 'nobody'"),
+        ("cold_start_model", {"precision": "double"}, "precision"),
+        ("cold_start_model", {"settings": {"max_lenght": 9}}, "did you mean 'max_length'"),
+        ("grpo_model", {"reward": "foo"}, "reward='foo'"),
+        ("grpo_model", {"micro_batch": 0}, "micro_batch is 0"),
+        ("model_evaluation", {"decoding": "bar"}, "bar"),
+        ("model_evaluation", {"questions": ["dev.json"]}, "in Dagster questions_databases"),
+        ("model_evaluation", {"seed": {"env": "SEED"}, "limit": -1}, "limit is -1"),
+    ],
+)
+def test_what_a_later_step_cannot_use_is_told_before_the_first(op: str, config: dict[str, Any], said: str) -> None:
+    with pytest.raises(Failure, match=said):
+        refuse_unusable({"ops": {op: {"config": config}}})
+
+
+def test_what_can_be_used_is_not_refused() -> None:
+    refuse_unusable({})
+    for path in TRAINING:
+        refuse_unusable(read(path))
 
 
 def test_settings_without_effect_are_refused() -> None:
