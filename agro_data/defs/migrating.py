@@ -18,7 +18,7 @@ from agro_data.defs.failures import said
 from agro_data.defs.jobs import LOG, job_in_process
 from agro_data.defs.place import Place
 from agro_data.defs.pools import DATABASE
-from agro_data.defs.sensors import LOOK_EVERY, Seen, in_words, source_of, watch
+from agro_data.defs.sensors import LOOK_EVERY, Seen, in_words, key_of, source_of, watch
 from agro_data.fingerprint import stable_hash
 from agro_data.migration.drift import lost_names, verify_version
 from agro_data.migration.opening import open_migrated
@@ -79,7 +79,7 @@ migrate_corpus = job_in_process(
     job=migrate_corpus,
     minimum_interval_seconds=LOOK_EVERY,
     description="Opens a version that follows when tables or columns of a corpus' databases are gone, renamed or of "
-    "another type. Rows that changed are for changed_databases.",
+    "another type. Where rows change, too, switch on changed_databases instead: both would answer a change of schema.",
 )
 def changed_schemas(context: dg.SensorEvaluationContext, place: Place) -> dg.SensorResult:
     """The schema of each database that changed is compared with what the version remembers of it."""
@@ -108,7 +108,7 @@ def _follow(version: Version, seen: Seen, changes: dict[str, list[str]]) -> dg.R
         return None
     config = {"name": version.corpus, "version": str(version.path), "databases": str(source)}
     return dg.RunRequest(
-        run_key=f"{version.corpus}:{version.name}:{stable_hash(seen.databases)[:16]}",
+        run_key=key_of(version, "schemas", stable_hash(seen.databases)[:16]),
         run_config={**LOG, "ops": {"migrated_corpus": {"config": config}}},
         tags={"agro/corpus": version.corpus, "agro/because": in_words(lost)[:200]},
     )

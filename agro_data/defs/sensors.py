@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,24 +20,28 @@ from agro_data.fingerprint import stable_hash
 from agro_data.publish.read import NoVersion, Version, latest, list_corpora
 
 LOOK_EVERY = 60  # seconds
+RUN_KEY = "dagster/run_key"  # Dagster's tag of a run that a sensor asked for
+AGAIN = ":again"  # ends the key of a run that is asked for because the first one failed
 
 
 @dataclass(frozen=True)
 class Seen:
     """What is known of the databases of one corpus: the glance at the last tick, the one that content was read at, and
-    their identities then.
+    their identities then; and the key of the run that was asked for last, while the corpus' latest version is older.
     """
 
     glance: str = ""
     read_at: str = ""
     databases: dict[str, str] = field(default_factory=dict)
+    asked: str = ""
 
 
 @dg.sensor(
     job=build_corpus,
     minimum_interval_seconds=LOOK_EVERY,
     description="Builds a corpus anew when a database that its latest version was made from changed, came or went; the "
-    "shards of the other databases are taken over.",
+    "shards of the other databases are taken over. Of this sensor and changed_schemas switch on one: both would answer "
+    "a change of schema.",
 )
 def changed_databases(context: dg.SensorEvaluationContext, place: Place) -> dg.SensorResult:
     """What is built is what the version's manifest says, which takes over the shards of databases that did not change
@@ -53,7 +57,8 @@ def watch(
 ) -> dg.SensorResult:
     """The runs that `request` asks for where databases of a corpus' latest version changed.
 
-    Files are looked at by size and time, and read once they have kept still for a tick.
+    Files are looked at by size and time, and read once they have kept still for a tick. A run that failed is asked for
+    once more, since it may have been killed; after that its failure is said, tick by tick.
     """
     seen = {name: Seen(**facts) for name, facts in json.loads(context.cursor or "{}").items()}
     requests: list[dg.RunRequest] = []
@@ -66,6 +71,11 @@ def watch(
             after[name], changes, closed = look(version, before)
             said += [f"{name}: {in_words(changes) if changes else 'nothing new'}", *closed]
             asked = request(version, after[name], changes) if changes else None
+            waits = before.asked if before.asked.startswith(key_of(version, "")) else ""
+            if asked is None and waits:
+                asked, failed = again(context.instance, waits)
+                said += [f"{name}: {one}" for one in failed]
+            after[name] = replace(after[name], asked=str(asked.run_key) if asked else waits)
             requests += [asked] if asked is not None else []
         except (NoVersion, OSError, DatabaseError) as error:  # another corpus is looked at all the same
             after[name] = before
@@ -104,6 +114,25 @@ def look(version: Version, before: Seen) -> tuple[Seen, dict[str, list[str]], li
     return Seen(now, now, found), changes, list(closed.values())
 
 
+def again(instance: dg.DagsterInstance, key: str) -> tuple[dg.RunRequest | None, list[str]]:
+    """Of a run that was asked for as `key` and has failed: the same once more, and, if this was that, what to say."""
+    runs = instance.get_runs(dg.RunsFilter(tags={RUN_KEY: key}), limit=1)
+    if not runs or runs[0].status != dg.DagsterRunStatus.FAILURE:
+        return None, []
+    failed = runs[0]
+    if key.endswith(AGAIN):
+        return None, [
+            f"asked for, not built: run {failed.run_id} failed, as the one before; see why, and start it again"
+        ]
+    tags = {name: value for name, value in failed.tags.items() if name.startswith("agro/")}
+    return dg.RunRequest(run_key=f"{key}{AGAIN}", run_config=failed.run_config, tags=tags), []
+
+
+def key_of(version: Version, *more: str) -> str:
+    """Key of a run. The version is part of it: databases may come back to what they were before."""
+    return ":".join([version.corpus, version.name, *more])
+
+
 def source_of(version: Version) -> Path:
     """Where a version's databases were when it was made. Raises `DatabaseError` when nothing is there any more."""
     source = project_root() / Path(version.manifest["config"]["databases"]).expanduser()
@@ -116,8 +145,7 @@ def _rebuild(version: Version, seen: Seen, changes: dict[str, list[str]]) -> dg.
     config: dict[str, Any] = {k: v for k, v in version.manifest["config"].items() if k in CorpusConfig.model_fields}
     config |= {"databases": str(source_of(version))}
     return dg.RunRequest(
-        # The version is part of it: databases may come back to what they were before.
-        run_key=f"{version.corpus}:{version.name}:{stable_hash(seen.databases)[:16]}",
+        run_key=key_of(version, "databases", stable_hash(seen.databases)[:16]),
         run_config={**LOG, "ops": {"databases": {"config": config}}},
         tags={"agro/corpus": version.corpus, "agro/because": in_words(changes)[:200]},
     )

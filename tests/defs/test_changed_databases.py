@@ -113,6 +113,36 @@ def test_databases_that_come_back_to_what_they_were_are_another_request(daemon: 
     assert forth.run_key != back.run_key
 
 
+def test_a_build_that_fails_is_asked_for_once_more_and_then_said(daemon: Daemon, folder: Path) -> None:
+    daemon.requests()
+    change(folder / "databases" / "second.sqlite")
+    (request,) = daemon.requests()
+    assert not daemon.tick()  # it is under way
+    fail(daemon, request)
+    (again,) = daemon.tick()
+    assert (because(again), again.run_config) == (because(request), request.run_config)
+    assert again.run_key != request.run_key
+    assert not daemon.requests(3)
+    failed = fail(daemon, again)
+    assert not daemon.tick()
+    assert f"schools: asked for, not built: run {failed} failed" in daemon.said
+    change(folder / "databases" / "first.sqlite")
+    (new,) = daemon.requests()
+    assert because(new) == "changed: first"
+    assert not daemon.tick()
+    assert "not built" not in daemon.said
+
+
+def fail(daemon: Daemon, request: dg.RunRequest) -> str:
+    """What Dagster keeps of a run that was asked for and killed; its id."""
+    tags = {**request.tags, "dagster/run_key": str(request.run_key)}
+    run = daemon.instance.create_run_for_job(
+        defs.resolve_job_def("build_corpus"), run_config=request.run_config, tags=tags
+    )
+    daemon.instance.report_run_failed(run)
+    return run.run_id
+
+
 def test_a_corpus_whose_databases_are_gone_is_named_and_not_built_of_nothing(daemon: Daemon, folder: Path) -> None:
     daemon.requests()
     databases = folder / "databases"
