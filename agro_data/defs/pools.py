@@ -1,7 +1,7 @@
 """What runs take turns at: a step of a pool waits for the others, `dagster_home/dagster.yaml` says how many may run.
 
-A run that was killed keeps its slots, and what comes after would wait for them for ever: so each run first gives back
-what runs hold whose process is gone.
+A run that was killed keeps its slots, and what comes after would wait for them for ever; one that held none would be
+shown as under way for ever. So each run first gives back what runs hold whose process is gone, and calls them failed.
 
 A step has one pool, known when definitions are loaded. Which models a run asks, its settings say: what they need it
 holds beside that (`holding`). Steps of the pool of models never wait for another one, so no two wait for each other.
@@ -22,6 +22,7 @@ NETWORK = "network"  # what is sent to others
 GPU = "gpu"  # models that are trained or asked
 WRITES = frozenset({"candidates", "verified", "certified"})  # stages that make candidates, the last two by topping up
 WORDS = frozenset({"questions", "certified"})
+UNDER_WAY = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 LOOK = 1.0  # seconds between two looks at a pool that is full
 
 
@@ -77,11 +78,13 @@ def _claim(context: dg.AssetExecutionContext, pool: str, step: str) -> None:
 def free_dead(instance: dg.DagsterInstance) -> list[str]:
     """Give back the slots of runs whose process on this machine is gone, and call these runs failed; their ids."""
     storage = instance.event_log_storage
-    if not storage.supports_global_concurrency_limits:
-        return []
-    dead = [run_id for run_id in sorted(storage.get_concurrency_run_ids()) if _is_dead(instance, run_id)]
+    slots = storage.supports_global_concurrency_limits
+    begun = {run.run_id for run in instance.get_runs(dg.RunsFilter(statuses=UNDER_WAY))}
+    begun |= storage.get_concurrency_run_ids() if slots else set()
+    dead = [run_id for run_id in sorted(begun) if _is_dead(instance, run_id)]
     for run_id in dead:
-        storage.free_concurrency_slots_for_run(run_id)
+        if slots:
+            storage.free_concurrency_slots_for_run(run_id)
         run = instance.get_run_by_id(run_id)
         if run is not None and not run.is_finished:
             instance.report_run_failed(run, "its process is gone: it was killed, or the machine was switched off")

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import dagster as dg
@@ -58,14 +59,26 @@ def held(instance: dg.DagsterInstance) -> list[str]:
 
 
 @pytest.fixture
-def holder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
-    """A program whose run holds the pool."""
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
     (tmp_path / "dagster.yaml").write_text(HOME)
-    program = subprocess.Popen([sys.executable, "-c", HELD, str(tmp_path / "began")], env=dict(os.environ))
+    return tmp_path
+
+
+@pytest.fixture
+def holder(home: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A program whose run holds the pool."""
+    with begun(HELD, home) as program:
+        yield program
+
+
+@contextmanager
+def begun(code: str, home: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A program whose run is in its step."""
+    program = subprocess.Popen([sys.executable, "-c", code, str(home / "began")], env=dict(os.environ))
     try:
         deadline = time.monotonic() + 120
-        while not (tmp_path / "began").exists():
+        while not (home / "began").exists():
             assert program.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.1)
@@ -88,6 +101,17 @@ def test_the_slot_of_a_killed_run_is_free_for_the_next(holder: subprocess.Popen[
         killed = instance.get_run_by_id(run_id)
         assert killed is not None
         assert killed.status == dg.DagsterRunStatus.FAILURE
+
+
+def test_a_killed_run_that_held_nothing_is_not_under_way_for_ever(home: Path) -> None:
+    with begun(HELD.replace('pool="database"', ""), home) as program, dg.DagsterInstance.get() as instance:
+        (run,) = instance.get_runs()
+        assert free_dead(instance) == []  # it lives
+        program.kill()
+        program.wait()
+        assert free_dead(instance) == [run.run_id]
+        assert instance.get_runs()[0].status == dg.DagsterRunStatus.FAILURE
+        assert free_dead(instance) == []
 
 
 def test_who_waits_for_a_run_that_is_killed_meanwhile_waits_no_longer(holder: subprocess.Popen[bytes]) -> None:
