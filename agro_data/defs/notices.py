@@ -45,11 +45,12 @@ class Notice:
     link: str
 
     def payload(self, environment: Mapping[str, str]) -> bytes:
-        """As JSON, with the words that chat servers show, and without secrets."""
+        """As a line of JSON, with the words that chat servers show, and without secrets."""
         errors = {step: _short(without_secrets(error, environment)) for step, error in self.errors.items()}
         said = [f"{self.job} failed (run {self.run_id[:8]})", *(f"{step}: {error}" for step, error in errors.items())]
         text = "\n".join([*said, *([self.link] if self.link else [])])
-        return json.dumps({"text": text} | asdict(self) | {"errors": errors}, ensure_ascii=False).encode()
+        line = json.dumps({"text": text} | asdict(self) | {"errors": errors}, ensure_ascii=False)
+        return f"{line}\n".encode()
 
 
 def configured(environment: Mapping[str, str]) -> bool:

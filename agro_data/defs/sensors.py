@@ -174,7 +174,10 @@ def failure_notice(context: dg.RunFailureSensorContext) -> dg.SkipReason | None:
 
 
 def _error(event: dg.DagsterEvent) -> str:
-    """What went wrong, in the words of the first cause, without the stack."""
+    """What went wrong, without the stack: what the failure says in words, else the first cause."""
+    said = getattr(event.event_specific_data, "user_failure_data", None)
+    if said is not None and said.description:
+        return str(said.description)
     error = getattr(event.event_specific_data, "error", None)
     while error is not None and error.cause is not None:
         error = error.cause

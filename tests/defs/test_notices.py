@@ -17,7 +17,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from agro_data.config import ConfigError
 from agro_data.defs import notices
+from agro_data.defs.failures import said
 from agro_data.defs.notices import BLOT, COMMAND, UI, WEBHOOK, Notice, NotNotified, send, without_secrets
 from agro_data.defs.sensors import failure_notice
 from agro_train.definitions import defs
@@ -127,16 +129,23 @@ def test_a_command_gets_it_on_standard_input(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "got.json").read_text())["errors"] == {"verified": f"boom with {BLOT}"}
 
 
+def test_notices_in_a_file_are_a_line_each(tmp_path: Path) -> None:
+    file = tmp_path / "failures.log"
+    for _ in range(2):
+        send(NOTICE, {COMMAND: shlex.join(["tee", "-a", str(file)])})
+    assert [json.loads(line)["job"] for line in file.read_text().splitlines()] == [NOTICE.job] * 2
+
+
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "why"),
     [
         ("import sys; sys.exit(3)", "ended with status 3"),
         ("import time; time.sleep(60)", "took longer than 1 seconds"),
     ],
 )
-def test_a_command_that_fails(tmp_path: Path, line: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_fails(tmp_path: Path, line: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notices, "TIMEOUT", 1.0)
-    with pytest.raises(NotNotified, match=said):
+    with pytest.raises(NotNotified, match=why):
         send(NOTICE, {COMMAND: command(tmp_path, line)})
 
 
@@ -166,8 +175,8 @@ def test_a_secret_is_blotted_out_before_an_error_is_cut() -> None:
 
 
 def test_passwords_in_addresses_are_blotted_out_whatever_they_are_called() -> None:
-    said = without_secrets("postgres://ann:s3cret@db.example.org/shop and http://x.org/a:b@c", {})
-    assert said == f"postgres://{BLOT}@db.example.org/shop and http://x.org/a:b@c"
+    shown = without_secrets("postgres://ann:s3cret@db.example.org/shop and http://x.org/a:b@c", {})
+    assert shown == f"postgres://{BLOT}@db.example.org/shop and http://x.org/a:b@c"
 
 
 # --- as a sensor of Dagster ----------------------------------------------------------------------------------------
@@ -183,12 +192,23 @@ def fails() -> None:
     failing()
 
 
-def tick() -> Any:
+@dg.op
+def refusing() -> None:
+    with said():
+        raise ConfigError("size is 0: ask for at least 1 example")
+
+
+@dg.job
+def refuses() -> None:
+    refusing()
+
+
+def tick(job: dg.JobDefinition = fails) -> Any:
     """What the sensor makes of a run that failed as those of `dagster job execute` do: without a code location."""
     with dg.instance_for_test() as instance:
         context = dg.build_sensor_context(instance=instance, repository_def=defs.get_repository_def())
         began = failure_notice.evaluate_tick(context)
-        fails.execute_in_process(instance=instance, raise_on_error=False)
+        job.execute_in_process(instance=instance, raise_on_error=False)
         context = dg.build_sensor_context(
             instance=instance, repository_def=defs.get_repository_def(), cursor=began.cursor
         )
@@ -205,6 +225,12 @@ def test_a_failed_run_is_told_with_its_cause_and_a_link(hook: Hook, monkeypatch:
     assert got["job"] == "fails"
     assert got["errors"] == {"failing": f"RuntimeError: no room on the disk, says {BLOT}"}
     assert got["link"] == f"http://dagster.example.org/runs/{got['run_id']}"
+
+
+def test_what_is_in_words_already_is_told_in_these_words(hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(WEBHOOK, hook.address)
+    assert tick(refuses).dagster_run_reactions
+    assert hook.got[0]["errors"] == {"refusing": "size is 0: ask for at least 1 example"}
 
 
 def test_nothing_is_sent_without_a_target(monkeypatch: pytest.MonkeyPatch) -> None:
