@@ -16,12 +16,12 @@ from agro_data.defs.sensors import SENSORS
 def definitions() -> dg.Definitions:
     """Assets, checks, jobs, what starts them, and the place they work in."""
     return dg.Definitions(
-        assets=[*ASSETS, published_corpus, migrated_corpus],  # the last two by their own jobs alone
+        assets=[*ASSETS, published_corpus, migrated_corpus],  # no job but their own runs the last two
         asset_checks=CHECKS,
         jobs=[*JOBS, *OP_JOBS, migrate_corpus],
         schedules=SCHEDULES,
         sensors=[*SENSORS, changed_schemas],
         resources={"place": Place(), "io_manager": handing_on},
-        # What the UI starts with "Materialize all" runs as the job does: a process per step would only cost time.
+        # What the UI starts by "Materialize" runs as the job does: a process per step would only cost time.
         executor=dg.in_process_executor,
     )

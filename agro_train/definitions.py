@@ -16,7 +16,7 @@ from agro_train.defs.training import Training
 defs: dg.Definitions = dg.Definitions.merge(
     factory.definitions(),
     dg.Definitions(
-        assets=[*ASSETS, aligned_corpus],  # the last by its own job alone
+        assets=[*ASSETS, aligned_corpus],  # no job but its own runs the last
         asset_checks=CHECKS,
         jobs=[*JOBS, align_corpus],
         schedules=SCHEDULES,
