@@ -7,6 +7,7 @@ it stored and stores its own shards, so a build that was stopped, however, goes 
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -72,6 +73,7 @@ class Build:
 
 Stage = Callable[[Context, int, Reporter], StageCounts]
 
+ELSEWHERE = "say another place with --out (in Dagster `datasets` of the resource place)"
 LOCK = ".lock"  # of a work folder
 
 STAGES: dict[str, Stage] = {
@@ -103,8 +105,10 @@ def sources(config: BuildConfig) -> Catalog:
 def prepare(config: BuildConfig, run: RunConfig) -> Context:
     """Find the databases, name the build by its fingerprint, and open its work folder.
 
-    Raises `ConfigError` when no database can be used, or something else it was given cannot.
+    Raises `ConfigError` when no database can be used, or something else it was given cannot, be it the folder that the
+    corpus is to be written to.
     """
+    _check_writable(run.out.expanduser() / config.name)
     found = sources(config)
     problems, notes = check_inputs(config, (database.dialect for database in found.databases))
     writer = check_writer(config)
@@ -124,6 +128,15 @@ def prepare(config: BuildConfig, run: RunConfig) -> Context:
             store_catalog(work, list(found.databases), problems, notes)
         work.write_json("sources.json", [_source(database, config) for database in found.databases])
     return Context(work, config, cache, run.seconds)
+
+
+def _check_writable(folder: Path) -> None:
+    """Raise `ConfigError` where no corpus can be written: at the end of a build that would cost the whole of it."""
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    if not there.is_dir():
+        raise ConfigError(f"{there}: is no folder, so no corpus can be written to {folder}; {ELSEWHERE}")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise ConfigError(f"{there}: you may not write there, so no corpus can be written to {folder}; {ELSEWHERE}")
 
 
 def _alone(work: Work) -> AbstractContextManager[None]:
@@ -153,10 +166,14 @@ def run_stage(name: str, context: Context, workers: int = 2, progress: Reporter 
 
     Raises `ConfigError` in a work folder of other code, whose fingerprint says what that would make of it.
     """
-    if context.work.read_json("build.json").get("code") != code_version():
-        raise ConfigError(f"{context.work.root}: was begun by another release; build from the databases on")
+    _check_code(context)
     with _alone(context.work):
         return _run_stage(name, context, workers, progress)
+
+
+def _check_code(context: Context) -> None:
+    if context.work.read_json("build.json").get("code") != code_version():
+        raise ConfigError(f"{context.work.root}: was begun by another release; build from the databases on")
 
 
 def _run_stage(name: str, context: Context, workers: int, progress: Reporter) -> StageReport:
@@ -184,7 +201,11 @@ def _run_stage(name: str, context: Context, workers: int, progress: Reporter) ->
 
 
 def write_corpus(context: Context, out: Path) -> Version:
-    """Write the selected examples as a version, or return the one that this build wrote before."""
+    """Write the selected examples as a version, or return the one that this build wrote before.
+
+    Raises `ConfigError` in a work folder of other code, as a stage does, and `NotWritten`.
+    """
+    _check_code(context)
     return open_version(finish.write_corpus(context, out))
 
 

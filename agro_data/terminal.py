@@ -26,11 +26,12 @@ from rich.table import Table
 
 from agro_data.config import ConfigError
 from agro_data.databases.errors import DatabaseError, first_line, interruptible
+from agro_data.databases.faults import NO_SPACE
 from agro_data.databases.scratch import sweep
 from agro_data.diversity.excluded import UnreadableExclusion
 from agro_data.locking import Locked
 from agro_data.models import ModelMissing
-from agro_data.parallel import DISK_FULL, ShardsLost
+from agro_data.parallel import ShardsLost
 from agro_data.publish.hub import NotPublished
 from agro_data.publish.read import NoVersion
 from agro_data.publish.version import NotWritten
@@ -117,7 +118,7 @@ class Resumed(Verb):
         except KeyboardInterrupt as error:
             raise click.exceptions.Abort("the same command goes on where it was") from error
         except OSError as error:
-            if error.errno in DISK_FULL:
+            if error.errno in NO_SPACE:
                 error.add_note("it goes on where it was")
             raise
 
@@ -282,7 +283,7 @@ def in_words(error: Exception) -> str:
     """One line for a person (some of our own errors list what was found, and have several)."""
     if isinstance(error, IN_WORDS):
         return str(error)
-    if isinstance(error, OSError) and error.errno in DISK_FULL:
+    if isinstance(error, OSError) and error.errno in NO_SPACE:
         again = ": ".join(["run it again", *getattr(error, "__notes__", ())])
         return f"no room to write: {error.strerror}. Free some space and {again}"
     if isinstance(error, OSError) and error.strerror:

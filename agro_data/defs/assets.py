@@ -11,7 +11,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from agro_data.config import DEFAULT_MODEL, BuildConfig, ConfigError, RunConfig
+from agro_data.config import DEFAULT_MODEL, BuildConfig, ConfigError
 from agro_data.defs import metadata
 from agro_data.defs.failures import said
 from agro_data.defs.handing_on import IF_MADE
@@ -70,11 +70,11 @@ Result = dg.MaterializeResult[str]
 def databases(context: dg.AssetExecutionContext, config: CorpusConfig, place: Place) -> Result:
     """The source databases: found, identified by content, and listed with what was left out."""
     source = Path(config.databases) if config.databases else place.samples
-    if not config.databases:
-        context.log.info(f"sample databases: {source}")
-        build_samples(source)
     with said():
-        prepared = prepare(config.settings(source), RunConfig(out=place.out, cache=place.cache))
+        if not config.databases:
+            context.log.info(f"sample databases: {source}")
+            build_samples(source)
+        prepared = prepare(config.settings(source), place.run)
     context.log.info(f"work folder: {prepared.work.root}")
     for problem in prepared.work.read_json("catalog.json")["problems"]:
         context.log.warning(f"left out: {problem}")
@@ -230,7 +230,7 @@ def _stage(context: dg.AssetExecutionContext, name: str, root: str, place: Place
     with said():
         work = open_work(Path(root), place.cache)
     with holding(context, pools_of(work.config, name)), said():
-        report = run_stage(name, work, place.workers, Lines(context.log.info))
+        report = run_stage(name, work, place.run.workers, Lines(context.log.info))
     context.log.info(f"{name}: {report.rows_in:,} in, {report.rows_out:,} out in {report.seconds:.1f} s")
     for problem in report.problems:
         context.log.warning(problem)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import dagster as dg
 
 from agro_data.parallel import ShardsLost
-from agro_data.terminal import IN_WORDS
+from agro_data.terminal import IN_WORDS, in_words
 
 
 @contextmanager
@@ -16,5 +16,7 @@ def said() -> Iterator[None]:
     """What `agro` would say in a line is the description of the failure."""
     try:
         yield
-    except (*IN_WORDS, ShardsLost) as error:
+    except ShardsLost as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
+    except (*IN_WORDS, OSError) as error:  # a disk that is full, a folder that may not be written to
+        raise dg.Failure(description=in_words(error), allow_retries=False) from error

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 from pydantic import Field
 
+from agro_data.config import ConfigError
 from agro_data.defs import metadata
 from agro_data.defs.assets import ASSETS, corpus, published_corpus
 from agro_data.defs.built import built_last
@@ -52,7 +53,7 @@ class RetentionConfig(dg.Config):
     """How much is kept of each corpus. Never deleted: the latest, what the asset corpus made last, published ones, and
     those others were made from."""
 
-    keep: int = Field(3, ge=1, description="Newest versions of a corpus that stay in any case.")
+    keep: int = Field(3, description="Newest versions of a corpus that stay in any case.")
     name: str = Field("", description="Only this corpus, and its trajectories. Empty: every one.")
     dry_run: bool = Field(False, description="Say what would go; delete nothing.")
 
@@ -63,6 +64,8 @@ def delete_old_versions(context: dg.OpExecutionContext, config: RetentionConfig,
     last = built_last(context.instance, place.out)
     held = {last: "the asset corpus stands for it"} if last else {}
     with said():
+        if config.keep < 1:
+            raise ConfigError(f"keep is {config.keep}: at least 1, since the latest version stays")
         decided = sweep(place.out, config.keep, config.name, dry_run=config.dry_run, held=held)
     gone = [fate for _, fate in decided if not fate.keeps]
     freed = sum(fate.size for fate in gone) / 1e6

@@ -21,9 +21,9 @@ class Place(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     datasets: str = Field(default="", description="The folder that holds the corpora. Empty: datasets/.")
     cache_folder: str = Field(default="", description="Empty: $AGRO_CACHE, else .agro-cache beside that folder.")
-    workers: int = Field(default=2, ge=1, description="Processes that sample and verify.")
-    price_read: float = Field(default=0.0, ge=0, description="Of a million tokens that a model reads; 0: one's own.")
-    price_written: float = Field(default=0.0, ge=0, description="Of a million that it writes, in the same currency.")
+    workers: int = Field(default=2, description="Processes that sample and verify.")
+    price_read: float = Field(default=0.0, description="Of a million tokens that a model reads; 0: one's own.")
+    price_written: float = Field(default=0.0, description="Of a million that it writes, in the same currency.")
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
         """Every run works in a place: before its first step, what dead runs hold of pools is free."""
@@ -32,7 +32,18 @@ class Place(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     @property
     def prices(self) -> Prices:
+        """Raises `dg.Failure` for one below zero."""
+        if min(self.price_read, self.price_written) < 0:
+            raise dg.Failure(
+                description=f"price_read is {self.price_read:g}, price_written {self.price_written:g}: none is below 0",
+                allow_retries=False,
+            )
         return Prices(self.price_read, self.price_written)
+
+    @property
+    def run(self) -> RunConfig:
+        """How a build runs here. Raises `ConfigError` for a number of workers that cannot work."""
+        return RunConfig(out=self.out, cache=self.cache, workers=self.workers)
 
     @property
     def out(self) -> Path:

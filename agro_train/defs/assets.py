@@ -55,6 +55,7 @@ def cold_start_trajectories(
 ) -> Result:
     """Trajectories of the corpus version last built: steps taken for real against its databases, a diverse choice."""
     refuse_unusable(context.run.run_config)
+    training.check()
     corpus = training.corpus_in(context, place)
     settings = settings_of(config, idle=LEARNING) | _places(corpus, place, training)
     settings |= {"trajectories": str(place.out), "model": training.model}
@@ -77,6 +78,7 @@ def cold_start_model(
 ) -> Result:
     """The model after supervised fine-tuning on the trajectories, with the loss on its own tokens only."""
     refuse_unusable(context.run.run_config)
+    training.check()
     made = open_version(Path(cold_start_trajectories))
     corpus = training.corpus_of(made.manifest[DERIVED], place)
     own = settings_of(config, idle=MAKING)
@@ -103,6 +105,7 @@ def grpo_model(
 ) -> Result:
     """The model after agentic GRPO from the cold start: its own rollouts, rewarded when right on all instances."""
     refuse_unusable(context.run.run_config)
+    training.check()
     start = ModelRun(Path(cold_start_model))
     corpus = training.corpus_of(start.manifest["corpus"], place)
     style, budget = trained_prompt_format(start)

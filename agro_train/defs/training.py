@@ -32,6 +32,14 @@ class Training(dg.ConfigurableResource):  # type: ignore[type-arg]
     def models_root(self) -> Path:
         return Path(self.models).expanduser() if self.models else project_root() / "models"
 
+    def check(self) -> None:
+        """Raise `dg.Failure` for a number of processes that cannot train."""
+        if self.processes < 1:
+            raise dg.Failure(
+                description=f"processes is {self.processes}: expected at least 1, and no more than there are GPUs",
+                allow_retries=False,
+            )
+
     def corpus_in(self, context: dg.AssetExecutionContext, place: Place) -> Version:
         """The corpus version that is named, else what the asset `corpus` made last, whose checks are those that Dagster
         waits for; else the newest. Raises `dg.Failure` with one line that says what to run."""

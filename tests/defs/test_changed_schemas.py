@@ -60,9 +60,12 @@ def test_no_version_is_opened_of_too_few(tmp_path: Path, instance: dg.DagsterIns
     before = write_shop(tmp_path)
     change(tmp_path)
     (request,) = requests(tmp_path, instance)
-    request.run_config["ops"]["migrated_corpus"]["config"]["least"] = 0.9
-    done = run(tmp_path, request, instance)
-    assert not done.success
+    for least, why in ((0.9, "are broken"), (3.0, "expected a share between 0 and 1")):
+        request.run_config["ops"]["migrated_corpus"]["config"]["least"] = least
+        done = run(tmp_path, request, instance)
+        assert not done.success
+        (event,) = (event for event in done.all_events if event.event_type_value == "STEP_FAILURE")
+        assert why in str(event.step_failure_data.user_failure_data.description)
     assert latest(tmp_path / "out", "shop") == before.path
 
 

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import polars as pl
 import pytest
+import yaml
 from making import make_school
 
 from agro_data.config import BuildConfig, RunConfig
 from agro_data.defs import assets, checks
 from agro_data.defs.place import Place
-from agro_data.pipeline import STAGES, open_work, prepare, run_stage, write_corpus
+from agro_data.locking import exclusive
+from agro_data.pipeline import LOCK, STAGES, open_work, prepare, run_stage, write_corpus
 from agro_data.publish.read import Version
 from agro_data.work import Work
 from agro_train.definitions import defs
 
+ROOT = Path(__file__).resolve().parents[2]
 Change = Callable[[pl.DataFrame], pl.DataFrame]
 SETTINGS: dict[str, Any] = {"name": "school", "size": 30, "embedding_model": "structural"}
 
@@ -163,6 +167,37 @@ def test_a_stage_alone_does_not_go_on_with_what_another_release_began(folder: Pa
         assets.selection(context, str(build.root), place(folder))
 
 
+def test_no_version_is_written_of_what_another_release_chose(folder: Path) -> None:
+    """It would be called by a fingerprint that says which code made it."""
+    build = work(folder)
+    build.write_json("build.json", build.read_json("build.json") | {"code": "before"})
+    with dg.build_asset_context() as context, pytest.raises(dg.Failure, match="begun by another release"):
+        assets.corpus(context, str(build.root), place(folder))
+    assert not list((folder / "out").glob("school/v*"))
+
+
+def test_where_nothing_can_be_written_is_told_before_the_first_stage(folder: Path) -> None:
+    (folder / "out").write_text("")
+    config = assets.CorpusConfig(databases=str(folder / "school.sqlite"), **SETTINGS)
+    with dg.build_asset_context() as context, pytest.raises(dg.Failure) as failure:
+        assets.databases(context, config, place(folder))
+    assert f"{folder / 'out'}: is no folder, so no corpus can be written" in str(failure.value.description)
+
+
+def test_no_workers_are_refused_in_words(folder: Path) -> None:
+    nobody = Place(datasets=str(folder / "out"), cache_folder=str(folder / "cache"), workers=0)
+    config = assets.CorpusConfig(databases=str(folder / "school.sqlite"), **SETTINGS)
+    with dg.build_asset_context() as context, pytest.raises(dg.Failure, match="workers is 0: at least 1"):
+        assets.databases(context, config, nobody)
+
+
+def test_a_file_in_the_way_is_said_in_words(folder: Path) -> None:
+    build = work(folder)
+    (folder / "out").write_text("")
+    with dg.build_asset_context() as context, pytest.raises(dg.Failure, match=f"{folder / 'out'}.*: Not a directory"):
+        assets.corpus(context, str(build.root), place(folder))
+
+
 def test_a_version_is_not_replayed_on_a_database_that_has_changed(folder: Path) -> None:
     """Its answers are not wrong: there is nothing to hold them to."""
     build = open_work(work(folder).root, folder / "cache")
@@ -261,14 +296,40 @@ def test_answers_that_changed_are_named(folder: Path) -> None:
     assert re.search("for instance [0-9a-f]{16} on school/", said["certificates"].description or "")
 
 
-def run(folder: Path) -> dg.ExecuteInProcessResult:
+def run(folder: Path, instance: dg.DagsterInstance | None = None) -> dg.ExecuteInProcessResult:
     return defs.resolve_job_def("build_corpus").execute_in_process(
         run_config={
             "resources": {"place": {"config": {"datasets": str(folder / "out"), "workers": 1}}},
             "ops": {"databases": {"config": {"databases": str(folder / "school.sqlite"), **SETTINGS}}},
         },
+        instance=instance,
         raise_on_error=False,
     )
+
+
+class Releasing(logging.Handler):
+    """Lets go of what is held when somebody says that he waits."""
+
+    def __init__(self, held: ExitStack) -> None:
+        super().__init__()
+        self.held = held
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.held.close()
+
+
+def test_a_run_that_waits_for_another_says_for_whom(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGRO_CACHE", str(folder / "cache"))
+    logs = yaml.safe_load((ROOT / "dagster_home" / "dagster.yaml").read_text())["python_logs"]
+    waiting = logging.getLogger("agro_data.locking")
+    with ExitStack() as held, dg.instance_for_test(overrides={"python_logs": logs}) as instance:
+        held.enter_context(exclusive(work(folder).root / LOCK, wait_seconds=0, doing="is at the same build"))
+        waiting.addHandler(releasing := Releasing(held))
+        result = run(folder, instance)
+        waiting.removeHandler(releasing)
+        told = [entry.user_message for entry in instance.all_logs(result.run_id)]
+    assert result.success
+    assert [line for line in told if "waiting for process" in line and "is at the same build" in line], told
 
 
 def test_a_failing_check_stops_the_corpus(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

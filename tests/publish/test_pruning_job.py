@@ -79,6 +79,12 @@ def test_what_the_asset_stands_for_stays(out: Path) -> None:
     assert [path.name[:5] for path in list_versions(out, "shop")] == ["v0001", "v0002", "v0005"]
 
 
+def test_to_keep_none_is_refused_in_words(out: Path) -> None:
+    failed = run(out, keep=0)
+    (event,) = (event for event in failed.all_events if event.event_type_value == "STEP_FAILURE")
+    assert "keep is 0: at least 1" in str(event.step_failure_data.user_failure_data.description)
+
+
 def test_nothing_is_deleted_where_there_is_nothing(tmp_path: Path) -> None:
     assert run(tmp_path / "empty").success
 

@@ -62,6 +62,12 @@ def test_what_was_made_of_a_corpus_goes_on_with_no_other(tmp_path: Path) -> None
         Training(corpus="shop/v0001-0123abcd").corpus_of(facts, place)
 
 
+def test_no_processes_are_refused() -> None:
+    Training().check()
+    with pytest.raises(dg.Failure, match="processes is 0: expected at least 1"):
+        Training(processes=0).check()
+
+
 def test_training_learns_from_what_dagster_shows_before_it(tmp_path: Path) -> None:
     """Its checks are those that `train_after_corpus` waits for; a version that is newer has passed none there."""
     built, newer, other = (make_version(tmp_path, *of) for of in (("demo", 1), ("demo", 2), ("shop", 1)))
