@@ -175,6 +175,18 @@ def test_a_database_that_is_being_written_is_not_gone(daemon: Daemon, folder: Pa
     assert because(request) == "changed: second"
 
 
+def test_a_strange_manifest_stops_no_other_corpus(daemon: Daemon, folder: Path) -> None:
+    strange = folder / "out" / "another" / "v0001-00000000"
+    strange.mkdir(parents=True)
+    (strange / "manifest.json").write_text("{}")
+    daemon.requests()
+    assert "another: " in daemon.said
+    assert "it lacks corpus, version, fingerprint, config, databases" in daemon.said
+    change(folder / "databases" / "second.sqlite")
+    (request,) = daemon.requests()
+    assert because(request) == "changed: second"
+
+
 def test_there_is_nothing_to_watch_without_a_corpus(tmp_path: Path) -> None:
     with dg.instance_for_test() as instance:
         nothing = Daemon(changed_databases, tmp_path, instance)

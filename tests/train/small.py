@@ -102,6 +102,7 @@ def make_corpus(folder: Path, golds: Sequence[str] = (), **manifest: Any) -> Ver
         "version": path.name,
         "fingerprint": "0" * 64,
         "databases": [{"db_id": "school", "content_hash": content, "dialect": "sqlite"}],
+        "config": {},
         "split": {"mark": "", "databases": {"school": "train"}},
         "counts": {"examples": len(rows)},
     }
