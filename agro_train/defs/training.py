@@ -47,12 +47,12 @@ class Training(dg.ConfigurableResource):  # type: ignore[type-arg]
         last = None if self.corpus else built_last(context.instance, place.out)
         if last is None or last == newest.path:
             return newest
-        made = Version(last)
+        made, other = ("/".join(path.parts[-2:]) for path in (last, newest.path))
         context.log.warning(
-            f"the asset corpus made {made.corpus} {made.name} last; {newest.corpus} {newest.name} is newer: for that, "
-            f"say `corpus: {newest.corpus}` in the resource training"
+            f"the asset corpus made {made} last, which is taken; {other} was written later: for that one say "
+            f"`corpus: {other}` in the resource training"
         )
-        return made
+        return Version(last)
 
     def corpus_of(self, facts: Mapping[str, Any], place: Place) -> Version:
         """The version that something was made of, by its manifest's `facts`. Raises `dg.Failure` where it is not."""
