@@ -23,6 +23,7 @@ FILES = {
     "comments": "# hello\n# more\na,b\n1,2\n",
     "title": "Report of 2020\n\na,b,c\n1,2,3\n4,5,6\n",
     "twice": "a,a,a\n1,2,3\n",
+    "cases": "id,Name,name\n1,x,y\n",
     "tabs": 'a\tb\n1\t"x\ty"\n',
     "windows": 'a,b\r\n1,"x\r\ny"\r\n2,z\r\n',
     "pipes": "a|b\nx|1\ny|2\n",
