@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import dagster as dg
 
 
-def built_last(instance: dg.DagsterInstance, out: Path) -> Path | None:
-    """The folder of the version that the asset `corpus` made last, if it still lies below `out`."""
+class Built(NamedTuple):
+    """The folder of a version, and when it was made or found to be there already, in seconds since 1970."""
+
+    path: Path
+    at: float
+
+
+def built_last(instance: dg.DagsterInstance, out: Path) -> Built | None:
+    """The version that the asset `corpus` made last, if it still lies below `out`."""
     event = instance.get_latest_materialization_event(dg.AssetKey("corpus"))
     made = event.asset_materialization if event else None
-    if made is None or "dagster/uri" not in made.metadata:
+    if event is None or made is None or "dagster/uri" not in made.metadata:
         return None
     path = out.joinpath(*Path(str(made.metadata["dagster/uri"].value)).parts[-2:])
-    return path if (path / "manifest.json").is_file() else None
+    return Built(path, event.timestamp) if (path / "manifest.json").is_file() else None

@@ -62,7 +62,7 @@ class RetentionConfig(dg.Config):
 def delete_old_versions(context: dg.OpExecutionContext, config: RetentionConfig, place: Place) -> None:
     """Old versions go, each whole, as with `agro versions prune`."""
     last = built_last(context.instance, place.out)
-    held = {last: "the asset corpus stands for it"} if last else {}
+    held = {last.path: "the asset corpus stands for it"} if last else {}
     with said():
         if config.keep < 1:
             raise ConfigError(f"keep is {config.keep}: at least 1, since the latest version stays")

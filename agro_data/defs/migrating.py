@@ -96,7 +96,7 @@ def _asked_for(context: dg.AssetExecutionContext, config: MigrationConfig, place
         raise ConfigError(
             f"Dagster has built no corpus that lies below {place.out}: say the `name` of one, or a `version`"
         )
-    return last or latest(place.out, config.name)
+    return last.path if last else latest(place.out, config.name)
 
 
 def _follow(version: Version, seen: Seen, changes: dict[str, list[str]]) -> dg.RunRequest | None:

@@ -21,7 +21,7 @@ class Training(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     corpus: str = Field(
         default="",
-        description="Corpus: its name, name/version, or a path. Empty: what Dagster built last, else the newest.",
+        description="Corpus: its name, name/version, or a path. Empty: the version built last.",
     )
     databases: str = Field(default="", description="Where its databases lie. Empty: where they were when it was built.")
     model: str = Field(default=DEFAULT_WRITER, description="What training starts from: a Hub id or a folder.")
@@ -41,18 +41,17 @@ class Training(dg.ConfigurableResource):  # type: ignore[type-arg]
             )
 
     def corpus_in(self, context: dg.AssetExecutionContext, place: Place) -> Version:
-        """The corpus version that is named, else what the asset `corpus` made last, whose checks are those that Dagster
-        waits for; else the newest. Raises `dg.Failure` with one line that says what to run."""
+        """The corpus version that is named, else the one built last: what the asset `corpus` made, whose checks Dagster
+        waits for, unless one was written since without it. Raises `dg.Failure` with one line that says what to run."""
         newest = self._found(place)
         last = None if self.corpus else built_last(context.instance, place.out)
-        if last is None or last == newest.path:
+        if last is None or last.path == newest.path:
             return newest
-        made, other = ("/".join(path.parts[-2:]) for path in (last, newest.path))
-        context.log.warning(
-            f"the asset corpus made {made} last, which is taken; {other} was written later: for that one say "
-            f"`corpus: {other}` in the resource training"
-        )
-        return Version(last)
+        made, other = ("/".join(path.parts[-2:]) for path in (last.path, newest.path))
+        if newest.path.stat().st_mtime > last.at:
+            context.log.warning(f"{other} is taken, written since the asset corpus made {made}")
+            return newest
+        return Version(last.path)
 
     def corpus_of(self, facts: Mapping[str, Any], place: Place) -> Version:
         """The version that something was made of, by its manifest's `facts`. Raises `dg.Failure` where it is not."""

@@ -69,7 +69,9 @@ def test_no_processes_are_refused() -> None:
 
 
 def test_training_learns_from_what_dagster_shows_before_it(tmp_path: Path) -> None:
-    """Its checks are those that `train_after_corpus` waits for; a version that is newer has passed none there."""
+    """Its checks are those that `train_after_corpus` waits for; it may be a version that was there already. What was
+    written since, by `agro build`, is newer.
+    """
     built, newer, other = (make_version(tmp_path, *of) for of in (("demo", 1), ("demo", 2), ("shop", 1)))
     for age, path in enumerate((other, newer, built)):
         os.utime(path, (1e9 - age, 1e9 - age))
@@ -80,5 +82,8 @@ def test_training_learns_from_what_dagster_shows_before_it(tmp_path: Path) -> No
         instance.report_runless_asset_event(made)
         assert training.corpus_in(context, place).path == built
         assert Training(corpus="demo").corpus_in(context, place).path == newer
+        os.utime(other, (4e9, 4e9))
+        assert training.corpus_in(context, place).path == other
+        os.utime(other, (1e9, 1e9))
         built.rename(built.with_name("gone"))
         assert training.corpus_in(context, place).path == other
