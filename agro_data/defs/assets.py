@@ -4,6 +4,7 @@ What flows between assets is the path of the work folder. Stages store their own
 started again does only what is missing. (No postponed annotations here: Dagster reads the config's type from them.)
 """
 
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from agro_data.defs.failures import said
 from agro_data.defs.handing_on import IF_MADE
 from agro_data.defs.place import Place
 from agro_data.defs.pools import DATABASE, NETWORK, holding, pools_of
+from agro_data.fingerprint import code_version
 from agro_data.pipeline import open_work, prepare, run_stage, write_corpus
 from agro_data.populate.samples import build_samples
 from agro_data.progress import Lines
@@ -64,9 +66,17 @@ class CorpusConfig(dg.Config):
 
 
 Result = dg.MaterializeResult[str]
+Making = Callable[[Callable[..., Any]], dg.AssetsDefinition]
+CODE = code_version()
 
 
-@dg.asset(group_name=GROUP, owners=[OWNER], kinds={"sqlite", "duckdb"})
+def _asset(*, kinds: set[str], **more: Any) -> Making:
+    """An asset of a build, whose version changes with the code, as the build's fingerprint does."""
+    made: Making = dg.asset(group_name=GROUP, owners=[OWNER], code_version=CODE, kinds=kinds, **more)
+    return made
+
+
+@_asset(kinds={"sqlite", "duckdb"})
 def databases(context: dg.AssetExecutionContext, config: CorpusConfig, place: Place) -> Result:
     """The source databases: found, identified by content, and listed with what was left out."""
     source = Path(config.databases) if config.databases else place.samples
@@ -78,63 +88,59 @@ def databases(context: dg.AssetExecutionContext, config: CorpusConfig, place: Pl
     context.log.info(f"work folder: {prepared.work.root}")
     for problem in prepared.work.read_json("catalog.json")["problems"]:
         context.log.warning(f"left out: {problem}")
-    return dg.MaterializeResult(value=str(prepared.work.root), metadata=metadata.of_databases(prepared))
+    return _made(str(prepared.work.root), prepared.fingerprint, metadata.of_databases(prepared))
 
 
-@dg.asset(config_schema=NO_SETTINGS, group_name=GROUP, owners=[OWNER], kinds={"polars"}, pool=DATABASE)
+@_asset(config_schema=NO_SETTINGS, kinds={"polars"}, pool=DATABASE)
 def profiles(context: dg.AssetExecutionContext, databases: str, place: Place) -> Result:
     """Tables, keys, column roles, value statistics and natural names of each database."""
     return _stage(context, "profiles", databases, place)
 
 
-@dg.asset(config_schema=NO_SETTINGS, group_name=GROUP, owners=[OWNER], kinds={"sqlglot"})
+@_asset(config_schema=NO_SETTINGS, kinds={"sqlglot"})
 def candidates(context: dg.AssetExecutionContext, profiles: str, place: Place) -> Result:
     """SQL candidates: intents sampled from the profiles, rendered in the source's dialect. Nothing has run yet."""
     return _stage(context, "candidates", profiles, place)
 
 
-@dg.asset(config_schema=NO_SETTINGS, group_name=GROUP, owners=[OWNER], kinds={"sqlite", "duckdb"}, pool=DATABASE)
+@_asset(config_schema=NO_SETTINGS, kinds={"sqlite", "duckdb"}, pool=DATABASE)
 def verified(context: dg.AssetExecutionContext, candidates: str, place: Place) -> Result:
     """Candidates that passed the gate, ran in the sandbox, do not depend on chance and say something."""
     return _stage(context, "verified", candidates, place)
 
 
-@dg.asset(config_schema=NO_SETTINGS, group_name=GROUP, owners=[OWNER], kinds={"python"})
+@_asset(config_schema=NO_SETTINGS, kinds={"python"})
 def questions(context: dg.AssetExecutionContext, verified: str, place: Place) -> Result:
     """The question of each verified query, rendered from the same intent, in one of six styles."""
     return _stage(context, "questions", verified, place)
 
 
-@dg.asset(config_schema=NO_SETTINGS, group_name=GROUP, owners=[OWNER], kinds={"polars"})
+@_asset(config_schema=NO_SETTINGS, kinds={"polars"})
 def distinct(context: dg.AssetExecutionContext, questions: str, place: Place) -> Result:
     """Pairs without exact or skeleton duplicates, ambiguous questions, or anything held by excluded files."""
     return _stage(context, "distinct", questions, place)
 
 
-@dg.asset(
-    config_schema=NO_SETTINGS, group_name=GROUP, owners=[OWNER], kinds={"sqlglot", "sqlite", "duckdb"}, pool=DATABASE
-)
+@_asset(config_schema=NO_SETTINGS, kinds={"sqlglot", "sqlite", "duckdb"}, pool=DATABASE)
 def certified(context: dg.AssetExecutionContext, distinct: str, place: Place) -> Result:
     """Pairs whose SQL is told from its mutants on augmented instances of its database; each of the others says why."""
     return _stage(context, "certified", distinct, place)
 
 
-@dg.asset(config_schema=NO_SETTINGS, group_name=GROUP, owners=[OWNER], kinds={"huggingface", "pytorch"})
+@_asset(config_schema=NO_SETTINGS, kinds={"huggingface", "pytorch"})
 def embeddings(context: dg.AssetExecutionContext, certified: str, place: Place) -> Result:
     """One vector a pair: the question's sentence embedding joined with the SQL's structure."""
     return _stage(context, "embeddings", certified, place)
 
 
-@dg.asset(config_schema=NO_SETTINGS, group_name=GROUP, owners=[OWNER], kinds={"faiss", "numpy"})
+@_asset(config_schema=NO_SETTINGS, kinds={"faiss", "numpy"})
 def selection(context: dg.AssetExecutionContext, embeddings: str, place: Place) -> Result:
     """A diverse sample of the size asked for, under the quotas, in three splits without leaks."""
     return _stage(context, "selection", embeddings, place)
 
 
-@dg.asset(
+@_asset(
     config_schema=NO_SETTINGS,
-    group_name=GROUP,
-    owners=[OWNER],
     kinds={"parquet"},
     metadata={"dagster/column_schema": metadata.column_schema()},
     freshness_policy=FRESH,
@@ -147,10 +153,10 @@ def corpus(context: dg.AssetExecutionContext, selection: str, place: Place) -> R
         build = open_work(Path(selection), place.cache)
         version = write_corpus(build, place.out)
     context.log.info(f"corpus version: {version.path}")
-    return dg.MaterializeResult(value=str(version.path), metadata=metadata.of_version(version, build, place.prices))
+    return _made(str(version.path), version.fingerprint, metadata.of_version(version, build, place.prices))
 
 
-@dg.asset(config_schema=NO_SETTINGS, group_name=GROUP, owners=[OWNER], kinds={"html"})
+@_asset(config_schema=NO_SETTINGS, kinds={"html"})
 def corpus_report(corpus: str, place: Place) -> Result:
     """One HTML page about the version, for people: open its file in a browser; it works offline."""
     with said():
@@ -226,6 +232,11 @@ ASSETS = [
 ]
 
 
+def _made(value: str, fingerprint: str, shown: Mapping[str, Any]) -> Result:
+    """What was made again under the same fingerprint is the same, and what was made of that is not stale."""
+    return dg.MaterializeResult(value=value, metadata=shown, data_version=dg.DataVersion(fingerprint))
+
+
 def _stage(context: dg.AssetExecutionContext, name: str, root: str, place: Place) -> Result:
     with said():
         work = open_work(Path(root), place.cache)
@@ -234,4 +245,4 @@ def _stage(context: dg.AssetExecutionContext, name: str, root: str, place: Place
     context.log.info(f"{name}: {report.rows_in:,} in, {report.rows_out:,} out in {report.seconds:.1f} s")
     for problem in report.problems:
         context.log.warning(problem)
-    return dg.MaterializeResult(value=root, metadata=metadata.of_stage(work, report, place.prices))
+    return _made(root, work.fingerprint, metadata.of_stage(work, report, place.prices))

@@ -35,6 +35,11 @@ class Context:
     cache: Path
     seconds: float = 10.0  # limit per statement
 
+    @property
+    def fingerprint(self) -> str:
+        """Of the build: the content of its databases, its settings and the code."""
+        return str(self.work.read_json("build.json")["fingerprint"])
+
     def databases(self) -> list[Database]:
         """The databases the examples are made on, sorted by id: the sources, or their surrogates."""
         return list(_databases(self.work.root, written(self.work.root / CATALOG)))

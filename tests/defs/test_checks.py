@@ -20,6 +20,7 @@ from making import make_school
 
 from agro_data.config import BuildConfig, RunConfig
 from agro_data.defs import assets, checks
+from agro_data.defs.assets import CODE
 from agro_data.defs.place import Place
 from agro_data.locking import exclusive
 from agro_data.pipeline import LOCK, STAGES, open_work, prepare, run_stage, write_corpus
@@ -361,6 +362,20 @@ def test_what_the_ui_keeps_is_small(folder: Path, monkeypatch: pytest.MonkeyPatc
     assert plots == {"plot: funnel", "plot: hardness", "plot: construct coverage", "plot: diversity map"}
     assert {"radius, 95 %", "radius, 95 %, random sample"} <= set(shown["selection"])
     assert "rows per second" not in shown["selection"], "all was finished before: there is no rate to show"
+
+
+def test_what_was_made_again_is_not_stale(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of a build has its fingerprint for a version, which the same settings, databases and code give again."""
+    monkeypatch.setenv("AGRO_CACHE", str(folder / "cache"))
+    result = run(folder)
+    made = {
+        event.asset_key.to_user_string(): event.materialization.tags["dagster/data_version"]
+        for event in result.get_asset_materialization_events()
+        if event.asset_key
+    }
+    del made["corpus_report"]
+    assert set(made.values()) == {work(folder).read_json("build.json")["fingerprint"]}
+    assert {spec.code_version for spec in defs.resolve_all_asset_specs() if spec.group_name == "corpus"} == {CODE}
 
 
 def test_a_wrong_setting_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
