@@ -55,6 +55,11 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.connections import open_database
 from agro_data.terminal import Verb, run
 
+# What a test runs in may ignore or block them, as what runs behind `nohup` does.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
+
 @click.command(cls=Verb)
 def work():
     number, place = ARGUMENTS
