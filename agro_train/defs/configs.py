@@ -69,7 +69,7 @@ class ModelEvaluationConfig(dg.Config):
     """Who is asked what. No `models`: the base, the cold start and the GRPO model last made, and the promoted one."""
 
     models: list[str] = Field([], description="Runs, folders, Hub ids; the first is what others are held to.")
-    limit: int = Field(64, description="Questions of each set at most, spread over it; 0: all.")
+    limit: int = Field(96, description="Questions of each set at most, spread over it; 0: all.")
     questions: list[str] = Field(
         [], description="Question files beside the corpus' test split, such as spider/dev.json."
     )
