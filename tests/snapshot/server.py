@@ -7,8 +7,11 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
+
+import duckdb
 
 OWNER = "postgres"  # the server does not run as root
 
@@ -48,3 +51,25 @@ def running() -> Iterator[str]:
             call("pg_ctl", "-m", "immediate", "-w", "stop")
     finally:
         shutil.rmtree(folder)
+
+
+@contextmanager
+def further(url: str, sql: str) -> Iterator[None]:
+    """A schema `further` with what `sql` makes, and a role `reader` that may read it, as long as this lasts."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE ROLE reader LOGIN; CREATE SCHEMA further; SET search_path = further, public")
+        try:
+            connection.execute(sql)
+            connection.execute(
+                "GRANT USAGE ON SCHEMA further TO reader; GRANT SELECT ON ALL TABLES IN SCHEMA further TO reader"
+            )
+            yield
+        finally:
+            connection.execute("DROP SCHEMA further CASCADE; DROP OWNED BY reader; DROP ROLE reader")
+
+
+def rows(path: Path, sql: str) -> list[Any]:
+    with closing(duckdb.connect(path, read_only=True)) as file:
+        return file.execute(sql).fetchall()

@@ -5,19 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from datetime import date, datetime, time
-from decimal import Decimal
 from pathlib import Path
-from traceback import format_exception
 from typing import Any
 
-import duckdb
 import pytest
-import yaml
 from click.testing import CliRunner
-from snapshot.server import binaries, running
+from snapshot.server import further, rows
 
 from agro_data.cli import data
 from agro_data.databases.catalog import find_databases
@@ -25,20 +18,9 @@ from agro_data.databases.connections import open_database
 from agro_data.databases.errors import DatabaseError
 from agro_data.profiling.profiler import profile_database
 from agro_data.snapshot import copying
-from agro_data.snapshot.address import refuse_unclear
 from agro_data.snapshot.copying import take_snapshot
 
 psycopg = pytest.importorskip("psycopg", reason="needs psycopg (agro-sql[postgres])")
-if binaries() is None:
-    pytest.skip("needs PostgreSQL's server (initdb), and a user to run it", allow_module_level=True)
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with running() as address:
-        with psycopg.connect(address) as connection:
-            connection.execute(Path(__file__).with_name("shop.sql").read_text(encoding="utf-8"))
-        yield address
 
 
 NAMES = (
@@ -46,26 +28,6 @@ NAMES = (
     *("late", "odd", "bytes", "shelf", "box"),
     *("stock.item", "stock.part", "stock.visit"),
 )
-
-
-@contextmanager
-def further(url: str, sql: str) -> Iterator[None]:
-    """A schema `further` with what `sql` makes, and a role `reader` that may read it, as long as this lasts."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("CREATE ROLE reader LOGIN; CREATE SCHEMA further; SET search_path = further, public")
-        try:
-            connection.execute(sql)
-            connection.execute(
-                "GRANT USAGE ON SCHEMA further TO reader; GRANT SELECT ON ALL TABLES IN SCHEMA further TO reader"
-            )
-            yield
-        finally:
-            connection.execute("DROP SCHEMA further CASCADE; DROP OWNED BY reader; DROP ROLE reader")
-
-
-def rows(path: Path, sql: str) -> list[Any]:
-    with closing(duckdb.connect(path, read_only=True)) as file:
-        return file.execute(sql).fetchall()
 
 
 def test_what_is_copied_and_what_is_not(url: str, tmp_path: Path) -> None:
@@ -85,66 +47,6 @@ def test_what_is_copied_and_what_is_not(url: str, tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"shop.duckdb", "shop.semantics.yml"}
 
 
-def test_values_are_those_of_the_server(url: str, tmp_path: Path) -> None:
-    made = take_snapshot(url, tmp_path / "shop.duckdb", only=["customer"])
-    first, second, third = rows(made.path, "SELECT * FROM customer ORDER BY id")
-    assert first[1:10] == (
-        "Ana", "ana@x", "ab", "glad", date(1990, 2, 3), datetime(2024, 1, 1, 10), time(7, 30), Decimal("12.50"),
-        Decimal("0.125"),
-    )  # fmt: skip
-    assert first[10] == 1e60  # more digits than DuckDB holds
-    assert first[11] != first[11]
-    assert first[12:] == (True, '{a,"b c"}', '{"k": [1, 2]}', "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", Decimal("3.50"))
-    assert second[1:4] == ('quote " comma , line\nbreak', None, "")
-    assert second[4:9] == (None, None, None, None, Decimal("-0.01"))
-    assert (third[1], third[3], third[6]) == ("", None, datetime(1999, 12, 31, 23, 59, 59, 123456))
-
-
-TYPES = """
-CREATE DOMAIN amount AS numeric(10, 2);
-CREATE DOMAIN price AS amount CHECK (VALUE > 0);
-CREATE DOMAIN count AS int;
-CREATE DOMAIN pieces AS count;
-CREATE TABLE goods (
-    price price, pieces pieces, few numeric(50, 10), many numeric(50, 10), none numeric, span interval, mark uuid
-);
-INSERT INTO goods VALUES
-    (1.5, 3, 0.25, 1e39, 'NaN', '20:00', NULL), (2, 4, 10, 1, 1, '100:00', NULL), (3, 5, 1, 1, 2, '1 day', NULL);
-"""
-
-
-def test_types_are_the_nearest_and_what_is_lost_is_noted(url: str, tmp_path: Path) -> None:
-    with further(url, TYPES):
-        made = take_snapshot(url, tmp_path / "shop.duckdb", schemas=["further"])
-    types = {name: kind for name, kind, *_ in rows(made.path, "DESCRIBE further.goods")}
-    assert types == {
-        "price": "DECIMAL(10,2)", "pieces": "INTEGER", "few": "DECIMAL(12,10)", "many": "DOUBLE", "none": "DOUBLE",
-        "span": "VARCHAR", "mark": "VARCHAR",
-    }  # fmt: skip
-    assert made.notes == [
-        "further.goods: kept as text, which compares otherwise than on the server: span (interval)",
-        "further.goods: kept as binary numbers, for more than 38 digits or a NaN: many, none",
-    ]
-
-
-def test_moments_before_christ_and_at_no_time_are_kept(url: str, tmp_path: Path) -> None:
-    made = take_snapshot(url, tmp_path / "shop.duckdb", only=["late"])
-    assert rows(made.path, 'SELECT day::VARCHAR, moment::VARCHAR, "at"::VARCHAR FROM late') == [
-        ("0044-03-15 (BC)", "0044-03-15 (BC) 10:00:00.5", "0044-03-15 (BC) 09:00:00"),
-        ("infinity", None, "2024-01-01 00:00:00"),
-    ]
-
-
-def test_texts_that_a_file_of_values_could_confuse(url: str, tmp_path: Path) -> None:
-    made = take_snapshot(url, tmp_path / "shop.duckdb", only=["word"])
-    assert [text for (text,) in rows(made.path, "SELECT said FROM word ORDER BY rowid")] == [
-        *(None, "", "\n", r"\.", '"', None, ","),
-    ]
-    with further(url, "CREATE TABLE mark (said text); INSERT INTO mark VALUES (U&'\\FEFFabc')"):
-        made = take_snapshot(url, tmp_path / "mark.duckdb", schemas=["further"])
-    assert rows(made.path, "SELECT said FROM further.mark") == [("\ufeffabc",)]
-
-
 @pytest.mark.parametrize("name", ["year=2024/shop", "year=2024", "a [1]*?", "it's"])
 def test_the_file_may_be_called_as_anything_is(url: str, tmp_path: Path, name: str) -> None:
     made = take_snapshot(url, tmp_path / f"{name}.duckdb", only=["city"])
@@ -161,34 +63,6 @@ def test_a_server_that_goes_leaves_nothing(url: str, tmp_path: Path) -> None:
     with pytest.raises(DatabaseError, match="PostgreSQL: "):
         take_snapshot(url, tmp_path / "shop.duckdb", report=end)
     assert not [*tmp_path.iterdir()]
-
-
-def test_keys_come_along_declared_or_beside_the_file(url: str, tmp_path: Path) -> None:
-    made = take_snapshot(url, tmp_path / "shop.duckdb")
-    [database] = find_databases(made.path).databases
-    with open_database(database) as connection:
-        tables = {table.name: table for table in connection.objects()}
-        assert not connection.problems
-    assert tables["line"].primary_key == ("year", "number", "place")
-    [key] = tables["line"].foreign_keys
-    assert (key.columns, key.ref_table, key.ref_columns) == (("year", "number"), "sale", ("year", "number"))
-    assert {key.ref_table for key in tables["sale"].foreign_keys} == {"customer"}
-    assert len(tables["sale"].foreign_keys) == 2
-    assert ("mail",) in tables["customer"].unique_keys
-    assert [key.ref_table for key in tables["part"].foreign_keys] == ["item"]
-    keys = {(key.columns, key.ref_table) for key in tables["box"].foreign_keys}
-    assert keys == {(("shelf",), "shelf"), (("customer",), "customer")}  # though of other types than these
-    semantics = yaml.safe_load((tmp_path / "shop.semantics.yml").read_text(encoding="utf-8"))
-    joins = {(join["from"], join["to"]) for join in semantics["joins"]}
-    circle = {("staff.leads", "team.id"), ("team.head", "staff.id")}
-    assert joins - circle == {("staff.boss", "staff.id"), ("item.owner", "customer.id")}
-    assert len(joins & circle) == 1  # the other is declared
-    assert semantics["tables"] == {
-        "customer": {
-            "description": "Who has bought something.",
-            "columns": {"code": {"description": "The branch's code"}},
-        }
-    }
 
 
 @pytest.mark.parametrize("name", ["shop", "part", "temp", "system", "memory"])
@@ -232,56 +106,6 @@ def test_a_table_has_the_rows_of_those_that_inherit_from_it(url: str, tmp_path: 
     assert [one.rows for one in named.tables] == [2]
 
 
-COMPOSITE = """
-CREATE TABLE node (a int, b int, PRIMARY KEY (a, b), pa int, pb int, FOREIGN KEY (pb, pa) REFERENCES node (b, a));
-INSERT INTO node VALUES (1, 2, NULL, NULL), (1, 3, 1, 2);
-CREATE TABLE turned (x int, y int, FOREIGN KEY (y, x) REFERENCES node (b, a));
-INSERT INTO turned VALUES (1, 2);
-"""
-
-
-def test_keys_of_several_columns_in_any_order(url: str, tmp_path: Path) -> None:
-    with further(url, COMPOSITE):
-        made = take_snapshot(url, tmp_path / "shop.duckdb", schemas=["further"])
-    assert (made.lost, made.notes) == ([], [])
-    [database] = find_databases(made.path).databases
-    with open_database(database) as connection:
-        [key] = next(table for table in connection.objects() if table.name == "turned").foreign_keys
-    assert (key.columns, key.ref_columns) == (("x", "y"), ("a", "b"))
-    semantics = yaml.safe_load((tmp_path / "shop.semantics.yml").read_text(encoding="utf-8"))
-    assert semantics["joins"] == [{"from": ["node.pa", "node.pb"], "to": ["node.a", "node.b"]}]
-    keys = {(key.table, key.columns, key.ref_columns) for key in profile_database(database).foreign_keys}
-    assert keys == {("node", ("pa", "pb"), ("a", "b")), ("turned", ("x", "y"), ("a", "b"))}
-
-
-REFUSED = """
-CREATE TABLE parent (id int PRIMARY KEY);
-CREATE TABLE child (id int PRIMARY KEY, parent int REFERENCES parent);
-INSERT INTO parent VALUES (1), (2);
-INSERT INTO child VALUES (1, 1), (2, 2);
-ALTER TABLE parent ENABLE ROW LEVEL SECURITY;
-CREATE POLICY few ON parent USING (id = 1);
-CREATE TABLE wide (id numeric PRIMARY KEY);
-INSERT INTO wide VALUES (1e40), (1e40 + 1);
-"""
-
-
-def test_a_key_that_duckdb_does_not_take_costs_the_key_alone(url: str, tmp_path: Path) -> None:
-    with further(url, REFUSED):
-        made = take_snapshot(url.replace("user=postgres", "user=reader"), tmp_path / "shop.duckdb", schemas=["further"])
-    assert {one.name.split(".")[1]: one.rows for one in made.tables} == {"parent": 1, "child": 2, "wide": 2}
-    assert not made.lost
-    assert any(one.startswith("further.parent: row level security") for one in made.notes)
-    assert any(one.startswith("further.child: its foreign keys are not declared but joins") for one in made.notes)
-    assert any(one.startswith("further.wide: its keys are not declared") for one in made.notes)
-    [database] = find_databases(made.path).databases
-    with open_database(database) as connection:
-        keys = {table.name: table.primary_key for table in connection.objects()}
-    assert keys == {"parent": ("id",), "child": ("id",), "wide": ()}
-    semantics = yaml.safe_load((tmp_path / "shop.semantics.yml").read_text(encoding="utf-8"))
-    assert semantics["joins"] == [{"from": "child.parent", "to": "parent.id"}]
-
-
 def test_what_is_said_repeats_no_value(url: str, tmp_path: Path) -> None:
     secret = """CREATE TABLE parent (mail text PRIMARY KEY); CREATE TABLE child (mail text REFERENCES parent);
                 INSERT INTO parent VALUES ('ann@x'); INSERT INTO child VALUES ('ann@x');
@@ -303,14 +127,6 @@ def test_a_row_that_is_too_long_is_said(url: str, tmp_path: Path, monkeypatch: p
     with further(url, f"CREATE TABLE long AS SELECT repeat('x', {2**22}) AS said; CREATE TABLE fine AS SELECT 1 AS id"):
         made = take_snapshot(url, tmp_path / "shop.duckdb", schemas=["further"])
     assert made.lost == ["further.long: a row is longer than 64 MiB, the most that is copied"]
-
-
-def test_a_key_to_a_table_that_is_lost_is_noted(url: str, tmp_path: Path) -> None:
-    lost = """CREATE TABLE odd (id int PRIMARY KEY, part numeric(3, 2)); INSERT INTO odd VALUES (1, 'NaN');
-              CREATE TABLE child (odd int REFERENCES odd); INSERT INTO child VALUES (1)"""
-    with further(url, lost):
-        made = take_snapshot(url, tmp_path / "shop.duckdb", schemas=["further"])
-    assert made.notes == ["further.child: its key (odd) is left out with further.odd"]
 
 
 def test_a_corpus_can_be_made_of_it(url: str, tmp_path: Path) -> None:
@@ -445,51 +261,6 @@ def test_what_a_snapshot_has_written_beside_it_follows_the_server(url: str, tmp_
 def test_what_is_not_there_is_said(url: str, tmp_path: Path, asked: dict[str, Any], said: str) -> None:
     with pytest.raises(DatabaseError, match=said):
         take_snapshot(url, tmp_path / "shop.duckdb", **asked)
-
-
-def test_a_server_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DatabaseError, match="PostgreSQL: "):
-        take_snapshot("postgresql://me:secret@127.0.0.1:1/shop", tmp_path / "shop.duckdb")
-    with pytest.raises(DatabaseError, match=r"shop\.duckdb"):
-        take_snapshot("", tmp_path / "shop.db")
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "postgresql+psycopg2://bob:s3cret@localhost/t1",
-        "postgres//bob:s3cret@localhost/t1",
-        "mysql://bob:s3cret@localhost/t1",
-        "postgresql://bob:s3cret%zz@localhost/t1",
-        "postgresql://bob:a@s3cret@localhost/t1",
-        "postgresql://bob:a@s3cret/x@localhost/t1",
-        "postgresql://bob:a/s3cret@localhost/t1",
-        "postgresql://bob:s3cret/t1",
-        "host=localhost user=bob password=my s3cret",
-        "host=localhost user=bob password=my s3cret=x",
-    ],
-)
-def test_a_mistyped_address_is_not_repeated(tmp_path: Path, url: str) -> None:
-    with pytest.raises(DatabaseError, match="PostgreSQL: the ") as refused:
-        take_snapshot(url, tmp_path / "shop.duckdb")
-    assert "s3cret" not in "".join(format_exception(refused.value, chain=True)).replace(url, "")
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "",
-        "service=shop",
-        "host=a,b port=1,2",
-        "postgres://me%40corp:a%40b:c@[::1]:5432/shop?application_name=x@y",
-        "postgresql://me@/shop?host=/tmp",
-        "postgresql:///shop",
-        "postgresql://",
-        "postgresql://localhost?user=me",
-    ],
-)
-def test_addresses_that_libpq_takes(url: str) -> None:
-    refuse_unclear(url)
 
 
 def test_the_verb(url: str, tmp_path: Path) -> None:

@@ -1,0 +1,71 @@
+"""Values and types in a snapshot are those of the server, or what is lost is said."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time
+from decimal import Decimal
+from pathlib import Path
+
+from snapshot.server import further, rows
+
+from agro_data.snapshot.copying import take_snapshot
+
+
+def test_values_are_those_of_the_server(url: str, tmp_path: Path) -> None:
+    made = take_snapshot(url, tmp_path / "shop.duckdb", only=["customer"])
+    first, second, third = rows(made.path, "SELECT * FROM customer ORDER BY id")
+    assert first[1:10] == (
+        "Ana", "ana@x", "ab", "glad", date(1990, 2, 3), datetime(2024, 1, 1, 10), time(7, 30), Decimal("12.50"),
+        Decimal("0.125"),
+    )  # fmt: skip
+    assert first[10] == 1e60  # more digits than DuckDB holds
+    assert first[11] != first[11]
+    assert first[12:] == (True, '{a,"b c"}', '{"k": [1, 2]}', "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", Decimal("3.50"))
+    assert second[1:4] == ('quote " comma , line\nbreak', None, "")
+    assert second[4:9] == (None, None, None, None, Decimal("-0.01"))
+    assert (third[1], third[3], third[6]) == ("", None, datetime(1999, 12, 31, 23, 59, 59, 123456))
+
+
+TYPES = """
+CREATE DOMAIN amount AS numeric(10, 2);
+CREATE DOMAIN price AS amount CHECK (VALUE > 0);
+CREATE DOMAIN count AS int;
+CREATE DOMAIN pieces AS count;
+CREATE TABLE goods (
+    price price, pieces pieces, few numeric(50, 10), many numeric(50, 10), none numeric, span interval, mark uuid
+);
+INSERT INTO goods VALUES
+    (1.5, 3, 0.25, 1e39, 'NaN', '20:00', NULL), (2, 4, 10, 1, 1, '100:00', NULL), (3, 5, 1, 1, 2, '1 day', NULL);
+"""
+
+
+def test_types_are_the_nearest_and_what_is_lost_is_noted(url: str, tmp_path: Path) -> None:
+    with further(url, TYPES):
+        made = take_snapshot(url, tmp_path / "shop.duckdb", schemas=["further"])
+    types = {name: kind for name, kind, *_ in rows(made.path, "DESCRIBE further.goods")}
+    assert types == {
+        "price": "DECIMAL(10,2)", "pieces": "INTEGER", "few": "DECIMAL(12,10)", "many": "DOUBLE", "none": "DOUBLE",
+        "span": "VARCHAR", "mark": "VARCHAR",
+    }  # fmt: skip
+    assert made.notes == [
+        "further.goods: kept as text, which compares otherwise than on the server: span (interval)",
+        "further.goods: kept as binary numbers, for more than 38 digits or a NaN: many, none",
+    ]
+
+
+def test_moments_before_christ_and_at_no_time_are_kept(url: str, tmp_path: Path) -> None:
+    made = take_snapshot(url, tmp_path / "shop.duckdb", only=["late"])
+    assert rows(made.path, 'SELECT day::VARCHAR, moment::VARCHAR, "at"::VARCHAR FROM late') == [
+        ("0044-03-15 (BC)", "0044-03-15 (BC) 10:00:00.5", "0044-03-15 (BC) 09:00:00"),
+        ("infinity", None, "2024-01-01 00:00:00"),
+    ]
+
+
+def test_texts_that_a_file_of_values_could_confuse(url: str, tmp_path: Path) -> None:
+    made = take_snapshot(url, tmp_path / "shop.duckdb", only=["word"])
+    assert [text for (text,) in rows(made.path, "SELECT said FROM word ORDER BY rowid")] == [
+        *(None, "", "\n", r"\.", '"', None, ","),
+    ]
+    with further(url, "CREATE TABLE mark (said text); INSERT INTO mark VALUES (U&'\\FEFFabc')"):
+        made = take_snapshot(url, tmp_path / "mark.duckdb", schemas=["further"])
+    assert rows(made.path, "SELECT said FROM further.mark") == [("\ufeffabc",)]
