@@ -176,26 +176,31 @@ class _Search:
                 if expected:
                     self.problem(file, "not a regular file")
                 return
-            with file.open("rb") as stream:
-                header = stream.read(len(SQLITE_HEADER))
+            header = header_of(file)
         except OSError as error:
             if expected:
                 self.problem(file, f"cannot be read: {error.strerror}", "check that it exists and its permissions")
             return
-        if header == SQLITE_HEADER:
-            layout: Layout = "sqlite"
-        elif header[8:12] == DUCKDB_MARK:
-            layout = "duckdb"
+        if layout := layout_told_by(header):
+            self._add(file, layout)
         elif asked_for and is_data_file(file):
             self.problem(file, "is one table, not a database", "give the folder that holds it")
-            return
         elif expected:
             reason = "not a database: neither the header of SQLite nor that of DuckDB" if header else "empty file"
             self.problem(file, reason, "if it is encrypted, give a decrypted copy" if header else "")
-            return
-        else:
-            return
-        self._add(file, layout)
+
+
+def header_of(file: Path) -> bytes:
+    """The first bytes of a file, which tell what database it is. Raises `OSError`."""
+    with file.open("rb") as stream:
+        return stream.read(len(SQLITE_HEADER))
+
+
+def layout_told_by(header: bytes) -> Layout | None:
+    """Of a file that begins so; None where it is no database."""
+    if header == SQLITE_HEADER:
+        return "sqlite"
+    return "duckdb" if header[8:12] == DUCKDB_MARK else None
 
 
 def _is_corpus(folder: Path) -> bool:

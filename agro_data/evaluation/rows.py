@@ -126,12 +126,12 @@ def decoded(data: bytes, path: Path) -> str:
 
 def is_western(data: bytes) -> bool:
     """Whether a file is taken for one of Windows' western code page: not UTF-8, nor anything of it."""
-    if marked_encoding(data) or _UTF8_CHARACTER.search(data):
+    if data.isascii() or marked_encoding(data):
         return False
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
-        return True
+        return not _UTF8_CHARACTER.search(data)
     return False
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from agro_data.config import ConfigError
-from agro_data.databases.catalog import DUCKDB_MARK, SQLITE_HEADER
+from agro_data.databases.catalog import header_of, layout_told_by
 from agro_data.databases.data_files import is_data_file
 from agro_data.terminal import tell
 from agro_data.work import write_text
@@ -66,8 +66,6 @@ def _real(path: Path) -> Path:
 def _is_database(file: Path) -> bool:
     """Whether a file has the header of a database, whatever its name and place."""
     try:
-        with file.open("rb") as stream:
-            header = stream.read(len(SQLITE_HEADER))
+        return layout_told_by(header_of(file)) is not None
     except OSError:  # what it is written over with fails too, and says why
         return False
-    return header == SQLITE_HEADER or header[8:12] == DUCKDB_MARK
