@@ -126,8 +126,13 @@ def test_ids_of_several_questions_are_of_use_only_in_order(tmp_path: Path) -> No
             load_predictions(write(tmp_path / "q.json", rows), gold)
 
 
+def numbered_rows(tmp_path: Path) -> Path:
+    """`ROWS` with the ids 0 to 2."""
+    return write(tmp_path / "dev.json", [{**row, "id": n} for n, row in enumerate(ROWS)])
+
+
 def test_ids_that_are_not_all_known_match_nothing(tmp_path: Path) -> None:
-    gold = write(tmp_path / "dev.json", [{**row, "id": n} for n, row in enumerate(ROWS)])
+    gold = numbered_rows(tmp_path)
     shifted = [{"id": n + 1, "pred": f"SELECT {n}"} for n in range(3)]
     for rows, why in ((shifted, "has the id 1, but the gold .* has 0"), (shifted[1:], "2 predictions for 3")):
         with pytest.raises(UnreadableInput, match=why):
@@ -143,10 +148,9 @@ def test_ids_that_are_not_all_known_match_nothing(tmp_path: Path) -> None:
 
 
 def test_the_id_for_which_ids_match_nothing_is_named(tmp_path: Path) -> None:
-    gold = write(tmp_path / "dev.json", [{**row, "id": n} for n, row in enumerate(ROWS)])
     many = [{"id": n, "pred": f"SELECT {n}"} for n in (0, 1, 2, 77)]
     with pytest.raises(UnreadableInput, match=r"\(p\.json, row 4 has the id 77, which no questions of the gold have\)"):
-        load_predictions(write(tmp_path / "p.json", many), gold)
+        load_predictions(write(tmp_path / "p.json", many), numbered_rows(tmp_path))
 
 
 def test_a_tab_in_a_line_of_predictions_is_of_the_statement_where_it_names_no_database(tmp_path: Path) -> None:
@@ -166,7 +170,7 @@ def test_a_tab_in_a_line_of_predictions_is_of_the_statement_where_it_names_no_da
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
 def test_ids_of_a_table_with_gaps_are_whole_numbers(tmp_path: Path, suffix: str) -> None:
-    gold = write(tmp_path / "dev.json", [{**row, "id": n} for n, row in enumerate(ROWS)])
+    gold = numbered_rows(tmp_path)
     given = [{"id": float(n), "pred": f"SELECT {n}"} for n in (2, 0, 1)]
     loaded = load_predictions(write(tmp_path / f"p{suffix}", given), gold)
     assert [p.predictions for p in loaded.predictions] == [("SELECT 0",), ("SELECT 1",), ("SELECT 2",)]
@@ -199,10 +203,9 @@ def test_another_question_than_the_gold_is_told_once(tmp_path: Path) -> None:
 
 
 def test_an_id_whose_database_is_another_is_refused(tmp_path: Path) -> None:
-    gold = write(tmp_path / "dev.json", [{**row, "id": n} for n, row in enumerate(ROWS)])
     given = [{"id": 0, "pred": "SELECT 1"}, {"id": 1, "db_id": "zoo", "pred": "SELECT 1"}]
     with pytest.raises(UnreadableInput, match=r"p\.json, row 2 is of database zoo, but its gold \(dev\.json, row 2\)"):
-        load_predictions(write(tmp_path / "p.json", given), gold)
+        load_predictions(write(tmp_path / "p.json", given), numbered_rows(tmp_path))
 
 
 def test_as_many_predictions_in_another_order_are_refused(tmp_path: Path) -> None:
