@@ -19,8 +19,17 @@ from agro_train.defs import metadata
 from agro_train.defs.asked import evaluations, last_made
 from agro_train.defs.child import program, run_child
 from agro_train.defs.configs import ColdStartModelConfig, GrpoModelConfig, ModelEvaluationConfig, TrajectoriesConfig
-from agro_train.defs.settings import LEARNING, MAKING, refuse_unusable, settings_of, usable, written
+from agro_train.defs.settings import (
+    LEARNING,
+    MAKING,
+    refuse_other_format,
+    refuse_unusable,
+    settings_of,
+    usable,
+    written,
+)
 from agro_train.defs.training import Training
+from agro_train.programs.settings import settings_to
 from agro_train.promotion import consider
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.runs.prompt_format import trained_prompt_format
@@ -60,8 +69,10 @@ def cold_start_trajectories(
     settings = settings_of(config, idle=LEARNING) | _places(corpus, place, training)
     settings |= {"trajectories": str(place.out), "model": training.model}
     context.log.info(f"corpus: {corpus.corpus} {corpus.name}; model: {training.model}; {config.examples} trajectories")
-    file = written(usable(ColdStartConfig, settings), place)
-    made = open_version(_made(run_child(context, pipes, program("agro_train.teach", "--config", str(file)))))
+    making = usable(ColdStartConfig, settings)
+    refuse_other_format(context.run.run_config, settings_to(making))
+    command = program("agro_train.teach", "--config", str(written(making, place)))
+    made = open_version(_made(run_child(context, pipes, command)))
     return dg.MaterializeResult(value=str(made.path), metadata=metadata.of_trajectories(made))
 
 
@@ -89,7 +100,9 @@ def cold_start_model(
             f"the trajectories are made for {settings['model']}, which is trained; for {training.model} materialize "
             "cold_start_trajectories, too"
         )
-    return _train(context, pipes, "agro_train.cold_start", usable(ColdStartConfig, settings), place, training)
+    learning = usable(ColdStartConfig, settings)
+    refuse_other_format(context.run.run_config, settings_to(learning))
+    return _train(context, pipes, "agro_train.cold_start", learning, place, training)
 
 
 @dg.asset(
@@ -109,14 +122,9 @@ def grpo_model(
     start = ModelRun(Path(cold_start_model))
     corpus = training.corpus_of(start.manifest["corpus"], place)
     style, budget = trained_prompt_format(start)
-    settings = settings_of(config) | _places(corpus, place, training)
     prompt_format = {"style": style, "budget": budget, "turns": start.settings["turns"]}
-    if unlike := sorted(name for name, value in prompt_format.items() if settings.get(name, value) != value):
-        raise dg.Failure(
-            description=f"settings: {', '.join(unlike)} is said by what {start.name} has learnt from: {prompt_format}",
-            allow_retries=False,
-        )
-    settings |= {"model": str(start.path), **prompt_format}
+    refuse_other_format(context.run.run_config, prompt_format)
+    settings = settings_of(config) | _places(corpus, place, training) | {"model": str(start.path), **prompt_format}
     return _train(context, pipes, "agro_train.grpo", usable(GrpoConfig, settings), place, training)
 
 

@@ -28,6 +28,7 @@ PLACED = frozenset(("corpus", "databases", "models", "cache", "model", "learn_fr
 _BOTH = {"seed", "workers"}
 MAKING = frozenset(field.name for field in fields(Making)) - _BOTH  # settings of what is learnt from
 LEARNING = frozenset(field.name for field in fields(ColdStartConfig)) - MAKING - _BOTH  # and of learning from it
+PROMPT_FORMAT = ("style", "budget", "turns")  # said once, by what a model learns from first
 ASKED = ("models", "questions", "questions_databases")  # of an evaluation's config: no settings of its program
 IDLE_IN_EVALUATION = ("models_root", "out")
 
@@ -64,6 +65,19 @@ def refuse_unusable(run_config: Mapping[str, Any]) -> None:
     if evaluation.questions:
         about = {"questions": evaluation.questions, "databases": evaluation.questions_databases}
         usable(EvaluationConfig, further | about)
+
+
+def refuse_other_format(run_config: Mapping[str, Any], learnt: Mapping[str, Any]) -> None:
+    """Raise `dg.Failure` where a run's settings of GRPO say other prompts than its cold start, by its settings, has
+    `learnt` from: else that would be found when the cold start is trained."""
+    said = settings_of(_given(run_config, "grpo_model", GrpoModelConfig))
+    form = {name: learnt[name] for name in PROMPT_FORMAT}
+    if unlike := sorted(name for name, value in form.items() if said.get(name, value) != value):
+        raise dg.Failure(
+            description=f"settings of grpo_model: {', '.join(unlike)} is said by what its cold start learns from: "
+            f"{form}; cold_start_trajectories has the setting",
+            allow_retries=False,
+        )
 
 
 def _given(run_config: Mapping[str, Any], op: str, kind: type[Launchpad]) -> Launchpad:

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from agro_data.models import fastest_precision
 from agro_train.finetuning.config import FineTuning
 from agro_train.finetuning.trainer import make_trainer
 from agro_train.language_model.fused_layers import unfuse
@@ -68,7 +69,7 @@ def fine_tune(
         return {}
     whole = _saved(trainer, tuning, draft.model)
     learnt = sum(sum(e.mask) for e in examples)
-    last = dict(look(whole.eval())) if look else {}
+    last = dict(look(_fastest(whole).eval())) if look else {}
     # Of the lines: transformers' own mean leaves out the steps before a break, and divides by all.
     losses = [line["loss"] for line in read_metrics(draft.metrics) if "learning_rate" in line]
     loss = fmean(losses or [outcome.training_loss])
@@ -81,6 +82,13 @@ def fine_tune(
         "resumed_from": resumed and resumed.name,
         "summary": line,
     }
+
+
+def _fastest(module: Any) -> Any:
+    """The saved weights in the type in which this machine writes soonest: one without bfloat16 takes minutes in it."""
+    import torch  # noqa: PLC0415
+
+    return module.to(getattr(torch, fastest_precision(module.device.type)))
 
 
 def _saved(trainer: Any, tuning: FineTuning, folder: Path) -> Any:

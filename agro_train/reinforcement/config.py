@@ -101,7 +101,7 @@ class GrpoConfig:
     save_steps: int = 10  # steps between two checkpoints
     keep: int = 2  # checkpoints that are kept
     log_steps: int = 1  # steps between two lines of metrics
-    kl_every: int = 10  # steps between two looks at the distance from the model before; 0: none, and no copy of it
+    kl_every: int = 10  # steps between two looks, and one in the last, at the distance from the model before; 0: none
     tensorboard: bool = True  # write TensorBoard files beside the metrics
 
     def __post_init__(self) -> None:

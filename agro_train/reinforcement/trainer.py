@@ -245,13 +245,16 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
 
     def _distance(self, output: Mapping[str, Any]) -> dict[str, float]:
         """KL of the policy from the model it was before, on the tokens that the agent drew (those that it was turned to
-        are no sample of it), by the estimator k3; every so often.
+        are no sample of it), by the estimator k3; every so often, and in the last step that plays rollouts.
 
         Both read the tokens in one way: the sampler's own figures differ from it by rounding, which would count.
         """
-        every = self.config.kl_every
-        if self.config.beta or not every or self.state.global_step % every:
+        step, every = self.state.global_step, self.config.kl_every
+        last = step + self.config.iterations >= self.state.max_steps
+        if self.config.beta or not every or (step % every and not last):
             return {}
+        if not step:  # it is that model
+            return {"kl": 0.0}
         ids = torch.cat([output["prompt_ids"], output["completion_ids"]], dim=1)
         attention = torch.cat([output["prompt_mask"], output["completion_mask"]], dim=1)
         module = self.accelerator.unwrap_model(self.model)

@@ -13,12 +13,16 @@ from typing import Any
 
 import polars as pl
 import pytest
+import torch
 from train.small import TUNING, cold_start_config, make_split_corpus
 from train.tiny import make_tiny_model, oddly_sampled
+from transformers import AutoModelForCausalLM
 
 from agro_data.config import ConfigError
 from agro_train.cold_start import ColdStartConfig, train
+from agro_train.finetuning import fine_tune as fine_tune_module
 from agro_train.finetuning.fine_tune import fine_tune
+from agro_train.language_model.loading import LanguageModel
 from agro_train.language_model.tokens import IGNORED, Example
 from agro_train.programs.settings import SettingsError
 from agro_train.questions import SeenInTraining
@@ -152,6 +156,26 @@ def test_adapters_are_merged_into_what_is_saved(base: Path, tmp_path: Path) -> N
     fine_tune(base, EXAMPLES, replace(TUNING, lora=4), draft(tmp_path / "lora"))
     assert (tmp_path / "lora" / "model" / "model.safetensors").is_file()
     assert weights(tmp_path / "lora" / "model") != weights(base)
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float32"])
+def test_the_last_look_is_in_what_is_fastest_here_at_what_is_saved(
+    base: Path, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In bfloat16, a processor that has none takes minutes for it."""
+    monkeypatch.setattr(fine_tune_module, "fastest_precision", lambda device: kind)
+    seen: list[torch.Tensor] = []
+
+    def look(model: LanguageModel) -> dict[str, float]:
+        seen.append(next(model.network.parameters()).detach().clone())
+        return {}
+
+    fine_tune(base, EXAMPLES, TUNING, draft(tmp_path / "draft"), look)
+    [looked_at] = seen
+    saved = next(AutoModelForCausalLM.from_pretrained(tmp_path / "draft" / "model", dtype="auto").parameters())
+    assert str(looked_at.dtype) == f"torch.{kind}"
+    assert saved.dtype == torch.bfloat16
+    assert torch.equal(looked_at.bfloat16(), saved)
 
 
 def test_a_model_whose_files_name_a_temperature_for_what_is_likeliest_is_saved(tmp_path: Path) -> None:

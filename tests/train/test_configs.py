@@ -15,10 +15,10 @@ from agro_train.aligning import AlignConfig
 from agro_train.cold_start import ColdStartConfig
 from agro_train.definitions import defs
 from agro_train.defs.configs import ColdStartModelConfig, GrpoModelConfig, ModelEvaluationConfig, TrajectoriesConfig
-from agro_train.defs.settings import LEARNING, MAKING, refuse_unusable, settings_of, usable
+from agro_train.defs.settings import LEARNING, MAKING, refuse_other_format, refuse_unusable, settings_of, usable
 from agro_train.evaluate import EvaluationConfig
 from agro_train.finetuning.config import FineTuning
-from agro_train.programs.settings import settings_from
+from agro_train.programs.settings import settings_from, settings_to
 from agro_train.reinforcement.config import GrpoConfig
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
@@ -122,6 +122,18 @@ def test_further_settings_that_cannot_be_used_fail_in_words() -> None:
 def test_what_a_later_step_cannot_use_is_told_before_the_first(op: str, config: dict[str, Any], said: str) -> None:
     with pytest.raises(Failure, match=said):
         refuse_unusable({"ops": {op: {"config": config}}})
+
+
+def test_prompts_that_no_cold_start_has_learnt_from_are_told_before_the_first() -> None:
+    learnt = settings_to(ColdStartConfig(budget=320, turns=4))
+
+    def given(**further: Any) -> dict[str, Any]:
+        return {"ops": {"grpo_model": {"config": {"settings": further}}}}
+
+    refuse_other_format({}, learnt)
+    refuse_other_format(given(budget=320, turns=4), learnt)
+    with pytest.raises(Failure, match="grpo_model: budget, style is said by what its cold start learns from"):
+        refuse_other_format(given(budget=250, style="ddl", turns=4), learnt)
 
 
 def test_what_can_be_used_is_not_refused() -> None:
