@@ -25,12 +25,13 @@ class PopulateError(ValueError):
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """A column as declared; `kind` is that of the values it is to hold."""
+    """A column as declared. `kind` is that of the values it is to hold; `typed`: it can hold no others."""
 
     name: str
     declared_type: str
     kind: Kind
     nullable: bool = True
+    typed: bool = False
 
 
 @dataclass(frozen=True)

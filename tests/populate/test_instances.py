@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from datetime import date
 from itertools import islice
 from pathlib import Path
 
@@ -334,7 +335,7 @@ def test_a_key_of_any_kind_gives_rows_enough(tmp_path: Path, declared: str, cell
     ],
 )
 def test_what_a_column_of_duckdb_holds(declared: str, kind: Kind, value: Cell, held: bool) -> None:
-    assert holds(value, ColumnSpec("c", declared, kind)) == held
+    assert holds(value, ColumnSpec("c", declared, kind, typed=True)) == held
 
 
 @pytest.mark.parametrize(
@@ -347,3 +348,36 @@ def test_a_stretch_without_plain_bounds_is_no_view(text: str) -> None:
 def test_a_letter_that_is_a_digit_and_no_number_shows_none() -> None:
     assert Stretch(1, 1, number=True).of("²5") is None
     assert Stretch(1, 2, number=True).of("25") == 25
+
+
+@pytest.mark.parametrize("declared", ["DATE", "TEXT", "TIMESTAMP"])
+def test_columns_of_dates_hold_nothing_else_so_that_a_year_may_be_asked_for_in_any_way(
+    tmp_path: Path, declared: str
+) -> None:
+    clock = " 10:30:00" if declared == "TIMESTAMP" else ""
+    with closing(sqlite3.connect(tmp_path / "staff.sqlite")) as con:
+        con.execute(f"CREATE TABLE staff (id INTEGER PRIMARY KEY, name TEXT, hired {declared})")
+        days = [f"{2003 + n % 5}-{1 + n % 12:02}-{1 + n % 28:02}{clock}" for n in range(40)]
+        con.executemany("INSERT INTO staff (name, hired) VALUES (?, ?)", [(f"n{n}", day) for n, day in enumerate(days)])
+        con.commit()
+    profile = profile_database(find_databases(tmp_path).databases[0])
+    schema = instance_schema(profile)
+    ways = (
+        "STRFTIME('%Y', hired) = '2005'",
+        "SUBSTR(hired, 1, 4) = '2005'",
+        "hired LIKE '2005%'",
+        "hired >= '2005-01-01' AND hired < '2006-01-01'",
+        f"hired BETWEEN '2005-01-01' AND '2005-12-31{clock and ' 23:59:59'}'",
+    )
+    for asked in ways:
+        query = read(profile, f"SELECT name FROM staff WHERE {asked}")
+        made = list(islice(instances(query, schema, profile, 7), 8))
+        assert len(made) == 8
+        found = []
+        for number, rows in enumerate(made):
+            assert all(date.fromisoformat(str(cell)[:10]) for cell in rows["staff"]["hired"] if cell is not None)
+            path = write_sqlite(schema, rows, tmp_path / f"{ways.index(asked)}-{number}.db")
+            with closing(sqlite3.connect(path)) as con:
+                found.append([sorted(con.execute(f"SELECT id FROM staff WHERE {way}")) for way in ways])
+        assert all(way == one[0] for one in found for way in one)
+        assert any(one[0] for one in found)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agro_data.databases.types import Cell
-from agro_data.populate.instances.values import above, below, beside, fit, like, matches
+from agro_data.populate.instances.values import above, below, beside, fit, holds, like, matches
 from agro_data.populate.instances.views import View, neighbours
 from agro_data.populate.schema import ColumnSpec
 
@@ -80,7 +80,7 @@ class Test:
 def choose(tests: Sequence[Test], column: ColumnSpec, others: Sequence[Cell], rng: random.Random) -> tuple[bool, Cell]:
     """A value that passes all `tests`, near their constants if possible, else of `others`; (False, None) if none."""
     found = [value for test in tests for value in test.candidates(column, others, rng)]
-    passing = [value for value in found if all(test.passes(value) for test in tests)]
+    passing = [value for value in found if holds(value, column) and all(test.passes(value) for test in tests)]
     named = [t for t in tests if t.wanted and t.operator in ("=", "in") and t.view is None]
     exact = [v for t in named for v in t.values if v in passing]
     bounds = [v for t in tests if not t.wanted and t.operator in _BOUNDED for v in t.values if v in passing]

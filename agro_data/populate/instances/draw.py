@@ -58,15 +58,15 @@ class Draws:
         self._column(place).used.add(value)
 
     def can_hold(self, place: Place, value: Cell) -> bool:
-        """Whether the engine lets `value` stand in the column; SQLite lets all but NULL where there is none, and whole
-        numbers of more than 64 bits.
+        """Whether `value` may stand in the column: NULL where there is one, what its type holds, and in SQLite no whole
+        number of more than 64 bits.
         """
         table, name = place
         spec = self._schema.by_name[table].by_name[name]
         if value is None:
             return spec.nullable
-        if self._profile.dialect == "sqlite":
-            return not isinstance(value, int) or -(2**63) <= value < 2**63
+        if self._profile.dialect == "sqlite" and isinstance(value, int) and not -(2**63) <= value < 2**63:
+            return False
         return holds(value, spec)
 
     def _column(self, place: Place) -> _Column:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agro_data.populate.schema import Schema
+from agro_data.populate.instances.values import holds, observed
+from agro_data.populate.schema import ColumnSpec, Schema, TableSpec
 from agro_data.populate.surrogate import surrogate_schema
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, TableProfile
 
 
 def instance_schema(profile: DatabaseProfile) -> Schema:
     """The schema of all instances: primary and declared unique keys, foreign keys (declared, and inferred ones that are
-    plausible, even where the source's own rows break them), and NULL only where the source has one.
+    plausible, even where the source's own rows break them), NULL only where the source has one, and nothing but dates
+    in ISO form where the source has nothing else: queries that compare them as texts are right only there.
 
     A foreign key that no order of filling can keep (a cycle of keys) is left out. Raises `PopulateError` when the
     profile has no table.
@@ -20,7 +22,19 @@ def instance_schema(profile: DatabaseProfile) -> Schema:
         replace(table, columns=tuple(replace(c, nullable=_may_be_null(table, c)) for c in table.columns))
         for table in profile.tables
     )
-    return surrogate_schema(replace(profile, tables=tables))
+    schema = surrogate_schema(replace(profile, tables=tables))
+    return replace(schema, tables=tuple(_typed(table, profile) for table in schema.tables))
+
+
+def _typed(table: TableSpec, profile: DatabaseProfile) -> TableSpec:
+    """The table with `typed` columns: all of DuckDB's, in SQLite those of dates in ISO form."""
+
+    def typed(column: ColumnSpec) -> ColumnSpec:
+        strict, seen = replace(column, typed=True), profile.table(table.name).column(column.name)
+        dates = seen.date_format == "iso" and all(holds(value, strict) for value in observed(seen))
+        return strict if profile.dialect == "duckdb" or dates else column
+
+    return replace(table, columns=tuple(map(typed, table.columns)))
 
 
 def _may_be_null(table: TableProfile, column: ColumnProfile) -> bool:

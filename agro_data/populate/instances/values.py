@@ -43,8 +43,10 @@ def fit(value: Cell, column: ColumnSpec) -> Cell:
 
 
 def holds(value: Cell, column: ColumnSpec) -> bool:
-    """Whether a column of DuckDB, which keeps to its type, can hold `value`: one cell that it cannot costs a file."""
-    if value is None:
+    """Whether `value` may stand in a column. In one of DuckDB a cell that it cannot hold costs the whole file; in a
+    column of dates, a text that is none makes right queries wrong (`'2005-05-17 amber' < '2006-01-01'`).
+    """
+    if value is None or not column.typed:
         return True
     if isinstance(value, str):
         readers = {"date": date.fromisoformat, "datetime": datetime.fromisoformat, "time": time.fromisoformat}
@@ -97,7 +99,7 @@ def beside(value: Cell, column: ColumnSpec) -> list[Cell]:
         found = [*_shifted(value, column, 1), *_shifted(value, column, -1)]
         if isinstance(value, int | float) and value:
             found.append(-value)
-    return [other for other in dict.fromkeys(found) if other not in (value, "")]
+    return [other for other in dict.fromkeys(found) if other not in (value, "") and holds(other, column)]
 
 
 def beyond(column: ColumnSpec, profile: ColumnProfile, upper: bool, rng: random.Random) -> Cell:
