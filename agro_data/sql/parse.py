@@ -38,8 +38,10 @@ DEEPEST = 500  # nodes one below the other: what reads a tree calls itself for e
 
 LONGEST = 20_000  # characters; no person and no model writes more for one question
 # What sqlglot reads in one way and then in another takes it twice the time for each that lies in the one before:
-# joins that wait for their ON, and calls of what is also the name of a type.
+# joins that wait for their ON, and calls of what is also the name of a type. At each element taken of an element
+# (`x[1][1]`) it looks for the types of all that stands before.
 _WAITING = 12  # of both, at most
+_ELEMENTS = 50  # taken of elements, at most
 _JOINS = frozenset((TokenType.JOIN, TokenType.STRAIGHT_JOIN))
 _NO_CONDITION = frozenset((TokenType.CROSS, TokenType.NATURAL))
 _TYPED = frozenset((*Parser.TYPE_TOKENS, TokenType.ARRAY))
@@ -69,7 +71,8 @@ def parse_select(sql: str, dialect: Dialect) -> exp.Query:
     """
     if len(sql) > LONGEST:
         raise SqlRefused("too_long", f"{len(sql)} characters; at most {LONGEST} are read")
-    statements = [tree for tree in _trees(sql, dialect) if tree is not None]
+    # a comment behind the last semicolon is a tree of its own
+    statements = [tree for tree in _trees(sql, dialect) if tree is not None and not isinstance(tree, exp.Semicolon)]
     if not statements:
         raise SqlRefused("syntax", "the statement is empty")
     if len(statements) > 1 or isinstance(statements[0], exp.Block):
@@ -142,6 +145,7 @@ def _check_places(tree: exp.Query, kinds: Iterable[type], dialect: Dialect) -> N
 def _check_time(tokens: Sequence[Token]) -> None:
     """Raise `SqlRefused` where the parser would go over the same text again and again."""
     waiting, total, before = [0], 0, TokenType.SEMICOLON  # of each bracket that is open, and of all
+    elements = 0
     for token in tokens:
         kind = token.token_type
         change = 0
@@ -156,6 +160,9 @@ def _check_time(tokens: Sequence[Token]) -> None:
             change = -1
         waiting[-1] += change
         total += change
+        elements += kind is TokenType.L_BRACKET and before is TokenType.R_BRACKET
+        if elements > _ELEMENTS:
+            raise SqlRefused("syntax", f"more than {_ELEMENTS} elements are taken of elements, as by x[1][1]")
         if total > _WAITING:
             raise SqlRefused("syntax", f"more than {_WAITING} joins without a condition, or calls named like types")
         before = kind

@@ -24,7 +24,7 @@ from agro_data.verify.equivalence import Comparison, Mode, Rows, Size, apart_by_
 from agro_data.verify.gate import check_statement
 from agro_data.verify.gold_cache import GoldCache
 from agro_data.verify.hedging import hedges
-from agro_data.verify.ordering import order_keys, orders
+from agro_data.verify.ordering import has_open_order, order_keys, orders
 
 ERROR_CLASSES = (
     "missing",  # no prediction
@@ -103,6 +103,7 @@ class Standard:
     expected: list[tuple[str, ...]]
     refusal: Grade | None = None
     always_empty: bool = False
+    several_rows: bool = False  # on some database
     keys: tuple[int, ...] | None = None  # columns that it orders by: `intent` lets rows that tie in them change places
     exact: bool = False  # equal digests show nothing where there are floats
     idle: tuple[tuple[str, str], ...] = ()  # databases on which it does not run, and why
@@ -160,6 +161,7 @@ class GoldResults:
         if mode == "intent":
             standard.keys = order_keys(case.gold, _dialect(case))
         standard.always_empty = not any(result.row_count for result in results)
+        standard.several_rows = any(result.row_count > 1 for result in results)
         if not case.databases:
             standard.refusal = Grade(0.0, "no database to grade on", "no_database")
         elif not runs:
@@ -215,7 +217,8 @@ def grade_many(
     """One grade for each case, in order. Cases that say the same are run once; a wrong one costs one execution.
 
     `guarded` adds what a reward needs so that nothing but an answer earns: what is right must also pass the
-    statement gate, must read a table if the gold does, and its gold must not be empty on every instance. `intent`,
+    statement gate, must read a table if the gold does, must say an order if the order of its rows counts (an index may
+    have given it), and its gold must not be empty on every instance. `intent`,
     which allows further columns, asks for a table in any case, and that it is no choice among answers.
     """
     opened: dict[tuple[int, str], _Open] = {}
@@ -355,6 +358,11 @@ def _guard(one: _Open, mode: Mode, guarded: bool) -> None:
         predicted, reads = _read(case, dialect, guarded)
     except SqlRefused as refusal:
         one.grade = Grade(0.0, refusal.detail, _GATED.get(refusal.reason, "refused"), agreed=grade.agreed)
+        return
+    counts = guarded and mode != "bird" and one.standard.ordered and one.standard.several_rows  # the order of rows
+    if counts and has_open_order(predicted):
+        told = "the rows came in the right order by chance: the query does not say one"
+        one.grade = Grade(0.0, told, "order", agreed=grade.agreed)
         return
     if reads and mode != "intent":
         return

@@ -10,6 +10,7 @@ from sqlglot import Dialect as Grammar
 from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
+from agro_data.databases.quoting import folded
 from agro_data.databases.types import Dialect
 from agro_data.sql.parse import CLOSING, OPENING, SqlRefused, parse_select
 from agro_data.sql.scope import leftmost
@@ -41,10 +42,25 @@ def _depths(tokens: Sequence[TokenType]) -> list[int]:
 def order_is_open(sql: str, dialect: Dialect) -> bool:
     """Whether the rows of a query, all of which are in its answer, come in the order that the engine likes."""
     try:
-        tree = parse_select(sql, dialect)
+        return has_open_order(parse_select(sql, dialect))
     except SqlRefused:
         return False
-    return tree.args.get("order") is None and tree.args.get("limit") is None
+
+
+def has_open_order(tree: exp.Query) -> bool:
+    """Whether no ORDER BY or LIMIT decides the order of all rows. One in the derived table or CTE that a plain SELECT
+    reads does, by what engines do.
+    """
+    if tree.args.get("order") is not None or tree.args.get("limit") is not None:
+        return False
+    if not isinstance(tree, exp.Select) or any(tree.args.get(name) for name in ("joins", "group", "distinct")):
+        return True
+    read = tree.args.get("from_")
+    inner = read.this if read is not None else None
+    if isinstance(inner, exp.Table):
+        inner = next((cte for cte in tree.ctes if folded(cte.alias) == folded(inner.name)), None)
+    query = inner.this if isinstance(inner, (exp.Subquery, exp.CTE)) else None
+    return not isinstance(query, exp.Query) or has_open_order(query)
 
 
 @cache

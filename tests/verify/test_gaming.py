@@ -359,6 +359,46 @@ def test_what_is_right_on_all_but_one_is_wrong(databases: tuple[Database, ...], 
     assert Path(grade.place).stem == "instance_2"
 
 
+@pytest.mark.parametrize("mode", ["strict", "intent"])
+@pytest.mark.parametrize(
+    ("predicted", "right"),
+    [
+        ("SELECT city FROM person GROUP BY city", False),
+        ("SELECT DISTINCT city FROM person", False),
+        ("SELECT city FROM (SELECT city FROM person ORDER BY id) GROUP BY city", False),
+        ("SELECT city FROM person GROUP BY city ORDER BY 1", True),
+        ("SELECT city FROM (SELECT DISTINCT city FROM person ORDER BY city)", True),
+        ("WITH c AS (SELECT DISTINCT city FROM person ORDER BY city) SELECT city FROM c", True),
+    ],
+)
+def test_rows_that_came_in_order_by_chance_earn_nothing(
+    tmp_path: Path, sandbox: Sandbox, mode: Mode, predicted: str, right: bool
+) -> None:
+    """An index gives the order that was asked for, and a query that asks for none is run along it."""
+    with closing(sqlite3.connect(tmp_path / "people.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE person(id INTEGER PRIMARY KEY, name TEXT, age INTEGER, city TEXT)")
+        connection.execute("CREATE INDEX by_city ON person(city)")
+        connection.execute(
+            "INSERT INTO person VALUES (1, 'Ada', 31, 'Rome'), (2, 'Bo', 45, 'Oslo'), (3, 'Cy', 3, 'Kyiv')"
+        )
+    (database,) = find_databases(tmp_path).databases
+    case = Case("SELECT DISTINCT city FROM person ORDER BY city", predicted, (database,), schema=SCHEMA)
+    (paid,) = grade_many([case], sandbox, GoldResults(), mode, guarded=True)
+    assert (paid.right, paid.error_class) == ((True, "") if right else (False, "order"))
+    one = Case("SELECT max(age) FROM person ORDER BY 1", "SELECT max(age) FROM person", (database,), schema=SCHEMA)
+    assert grade_many([one], sandbox, GoldResults(), mode, guarded=True)[0].right  # a single row has no order
+
+
+def test_a_comment_behind_the_last_semicolon_is_no_statement(tmp_path: Path, sandbox: Sandbox) -> None:
+    with closing(sqlite3.connect(tmp_path / "people.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE person(id INTEGER PRIMARY KEY, name TEXT, age INTEGER, city TEXT)")
+        connection.execute("INSERT INTO person VALUES (1, 'Ada', 31, 'Rome')")
+    databases = tuple(find_databases(tmp_path).databases)
+    for behind in (";\n-- done", "; /* it is */", ";"):
+        case = Case(COUNT, f"{COUNT}{behind}", databases, schema=SCHEMA)
+        assert grade_many([case], sandbox, GoldResults(), guarded=True)[0].right
+
+
 def test_a_struct_made_in_a_query_spreads_no_answers_side_by_side(tmp_path: Path, sandbox: Sandbox) -> None:
     path = tmp_path / "people.duckdb"
     with duckdb.connect(path) as connection:
