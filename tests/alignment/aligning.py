@@ -52,6 +52,11 @@ def says(*cycles: Sequence[str], name: str = "scripted") -> Solver:
     return Solver(name, lambda examples, cycle: [cycles[min(cycle, len(cycles)) - 1] for _ in examples])
 
 
+def solver_of(name: str, solve: Callable[[str], Sequence[str]]) -> Solver:
+    """A solver from a function of the question."""
+    return Solver(name, lambda examples, cycle: [solve(one.question) for one in examples])
+
+
 def knows_one(question: str, sql: str) -> Callable[[Mapping[str, Any]], str]:
     """A server that answers `question` with `sql`, every other one wrong, and as a referee finds such answers wrong."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from alignment.aligning import SANDBOX, knows_one
+from alignment.aligning import SANDBOX, knows_one, solver_of
 from click.testing import CliRunner
 from making import make_school
 
@@ -17,7 +17,7 @@ import agro_data
 from agro_data.alignment.cycles import LEVELS, Rule
 from agro_data.alignment.judge import Dispute, Judgement, outvoted
 from agro_data.alignment.regenerate import Regenerator
-from agro_data.alignment.solvers import Solver, solver_of
+from agro_data.alignment.solvers import Solver
 from agro_data.databases.catalog import find_databases
 from agro_data.llm.accounting import FREE
 from agro_data.llm.client import Client
@@ -74,7 +74,7 @@ def test_what_is_confirmed_becomes_the_next_version(before: Version, folder: Pat
     instead = "SELECT name, salary FROM teacher WHERE salary > 3000"
     asked: list[str] = []
 
-    def solve(question: str, schema: str) -> list[str]:
+    def solve(question: str) -> list[str]:
         asked.append(question)
         sql = instead if question == mended else by_question[question]
         return ["", ""] if question == doubted else [sql, sql, ""]
@@ -130,7 +130,7 @@ def _aligned_once_more(once: Version, folder: Path) -> None:
     others = rows.filter((pl.col("generator") != "alignment") & (pl.col("split") == split))["question"]
     mended, doubted = others[0], others[1]
 
-    def solve(question: str, schema: str) -> list[str]:
+    def solve(question: str) -> list[str]:
         sql = made if question == mended else by_question[question]
         return [""] if question == doubted else [sql, sql]
 
@@ -165,7 +165,7 @@ def test_what_changed_is_held_to_what_is_true_of_the_corpus(before: Version, fol
     right = dict(zip(rows["question"], rows["sql"], strict=True)) | mended
     same = {twins["sql"][0]: "What is wanted of these?"} | {row["sql"]: "And what of those?" for row in apart}
 
-    def solve(question: str, schema: str) -> list[str]:
+    def solve(question: str) -> list[str]:
         if question in asked_anew:
             return ["", ""]
         of_new = [sql for sql, text in same.items() if text == question]
@@ -210,7 +210,7 @@ def test_what_changed_is_held_to_what_is_true_of_the_corpus(before: Version, fol
 
 def test_where_nothing_is_confirmed_no_version_is_written(before: Version, folder: Path) -> None:
     with pytest.raises(NotWritten, match=r"none of \d+ examples is confirmed \(unsettled \d+\)"):
-        aligned(before, folder, solver_of("none", lambda question, schema: [""]))
+        aligned(before, folder, solver_of("none", lambda question: [""]))
 
 
 def test_models_are_not_shown_values_that_a_version_was_made_without(before: Version, folder: Path) -> None:

@@ -10,12 +10,9 @@ from alignment.aligning import CITIES, FROM_41, NOT_30, OLD, OLDER, SANDBOX, exa
 
 from agro_data.alignment.agreement import vote
 from agro_data.alignment.cycles import Rule, acceptance, check, log_of
-from agro_data.alignment.judge import Dispute, Judgement, Undecided
-from agro_data.alignment.solvers import model_solver, solver_of
+from agro_data.alignment.judge import Dispute, Judgement
 from agro_data.config import ConfigError
-from agro_data.llm.client import Client
 from agro_data.llm.prompts.judge import Blame, Ruling
-from agro_data.llm.scripted import Scripted
 from agro_data.verify.grade import GoldResults
 
 
@@ -160,31 +157,3 @@ def test_acceptance_by_hardness_and_the_log(tmp_path: Path) -> None:
         ("c", 1, "", ""),
         ("c", 2, "", ""),
     ]
-
-
-# --- solvers ------------------------------------------------------------------------------------------------------
-
-
-def test_a_plain_function_solves(tmp_path: Path) -> None:
-    told: list[tuple[str, str]] = []
-
-    def solve(question: str, schema: str) -> list[str]:
-        told.append((question, schema))
-        return [OLD]
-
-    [one] = check([example(tmp_path, evidence="old: over 40")], [solver_of("f", solve)], Rule(need=1), SANDBOX)
-    assert one.fate == "verified"
-    assert told == [("Which customers are older than 40?\nold: over 40", "customer(id, name, city, age, email)")]
-
-
-def test_a_model_solves_and_each_cycle_has_samples_of_its_own(tmp_path: Path) -> None:
-    backend = Scripted(lambda request: f"```sql\n{OLDER}\n```" if request.sample else "I do not know.")
-    solver = model_solver("m", Client(backend, tmp_path), samples=2)
-    [one] = check(
-        [example(tmp_path)], [solver], Rule(2, cycles=2), SANDBOX,
-        judge=lambda disputes, cycle: [Judgement(Undecided("none", "")) for _ in disputes],
-    )  # fmt: skip
-    assert one.history[0].ballot.answers == ("", OLDER)
-    assert len({request.seed for request in backend.asked}) == 4
-    assert all(OLD not in message.content for request in backend.asked for message in request.messages)
-    assert solver.facts["samples"] == 2

@@ -1,12 +1,11 @@
-"""The prompt that has a question answered with a query, by a model that sees the schema and nothing else."""
+"""A query out of a reply: what the prompts that have one written share."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
-from agro_data.llm.prompts.prompt import Prompt, Unparsed, fenced, without_thought
+from agro_data.llm.prompts.prompt import Unparsed, fenced, without_thought
 
 LONGEST = 20_000  # characters of a query
 _STARTS = re.compile(r"^\s*(?:SELECT|WITH|\(\s*SELECT|VALUES)\b", re.IGNORECASE | re.MULTILINE)
@@ -49,6 +48,3 @@ def parse_solution(text: str) -> Solution | Unparsed:
     if len(sql) > LONGEST:
         return Unparsed("too_long", f"the query has {len(sql)} characters, of which {LONGEST} are read")
     return Solution(sql)
-
-
-SOLVE = Prompt(Path(__file__).with_name("solve.md"), Problem, parse_solution)
