@@ -9,7 +9,6 @@ from typing import Any
 
 from agro_data.databases.content import instance_at
 from agro_data.databases.types import Database
-from agro_data.llm.prompts.solve import Problem
 from agro_data.profiling.linking import SchemaIndex, index_schema
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.serialise import fit_schema
@@ -53,10 +52,6 @@ class Example:
     def in_order(self) -> bool:
         """Whether the order of rows is part of the answer."""
         return orders(self.sql, self.database.dialect) if self.ordered is None else self.ordered
-
-    def problem(self) -> Problem:
-        """What a solver is told: everything but the SQL."""
-        return Problem(self.shown, self.question, self.evidence, self.engine)
 
     def case(self, predicted: str) -> Case:
         """An answer held against it."""

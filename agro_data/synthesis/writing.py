@@ -13,7 +13,7 @@ from agro_data.intent.atlas import Atlas
 from agro_data.intent.tree import Intent
 from agro_data.llm.client import Client
 from agro_data.llm.prompts.prompt import Asked, Unparsed, ask
-from agro_data.llm.prompts.solve import Solution
+from agro_data.llm.prompts.solution import Solution
 from agro_data.llm.prompts.vary_query import KINDS, VARY_QUERY, VariationWanted
 from agro_data.llm.prompts.write_query import COMPLEXITIES, WRITE_QUERY, QueryWanted
 from agro_data.llm.types import Sampling

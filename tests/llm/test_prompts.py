@@ -14,7 +14,7 @@ from jinja2 import UndefinedError
 from agro_data.llm.client import Client
 from agro_data.llm.prompts.compare import Preference, parse_preference
 from agro_data.llm.prompts.prompt import Prompt, Unparsed, ask, json_object, read
-from agro_data.llm.prompts.solve import Solution, parse_solution
+from agro_data.llm.prompts.solution import Solution, parse_solution
 from agro_data.llm.prompts.write_evidence import WrittenEvidence, parse_evidence
 from agro_data.llm.prompts.write_question import (
     QUESTION_STYLES,

@@ -13,16 +13,6 @@ _COMMENTS = re.compile(r"(?:\s|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*")
 
 
 @dataclass(frozen=True)
-class Problem:
-    """`schema` is text of `profiling.serialise`, shown in full or cut to what the question needs."""
-
-    schema: str
-    question: str
-    evidence: str = ""
-    dialect: str = "SQLite"
-
-
-@dataclass(frozen=True)
 class Solution:
     """A query as it was written, without the semicolon at its end. It has passed no gate."""
 
