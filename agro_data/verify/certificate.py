@@ -28,11 +28,11 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import resolve
 from agro_data.verify.answers import Answer, Unreadable, ask, doubt, read_gold
-from agro_data.verify.cases import Case, charged_to
 from agro_data.verify.kills import Suspect, both, difference, pursue
 from agro_data.verify.making import Files
 from agro_data.verify.mutants import mutants_of
 from agro_data.verify.ordering import order_is_open
+from agro_data.verify.pending import PendingGold, charged_to
 from agro_data.verify.pool import BYTES, FILES, PER_GOLD, Certificate, MutantFate, Pool, choose
 from agro_data.verify.proofs import proved_equivalent
 
@@ -98,10 +98,10 @@ class Certifier:
         """
         self._make_room()
         certificates: dict[int, Certificate] = {}
-        cases: list[Case] = []
+        cases: list[PendingGold] = []
         for place, sql in enumerate(golds):
             try:
-                cases.append(Case(place, read_gold(sql, self.database.dialect, self.profile.schema)))
+                cases.append(PendingGold(place, read_gold(sql, self.database.dialect, self.profile.schema)))
             except Unreadable as error:
                 certificates[place] = Certificate(sql, "uncertifiable", str(error))
         if not cases:
@@ -135,7 +135,7 @@ class _Batch:
     seed: int
     budget: Budget
 
-    def certify(self, cases: list[Case], min_kill_rate: float) -> dict[int, Certificate]:
+    def certify(self, cases: list[PendingGold], min_kill_rate: float) -> dict[int, Certificate]:
         """The certificate of each case, by its place."""
         if self.budget.own:
             sparse = self._sparse(SPARSE)
@@ -170,7 +170,7 @@ class _Batch:
     def _sparse(self, shares: Sequence[float]) -> list[int]:
         return [number for share in shares if (number := self.files.sparse(share)) is not None]
 
-    def _found_own(self, cases: Sequence[Case]) -> None:
+    def _found_own(self, cases: Sequence[PendingGold]) -> None:
         """Instances for each gold alone, a few at a time, until enough are valid or enough have been tried."""
         proposed = {case.place: islice(self._proposed(case), self.budget.own * self.budget.tries) for case in cases}
         waiting = list(cases)
@@ -180,11 +180,11 @@ class _Batch:
             self._answer(asked)
             waiting = [case for case, made in asked if made and not case.fault and case.valid < self.budget.own]
 
-    def _proposed(self, case: Case) -> Iterator[Rows]:
+    def _proposed(self, case: PendingGold) -> Iterator[Rows]:
         own = seed_of(self.seed, "own", case.gold.sql)
         return instances(case.gold.names, self.schema, self.profile, own)
 
-    def _alone(self, case: Case, proposed: Iterator[Rows], most: int) -> list[int]:
+    def _alone(self, case: PendingGold, proposed: Iterator[Rows], most: int) -> list[int]:
         """The numbers of up to `most` of the proposed instances, written for this gold alone."""
         made: list[int] = []
         with charged_to(case):
@@ -194,7 +194,7 @@ class _Batch:
         case.homes += made
         return made
 
-    def _lend(self, cases: Sequence[Case]) -> None:
+    def _lend(self, cases: Sequence[PendingGold]) -> None:
         """Instances of other golds, for golds that lack their own."""
         every = range(len(self.files.made))
         for case in cases:
@@ -202,7 +202,7 @@ class _Batch:
             chance = random.Random(seed_of(self.seed, "lend", case.gold.sql))
             self._answer([(case, chance.sample(others, min(len(others), self.budget.candidates)))])
 
-    def _rescue(self, lost: Sequence[Case], cases: list[Case]) -> None:
+    def _rescue(self, lost: Sequence[PendingGold], cases: list[PendingGold]) -> None:
         """Further files for golds that have no valid instance: rows of other golds may have been in the way."""
         if not self.budget.own:
             proposed = {case.place: self._proposed(case) for case in lost}
@@ -214,7 +214,7 @@ class _Batch:
         added = self._extend({case.place: self._own(case, -1) for case in lost}, cases)
         self._answer([(case, added) for case in lost])
 
-    def _found_shared(self, cases: list[Case]) -> None:
+    def _found_shared(self, cases: list[PendingGold]) -> None:
         """The first files: each gold's witness rows stand in `homes` of them, each time beside those of others."""
         files = max(self.budget.homes, self.budget.files * 2 // 3)
         size = min(max(self.budget.group, ceil(len(cases) * self.budget.homes / files)), self.budget.crowd)
@@ -227,13 +227,13 @@ class _Batch:
                 group = order[start : start + size]
                 self._write(group, [proposal for case in group for proposal in self._own(case, home)])
 
-    def _own(self, case: Case, home: int) -> list[Proposal]:
+    def _own(self, case: PendingGold, home: int) -> list[Proposal]:
         made: list[Proposal] = []
         with charged_to(case):
             made += witnesses(case.gold.names, self.schema, self.profile, seed_of(self.seed, home, case.gold.sql))
         return made
 
-    def _extend(self, proposals: dict[int, list[Proposal]], cases: list[Case]) -> range:
+    def _extend(self, proposals: dict[int, list[Proposal]], cases: list[PendingGold]) -> range:
         """Further files for the golds named, a few golds each; their numbers."""
         first = len(self.files.made)
         wanted = [case for case in cases if proposals.get(case.place)]
@@ -244,7 +244,7 @@ class _Batch:
             self._write(group, [p for case in group for p in proposals[case.place]])
         return range(first, len(self.files.made))
 
-    def _write(self, group: Sequence[Case], proposals: list[Proposal]) -> None:
+    def _write(self, group: Sequence[PendingGold], proposals: list[Proposal]) -> None:
         number = self.files.shared([case.gold for case in group], proposals, self.budget.noise)
         if number is not None:
             for case in group:
@@ -252,12 +252,12 @@ class _Batch:
 
     # --- answers ---
 
-    def _answer(self, asked: Sequence[tuple[Case, Sequence[int]]]) -> None:
+    def _answer(self, asked: Sequence[tuple[PendingGold, Sequence[int]]]) -> None:
         """Ask each gold on the instances of these numbers; look closely at some of those where it says something."""
         every = [(case, number) for case, numbers in asked for number in self._ordered(case, numbers)]
         said = ask([(case.gold, self.files.made[number]) for case, number in every], self.sandbox)
-        close: list[tuple[Case, int, Answer]] = []
-        rest: list[tuple[Case, int, Answer]] = []
+        close: list[tuple[PendingGold, int, Answer]] = []
+        rest: list[tuple[PendingGold, int, Answer]] = []
         seen: Counter[tuple[int, bool]] = Counter()
         for (case, number), answer in zip(every, said, strict=True):
             if answer.reason or answer.empty:
@@ -275,7 +275,7 @@ class _Batch:
         self._examine(close)
         self._examine([one for one in rest if not one[0].full])
 
-    def _examine(self, asked: Sequence[tuple[Case, int, Answer]]) -> None:
+    def _examine(self, asked: Sequence[tuple[PendingGold, int, Answer]]) -> None:
         pairs = [(case.gold, self.files.made[number]) for case, number, _ in asked]
         judged = doubt(pairs, [answer for _, _, answer in asked], self.sandbox)
         for (case, number, given), answer in zip(asked, judged, strict=True):
@@ -286,7 +286,7 @@ class _Batch:
             elif len(case.nothing) < EMPTY:
                 case.nothing[number] = answer
 
-    def _ordered(self, case: Case, numbers: Sequence[int]) -> list[int]:
+    def _ordered(self, case: PendingGold, numbers: Sequence[int]) -> list[int]:
         """Instances with the gold's own witness rows first, the small ones before the large; its own as proposed."""
         if self.budget.own:
             return sorted(numbers)
@@ -294,7 +294,7 @@ class _Batch:
 
     # --- mutants ---
 
-    def _kill(self, cases: list[Case]) -> None:
+    def _kill(self, cases: list[PendingGold]) -> None:
         """Tell the golds from their mutants, prove these equivalent, or direct rows at the difference."""
         for case in cases:
             with charged_to(case):
@@ -310,14 +310,14 @@ class _Batch:
         for number in range(self.budget.rounds):
             self._search(cases, number)
 
-    def _queue(self, case: Case, numbers: Sequence[int] | dict[int, Answer]) -> None:
+    def _queue(self, case: PendingGold, numbers: Sequence[int] | dict[int, Answer]) -> None:
         answers = case.answers
         waiting = [(self.files.made[n], answers[n].digest) for n in numbers if n in answers]
         for suspect in case.suspects:
             if suspect.open:
                 suspect.waiting += waiting
 
-    def _prove(self, case: Case) -> None:
+    def _prove(self, case: PendingGold) -> None:
         dialect = self.database.dialect
         for suspect in case.suspects:
             if suspect.open and case.gold.ordered and order_is_open(suspect.mutant.sql, dialect):
@@ -325,7 +325,7 @@ class _Batch:
             elif suspect.open:
                 suspect.rule = proved_equivalent(suspect.gold.sql, suspect.mutant.sql, dialect, self.schema) or ""
 
-    def _search(self, cases: list[Case], number: int) -> None:
+    def _search(self, cases: list[PendingGold], number: int) -> None:
         """One round of rows directed at the difference between a gold and each mutant that survives."""
         proposals: dict[int, list[Proposal]] = {}
         for case in cases:
@@ -349,7 +349,7 @@ class _Batch:
 
     # --- outcome ---
 
-    def _choose(self, case: Case) -> None:
+    def _choose(self, case: PendingGold) -> None:
         """The instances of a gold; a mutant that was killed only on one left out is tried on these."""
         names = {number: self.files.made[number].name for number in case.answers}
         digests = {names[number]: answer.digest for number, answer in case.answers.items()}
@@ -369,13 +369,13 @@ class _Batch:
         case.full = {n: a for n, a in case.full.items() if names[n] in chosen}
         case.nothing = {n: a for n, a in case.nothing.items() if names[n] in chosen}
 
-    def _differences(self, cases: Sequence[Case]) -> dict[int, str]:
+    def _differences(self, cases: Sequence[PendingGold]) -> dict[int, str]:
         """For a few killed mutants of each gold, of different kinds, the first row that differs; by `id`."""
         shown = [(s, s.killer) for case in cases for s in _of_each_kind(case.suspects) if s.killer is not None]
         rows = both(shown, self.sandbox)
         return {id(s): difference(*pair, ordered=s.gold.ordered) for (s, _), pair in zip(shown, rows, strict=True)}
 
-    def _certificate(self, case: Case, shown: dict[int, str], min_kill_rate: float) -> Certificate:
+    def _certificate(self, case: PendingGold, shown: dict[int, str], min_kill_rate: float) -> Certificate:
         sql = case.gold.sql
         if case.fault:
             return Certificate(sql, "uncertifiable", f"it could not be examined: {case.fault}")

@@ -13,7 +13,7 @@ from agro_data.verify.kills import Suspect
 
 
 @dataclass
-class Case:
+class PendingGold:
     """A gold on its way. `full` are the answers that hold and say something, by number of the instance, in the order
     they are to be used; `nothing` those that say nothing, of which one stays.
     """
@@ -40,7 +40,7 @@ class Case:
 
 
 @contextmanager
-def charged_to(case: Case) -> Iterator[None]:
+def charged_to(case: PendingGold) -> Iterator[None]:
     """A fault that one gold brings out costs that gold, not its batch; the certificate says which."""
     try:
         yield
