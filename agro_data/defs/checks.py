@@ -11,7 +11,6 @@ from polars.exceptions import PolarsError
 
 from agro_data.databases.errors import first_line
 from agro_data.defs.place import Place, project_root
-from agro_data.diversity.splits import leaks
 from agro_data.pipeline import open_work
 from agro_data.publish import checks as stored
 from agro_data.publish.checks import Check
@@ -46,41 +45,24 @@ def databases_contribute(verified: str, place: Place) -> dg.AssetCheckResult:
 
 @dg.asset_check(asset="selection", blocking=True)
 def questions_are_unambiguous(selection: str, place: Place) -> dg.AssetCheckResult:
-    """No two SQL of a database share a question, and no question shows a snake_case name."""
+    """No two SQL of a database share a question with its evidence, and no question shows a snake_case name."""
     rows = open_work(Path(selection), place.cache).work.read("selection", SELECTION)
-    shared = (
-        rows.group_by("db_id", "question", maintain_order=True)
-        .agg(pl.col("sql").n_unique())
-        .filter(pl.col("sql") > 1)["question"]
-        .to_list()
-    )
+    return _told(stored.questions_are_unambiguous(rows), no_snake_case(rows))
+
+
+def no_snake_case(rows: pl.DataFrame) -> Check:
+    """No question shows a snake_case name, but within quotes."""
     spoken = pl.col("question").str.replace_all(QUOTED, "")
-    snake = rows.filter(spoken.str.contains(SNAKE_CASE))["question"].to_list()
-    return result(
-        not shared and not snake,
-        f"{rows.height:,} questions: {len(shared):,} with two SQL, {len(snake):,} with a snake_case name",
-        f"; for instance {_named([*shared, *snake])}" if shared or snake else "",
-        shared_questions=len(shared),
-        snake_case_questions=len(snake),
-    )
+    found = list(map(repr, rows.filter(spoken.str.contains(SNAKE_CASE))["question"]))
+    return Check.of("no_snake_case", found, f"{len(found):,} with a snake_case name", snake_case_questions=len(found))
 
 
 @dg.asset_check(asset="selection", blocking=True)
 def splits_do_not_leak(selection: str, place: Place) -> dg.AssetCheckResult:
     """No database stands in two splits, or, where the split is by skeleton, no skeleton, question or literals."""
     work = open_work(Path(selection), place.cache).work
-    rows = work.read("selection", SELECTION)
     method = work.read_json("selection/figures.json")["split"]["method"]
-    found = _in_two_splits(rows, "db_id") if method == "database" else leaks(rows)
-    kinds = found.group_by("kind", maintain_order=True).len().rows()
-    offenders = [f"{kind} {key!r} in {' and '.join(splits)}" for kind, key, splits in found.head(NAMED).rows()]
-    return result(
-        not found.height,
-        f"split by {method}: {found.height:,} leaks in {rows.height:,} rows",
-        f"; for instance {'; '.join(offenders)}" if offenders else "",
-        leaks=found.height,
-        **{f"{kind}s_in_two_splits": n for kind, n in kinds},
-    )
+    return _told(stored.splits_do_not_leak(work.read("selection", SELECTION), method))
 
 
 @dg.asset_check(asset="selection")
@@ -163,13 +145,6 @@ def _told(*found: Check) -> dg.AssetCheckResult:
     """What is also looked at before a version is published."""
     figures: dict[str, Any] = {name: number for one in found for name, number in one.figures.items()}
     return result(all(one.passed for one in found), "; ".join(one.says for one in found), "", **figures)
-
-
-def _in_two_splits(rows: pl.DataFrame, key: str) -> pl.DataFrame:
-    """Values of `key` that stand in several splits, in the shape of `leaks`: kind, key, splits."""
-    splits = rows.group_by(pl.col(key).alias("key")).agg(pl.col("split").unique().sort().alias("splits"))
-    kinds = splits.select(pl.lit("database").alias("kind"), "key", "splits")
-    return kinds.filter(pl.col("splits").list.len() > 1).sort("key")
 
 
 def _named(offenders: Sequence[str]) -> str:

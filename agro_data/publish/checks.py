@@ -28,6 +28,12 @@ class Check:
     says: str
     figures: Mapping[str, int] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, name: str, offenders: Sequence[object], says: str, **figures: int) -> Check:
+        """One that passes where there are no offenders, of which the first are named."""
+        named = f"; for instance {', '.join(map(str, offenders[:NAMED]))}" if offenders else ""
+        return cls(name, not offenders, f"{says}{named}", figures)
+
 
 def check_version(version: Version, databases: Sequence[Database]) -> list[Check]:
     """All checks of `version`; `databases` are its sources (`sources_of`), on which stored SQL runs again.
@@ -53,7 +59,7 @@ def files_are_whole(version: Version) -> Check:
     """Files have the hashes of the manifest."""
     changed = version.verify_hashes()
     says = f"{len(version.manifest['files']):,} files, {len(changed):,} changed"
-    return _check("files_are_whole", changed, says, changed_files=len(changed))
+    return Check.of("files_are_whole", changed, says, changed_files=len(changed))
 
 
 def columns_are_the_contracts(version: Version) -> Check:
@@ -61,25 +67,25 @@ def columns_are_the_contracts(version: Version) -> Check:
     schema = version.examples().collect_schema()
     wrong = [name for name, kind in EXAMPLE.items() if schema.get(name) != kind]
     says = f"{len(EXAMPLE)} columns, {len(wrong)} of another type"
-    return _check("columns_are_the_contracts", wrong, says, wrong_columns=len(wrong))
+    return Check.of("columns_are_the_contracts", wrong, says, wrong_columns=len(wrong))
 
 
 def questions_are_unambiguous(examples: pl.DataFrame) -> Check:
     """No two SQL of a database share a question with the same evidence."""
     keys = ("db_id", "question", "evidence")
     shared = examples.group_by(keys, maintain_order=True).agg(pl.col("sql").n_unique()).filter(pl.col("sql") > 1)
-    found = shared["question"].to_list()
-    return _check("questions_are_unambiguous", found, f"{examples.height:,} questions, {len(found):,} with two SQL")
+    found = list(map(repr, shared["question"]))
+    says = f"{examples.height:,} questions, {len(found):,} with two SQL"
+    return Check.of("questions_are_unambiguous", found, says, shared_questions=len(found))
 
 
 def splits_do_not_leak(examples: pl.DataFrame, method: str) -> Check:
     """No database stands in two splits, or, where the split is by skeleton, no skeleton, question or literals."""
-    if method == "database":
-        places = examples.group_by("db_id", maintain_order=True).agg(pl.col("split").n_unique())
-        found = places.filter(pl.col("split") > 1)["db_id"].to_list()
-    else:
-        found = [f"{kind} {key!r}" for kind, key, _ in leaks(examples).rows()]
-    return _check("splits_do_not_leak", found, f"split by {method}, {len(found):,} leaks")
+    found = _in_two_splits(examples, "db_id", "database") if method == "database" else leaks(examples)
+    offenders = [f"{kind} {key!r} in {' and '.join(splits)}" for kind, key, splits in found.rows()]
+    kinds = {f"{kind}s_in_two_splits": n for kind, n in found.group_by("kind", maintain_order=True).len().rows()}
+    says = f"split by {method}, {found.height:,} leaks in {examples.height:,} rows"
+    return Check.of("splits_do_not_leak", offenders, says, leaks=found.height, **kinds)
 
 
 def mutants_are_told_apart(version: Version, examples: pl.DataFrame) -> Check:
@@ -90,7 +96,7 @@ def mutants_are_told_apart(version: Version, examples: pl.DataFrame) -> Check:
     least = float(config.get("min_kill_rate", 0.0))  # a release before certificates asked for none
     to_kill = pl.col("mutants_total") - pl.col("mutants_equivalent")
     weak = examples.filter((to_kill > 0) & (pl.col("mutants_killed") < least * to_kill - 1e-9))["example_id"].to_list()
-    return _check("mutants_are_told_apart", weak, f"{len(weak):,} of {examples.height:,} examples below {least:.0%}")
+    return Check.of("mutants_are_told_apart", weak, f"{len(weak):,} of {examples.height:,} examples below {least:.0%}")
 
 
 def certificates_hold(version: Version, examples: pl.DataFrame) -> Check:
@@ -106,7 +112,7 @@ def certificates_hold(version: Version, examples: pl.DataFrame) -> Check:
     if golds.height != named:
         differing = [*differing, f"an index with {golds.height:,} of {named:,} files"]
     says = f"{named:,} answers on instances of {sample.height:,} examples"
-    return _check("certificates_hold", differing, says, **figures)
+    return Check.of("certificates_hold", differing, says, **figures)
 
 
 def digests_replay(version: Version, examples: pl.DataFrame, databases: Sequence[Database]) -> Check:
@@ -131,7 +137,7 @@ def replayed(examples: pl.DataFrame, databases: Sequence[Database]) -> Check:
         )
     differing = replay(sample, databases)
     says = f"{sample.height:,} stored SQL run again, {len(differing):,} gave another digest"
-    return _check("digests_replay", differing, says, replayed=sample.height, differing=len(differing))
+    return Check.of("digests_replay", differing, says, replayed=sample.height, differing=len(differing))
 
 
 def sources_of(version: Version, folder: Path | None) -> list[Database]:
@@ -145,6 +151,8 @@ def sources_of(version: Version, folder: Path | None) -> list[Database]:
     return [replace(by_hash[content], db_id=db_id) for db_id, content in facts if content in by_hash]
 
 
-def _check(name: str, offenders: Sequence[object], says: str, **figures: int) -> Check:
-    named = f"; for instance {', '.join(map(str, offenders[:NAMED]))}" if offenders else ""
-    return Check(name, not offenders, f"{says}{named}", figures)
+def _in_two_splits(rows: pl.DataFrame, key: str, kind: str) -> pl.DataFrame:
+    """Values of `key` that stand in several splits, in the shape of `leaks`: kind, key, splits."""
+    splits = rows.group_by(pl.col(key).alias("key")).agg(pl.col("split").unique().sort().alias("splits"))
+    kinds = splits.select(pl.lit(kind).alias("kind"), "key", "splits")
+    return kinds.filter(pl.col("splits").list.len() > 1).sort("key")

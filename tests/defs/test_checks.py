@@ -103,6 +103,12 @@ def test_what_is_wrong_is_said(check: Any, change: Change, reason: str, folder: 
     assert re.search(reason, result.description or ""), result.description
 
 
+def test_a_question_with_other_evidence_is_another(folder: Path) -> None:
+    doctor(folder, lambda rows: pl.concat([rows, ambiguous(rows).tail(1).with_columns(evidence=pl.lit("all of it"))]))
+    result = checks.questions_are_unambiguous(str(work(folder).root), place(folder))
+    assert result.passed, result.description
+
+
 def test_databases_that_gave_nothing_are_named(folder: Path) -> None:
     build = work(folder)
     build.write_json("usable.json", ["school", "hospital"])
