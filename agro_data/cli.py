@@ -16,7 +16,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, Generator, RunConfig, Wording, cache_folder
-from agro_data.databases.catalog import find_databases, without_copies
+from agro_data.databases.catalog import usable_databases
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.progress import Bars
 from agro_data.publish.explain import explain
@@ -197,9 +197,7 @@ def databases_command(path: Path, draft: bool, values: str, as_json: bool) -> No
     from agro_data.profiling.cache import cached_profile  # noqa: PLC0415
     from agro_data.profiling.semantics import draft_semantics  # noqa: PLC0415
 
-    if not path.exists():
-        raise ConfigError(f"{path}: no such file or folder")
-    catalog = find_databases(path)
+    catalog = usable_databases(path)
     cache = cache_folder(RunConfig()) / "profiles"
     problems = [str(problem) for problem in catalog.problems if problem.left_out]
     remarks = [str(problem) for problem in catalog.problems if not problem.left_out]
@@ -228,8 +226,6 @@ def databases_command(path: Path, draft: bool, values: str, as_json: bool) -> No
             }
         )
         remarks += [f"{database.db_id}: {remark}" for remark in profile.problems]
-    if not catalog.databases:
-        raise ConfigError("\n".join([f"{path}: no database that can be used", *problems]))
     if as_json and not draft:
         print_json({"databases": listing, "problems": problems})
     elif not draft:
@@ -325,10 +321,11 @@ def _preview(config: BuildConfig, count: int, as_json: bool) -> None:
 def _few(config: BuildConfig, most: int = 4) -> tuple[tuple[str, ...], list[str]]:
     """The ids of a handful of the databases, spread over the catalog: a preview looks at no more. And what a build of
     all of them would leave out."""
-    path = Path(config.databases).expanduser()
-    if config.only or not path.exists():
+    from agro_data.pipeline import sources  # noqa: PLC0415
+
+    if config.only:
         return config.only[:most], []
-    catalog = without_copies(find_databases(path))
+    catalog = sources(config)
     ids = tuple(database.db_id for database in catalog.databases)
     step = max(len(ids) // most, 1)
     return ids[::step][:most], [str(problem) for problem in catalog.problems if problem.left_out]

@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 
 from agro_data.config import BuildConfig, ConfigError, RunConfig, cache_folder
-from agro_data.databases.catalog import find_databases, without_copies
+from agro_data.databases.catalog import usable_databases, without_copies
 from agro_data.databases.types import Catalog
 from agro_data.fingerprint import code_version, fingerprint, settings_of
 from agro_data.locking import exclusive
@@ -93,12 +93,7 @@ def sources(config: BuildConfig) -> Catalog:
 
     Raises `ConfigError` when none can be used, or one named not.
     """
-    source = Path(config.databases).expanduser()
-    if not source.exists():
-        raise ConfigError(f"{source}: no such file or folder; --databases names a database or a folder of them")
-    found = find_databases(source)
-    if not found.databases:
-        raise ConfigError(f"{source}: no database that can be used{_reasons(found)}")
+    found = usable_databases(config.databases, "--databases names a database or a folder of them")
     return without_copies(_only(found, config.only) if config.only else found)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agro_data.config import ConfigError
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.catalog import usable_databases
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Cell, Database, Result
 from agro_data.databases.types import Limits as SqlLimits
@@ -88,15 +88,9 @@ def _plain(cell: Cell) -> Cell:
 def find_database(path: Path) -> tuple[Database, list[str]]:
     """The one database at `path`, and what there could not be read. Raises `ConfigError` when there is none, or when
     there are several."""
-    if not path.exists():
-        raise ConfigError(f"{path}: no such file or folder")
-    catalog = find_databases(path)
+    catalog = usable_databases(path)
     own = (".", path.name)
     problems = [str(replace(one, path=str(path)) if one.path in own else one) for one in catalog.problems]
-    if not catalog.databases and [one.path in own for one in catalog.problems] == [True]:
-        raise ConfigError(problems[0])
-    if not catalog.databases:
-        raise ConfigError("\n".join([f"{path}: no database that can be used", *problems]))
     if len(catalog.databases) > 1:
         there = ", ".join(one.relative_path for one in catalog.databases[:5])
         raise ConfigError(f"{path}: {len(catalog.databases)} databases are here ({there}); give the file of one")

@@ -18,6 +18,7 @@ import stat
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from agro_data.config import ConfigError
 from agro_data.databases.data_files import (
     DATA_SUFFIXES,
     fault_of_name,
@@ -64,6 +65,23 @@ def find_databases(path: Path | str) -> Catalog:
         tuple(sorted(databases, key=lambda database: database.db_id)),
         tuple(sorted(search.problems, key=lambda problem: (problem.path, problem.reason))),
     )
+
+
+def usable_databases(path: Path | str, hint: str = "") -> Catalog:
+    """`find_databases` of what a person gave; `hint` says what it should have been.
+
+    Raises `ConfigError` when there is nothing at `path`, and, with every reason, when no database there can be used.
+    """
+    place = Path(path).expanduser()
+    if not place.exists():
+        raise ConfigError(f"{path}: no such file or folder{hint and f'; {hint}'}")
+    catalog = find_databases(place)
+    if not catalog.databases:
+        reasons = [str(problem) for problem in catalog.problems]
+        if len(reasons) == 1 and catalog.problems[0].path in (".", place.name):
+            raise ConfigError(str(replace(catalog.problems[0], path=str(path))))
+        raise ConfigError("\n  ".join([f"{path}: no database that can be used", *reasons]))
+    return catalog
 
 
 def without_copies(catalog: Catalog) -> Catalog:

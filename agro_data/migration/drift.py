@@ -11,7 +11,7 @@ from typing import Any, Literal
 import polars as pl
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.catalog import usable_databases
 from agro_data.databases.connections import open_database
 from agro_data.databases.quoting import folded
 from agro_data.databases.sandbox import own_sandbox
@@ -123,7 +123,7 @@ def verify_version(
         raise ConfigError(
             f"{version.path}: was made from a corpus and names no database; give the version of the corpus"
         )
-    catalog = _catalog(databases)
+    catalog = usable_databases(databases, "--databases names the databases as they are now")
     folder = cache or cache_folder(RunConfig())
     found, closed = _as_built(version, catalog, folder)
     facts = {str(fact["db_id"]): fact for fact in version.manifest["databases"]}
@@ -163,17 +163,6 @@ def _drifted(db_id: str, answer: _Answer, database: Database | None, hashes: Map
     if database is None or answer.state == "unreadable":
         return Drifted(db_id, answer.state, None)
     return Drifted(db_id, answer.state, database, hashes[database.db_id], answer.changes)
-
-
-def _catalog(databases: Path | str) -> Catalog:
-    """The databases as they are now. Raises `ConfigError` when there is none."""
-    place = Path(databases).expanduser()
-    if not place.exists():
-        raise ConfigError(f"{databases}: no such file or folder; --databases names the databases as they are now")
-    catalog = find_databases(place)
-    if not catalog.databases:
-        raise ConfigError("\n".join([f"{databases}: no database that can be used", *map(str, catalog.problems)]))
-    return catalog
 
 
 def _as_built(version: Version, catalog: Catalog, cache: Path) -> tuple[Sequence[Database], dict[str, str]]:

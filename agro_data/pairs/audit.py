@@ -14,12 +14,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from agro_data.databases.catalog import usable_databases
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import Database, Dialect
 from agro_data.evaluation.load import load_pairs
 from agro_data.evaluation.loaded import Loaded, Pair
 from agro_data.pairs.finding import TIES, Checked, Finding, counts_against
-from agro_data.pairs.verify import INSTANCE, Verified, catalog_at, verify_pairs
+from agro_data.pairs.verify import INSTANCE, OF_PAIRS, Verified, verify_pairs
 from agro_data.progress import Reporter, silent
 from agro_data.verify.grade import Case, GoldResults, grade_many
 
@@ -96,7 +97,7 @@ def audit_pairs(
     `verify_pairs` raises.
     """
     loaded = pairs if isinstance(pairs, Loaded) else load_pairs(pairs)
-    catalog = catalog_at(databases)  # found once: each look hashes all of them
+    catalog = usable_databases(databases, OF_PAIRS)  # found once: each look hashes all of them
 
     def check(some: Mapping[int, Pair], folder: Path | None = None) -> dict[int, Checked]:
         """The verdict on each pair that could be checked."""

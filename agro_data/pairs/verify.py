@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agro_data.config import ConfigError, RunConfig, cache_folder
-from agro_data.databases.catalog import find_databases
+from agro_data.databases.catalog import usable_databases
 from agro_data.databases.identity import meant
 from agro_data.databases.sandbox import own_sandbox
 from agro_data.databases.types import STEPS, Catalog, Database, Limits
@@ -31,6 +31,7 @@ from agro_data.work import atomic_path
 # A gold is not at fault for being long.
 SOURCE = Limits(seconds=5.0, rows=500_000, bytes=64 * 2**20, steps=STEPS)
 INSTANCE = replace(SOURCE, steps=LIMITS.steps)
+OF_PAIRS = "--databases names the databases of the pairs"
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def verify_pairs(
     no database. What is wrong with one row or one database is a finding.
     """
     loaded = pairs if isinstance(pairs, Loaded) else load_pairs(pairs)
-    catalog = catalog or catalog_at(databases)
+    catalog = catalog or usable_databases(databases, OF_PAIRS)
     known = {database.db_id.lower(): database for database in catalog.databases}
     called = {name: one.db_id for name, one in meant(catalog.databases, {one.db_id for one in loaded.pairs}).items()}
     numbers: dict[str, list[int]] = defaultdict(list)
@@ -185,17 +186,6 @@ def _make_room(folder: Path, databases: Sequence[Database]) -> None:
 def _write_index(index: Path, checked: Sequence[Checked]) -> None:
     with atomic_path(index) as temporary:
         instance_index(checked).write_parquet(temporary)
-
-
-def catalog_at(databases: Path | str) -> Catalog:
-    """The databases of pairs. Raises `ConfigError` when there is none."""
-    place = Path(databases).expanduser()
-    if not place.exists():
-        raise ConfigError(f"{databases}: no such file or folder; --databases names the databases of the pairs")
-    catalog = find_databases(place)
-    if not catalog.databases:
-        raise ConfigError("\n".join([f"{databases}: no database that can be used", *map(str, catalog.problems)]))
-    return catalog
 
 
 def _run(

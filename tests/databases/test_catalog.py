@@ -17,7 +17,8 @@ from database_files import csv_file, duckdb_file, fingerprint, found, parquet_fi
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agro_data.databases.catalog import find_databases
+from agro_data.config import ConfigError
+from agro_data.databases.catalog import find_databases, usable_databases
 from agro_data.databases.connections import open_database
 from agro_data.databases.identity import ID, database_id, distinct_ids
 from agro_data.databases.types import Catalog
@@ -164,6 +165,19 @@ def test_an_empty_folder_says_what_to_give(tmp_path: Path) -> None:
     catalog = find_databases(tmp_path)
     assert catalog.databases == ()
     assert "holds no database" in str(catalog.problems[0])
+
+
+def test_where_nothing_can_be_used_the_reasons_are_said(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"nowhere: no such file or folder; --databases names it$"):
+        usable_databases(tmp_path / "nowhere", "--databases names it")
+    with pytest.raises(ConfigError, match=rf"^{tmp_path}: holds no database \(give"):
+        usable_databases(tmp_path)
+    for name in ("a.db", "b.db"):
+        (tmp_path / name).touch()
+    with pytest.raises(ConfigError, match=r"no database that can be used\n  a\.db: empty file\n  b\.db: empty file$"):
+        usable_databases(tmp_path)
+    with pytest.raises(ConfigError, match=rf"^{tmp_path}/a\.db: empty file$"):  # one reason is said at once
+        usable_databases(tmp_path / "a.db")
 
 
 def test_bad_files_are_named_and_the_others_go_on(tmp_path: Path) -> None:

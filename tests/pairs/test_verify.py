@@ -415,5 +415,5 @@ def test_no_databases(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such file or folder"):
         verify_pairs(pairs, tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ConfigError, match="no database that can be used"):
+    with pytest.raises(ConfigError, match="empty: holds no database"):
         verify_pairs(pairs, tmp_path / "empty")
