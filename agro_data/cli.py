@@ -44,6 +44,7 @@ from agro_data.verbs.evaluate import evaluate_command
 from agro_data.verbs.export import export_command
 from agro_data.verbs.invent import invent_command
 from agro_data.verbs.next_round import next_round_command
+from agro_data.verbs.options import A_PATH, as_json
 from agro_data.verbs.publish import publish_command
 from agro_data.verbs.snapshot import snapshot_command
 from agro_data.verbs.verify import verify_command
@@ -54,9 +55,7 @@ from agro_data.work import write_text
 __all__ = ["data", "run"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-A_PATH = click.Path(path_type=Path)
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
 out_folder = click.option(
     "--out", type=A_PATH, default=Path("datasets"), show_default=True, help="The folder that holds the corpora."
 )

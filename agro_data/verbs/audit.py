@@ -16,10 +16,10 @@ from agro_data.pairs.finding import KINDS
 from agro_data.progress import Bars
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, notes, say, screen, show_table, tell
+from agro_data.verbs.options import A_PATH, as_json
 from agro_data.verbs.verify import class_row, with_errors
 from agro_data.work import write_text
 
-A_PATH = click.Path(path_type=Path)
 REPORTS = (AUDIT_REPORT, "report.html")
 
 
@@ -37,7 +37,7 @@ REPORTS = (AUDIT_REPORT, "report.html")
 @click.option("--mend-ties", is_flag=True, help="Settle ties by what comes out, though no question says so.")
 @click.option("--certify/--no-certify", default=True, show_default=True, help="Instances for every repaired SQL.")
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes that check.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
+@as_json
 def audit_command(
     pairs: Path,
     databases: Path,

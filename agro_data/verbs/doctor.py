@@ -9,6 +9,7 @@ import click
 
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, say
+from agro_data.verbs.options import as_json
 
 MARKS = {"ok": "✓", "note": "·", "missing": "✗"}
 STYLES = {"ok": "green", "note": "yellow", "missing": "red"}
@@ -23,7 +24,7 @@ STYLES = {"ok": "green", "note": "yellow", "missing": "red"}
     help="The folder that holds the corpora.",
 )
 @click.option("--network", is_flag=True, help="Also ask whether the Hugging Face Hub answers.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
+@as_json
 def doctor_command(out: Path, network: bool, as_json: bool) -> None:
     """Look for what is missing on this machine, and say the command that mends it.
 

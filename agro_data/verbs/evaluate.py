@@ -17,9 +17,9 @@ from agro_data.evaluation.verdict import lines
 from agro_data.progress import Bars
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, notes, say, screen, show_table, tell
+from agro_data.verbs.options import A_PATH
 from agro_data.verbs.writing import all_written, check_written
 
-A_PATH = click.Path(path_type=Path)
 SHOWN_DATABASES = 12
 
 

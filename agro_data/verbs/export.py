@@ -13,12 +13,12 @@ from agro_data.publish.read import open_corpus
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, say, tell
 from agro_data.verbs.choosing import whole
+from agro_data.verbs.options import A_PATH, as_json
 
 if TYPE_CHECKING:
     from agro_data.exports.export import Exported
     from agro_data.exports.material import LeftOut
 
-A_PATH = click.Path(path_type=Path)
 FORMS = ("sft", "grpo", "preference", "openai", "spider", "bird", "verl", "verifiers")
 SHOWN = 3  # rows left out that are shown of each reason, as far as they differ
 
@@ -33,7 +33,7 @@ SHOWN = 3  # rows left out that are shown of each reason, as far as they differ
 @click.option("--style", type=click.Choice(["ddl", "compact", "mschema"]), default="mschema", show_default=True,
               help="How a prompt writes the schema.")  # fmt: skip
 @click.option("--budget", type=click.IntRange(1), default=4_000, show_default=True, help="Tokens of a schema, at most.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
+@as_json
 def export_command(
     version: Path, form: str, out: Path, databases: Path | None, style: str, budget: int, as_json: bool
 ) -> None:

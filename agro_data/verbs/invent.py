@@ -10,6 +10,7 @@ from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.models import ModelMissing
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Resumed, say, tell
+from agro_data.verbs.options import as_json
 
 
 @click.command(name="invent", cls=Resumed)
@@ -25,7 +26,7 @@ from agro_data.terminal import FAILED_SOME, Resumed, say, tell
 @click.option("--tables", type=click.IntRange(2, 12), default=5, show_default=True, help="Tables to ask for.")
 @click.option("--rows", type=click.IntRange(10, 5000), default=400, show_default=True, help="Rows of the largest.")
 @click.option("--seed", type=int, default=7, show_default=True, help="Same seed and answers, same bytes.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
+@as_json
 def invent_command(
     topics: tuple[str, ...], writer: str, out: Path, tables: int, rows: int, seed: int, as_json: bool
 ) -> None:

@@ -10,10 +10,10 @@ import click
 from agro_data.shown import print_json
 from agro_data.terminal import Verb, say, screen, show_table, tell
 from agro_data.verbs.choosing import chosen_version, whole
+from agro_data.verbs.options import A_PATH, as_json
 from agro_data.verbs.writing import check_written
 from agro_data.work import write_json
 
-A_PATH = click.Path(path_type=Path)
 SHOWN = 8  # values of a facet: those that the next build shifts to most
 
 
@@ -22,7 +22,7 @@ SHOWN = 8  # values of a facet: those that the next build shifts to most
 @click.option("--corpus", required=True, metavar="VERSION", help="The version that the questions are of: its folder.")
 @click.option("--out", type=A_PATH, default=Path("focus.json"), show_default=True, help="The file to write.")
 @click.option("--metric", default="", help="The verdicts of a folder to go by.  [default: strict-ts, else strict]")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
+@as_json
 def next_round_command(evaluation: Path, corpus: str, out: Path, metric: str, as_json: bool) -> None:
     """Shift the next build to where a model fails, and its requests to what gave rows.
 

@@ -14,11 +14,10 @@ from agro_data.publish.read import open_corpus
 from agro_data.shown import print_json
 from agro_data.terminal import Resumed, say, screen, show_pairs, tell
 from agro_data.verbs.choosing import whole
+from agro_data.verbs.options import A_PATH, as_json
 
 if TYPE_CHECKING:
     from agro_data.publish.publishing import Publication
-
-A_PATH = click.Path(path_type=Path)
 
 
 @click.command(name="publish", cls=Resumed)
@@ -44,7 +43,7 @@ A_PATH = click.Path(path_type=Path)
 @click.option("--databases", type=A_PATH, default=None, help="The source databases.  [default: where they were]")
 @click.option("--public", is_flag=True, help="A repository that is created is public.  [default: private]")
 @click.option("--dry-run", is_flag=True, help="Check, make and show all that would be published; send nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
+@as_json
 def publish_command(
     version_path: Path,
     repo_id: str,

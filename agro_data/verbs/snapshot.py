@@ -9,6 +9,7 @@ import click
 
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, notes, say, show_table, tell, visible
+from agro_data.verbs.options import as_json
 
 
 @click.command(name="snapshot", cls=Verb)
@@ -24,7 +25,7 @@ from agro_data.terminal import FAILED_SOME, Verb, notes, say, show_table, tell, 
 @click.option("--only", multiple=True, metavar="TABLE", help="Only this table, view or foreign table (repeatable).")
 @click.option("--views", is_flag=True, help="Views, too: what they give is copied as a table.")
 @click.option("--replace", is_flag=True, help="Take the place of a snapshot that is there.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
+@as_json
 def snapshot_command(
     url: str, out: Path, schemas: tuple[str, ...], only: tuple[str, ...], views: bool, replace: bool, as_json: bool
 ) -> None:

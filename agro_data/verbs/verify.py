@@ -19,13 +19,12 @@ from agro_data.publish.read import Version, list_versions, open_corpus
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, IN_WORDS, Verb, in_words, notes, say, screen, show_table, tell
 from agro_data.verbs.choosing import LATEST, chosen_version, whole
+from agro_data.verbs.options import A_PATH, as_json
 from agro_data.verbs.writing import all_written, check_written
 
 if TYPE_CHECKING:
     from agro_data.migration.drift import Drift
     from agro_data.pairs.verify import Verified
-
-A_PATH = click.Path(path_type=Path)
 
 
 @click.command(name="verify", cls=Verb)
@@ -40,7 +39,7 @@ A_PATH = click.Path(path_type=Path)
 @click.option("--before", type=A_PATH, default=None, metavar="PATH", help="The databases that a version was made from.")
 @click.option("--out", type=A_PATH, default=None, metavar="DIR", help="Open a new version of what holds below DIR.")
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes that check.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
+@as_json
 def verify_command(
     pairs: Path,
     databases: Path,

@@ -15,16 +15,15 @@ from agro_data.publish.retention import published, sweep
 from agro_data.shown import print_json, show_version
 from agro_data.terminal import FAILED_SOME, Verb, Verbs, say, screen, show_pairs, show_table, tell
 from agro_data.verbs.choosing import chosen_version, corpora, whole
+from agro_data.verbs.options import A_PATH, as_json
 from agro_data.verbs.writing import check_written
 from agro_data.work import write_text
 
 if TYPE_CHECKING:
     from agro_data.publish.difference import Difference
 
-A_PATH = click.Path(path_type=Path)
 LISTED_SHARES = 6  # values of a distribution that are shown, those that changed most
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
 only_corpus = click.option("--name", default=None, help="Only this corpus.")
 
 

@@ -10,8 +10,7 @@ import click
 from agro_data.progress import Bars
 from agro_data.shown import print_json
 from agro_data.terminal import Resumed, notes, show_table, tell
-
-A_PATH = click.Path(path_type=Path)
+from agro_data.verbs.options import A_PATH
 
 
 @click.command(name="align", cls=Resumed)

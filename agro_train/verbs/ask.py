@@ -14,13 +14,13 @@ from agro_data.databases.watching import glance
 from agro_data.pairs.finding import KINDS
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Verb, say, screen, shortened, show_result, tell
+from agro_data.verbs.options import A_PATH
 from agro_train.verbs import options
 
 if TYPE_CHECKING:
     from agro_data.databases.types import Database
     from agro_train.asking import Reply
 
-A_PATH = click.Path(path_type=Path)
 SHOWN_ROWS = 20
 WROTE = 500  # characters of what is no answer
 _DOUBLE_DIGITS = 15  # what is written with more and is a FLOAT all the same has come from one

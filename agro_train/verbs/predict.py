@@ -13,6 +13,7 @@ from agro_data.evaluation.load import files_of
 from agro_data.progress import Bars, counted
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Resumed, notes, show_table, tell
+from agro_data.verbs.options import A_PATH
 from agro_data.verbs.writing import check_written
 from agro_train.programs.usual import BATCH, PROMPT_BUDGET, ROLLOUT_TOKENS, TURN_TOKENS, Engine
 from agro_train.verbs import options
@@ -20,8 +21,6 @@ from agro_train.verbs import options
 if TYPE_CHECKING:
     from agro_train.comparison.scoring import Scored
     from agro_train.questions import Questions
-
-A_PATH = click.Path(path_type=Path)
 
 
 @click.command(name="predict", cls=Resumed)

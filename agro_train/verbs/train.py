@@ -11,6 +11,7 @@ import click
 
 from agro_data.shown import print_json
 from agro_data.terminal import FAILED_SOME, Resumed, Verbs, notes, say, screen, show_pairs, tell
+from agro_data.verbs.options import A_PATH
 from agro_train.programs.settings import Settings, read_settings, settings_from
 from agro_train.programs.telling import figures, said
 from agro_train.runs.corpora import find_corpus, find_databases_of
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 Config = TypeVar("Config", "ColdStartConfig", "GrpoConfig")
 
-A_PATH = click.Path(path_type=Path)
 DATASETS = Path("datasets")
 
 
