@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from fnmatch import fnmatch
@@ -122,6 +123,10 @@ def pointing_right(path: Path, rank: dict[str, int], anyone: set[str]) -> list[s
 def test_no_room_is_forgotten(package: str, rank: dict[str, int]) -> None:
     rooms = {room(path) for path in modules(package)} - {"__init__"}
     assert rooms == set(rank), "add new rooms to the order"
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    [house] = re.findall(rf"^{package}/ .*\n((?: .*\n)+)", page, re.M)
+    named = set(re.findall(r"\b(\w+)(?:\.py|/)", house))
+    assert rooms <= named, "say in ARCHITECTURE's house what a new room is for"
 
 
 def test_what_a_training_is_not_named_by_decides_none() -> None:
