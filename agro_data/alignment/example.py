@@ -87,7 +87,7 @@ class Home:
             evidence=row["evidence"] or "",
             hardness=row["hardness"],
             style=row["style"],
-            meaning="; ".join(step["intent"] for step in row["steps"]),
+            meaning="\n".join(step["intent"] for step in row["steps"]),
             ordered=row["order_matters"],
             alternatives=tuple(row["alternatives"]),
         )

@@ -130,7 +130,7 @@ def answers(rows: pl.DataFrame) -> pl.Series:
 
 def answer(steps: list[str], sql: str) -> str:
     """A turn of the protocol that gives `sql` as the solution, thinking `steps`."""
-    thought = inert("; then ".join(" ".join(step.split()) for step in steps)).strip() or "One query answers it."
+    thought = inert(" ".join(" ".join(steps).split())).strip() or "One query answers it."
     return render_turn(Turn(thought, "solution", sql.strip()))
 
 

@@ -63,6 +63,16 @@ def test_openai_takes_the_files(corpus: Version, tmp_path: Path) -> None:
             assert all(isinstance(message["content"], str) and message["content"] for message in example["messages"])
 
 
+def test_a_thought_says_the_steps_as_sentences(corpus: Version, tmp_path: Path) -> None:
+    """As a trajectory's turns say them, one after the other."""
+    rows = corpus.examples().sort("example_id").collect().filter(pl.col("steps").list.len() > 1)
+    intents = [[step["intent"] for step in steps] for steps in rows["steps"]]
+    assert intents
+    assert {intent[-1] for steps in intents for intent in steps} == {"."}
+    thoughts = [turn.partition("</think>")[0] for turn in answers(rows)]
+    assert thoughts == [f"<think>{' '.join(steps)}" for steps in intents]
+
+
 def test_spider_and_bird_are_read_back(corpus: Version, tmp_path: Path) -> None:
     rows = corpus.examples().select("split", "sql").collect()
     wanted = sorted(rows["sql"])
