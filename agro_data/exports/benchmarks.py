@@ -23,6 +23,7 @@ BIRD_GOLDS = {"train": "train_gold.sql", "dev": "dev.sql", "test": "test_gold.sq
 BIRD_LEVELS = {"simple": "simple", "moderate": "moderate", "complex": "challenging", "highly_complex": "challenging"}
 NO_SQLITE = "its database is no SQLite file"
 NO_LINE = "its SQL has a tab or a line break"
+NO_EVIDENCE = "it needs its evidence, and Spider's files have no field for that"
 REFUSED = "the official parser refuses its SQL"
 _TYPES = {
     "integer": "number",
@@ -36,10 +37,12 @@ _TYPES = {
 
 def spider(material: Material) -> Form:
     """`train_spider.json`, `dev.json` (our validation), `test.json`, their `*_gold.sql` of lines "SQL, tab, db_id",
-    `tables.json` and `database/<db_id>/<db_id>.sqlite`. Rows of other engines are left out; of `dev` and `test` those
-    too whose SQL the official parser refuses, since the official script ends at such a gold.
+    `tables.json` and `database/<db_id>/<db_id>.sqlite`. Rows of other engines are left out, and those with evidence,
+    without which nobody can answer them; of `dev` and `test` those too whose SQL the official parser refuses, since the
+    official script ends at such a gold.
     """
     rows, left_out = _readable(material)
+    rows, unsaid = _without_evidence(material, rows)
     rows, refused = _parsed(material, rows)
     files: dict[str, Content] = {}
     for split, part in by_split(rows).items():
@@ -50,7 +53,7 @@ def spider(material: Material) -> Form:
     names = rows["db_id"].unique().sort().to_list()
     files["tables.json"] = _json([schema_entry(material.sources[name].profile) for name in names])
     files |= {database_place(name, "sqlite"): material.sources[name].database.path for name in names}
-    return Form(files, counted(rows), left_out + refused)
+    return Form(files, counted(rows), left_out + unsaid + refused)
 
 
 def bird(material: Material) -> Form:
@@ -145,6 +148,19 @@ def _readable(material: Material) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
         for row in others.iter_rows(named=True)
     )
     return kept, tuple(left_out)
+
+
+def _without_evidence(material: Material, rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
+    """The rows whose question can be answered as it stands."""
+    needs = pl.col("evidence").fill_null("") != ""
+    kept, others = rows.filter(~needs), rows.filter(needs)
+    if kept.is_empty():
+        raise ExportError(
+            f"{material.corpus} {material.version}: every row about an SQLite database needs its evidence, and "
+            "Spider's files have no field for that; export bird"
+        )
+    ids = others.select("example_id", "split").iter_rows()
+    return kept, tuple(LeftOut(example_id, split, NO_EVIDENCE) for example_id, split in ids)
 
 
 def _parsed(material: Material, rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -21,6 +22,7 @@ from exports.making_exports import exported
 import agro_data
 from agro_data.cli import data
 from agro_data.evaluation.load import load_pairs
+from agro_data.exports import benchmarks
 from agro_data.exports.chats import openai
 from agro_data.exports.export import FORMS, Exported, write_files
 from agro_data.exports.grading import Grader
@@ -86,6 +88,22 @@ def test_spider_and_bird_are_read_back(corpus: Version, tmp_path: Path) -> None:
     (entry,) = json.loads((spider / "tables.json").read_text(encoding="utf-8"))
     named = [entry["column_names_original"][place][1] for place in entry["primary_keys"]]
     assert sorted(named) == ["lesson_id", "school_id", "teacher_id"]
+
+
+def test_what_needs_evidence_is_not_in_spiders_files_and_is_in_birds(corpus: Version, tmp_path: Path) -> None:
+    material = gather(corpus, Path(corpus.manifest["config"]["databases"]), tmp_path / "profiles")
+    needs = set(material.splits()["train"]["example_id"].head(3))
+    said = pl.when(pl.col("example_id").is_in(list(needs))).then(pl.lit("price_level 3 is expensive"))
+    material = replace(material, rows=material.rows.with_columns(evidence=said))
+    made = benchmarks.spider(material)
+    assert {row.example_id for row in made.left_out if row.reason == benchmarks.NO_EVIDENCE} == needs
+    asked = json.loads(str(made.files["train_spider.json"]))
+    assert len(asked) == made.rows["train"] == material.splits()["train"].height - len(needs)
+    assert not needs & {row["example_id"] for row in asked}
+    told = json.loads(str(benchmarks.bird(material).files["train/train.json"]))
+    assert {row["example_id"] for row in told if row["evidence"]} == needs
+    with pytest.raises(ExportError, match="every row about an SQLite database needs its evidence"):
+        benchmarks.spider(replace(material, rows=material.rows.with_columns(evidence=pl.lit("x"))))
 
 
 @pytest.mark.parametrize("metric", ["spider-ex", "spider-em"])
