@@ -5,6 +5,7 @@ A row that lacks what it needs is recorded with its place, and the others go on.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
@@ -46,6 +47,7 @@ from agro_data.evaluation.rows import (
 # Files of the known layouts; a folder with none of them is searched for any file that holds pairs.
 _NAMED = ("train.json", "train_spider.json", "train_others.json", "dev.json", "test.json", "validation.json")
 _BIRD_MINI = ("mini_dev_sqlite.json",)
+SHOWN = 3  # folders with such files that are named where a folder has none itself
 AUDIT_REPORT = "report.jsonl"  # lies beside the pairs that an audit wrote, and repeats them
 ORIGINAL = "_original"  # what an audit adds to the name of what was before
 _SPLITS = {"train": "train", "dev": "dev", "test": "test", "validation": "validation", "val": "validation"}
@@ -142,7 +144,25 @@ def load_predictions(path: Path | str, gold: Path | str | None = None) -> Loaded
 
 
 def files_of(folder: Path) -> tuple[list[Path], list[str]]:
-    """The files of a folder in which pairs are looked for, and which were passed over; a file is its own only one."""
+    """The files of a folder in which pairs are looked for, and which were passed over; a file is its own only one.
+
+    Raises `UnreadableInput` where there are none, with the folders below that have some: BIRD's root is such a folder.
+    """
+    files, notes = _looked_for(folder)
+    if not files:
+        below = [one.name for one in _folders_below(folder) if _looked_for(one)[0]]
+        more = f" and {len(below) - SHOWN} more" if len(below) > SHOWN else ""
+        there = f"; there are some in {', '.join(below[:SHOWN])}{more}: give one of these" if below else ""
+        raise UnreadableInput(f"{folder}: no file of {', '.join((*SUFFIXES, *LINES))} in this folder{there}")
+    return files, notes
+
+
+def _folders_below(folder: Path) -> list[Path]:
+    below = (one for one in folder.iterdir() if one.is_dir() and not one.name.startswith("."))
+    return sorted(one for one in below if os.access(one, os.R_OK | os.X_OK))
+
+
+def _looked_for(folder: Path) -> tuple[list[Path], list[str]]:
     if folder.is_file():
         return [folder], []
     data = folder / "data"
@@ -158,8 +178,6 @@ def files_of(folder: Path) -> tuple[list[Path], list[str]]:
     lines = sorted(file for file in folder.iterdir() if file.suffix.lower() in LINES and file.is_file())
     pairs = [file for file in there if not file.name.endswith("tables.json")]
     files = [file for file in pairs if file.name != AUDIT_REPORT] or _without_originals(lines) or pairs
-    if not files:
-        raise UnreadableInput(f"{folder}: no file of {', '.join((*SUFFIXES, *LINES))} in this folder")
     report = [file for file in pairs if file.name == AUDIT_REPORT and file not in files]
     return files, [f"{file.name}: passed over as an audit's report; give the file itself to read it" for file in report]
 

@@ -240,6 +240,17 @@ def test_a_bird_folder(tmp_path: Path) -> None:
     assert (pair.evidence, pair.sql, pair.identity, pair.split) == ("big means size > 3", "SELECT 1", "7", "dev")
 
 
+def test_a_folder_without_pairs_names_those_below_that_have_some(tmp_path: Path) -> None:
+    """BIRD's root is one: `train/`, `dev/`."""
+    for name in ("train", "dev", "empty", ".part"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name / ("tables.json" if name == "empty" else "dev.json"), ROWS)
+    with pytest.raises(UnreadableInput, match=r"in this folder; there are some in dev, train: give one of these$"):
+        load_pairs(tmp_path)
+    with pytest.raises(UnreadableInput, match=r"in this folder$"):
+        load_pairs(tmp_path / "empty")
+
+
 def test_a_corpus_version(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     row = {"example_id": "ab", "db_id": "d", "question": "q", "sql": "SELECT 1", "split": "test", "evidence": None}
