@@ -23,6 +23,7 @@ UNANSWERABLE_KIND = (
     .otherwise(pl.lit("missing_table"))
 )
 COMPLEXITY = ("simple", "moderate", "complex", "highly_complex")
+NOT_CHOSEN = "not_chosen"  # a count that the rows do not tell: queries that held, and that the sample did not take
 
 
 def summarise(examples: pl.DataFrame, rejected: pl.DataFrame) -> dict[str, Any]:

@@ -236,7 +236,7 @@ def _complete_manifest(
         "version": version,
         "fingerprint": fingerprint,
         "library_versions": {**library_versions(RECORDED), **given.get("library_versions", {})},
-        "counts": {**given.get("counts", {}), **summarise(examples, rejected)},
+        "counts": summarise(examples, rejected) | given.get("counts", {}),
     }
 
 

@@ -29,7 +29,7 @@ from agro_data.llm.accounting import Spending
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.progress import Reporter, counting, silent
 from agro_data.publish.read import Version, inherited
-from agro_data.publish.summary import SPLITS
+from agro_data.publish.summary import NOT_CHOSEN, SPLITS
 from agro_data.publish.version import MUTANTS, Instances, NotWritten, write_version
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, conform, rejection, rows
 from agro_data.sql.facts import sql_facts
@@ -149,6 +149,8 @@ def _manifest(version: Version, referees: Referees, kept: pl.DataFrame, counts: 
     if "split" in old:
         rows_of = {split: kept.filter(pl.col("split") == split).height for split in SPLITS}
         same["split"] = old["split"] | {"counts": rows_of}
+    if NOT_CHOSEN in old["counts"]:
+        same["counts"] = {NOT_CHOSEN: old["counts"][NOT_CHOSEN]}
     return {
         **same,
         "parent": version.name,

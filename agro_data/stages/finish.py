@@ -24,6 +24,7 @@ from agro_data.llm.prompts.write_question import QUESTION_STYLES
 from agro_data.profiling.cache import encode, without_rows
 from agro_data.profiling.serialise import serialiser
 from agro_data.progress import Reporter
+from agro_data.publish.summary import NOT_CHOSEN
 from agro_data.publish.version import Instances, NotWritten, write_version
 from agro_data.records import ANSWERABLE, CERTIFICATE, CERTIFIED, EXAMPLE, REJECTED, SELECTED, rows
 from agro_data.stages import tally, unanswerable, vectors
@@ -99,9 +100,10 @@ def _select(context: Context, workers: int, progress: Reporter) -> None:
     said = _further_styles(context, _whole_rows(work, sampled.kept)).head(config.size)
     by_skeleton = sampled.splits.method == "skeleton"
     said, kinds, problems = unanswerable.turn(context, said, by_skeleton, workers, progress)
-    figures = _figures(sampled.selection, sampled.splits.of(said)) | {"unanswerable": kinds, "problems": problems}
-    work.write_json("selection/figures.json", figures)
     rejected = pl.concat([pl.DataFrame(schema=REJECTED), near.rejected, sampled.rejected])
+    figures = _figures(sampled.selection, sampled.splits.of(said)) | {"unanswerable": kinds, "problems": problems}
+    figures[NOT_CHOSEN] = frame.height - rejected.height - said.n_unique(["db_id", "candidate_id"])
+    work.write_json("selection/figures.json", figures)
     work.write("selection", SELECTION, said, rejected.with_columns(stage=pl.lit("selection")))
 
 
@@ -128,7 +130,7 @@ def _why_empty(work: Work) -> str:
     before = STAGES[:-1]
     lost = [f"{reason} {count:,}" for stage in before for reason, count in tally.reasons(work, stage).items()]
     failed = [problem for stage in before for problem in work.read_json(f"{stage}.json")["problems"]]
-    asked = tally.rows(work, "candidates")
+    asked = tally.different(work, "candidates")
     said = f"no example is left of {asked:,} candidates, so no version was written"
     told = [*_most_frequent(work), *_unmade(work), *failed[:3], *_left_out(work)[:3]]
     return "; ".join([said, *lost, *told, *_unanswered(work)])
@@ -222,11 +224,17 @@ def write_corpus(context: Context, out: Path) -> Path:
         context.config.name,
         fingerprint=_identity(work, build["fingerprint"]),
         examples=examples,
-        rejected=work.read_rejected(),
+        rejected=_once(work.read_rejected()),
         manifest=_manifest(context, build["config"]),
         instances=_instances(work, chosen.with_columns(examples["example_id"])),
         profiles={db_id: encode(without_rows(context.profile(db_id))) for db_id in usable(context)},
     )
+
+
+def _once(rejected: pl.DataFrame) -> pl.DataFrame:
+    """Without repeats of `verified`: shards of one round do not wait for each other, and may refuse the same query."""
+    first = pl.struct("stage", "db_id", "candidate_id").is_first_distinct()
+    return rejected.filter(first | (pl.col("stage") != "verified"))
 
 
 def _identity(work: Work, fingerprint: str) -> str:
@@ -258,7 +266,7 @@ def _manifest(context: Context, config: dict[str, Any]) -> dict[str, Any]:
     work = context.work
     figures = work.read_json("selection/figures.json")
     left = {stage: work.read_json(f"{stage}.json")["out"] for stage in STAGES}
-    left["candidates"] = tally.rows(work, "candidates")  # with those of rounds that `verified` has asked for
+    left["candidates"] = tally.different(work, "candidates")  # with those of rounds that `verified` has asked for
     return {
         "config": config,
         "databases": _database_facts(context),
@@ -268,6 +276,7 @@ def _manifest(context: Context, config: dict[str, Any]) -> dict[str, Any]:
         "library_versions": deciding_versions(context.config),
         "selection": figures["selection"],
         "unanswerable": figures["unanswerable"],
+        "counts": {NOT_CHOSEN: figures[NOT_CHOSEN]},
         "split": figures["split"],
         "problems": [*_left_out(work), *_failed(work)],
     } | (_of_a_model(work) if context.config.writer else {})

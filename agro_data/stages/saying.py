@@ -23,8 +23,8 @@ def run_questions(context: Context, workers: int, progress: Reporter) -> running
     """Say every verified intent in one style."""
     asked = ask_all(running.lacking(context, "verified", "questions"), workers, progress)
     return running.StageCounts(
-        tally.rows(context.work, "verified"),
-        tally.rows(context.work, "questions"),
+        tally.different(context.work, "verified"),
+        tally.different(context.work, "questions"),
         tally.reasons(context.work, "questions"),
         spending(context.work, "questions"),
         problems=running.failures(asked),
@@ -76,7 +76,7 @@ def run_distinct(context: Context, workers: int, progress: Reporter) -> running.
     ]
     outcomes = running.run(_sift, tasks, workers, "distinct", "databases", progress, reads=_read_to_sift)
     return running.StageCounts(
-        tally.rows(context.work, "questions"),
+        tally.different(context.work, "questions"),
         tally.rows(context.work, "distinct"),
         tally.reasons(context.work, "distinct"),
         problems=running.failures(outcomes),

@@ -71,7 +71,7 @@ def run_candidates(context: Context, workers: int, progress: Reporter) -> StageC
     )
     return StageCounts(
         sum(first.values()),
-        tally.rows(context.work, "candidates"),
+        tally.different(context.work, "candidates"),
         tally.reasons(context.work, "candidates"),
         spending(context.work, "candidates"),
         problems=problems,
@@ -93,7 +93,7 @@ def run_verified(context: Context, workers: int, progress: Reporter) -> StageCou
         problems += make(more, workers, progress)
     given = shares.accepted(context).values()
     return StageCounts(
-        tally.rows(context.work, "candidates"),
+        tally.different(context.work, "candidates"),
         sum(given),
         tally.reasons(context.work, "verified"),
         {"databases": float(sum(n > 0 for n in given))},
@@ -192,12 +192,13 @@ def shuffled(context: Context, database: Database) -> Database | None:
 def recount(context: Context) -> None:
     """Bring the counts of finished stages up to date, after further shards were added to them."""
     work = context.work
-    chain = ("candidates", "verified", "questions", "distinct")
-    for before, stage in zip((None, *chain), chain, strict=False):
+    before: int | None = None
+    for stage in ("candidates", "verified", "questions", "distinct"):
         counts = work.read_json(f"{stage}.json")
-        given = sum(shares.accepted(context).values()) if stage == "verified" else tally.rows(work, stage)
+        given = tally.rows(work, stage) if stage == "distinct" else tally.different(work, stage)
         counts |= {"out": given, "reasons": tally.reasons(work, stage)}
         counts["figures"] |= spending(work, stage)
         if before is not None:
-            counts["in"] = tally.rows(work, before)
+            counts["in"] = before
         work.write_json(f"{stage}.json", counts)
+        before = given

@@ -38,6 +38,11 @@ def ids(work: Work, stage: str, shards: Iterable[str]) -> set[str]:
     return {i for shard in shards for i in _column(work.path(stage, f"{shard}.parquet"), "candidate_id")}
 
 
+def different(work: Work, stage: str) -> int:
+    """Queries that the finished shards of a stage hold, each of a database once: further rounds meet earlier ones."""
+    return sum(len(ids(work, stage, shards)) for shards in by_database(work, stage).values())
+
+
 def rows(work: Work, stage: str, shards: Iterable[str] | None = None) -> int:
     """Rows of finished shards, of all when none are named."""
     chosen = work.shards(stage) if shards is None else shards

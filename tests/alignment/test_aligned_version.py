@@ -87,6 +87,7 @@ def test_what_is_confirmed_becomes_the_next_version(before: Version, folder: Pat
     kept = dict(found["split"].value_counts().iter_rows()) | after.manifest["split"]
     assert kept["method"] == before.manifest["split"]["method"]
     assert all(kept[split] == count for split, count in kept["counts"].items() if count)
+    assert after.manifest["counts"]["not_chosen"] == before.manifest["counts"]["not_chosen"]
     assert after.profiles() == before.profiles() != {}
     assert found.height == every.height - 1
     assert set(found.filter("answerable")["alignment_method"]) == {"verified"}

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -135,6 +136,25 @@ def test_what_was_dropped_keeps_its_reason(built: agro_data.Build) -> None:
     assert rejected.height > 0
     assert rejected["reason"].null_count() == 0
     assert rejected["detail"].str.len_chars().min() > 0
+
+
+def test_the_funnel_adds_up(built: agro_data.Build) -> None:
+    """Every candidate was dropped for a reason, not chosen, or is there; one that two rounds met is one."""
+    manifest = built.version.manifest
+    funnel = {one["stage"]: one["rows"] for one in manifest["funnel"]}
+    shards = (built.version.path.parents[2] / "cache" / "work").glob("*/candidates/*.parquet")
+    assert sum(pl.read_parquet(shard, glob=False).height for shard in shards) > funnel["candidates"]
+    lost = dict.fromkeys(funnel, 0)
+    for reason, count in manifest["counts"]["rejected_reasons"].items():
+        lost[reason.partition(": ")[0]] += count
+    lost["selection"] += manifest["counts"]["not_chosen"]
+    assert manifest["counts"]["not_chosen"] > 0
+    for before, after in pairwise(funnel):
+        assert funnel[before] == funnel[after] + lost[after]
+    report = {one.stage: one for one in built.reports}["verified"]
+    assert report.rows_in == funnel["candidates"] == report.rows_out + sum(report.reasons.values())
+    card = (built.version.path / "README.md").read_text(encoding="utf-8")
+    assert f"{manifest['counts']['not_chosen']:,} queries, which are not in `rejected/`" in card
 
 
 def test_the_same_build_is_returned_and_repeats_from_its_manifest(

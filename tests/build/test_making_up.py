@@ -12,8 +12,8 @@ from making import make_school
 from agro_data.config import STRUCTURAL, BuildConfig, RunConfig
 from agro_data.pipeline import prepare
 from agro_data.progress import silent
-from agro_data.records import CANDIDATE, DISTINCT, QUESTION, VERIFIED
-from agro_data.stages import certifying, saying
+from agro_data.records import CANDIDATE, DISTINCT, QUESTION, REJECTED, VERIFIED
+from agro_data.stages import certifying, finish, saying, tally
 from agro_data.stages.context import Context
 from agro_data.stages.task import Task
 
@@ -54,6 +54,17 @@ def test_a_further_row_that_repeats_an_older_one_goes(context: Context, repeated
     kept, refused = saying.sift(Task(context, "first", "first.01.more", 50, ("first.01.000",)), old)
     assert kept["candidate_id"].to_list() == ["3" * 16]
     assert refused["candidate_id"].to_list() == [repeated["candidate_id"]]
+
+
+def test_what_two_shards_of_a_round_refuse_stands_once(context: Context) -> None:
+    """They do not wait for each other; another database may have the same query, being a copy."""
+    for shard in ("first.01.000", "first.01.001", "second.01.000"):
+        db_id = shard.partition(".")[0]
+        refused = row(REJECTED, candidate_id="0" * 16, db_id=db_id, stage="verified", reason="empty", detail="no row")
+        context.work.write("candidates", shard, row(CANDIDATE, candidate_id="0" * 16, db_id=db_id))
+        context.work.write("verified", shard, pl.DataFrame(schema=VERIFIED), refused)
+    assert tally.different(context.work, "candidates") == 2
+    assert finish._once(context.work.read_rejected())["db_id"].to_list() == ["first", "second"]
 
 
 def test_a_database_may_be_asked_for_more_in_a_later_round_alone(context: Context) -> None:
