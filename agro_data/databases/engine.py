@@ -14,7 +14,7 @@ from pathlib import Path
 
 import duckdb
 
-from agro_data.databases.opening import DUCKDB_SETTINGS, UTC
+from agro_data.databases.duckdb_settings import DUCKDB_SETTINGS, UTC
 from agro_data.databases.quoting import literal
 
 READ_ONLY = "(READ_ONLY)"

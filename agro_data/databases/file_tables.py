@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agro_data.databases.csv_reading import NoTable, fault, patterns, read_file, settings_of_parts
 from agro_data.databases.data_files import DataTable, data_tables, is_cut
+from agro_data.databases.duckdb_settings import DUCKDB_SETTINGS
 from agro_data.databases.errors import discreet_line
 from agro_data.databases.quoting import quoted
 
@@ -72,8 +73,6 @@ def _spoiling(tables: Sequence[DataTable]) -> dict[DataTable, duckdb.Error]:
     """Parquet tables over which an engine fails for good, so that no other table could be read any more: found in an
     engine that has nothing to lose."""
     import duckdb  # noqa: PLC0415
-
-    from agro_data.databases.opening import DUCKDB_SETTINGS  # noqa: PLC0415
 
     found: dict[DataTable, duckdb.Error] = {}
     waiting = list(tables)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from agro_data.databases.data_files import data_files
+from agro_data.databases.duckdb_settings import DUCKDB_SETTINGS, UTC
 from agro_data.databases.errors import DatabaseError, discreet_line, first_line
 from agro_data.databases.file_tables import create_tables
 from agro_data.databases.quoting import literal, quoted
@@ -32,18 +33,8 @@ SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names a
 LONGEST = 64 * 2**20  # bytes of a value or row of SQLite in this process, which a view may make as large as it likes
 TIMED = "max_execution_time"  # a setting that counts for statements, not for what is loaded before them
 
-DUCKDB_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
-    "autoload_known_extensions": "false",
-    "autoinstall_known_extensions": "false",
-    "allow_community_extensions": "false",
-    "python_enable_replacements": "false",  # else `FROM x` could read a Python variable x
-    "temp_directory": "",  # no spilling: nothing is written anywhere
-    "threads": "1",
-    "async_threads": "0",  # else eight for each engine, with 8 MiB each of the address space that a worker may take
-}
 TAKEN = frozenset(("main", "memory", "system", "temp"))  # names that any engine of DuckDB has a database or schema of
 BUILT_IN = ("system", "main")  # database and schema of DuckDB's own functions
-UTC = "SET TimeZone = 'UTC'"  # else a TIMESTAMPTZ would read otherwise on a machine in another time zone
 
 
 def with_sides(path: Path, layout: Layout) -> list[Path]:

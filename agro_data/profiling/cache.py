@@ -26,7 +26,10 @@ from agro_data.work import write_text
 
 LIBRARIES = ("duckdb", "sqlglot", "numpy", "inflect", "lemminflect", "wordninja", "pyyaml")  # they decide a profile
 # What of `agro_data.databases` lists the tables of a database, and reads them.
-LISTING = ("cells", "connections", "csv_reading", "data_files", "errors", "file_tables", "opening", "quoting")
+LISTING = (
+    *("cells", "connections", "csv_reading", "data_files", "duckdb_settings", "errors", "file_tables", "opening"),
+    *("quoting",),
+)
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}

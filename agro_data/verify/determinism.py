@@ -20,11 +20,12 @@ from urllib.parse import quote
 import duckdb
 
 from agro_data.databases.data_files import data_files
+from agro_data.databases.duckdb_settings import DUCKDB_SETTINGS, UTC
 from agro_data.databases.engine import READ_ONLY, attaching
 from agro_data.databases.errors import DatabaseError, discreet_line
 from agro_data.databases.faults import NO_SPACE, is_passing
 from agro_data.databases.file_tables import create_tables
-from agro_data.databases.opening import BUILT_IN, DUCKDB_SETTINGS, LONGEST, UTC, lock, open_sqlite, schemas_of, settled
+from agro_data.databases.opening import BUILT_IN, LONGEST, lock, open_sqlite, schemas_of, settled
 from agro_data.databases.quoting import literal, quoted
 from agro_data.databases.types import Database
 

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from fnmatch import fnmatch
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,11 @@ def room(path: Path) -> str:
     return path.relative_to(ROOT).with_suffix("").parts[1]
 
 
+def dotted(path: Path) -> str:
+    """The name by which a file is imported."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
 def shown(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
@@ -119,6 +125,14 @@ def pointing_right(path: Path, rank: dict[str, int], anyone: set[str]) -> list[s
     return [name for name, other in rooms if other not in anyone and rank.get(other, -1) > rank[mine]]
 
 
+@pytest.mark.parametrize("package", ["agro_data", "agro_train"])
+def test_files_import_each_other_in_no_circle(package: str) -> None:
+    """Not inside a function either; what a package gathers of its own files is passed over."""
+    files = {dotted(path): path for path in modules(package) if path.stem != "__init__"}
+    imported = {name: imports(path) & files.keys() for name, path in files.items()}
+    TopologicalSorter(imported).prepare()  # raises CycleError, which names the files
+
+
 @pytest.mark.parametrize(("package", "rank"), [("agro_data", RANK), ("agro_train", TRAINING_RANK)])
 def test_no_room_is_forgotten(package: str, rank: dict[str, int]) -> None:
     rooms = {room(path) for path in modules(package)} - {"__init__"}
@@ -131,10 +145,7 @@ def test_no_room_is_forgotten(package: str, rank: dict[str, int]) -> None:
 
 def test_what_a_training_is_not_named_by_decides_none() -> None:
     """Nothing that trains, answers, or keeps what others answered reads what `EDGE` leaves out."""
-    named = {
-        path: path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".") for path in modules("agro_train")
-    }
-    paths = {name.removesuffix(".__init__"): path for path, name in named.items()}
+    paths = {dotted(path): path for path in modules("agro_train")}
     waiting = [paths[f"agro_train.{name}"] for name in ("cold_start", "grpo", "teach", "predict", "solving")]
     reached: set[Path] = set()
     while waiting:
