@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 from agro_data.intent.tree import Query, SetOperation, Source, walk
-from agro_data.sql.identifiers import needs_quotes
+from agro_data.sql.identifiers import needs_quotes, words_in
+from agro_data.sql.said import plain
 
 NameStyle = Literal["t", "T", "initials", "tables"]
 
@@ -34,8 +34,8 @@ def _initials(sources: list[Source]) -> dict[str, str]:
     taken = {s.table.lower() for s in sources}
     names: dict[str, str] = {}
     for source in sources:
-        words = re.findall(r"[A-Za-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", source.table))
-        short = "".join(word[0] for word in words).lower() or "t"
+        first = [plain(word)[:1] for word in words_in(source.table)]
+        short = "".join(letter for letter in first if letter.isascii() and letter.isalpha()) or "t"
         name, number = short, 2
         while name in taken or needs_quotes(name):
             name, number = f"{short}{number}", number + 1

@@ -20,6 +20,7 @@ from agro_data.populate.hints import (
 )
 from agro_data.populate.schema import ColumnSpec
 from agro_data.profiling.profile import Role
+from agro_data.sql.said import plain
 
 START, END = date(2018, 1, 1), date(2024, 12, 31)
 
@@ -124,9 +125,11 @@ _NOUNS = (
 
 
 def words_of(name: str) -> str:
-    """`name` as lower-case words: "birthDate", "BIRTH_DATE" and "birth date" are all "birth date"."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
-    return re.sub(r"[^a-z0-9]+", " ", spaced.lower()).strip()
+    """`name` as plain words: "birthDate", "BIRTH_DATE" and "birth date" are all "birth date", "âge" is "age".
+
+    Not `words_in`: the meanings above know "lname" and the like, however it is written.
+    """
+    return plain(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name))
 
 
 def guess_hint(

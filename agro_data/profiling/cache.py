@@ -25,6 +25,7 @@ from agro_data.profiling.texts import Texts, read_texts
 from agro_data.work import write_text
 
 LIBRARIES = ("duckdb", "sqlglot", "numpy", "inflect", "lemminflect", "wordninja", "pyyaml")  # they decide a profile
+ROOMS = ("profiling", "sql")  # names are taken apart in `agro_data.sql`, and SQL of metrics is read there
 # What of `agro_data.databases` lists the tables of a database, and reads them.
 LISTING = (
     *("cells", "connections", "csv_reading", "data_files", "duckdb_settings", "errors", "file_tables", "opening"),
@@ -103,11 +104,12 @@ def profile_key(database: Database, options: Mapping[str, object]) -> str:
 
 @cache
 def code_version() -> str:
-    """SHA-256 (hex) of this package's sources and word lists, and of what lists the tables of a database: another code
+    """SHA-256 (hex) of the sources and word lists of `ROOMS`, and of what lists the tables of a database: another code
     may say another thing of the same data."""
     digest = hashlib.sha256()
     listing = [files("agro_data.databases") / f"{name}.py" for name in LISTING]
-    for file in sorted([*files("agro_data.profiling").iterdir(), *listing], key=lambda file: file.name):
+    rooms = [file for room in ROOMS for file in files(f"agro_data.{room}").iterdir()]
+    for file in sorted([*rooms, *listing], key=lambda file: file.name):
         if file.name.endswith((".py", ".yml")):
             digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()

@@ -5,7 +5,6 @@ Nothing here knows of tables or columns; `agro_data.profiling.naming` decides wh
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import lemminflect
 import yaml
+
+from agro_data.sql.identifiers import words_in
 
 if TYPE_CHECKING:
     import inflect
@@ -26,9 +27,6 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2,})")
-_DIGITS = re.compile(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
-_ORDINAL = re.compile(r"[0-9]*(1st|2nd|3rd|[0-9]th)", re.IGNORECASE)
 _COMMON_RANK = 60_000  # words rarer than this in wordninja's list are often names and fragments
 _GLUE = word_set("of in to by at on no id is or and for yn")
 _PREPOSITIONS = word_set("of in for to by with from per on at under over between")
@@ -130,13 +128,7 @@ def split_identifier(identifier: str) -> list[str]:
     >>> split_identifier("customerName2"), split_identifier("HTTPStatus"), split_identifier("petowner")
     (['customer', 'name', '2'], ['http', 'status'], ['pet', 'owner'])
     """
-    words: list[str] = []
-    for chunk in re.split(r"[\W_]+", identifier):
-        for hump in _HUMP.split(chunk):
-            pieces = [hump] if _ORDINAL.fullmatch(hump) else _DIGITS.split(hump)
-            for piece in pieces:
-                words.extend(_unglue(piece.lower()))
-    return [word for word in words if word]
+    return [word for piece in words_in(identifier) for word in _unglue(piece.lower())]
 
 
 @cache

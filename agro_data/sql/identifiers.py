@@ -1,9 +1,12 @@
-"""Identifiers in SQL text: which need quotes, and which are written bare."""
+"""Identifiers: which need quotes in SQL text and which are written bare, and the words that they are made of."""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+import unicodedata
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from itertools import pairwise
 
 from sqlglot import exp
 
@@ -30,6 +33,12 @@ view virtual when where window with within without
 """
 _RESERVED = frozenset(_KEYWORDS.split())
 
+# Where words begin in the shape of a name (`_shape`).
+_RUN = re.compile(r"[^_]+")
+_HUMP = re.compile(r"(?<=[a0])(?=A)|(?<=A)(?=Aaa)|(?<=x)(?=[Aa])|(?<=[Aa])(?=x)")
+_DIGITS = re.compile(r"(?<=[Aax])(?=0)|(?<=0)(?=[Aax])")
+_ORDINAL = re.compile(r"[0-9]*(1st|2nd|3rd|[0-9]th)", re.IGNORECASE)
+
 
 @lru_cache(maxsize=65536)
 def needs_quotes(name: str) -> bool:
@@ -45,3 +54,56 @@ def identifier(name: str) -> exp.Identifier:
 def spelled(name: str) -> str:
     """`name` as a person writes it in SQL: bare where that can be read, else quoted."""
     return quoted(name) if needs_quotes(name) else name
+
+
+@lru_cache(maxsize=65536)
+def words_in(name: str) -> tuple[str, ...]:
+    """The words of a name in snake, kebab or camel case, in any script, as they are written.
+
+    >>> words_in("customerName2"), words_in("HTTPStatus"), words_in("2nd_half"), words_in("Größe_Übergabe")
+    (('customer', 'Name', '2'), ('HTTP', 'Status'), ('2nd', 'half'), ('Größe', 'Übergabe'))
+    """
+    letters, shape = _shape(name)
+    words: list[str] = []
+    for run in _RUN.finditer(shape):
+        for start, end in _pieces(_HUMP, shape, *run.span()):
+            ordinal = _ORDINAL.fullmatch("".join(letters[start:end]))
+            pieces = [(start, end)] if ordinal else _pieces(_DIGITS, shape, start, end)
+            words += ["".join(letters[first:last]) for first, last in pieces]
+    return tuple(words)
+
+
+def _pieces(cut: re.Pattern[str], shape: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Beginning and end of what lies between the cuts."""
+    places = (found.start() for found in cut.finditer(shape, start, end) if found.start() > start)
+    return pairwise([start, *places, end])
+
+
+def _shape(name: str) -> tuple[list[str], str]:
+    """The letters of a name, each with the accents, vowel signs and raised digits that follow it, and their kinds:
+    A for a capital, a for a small one, x in a script without case, 0 for a digit, _ for any other character.
+    """
+    letters: list[str] = []
+    kinds: list[str] = []
+    for character in name:
+        kind = _kind(character)
+        if kind or not letters:
+            letters.append(character)
+            kinds.append(kind or "x")
+        else:
+            letters[-1] += character
+    return letters, "".join(kinds)
+
+
+@cache
+def _kind(character: str) -> str:
+    """A character's kind in `_shape`; "" for what only follows others."""
+    if character.isupper() or character.istitle():
+        return "A"
+    if character.islower():
+        return "a"
+    if character.isdecimal():
+        return "0"
+    if unicodedata.category(character) == "Lo":
+        return "x"
+    return "" if unicodedata.category(character) in ("Mn", "Mc", "Me", "Lm", "No", "Nl") else "_"

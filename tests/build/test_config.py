@@ -15,7 +15,7 @@ from agro_data.databases.types import Catalog, Database
 from agro_data.defs.place import Place
 from agro_data.fingerprint import LIBRARIES, fingerprint, installed, seed_of, stable_hash
 from agro_data.profiling.cache import LIBRARIES as PROFILING
-from agro_data.profiling.cache import LISTING, profile_key
+from agro_data.profiling.cache import LISTING, ROOMS, profile_key
 
 
 @pytest.mark.parametrize(
@@ -93,6 +93,8 @@ def test_a_profile_is_kept_by_all_the_code_that_reads_databases_for_it() -> None
         *LISTING,
         *("scratch", "types"),  # which say nothing of what is read
     }
+    rooms = {name.split(".")[1] for name in loaded if name.startswith("agro_data.")}
+    assert rooms == {"databases", *ROOMS}
 
 
 def test_excluded_files_count_by_content(tmp_path: Path) -> None:

@@ -221,6 +221,15 @@ def test_a_metric_brings_its_definition() -> None:
     assert question.evidence == "ticket revenue: ticket price times seats sold"
 
 
+@pytest.mark.parametrize("name", ["größe_mittel", "coût_élevé", "平均_身長"])
+def test_a_metric_keeps_its_letters(name: str) -> None:
+    profile = replace(PROFILE, metrics=(replace(PROFILE.metrics[0], name=name),))
+    query = Query((C,), out(MetricCall(name, "t1")))
+    question = render_question(Intent("music", "metric", query, 1), profile, "imperative", 0)
+    assert name.replace("_", " ") in question.text
+    assert question.evidence == f"{name.replace('_', ' ')}: ticket price times seats sold"
+
+
 @pytest.mark.parametrize("style", STYLES)
 def test_a_metric_without_groups_is_one_figure_of_all_its_rows(style: str) -> None:
     dear = Comparison(">", PRICE, Value(20.5))

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agro_data.databases.types import Dialect
+from agro_data.intent.names import alias_names
 from agro_data.intent.sample import sample_intents
 from agro_data.intent.steps import decompose
 from agro_data.intent.to_sql import render_query, render_sql
@@ -288,6 +289,12 @@ def test_awkward_names_run(dialect: Dialect, tmp_path: Path) -> None:
     for intent in islice(sample_intents(profile, seed=2), 120):
         for step in decompose(intent, profile):
             connection.execute(step.sql).fetchall()
+
+
+def test_initials_are_letters_that_need_no_quotes() -> None:
+    tables = ("order_items", "größe_übergabe", "Ärzte", "顧客")
+    query = Query(tuple(Source(table, table) for table in tables), ())
+    assert list(alias_names(query, "initials").values()) == ["oi", "gu", "a", "t"]
 
 
 def test_without_any_value_the_stream_still_runs() -> None:

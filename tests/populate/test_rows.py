@@ -8,9 +8,10 @@ import pytest
 from making import fan_out
 
 from agro_data.populate.domain import load_domain
-from agro_data.populate.hints import read_table
+from agro_data.populate.guess import guess_hint, words_of
+from agro_data.populate.hints import Number, read_table
 from agro_data.populate.rows import build_rows
-from agro_data.populate.schema import PopulateError, read_ddl
+from agro_data.populate.schema import ColumnSpec, PopulateError, read_ddl
 from agro_data.populate.writer import write_sqlite
 
 SHOP = """
@@ -125,6 +126,12 @@ def test_errors_name_table_and_column(table, columns, message):
 def test_an_unknown_hint_is_named():
     with pytest.raises(PopulateError, match=r"clinic.yml: patient.age: expected exactly one of"):
         read_table({"rows": 3, "columns": {"age": {"intger": [1, 2]}}}, "clinic.yml: patient")
+
+
+def test_names_are_known_without_their_accents_and_cut_at_none():
+    said = ["birth date", "prenom client", "顧客番号"]
+    assert list(map(words_of, ("birthDate", "prénom_client", "顧客番号"))) == said
+    assert guess_hint("personnes", ColumnSpec("âge", "INTEGER", "integer")).maker == Number(18, 90, "normal")
 
 
 def test_a_payment_never_precedes_its_order_nor_a_delivery_its_shipment():

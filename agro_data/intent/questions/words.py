@@ -13,6 +13,7 @@ from agro_data.intent.questions.vocabulary import (
     WITHOUT_PLURAL,
 )
 from agro_data.profiling.words import inflector, plain_in_o, stays
+from agro_data.sql.identifiers import words_in
 
 
 def last_word(phrase: str) -> str:
@@ -117,8 +118,7 @@ def be(phrase: str) -> str:
 @cache
 def spelled(identifier: str) -> str:
     """An identifier's words, lower case: "StudentID_2" -> "student id 2"."""
-    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+", identifier)
-    return " ".join(part.lower() for part in parts) or identifier
+    return " ".join(words_in(identifier)).lower() or identifier
 
 
 def capitalise(text: str) -> str:
