@@ -15,13 +15,22 @@ _BEGUN = re.compile(r"<think>\s*\Z")
 DAY = datetime(2024, 7, 26)  # which Llama 3.1's template names; 3.2's and others name today
 
 
-def that_day(form: str) -> str:
+def chat_text(messages: Sequence[Message], tokenizer: Any, template: Mapping[str, Any] | None = None) -> str:
+    """A prompt by the tokenizer's chat template, up to where the model's words begin: on the same day always, and
+    without a thought that it begins, which is the model's. `template` is given to it. Raises jinja2's `TemplateError`.
+    """
+    said = [{"role": message.role, "content": message.content} for message in messages]
+    given = {"strftime_now": _that_day, **(template or {})}
+    return _without_thought(tokenizer.apply_chat_template(said, add_generation_prompt=True, tokenize=False, **given))
+
+
+def _that_day(form: str) -> str:
     """`DAY` for templates that ask which day it is (`strftime_now`): with today the same prompt would be another one
     tomorrow, and with it all that is sampled."""
     return DAY.strftime(form)
 
 
-def without_thought(prompt: str) -> str:
+def _without_thought(prompt: str) -> str:
     """A prompt without the thought that some templates begin (R1's, Qwen3.5's): the model does, tag and all."""
     return _BEGUN.sub("", prompt)
 
@@ -42,9 +51,9 @@ def prompt_ids(messages: Sequence[Message], tokenizer: Any, template: Mapping[st
     if not tokenizer.chat_template:
         return list(tokenizer(as_text(messages))["input_ids"])
     try:
-        text = _chat(messages, tokenizer, template or {})
+        text = chat_text(messages, tokenizer, template)
     except TemplateError:
-        text = _chat(without_system(messages), tokenizer, template or {})
+        text = chat_text(without_system(messages), tokenizer, template)
     return list(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
@@ -55,9 +64,3 @@ def without_system(messages: Sequence[Message]) -> list[Message]:
     if not said or not rest:
         return [Message("user", one.content) for one in messages]
     return [Message(rest[0].role, "\n\n".join([*said, rest[0].content])), *rest[1:]]
-
-
-def _chat(messages: Sequence[Message], tokenizer: Any, template: Mapping[str, Any]) -> str:
-    said = [{"role": message.role, "content": message.content} for message in messages]
-    given = {"strftime_now": that_day, **template}
-    return without_thought(tokenizer.apply_chat_template(said, add_generation_prompt=True, tokenize=False, **given))

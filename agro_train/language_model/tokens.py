@@ -11,7 +11,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from agro_data.llm.rendering import that_day, without_thought
+from jinja2 import TemplateError
+
+from agro_data.config import ConfigError
+from agro_data.llm.rendering import chat_text
+from agro_data.llm.types import Message
 from agro_data.protocol import Step, is_tag, render_turn, wrap_observation
 
 OUTSIDE = -1  # the turn of a token that the agent did not write
@@ -108,13 +112,13 @@ def encode(text: str, tokenizer: Any) -> list[int]:
 
 def text_of(ids: Sequence[int], tokenizer: Any) -> str:
     """The text of tokens without what is special to the tokenizer, but with tags: to some, <think> is special."""
-    unsaid = _unsaid(tokenizer)
-    text: str = tokenizer.decode([number for number in ids if number not in unsaid])
+    silent = unsaid(tokenizer)
+    text: str = tokenizer.decode([number for number in ids if number not in silent])
     return text
 
 
 @lru_cache(maxsize=4)
-def _unsaid(tokenizer: Any) -> frozenset[int]:
+def unsaid(tokenizer: Any) -> frozenset[int]:
     """What is no text: found once, since some tokenizers have thousands of added tokens and each turn asks."""
     added = tokenizer.added_tokens_decoder.items()
     return frozenset(number for number, one in added if one.special and not is_tag(one.content))
@@ -123,15 +127,18 @@ def _unsaid(tokenizer: Any) -> frozenset[int]:
 def encode_prompt(prompt: str, tokenizer: Any) -> list[int]:
     """The prompt as a user's message where the tokenizer has a template, on the same day always, else as plain text.
 
-    A template that begins the thought (R1's, Qwen3.5's) leaves that to the agent, whose turn it belongs to.
+    A template that begins the thought (R1's, Qwen3.5's) leaves that to the agent, whose turn it belongs to. Raises
+    `ConfigError` for one that takes no user's message without another before it.
     """
     if not tokenizer.chat_template:
         start = [tokenizer.bos_token_id] if tokenizer.bos_token_id is not None else []
         return start + encode(prompt, tokenizer)
-    message = [{"role": "user", "content": prompt}]
-    settings = {"add_generation_prompt": True, "tokenize": False, "strftime_now": that_day}
-    text: str = tokenizer.apply_chat_template(message, **settings)
-    return encode(without_thought(text), tokenizer)
+    try:
+        text = chat_text([Message("user", prompt)], tokenizer)
+    except TemplateError as error:
+        name = tokenizer.name_or_path
+        raise ConfigError(f"{name}: its chat template refuses a user's message alone: {error}") from error
+    return encode(text, tokenizer)
 
 
 def encode_steps(prompt: str, steps: Sequence[Step], tokenizer: Any) -> Tokens:
