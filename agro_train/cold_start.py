@@ -26,8 +26,8 @@ from agro_train.finetuning.config import FineTuning
 from agro_train.finetuning.fine_tune import Check, fine_tune
 from agro_train.language_model.loading import (
     LanguageModel,
+    check_trainable,
     load_tokenizer,
-    refuse_recurrent,
     shares_prompts,
 )
 from agro_train.language_model.memory import enough_memory
@@ -120,14 +120,14 @@ def main() -> None:
 def train(config: ColdStartConfig, report: Report = lambda line: None) -> ModelRun:
     """Train, or continue where it was interrupted, or give the run that these settings have made before.
 
-    Raises `NoTask`, `NoVersion`, `ModelMissing`, `SeenInTraining`, `SettingsError` and `Locked`, in words for a person.
+    Raises `NoTask`, `NoVersion`, `ModelMissing`, `SeenInTraining`, `ConfigError` and `Locked`, in words for a person.
     """
     config = replace(config, precision=settled(config.precision))  # part of what a run is
     corpus = open_version(Path(config.corpus)) if config.corpus else None
     check_paths(config)
     _refuse_many_teachers(config)
     parent, base = start = start_of(config.model, Path(config.models), Path(config.cache))
-    refuse_recurrent(base)
+    check_trainable(base)
     if config.share_prompts and not shares_prompts(base):
         raise SettingsError(
             f"{base}: its attention is not PyTorch's own, or goes by distance, so that it cannot read rows that share "

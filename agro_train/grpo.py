@@ -23,7 +23,7 @@ from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.fingerprint import stable_hash
 from agro_data.publish.read import Version, open_version
 from agro_data.work import write_json
-from agro_train.language_model.loading import framing_of, load, load_tokenizer, reads, refuse_recurrent
+from agro_train.language_model.loading import check_trainable, framing_of, load, load_tokenizer, reads
 from agro_train.language_model.memory import enough_memory
 from agro_train.language_model.precision import settled
 from agro_train.language_model.tokens import encode
@@ -69,13 +69,13 @@ def main() -> None:
 def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
     """Train, or continue where it was interrupted, or give the run that these settings have made before.
 
-    Raises `NoTask`, `NoVersion`, `ModelMissing`, `BadGolds`, `SeenInTraining`, `SettingsError` and `Locked`, in words
+    Raises `NoTask`, `NoVersion`, `ModelMissing`, `BadGolds`, `SeenInTraining`, `ConfigError` and `Locked`, in words
     for a person.
     """
     config = replace(config, precision=settled(config.precision))  # part of what a run is
     version = open_version(Path(config.corpus))
     parent, base = start = start_of(config.model, Path(config.models), Path(config.cache))
-    refuse_recurrent(base)
+    check_trainable(base)
     draft = begin(Path(config.models), config.name, _fingerprint(config, version, start))
     if isinstance(draft, ModelRun):
         return draft

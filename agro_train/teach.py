@@ -12,7 +12,7 @@ from pathlib import Path
 from agro_data.databases.sandbox import Sandbox
 from agro_data.publish.read import open_version
 from agro_train.cold_start import ColdStartConfig
-from agro_train.language_model.loading import load_tokenizer
+from agro_train.language_model.loading import check_trainable, load_tokenizer
 from agro_train.programs.settings import SettingsError, read_settings
 from agro_train.runs.lineage import start_of
 from agro_train.sql_env import SQL_LIMITS
@@ -45,6 +45,7 @@ def make(config: ColdStartConfig, report: Report = lambda line: None) -> Materia
     corpus = open_version(Path(config.corpus))
     check_paths(config)
     _, base = start_of(config.model, Path(config.models), Path(config.cache))
+    check_trainable(base)
     with Sandbox(config.workers, SQL_LIMITS) as sandbox:
         return teach(config, corpus, sources_of(config, corpus), load_tokenizer(base), sandbox, report)
 

@@ -12,7 +12,7 @@ from agro_data.models import fastest_precision
 from agro_train.finetuning.config import FineTuning
 from agro_train.finetuning.trainer import make_trainer
 from agro_train.language_model.fused_layers import unfuse
-from agro_train.language_model.loading import LanguageModel, load_tokenizer, make_savable, sees
+from agro_train.language_model.loading import LanguageModel, load_tokenizer, read_module, sees
 from agro_train.language_model.tokens import Example
 from agro_train.programs.settings import SettingsError
 from agro_train.runs.store import Draft, forget_metrics, read_metrics, step_of
@@ -35,19 +35,14 @@ def fine_tune(
     A draft that holds checkpoints is continued from its last one, and its losses are those of a run without a break.
     """
     import torch  # noqa: PLC0415
-    from transformers import AutoModelForCausalLM, PrinterCallback  # noqa: PLC0415
+    from transformers import PrinterCallback  # noqa: PLC0415
 
     from agro_train.finetuning.log import FineTuningLog, seconds_of  # noqa: PLC0415
 
     tokenizer = load_tokenizer(base)
-    half = tuning.precision == "bfloat16"
+    kind = torch.bfloat16 if tuning.precision == "bfloat16" else torch.float32
     torch.manual_seed(tuning.seed)
-    module = AutoModelForCausalLM.from_pretrained(
-        base,
-        dtype=torch.bfloat16 if half else torch.float32,
-        attn_implementation="sdpa" if tuning.share_prompts else None,
-    )
-    make_savable(module)
+    module = read_module(base, tokenizer, kind, attention="sdpa" if tuning.share_prompts else None)
     longest = max(len(example.ids) for example in examples)
     if tuning.share_prompts and longest > sees(module.config):
         raise SettingsError(

@@ -20,8 +20,10 @@ from agro_data.config import ConfigError
 from agro_data.fingerprint import file_hash, stable_hash
 from agro_data.models import DEFAULT_WRITER, FoundModel, ModelMissing, fastest_precision, find_model
 from agro_train.language_model.attention import fold_heads, switch_off_cudnn_attention
+from agro_train.language_model.tokens import encode_prompt, unsaid
 
 if TYPE_CHECKING:
+    import torch
     from torch.nn import Module
 
 CHAT = "chat"  # the prompt is a user's message in the tokenizer's template
@@ -67,26 +69,70 @@ def load(name: str = DEFAULT_WRITER, cache: Path = Path(".agro-cache"), *, dtype
     Raises `ModelMissing`, and `ConfigError` for a type that torch does not know.
     """
     import torch  # noqa: PLC0415
-    from transformers import AutoModelForCausalLM  # noqa: PLC0415
-    from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     kind = getattr(torch, fastest_precision(device) if dtype == "auto" else dtype, None)
     if not isinstance(kind, torch.dtype):
         raise ConfigError(f"weights have no type {dtype!r}; use float32, bfloat16, float16 or auto")
-    disable_progress_bar()  # weights are read in seconds, and a bar in a log is noise
     path = find_folder(name, cache)
     refuse_recurrent(path)
     tokenizer = load_tokenizer(path)
-    with _loadable(path, "as a causal language model"):
-        module, told = AutoModelForCausalLM.from_pretrained(path, dtype=kind, output_loading_info=True)
-    if missing := sorted(told["missing_keys"]):
-        raise ModelMissing(f"{path}: its files lack {len(missing)} tensors of the model, the first {missing[0]}")
-    make_savable(module)
+    module = read_module(path, tokenizer, kind)
     fold_heads(module)
     switch_off_cudnn_attention()
     module.to(device)
     return LanguageModel(name, path, module.eval(), tokenizer)
+
+
+def read_module(
+    path: Path, tokenizer: Any, dtype: torch.dtype, *, attention: str | None = None, device: str | None = None
+) -> Any:
+    """The model of a folder, for texts of this tokenizer. `attention` is transformers' name of a way to attend; on the
+    `device` meta the model has shapes and no weights, which takes a moment.
+
+    Raises `ModelMissing` where files are damaged or lack a tensor, which transformers would fill with random numbers,
+    and where the tokenizer has tokens that the model has not.
+    """
+    from transformers import AutoModelForCausalLM  # noqa: PLC0415
+    from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
+
+    disable_progress_bar()  # weights are read in seconds, and a bar in a log is noise
+    how = {"dtype": dtype, "attn_implementation": attention, "device_map": device}
+    with _loadable(path, "as a causal language model"):
+        module, told = AutoModelForCausalLM.from_pretrained(path, output_loading_info=True, **how)
+    if missing := sorted(told["missing_keys"]):
+        raise ModelMissing(f"{path}: its files lack {len(missing)} tensors of the model, the first {missing[0]}")
+    rows = module.get_input_embeddings().weight.shape[0]
+    if unknown := _unknown(tokenizer, rows):
+        raise ModelMissing(
+            f"{path}: its tokenizer has {len(unknown)} tokens that its model, which has {rows}, does not know, the "
+            f"first {unknown[0]!r}: resize the model's embeddings, or put its own tokenizer beside it"
+        )
+    make_savable(module)
+    return module
+
+
+def check_trainable(path: Path) -> None:
+    """Raise what training the model of a folder would, as far as it can be told without its weights: in a moment,
+    before hours go into what it would learn from.
+
+    Raises `ModelMissing` for its files, `ConfigError` for its layers and its chat template.
+    """
+    import torch  # noqa: PLC0415
+
+    refuse_recurrent(path)
+    tokenizer = load_tokenizer(path)
+    encode_prompt("", tokenizer)
+    read_module(path, tokenizer, torch.float32, device="meta")
+
+
+def _unknown(tokenizer: Any, rows: int) -> list[str]:
+    """Tokens that a model with so many `rows` does not know, in their order. Those that stand for an image may be such
+    (Gemma 3 1B's): no text has them."""
+    read = {tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id}
+    unread = unsaid(tokenizer) - read
+    beyond = {number: token for token, number in tokenizer.get_vocab().items() if number >= rows}
+    return [beyond[number] for number in sorted(beyond) if number not in unread]
 
 
 def make_savable(module: Any) -> None:
@@ -171,11 +217,14 @@ def shares_prompts(path: Path) -> bool:
 
 
 def load_tokenizer(path: Path) -> Any:
-    """The tokenizer of a folder, with a token to pad with. Raises `ModelMissing`."""
+    """The tokenizer of a folder, with a token to pad with. Raises `ModelMissing`, also where it has no end token: no
+    model could learn to end, or be seen to."""
     from transformers import AutoTokenizer  # noqa: PLC0415
 
     with _loadable(path, "with its tokenizer"):
         tokenizer = AutoTokenizer.from_pretrained(path)
+    if tokenizer.eos_token_id is None:
+        raise ModelMissing(f"{path}: its tokenizer names no end token (eos_token), by which an answer ends")
     tokenizer.clean_up_tokenization_spaces = False  # it strips spaces before punctuation: no cleaning up of SQL
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token

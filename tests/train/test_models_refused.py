@@ -10,15 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from train.small import cold_start_config, grpo_config, make_corpus, make_split_corpus
+from safetensors.torch import load_file, save_file
+from train.small import TUNING, cold_start_config, grpo_config, make_corpus, make_split_corpus
 from train.tiny import make_tiny_model, make_tiny_other
+from transformers import AutoTokenizer
 
 from agro_data.config import ConfigError
 from agro_data.models import ModelMissing
-from agro_train import grpo
+from agro_train import grpo, teach
 from agro_train.cold_start import train
+from agro_train.finetuning.fine_tune import fine_tune
 from agro_train.language_model.loading import load, refuse_recurrent, sees, shares_prompts
+from agro_train.language_model.tokens import Example
 from agro_train.programs.settings import SettingsError
+from agro_train.runs.store import Draft
 
 
 def hybrid(folder: Path) -> Path:
@@ -43,6 +48,66 @@ def test_a_recurrent_model_is_refused_in_words(tmp_path: Path) -> None:
     assert not list(Path(config.trajectories).glob("*-trajectories"))  # nothing was made for it
     with pytest.raises(ConfigError, match="linear_attention"):
         train(replace(config, name="again"))
+
+
+def add_tokens(folder: Path, *tokens: str, special: bool = False) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.add_tokens(list(tokens), special_tokens=special)
+    tokenizer.save_pretrained(folder)
+
+
+def leave_out_the_end(folder: Path) -> None:
+    path = folder / "tokenizer_config.json"
+    facts = json.loads(path.read_text())
+    path.write_text(
+        json.dumps({name: value for name, value in facts.items() if name not in ("eos_token", "pad_token")})
+    )
+
+
+def lose_a_tensor(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    del tensors["model.layers.1.mlp.up_proj.weight"]
+    save_file(tensors, path, metadata={"format": "pt"})
+
+
+@pytest.mark.parametrize(
+    ("harm", "told"),
+    [
+        (lose_a_tensor, r"lack 1 tensors of the model, the first model\.layers\.1\.mlp\.up_proj"),
+        (lambda folder: (folder / "model.safetensors").write_bytes(b"cut"), "as a causal language model"),
+        (lambda folder: add_tokens(folder, "<sql>"), "does not know.*'<sql>'"),
+        (leave_out_the_end, "names no end token"),
+        (
+            lambda folder: (folder / "chat_template.jinja").write_text("{{ raise_exception('who is system?') }}"),
+            "refuses a user's message alone: who is system?",
+        ),
+    ],
+)
+def test_a_base_that_cannot_be_trained_is_told_of_before_anything_is_made(
+    tmp_path: Path, harm: Callable[[Path], object], told: str
+) -> None:
+    folder = make_tiny_model(tmp_path / "broken")
+    harm(folder)
+    config = cold_start_config(make_split_corpus(tmp_path / "corpus"), folder)
+    for start in (train, teach.make):
+        with pytest.raises((ModelMissing, ConfigError), match=rf"broken.*{told}"):
+            start(config)
+    assert not list(Path(config.trajectories).glob("*-trajectories"))
+
+
+def test_training_reads_a_model_as_everyone_does(tmp_path: Path) -> None:
+    """transformers fills with random numbers what files lack."""
+    folder = make_tiny_model(tmp_path / "broken")
+    lose_a_tensor(folder)
+    with pytest.raises(ModelMissing, match="lack 1 tensors"):
+        fine_tune(folder, [Example([5, 6, 7], [0, 1, 1])], TUNING, Draft(tmp_path, "0" * 64))
+
+
+def test_a_token_for_images_needs_no_place_in_a_model_of_texts(tmp_path: Path) -> None:
+    folder = make_tiny_model(tmp_path / "tiny")
+    add_tokens(folder, "<image>", special=True)
+    assert load(str(folder), tmp_path).tokenizer.convert_tokens_to_ids("<image>") == 400
 
 
 FALCON = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "multi_query": False}
@@ -87,6 +152,8 @@ def test_attempts_are_read_apart_where_attention_goes_by_distance(tmp_path: Path
         (lambda folder: (folder / "tokenizer.json").unlink(), "with its tokenizer"),
         (lambda folder: (folder / "model.safetensors").write_bytes(b"cut"), "as a causal language model"),
         (lambda folder: change(folder, num_hidden_layers=3), "lack .* tensors of the model"),
+        (lambda folder: add_tokens(folder, "<sql>", "<think>"), "2 tokens that its model, .*, does not know.*'<sql>'"),
+        (leave_out_the_end, "names no end token"),
     ],
 )
 def test_a_folder_that_holds_no_model_is_told_in_words(
