@@ -53,6 +53,7 @@ from agro_train.trajectories.material import (
     sources_of,
     teach,
     teacher_hash,
+    without_long,
 )
 
 # Settings that do not decide what is learnt; what lies there is asked for by its content.
@@ -178,16 +179,16 @@ def _learn(
     report: Report,
 ) -> tuple[dict[str, Any], Material]:
     """Make trajectories, or read those that were made, and train on them; gives the figures of the manifest."""
-    tokenizer = load_tokenizer(base)
+    tokenizer, longest = load_tokenizer(base), config.max_length
+    tell: Report = report if is_first() else lambda line: None
     with Sandbox(config.workers, SQL_LIMITS) as sandbox:
-        material = (
-            read_material(Path(config.learn_from), config, corpus)
-            if config.learn_from
-            else teach(config, corpus, sources, tokenizer, sandbox, report if is_first() else lambda line: None)
-        )
-        examples = encode_rows(material.trajectories, tokenizer, config.max_length)
-        if is_first():
-            report({"phase": "trajectories", "learnt": len(examples), "dropped": sum(material.dropped.values())})
+        if config.learn_from:
+            read = read_material(Path(config.learn_from), config, corpus)
+            material = without_long(read, tokenizer, longest, tell)
+        else:
+            material = teach(config, corpus, sources, tokenizer, sandbox, tell, longest)
+        examples = encode_rows(material.trajectories, tokenizer)
+        tell({"phase": "trajectories", "learnt": len(examples), "dropped": sum(material.dropped.values())})
         return fine_tune(base, examples, config.tuning, draft, _check(config, corpus, sandbox), report), material
 
 

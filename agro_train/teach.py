@@ -1,6 +1,7 @@
 """Trajectories alone, for a cold start to learn from later: `python -m agro_train.teach --config settings.json`.
 
-The settings are those of `cold_start.ColdStartConfig`; `learn_from` then names what this wrote.
+The settings are those of `cold_start.ColdStartConfig`; `learn_from` then names what this wrote. Those that say how a
+model learns, `max_length` among them, have no part in it.
 """
 
 from __future__ import annotations

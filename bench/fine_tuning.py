@@ -25,7 +25,7 @@ from agro_train.finetuning.trainer import make_trainer
 from agro_train.language_model.loading import load_tokenizer
 from agro_train.language_model.shared_prompts import row_length, schedule
 from agro_train.language_model.tokens import Example
-from agro_train.trajectories.material import encode_rows
+from agro_train.trajectories.material import drop_long, encode_rows
 from bench.machine import description
 from bench.tables import show
 
@@ -77,8 +77,9 @@ def main() -> None:
         seed=defaults.seed,
         row_examples=options.row_examples,
     )
-    rows = open_version(options.trajectories).examples().collect()
-    everything = encode_rows(rows, load_tokenizer(options.model), tuning.max_length)
+    tokenizer = load_tokenizer(options.model)
+    rows, _ = drop_long(open_version(options.trajectories).examples().collect(), tokenizer, tuning.max_length)
+    everything = encode_rows(rows, tokenizer)
     found = measure(options.model, everything, tuning, options.examples, options.rounds, options.ways)
     print(json.dumps(found) if options.json else description())
     if options.json:

@@ -7,6 +7,7 @@ by both. Chosen for their diversity, stored as a version beside the corpus, and 
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from agro_data.protocol import VERSION as PROTOCOL
 from agro_data.protocol import before_question
 from agro_data.publish.read import DERIVED, Version, open_version
 from agro_train.agents.opening import open_agent
-from agro_train.language_model.tokens import OUTSIDE, Example, encode_steps
+from agro_train.language_model.tokens import OUTSIDE, Example, Tokens, encode_steps
 from agro_train.programs.settings import SettingsError
 from agro_train.questions import COLUMNS, PromptFormat, Questions, questions_of_file, questions_of_version
 from agro_train.runs.lineage import facts_of, start_hash, start_of
@@ -33,10 +34,11 @@ from agro_train.trajectories.acting import Teacher, act
 from agro_train.trajectories.config import TrajectoriesConfig
 from agro_train.trajectories.respelling import respelt
 from agro_train.trajectories.selection import Chosen, choose, hybrid_vectors
-from agro_train.trajectories.store import DROPPED, TRAJECTORY, steps_of, tally, write_trajectories
+from agro_train.trajectories.store import DROPPED, TRAJECTORY, drop_of, steps_of, tally, write_trajectories
 from agro_train.trajectories.teachers import TEACHER, make_trajectories
 
 Report = Callable[[Mapping[str, Any]], object]
+NOTICED = 0.05  # share of trajectories that are too long from which on it is said which
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,12 @@ def teach(
     tokenizer: Any,
     sandbox: Sandbox,
     report: Report = lambda line: None,
+    max_length: int | None = None,
 ) -> Material:
-    """Make trajectories, choose among them, and store them as a version where there is a corpus to name."""
+    """Make trajectories, choose among those of at most `max_length` tokens, and store them as a version where there is
+    a corpus to name."""
     teacher = open_teacher(config)
-    made, dropped, chosen = make_material(config, sources, tokenizer, sandbox, teacher, report)
+    made, dropped, chosen = make_material(config, sources, tokenizer, sandbox, teacher, report, max_length)
     selection = {
         "kind": config.selection,
         "made": made.height,
@@ -139,11 +143,12 @@ def make_material(
     sandbox: Sandbox,
     teacher: Teacher | None = None,
     report: Report = lambda line: None,
+    max_length: int | None = None,
 ) -> tuple[pl.DataFrame, pl.DataFrame, Chosen]:
     """Trajectories made for real, those that were dropped, and which of the first are learnt from.
 
     Of several sources each gives its share by rows. Where there are two teachers, both are given the same questions.
-    Raises `SettingsError` when none is right.
+    One of more than `max_length` tokens cannot be chosen. Raises `SettingsError` when none is right, or short enough.
     """
     prompt_format = config.prompt_format(tokenizer)
     for source in sources:
@@ -169,6 +174,9 @@ def make_material(
         raise SettingsError(
             f"none of {wanted} trajectories is right, the first for {first['reason']}: {first['detail']}"
         )
+    if max_length is not None:
+        candidates, long = drop_long(candidates, tokenizer, max_length, report)
+        lost = pl.concat([lost, long])
     return candidates, lost, select(candidates, config)
 
 
@@ -276,21 +284,50 @@ def select(made: pl.DataFrame, config: TrajectoriesConfig) -> Chosen:
     return choose(made, vectors, config.examples, config.seed, diverse=config.selection == "diverse")
 
 
-def encode_rows(trajectories: pl.DataFrame, tokenizer: Any, max_length: int) -> list[Example]:
-    """Tokens of each trajectory that is no longer than `max_length`; a longer one is left out, never cut.
+def drop_long(
+    trajectories: pl.DataFrame, tokenizer: Any, max_length: int, report: Report = lambda line: None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The trajectories of at most `max_length` tokens, and the longer ones as rows of `DROPPED`: none is cut.
 
-    Learnt are the agent's own, but for turns that go wrong.
+    `report` is told how many turns those had, where they are more than a few. Raises `SettingsError` when all are.
     """
+    sizes = [len(_encoded(row, tokenizer).so_far) for row in trajectories.iter_rows(named=True)]
+    long = pl.Series("long", [size > max_length for size in sizes], dtype=pl.Boolean)
+    if long.all():
+        raise SettingsError(f"no trajectory has at most {max_length} tokens; raise max_length or lower budget")
+    if long.sum() > NOTICED * len(long):
+        kinds = trajectories.select(turns=pl.col("turns").list.len(), long=long).group_by("turns")
+        counted = kinds.agg(pl.col("long").sum(), of=pl.len()).sort("turns")
+        told = {f"{turns} turns": f"{some} of {of}" for turns, some, of in counted.iter_rows() if some}
+        report({"phase": "trajectories", "max_length": max_length, "too_long": long.sum(), "of": len(long), **told})
+    lost = [
+        drop_of(row, "too_long", f"{size} tokens, with max_length {max_length}")
+        for row, size in zip(trajectories.iter_rows(named=True), sizes, strict=True)
+        if size > max_length
+    ]
+    return trajectories.filter(~long), pl.DataFrame(lost, schema=DROPPED)
+
+
+def without_long(material: Material, tokenizer: Any, max_length: int, report: Report) -> Material:
+    """What is learnt of trajectories that were chosen before; raises like `drop_long`."""
+    kept, lost = drop_long(material.trajectories, tokenizer, max_length, report)
+    dropped = Counter(material.dropped) + Counter(tally(lost["reason"]))
+    return replace(material, trajectories=kept, dropped=dict(sorted(dropped.items())))
+
+
+def encode_rows(trajectories: pl.DataFrame, tokenizer: Any) -> list[Example]:
+    """Tokens of each trajectory. Learnt are the agent's own, but for turns that go wrong."""
     found: list[Example] = []
     for row in trajectories.iter_rows(named=True):
-        tokens = encode_steps(row["prompt"], steps_of(row), tokenizer)
-        if len(tokens.so_far) <= max_length:
-            opening = f"{row['db_id']}\n{before_question(row['prompt'])}"
-            learnt = [turn != OUTSIDE and row["turns"][turn]["learnt"] for turn in tokens.turns]
-            found.append(Example(tokens.so_far, [0] * len(tokens.prompt) + list(map(int, learnt)), opening))
-    if not found:
-        raise SettingsError(f"no trajectory has at most {max_length} tokens; raise max_length or lower budget")
+        tokens = _encoded(row, tokenizer)
+        opening = f"{row['db_id']}\n{before_question(row['prompt'])}"
+        learnt = [turn != OUTSIDE and row["turns"][turn]["learnt"] for turn in tokens.turns]
+        found.append(Example(tokens.so_far, [0] * len(tokens.prompt) + list(map(int, learnt)), opening))
     return found
+
+
+def _encoded(row: Mapping[str, Any], tokenizer: Any) -> Tokens:
+    return encode_steps(row["prompt"], steps_of(row), tokenizer)
 
 
 def _writing(config: TrajectoriesConfig) -> dict[str, Any]:

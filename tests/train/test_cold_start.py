@@ -19,16 +19,18 @@ from train.tiny import make_tiny_model, oddly_sampled
 from transformers import AutoModelForCausalLM
 
 from agro_data.config import ConfigError
+from agro_train import teach
 from agro_train.cold_start import ColdStartConfig, train
 from agro_train.finetuning import fine_tune as fine_tune_module
 from agro_train.finetuning.fine_tune import fine_tune
-from agro_train.language_model.loading import LanguageModel
+from agro_train.language_model.loading import LanguageModel, load_tokenizer
 from agro_train.language_model.tokens import IGNORED, Example
 from agro_train.programs.settings import SettingsError
 from agro_train.questions import SeenInTraining
 from agro_train.runs.store import Draft, read_metrics, runs_of
 from agro_train.trajectories.config import TeacherKind
-from agro_train.trajectories.material import encode_rows
+from agro_train.trajectories.material import drop_long, encode_rows
+from agro_train.trajectories.store import TRAJECTORY
 
 EXAMPLES = [Example([5 + n, 6, 7, 8 + n, 9, 10, 11 + n] * 3, ([0] * 4 + [1] * 3) * 3) for n in range(8)]
 
@@ -71,6 +73,27 @@ def test_a_run_says_what_it_was_made_of(config: ColdStartConfig) -> None:
     assert train(elsewhere) == run  # wherever things lie, and however many work on them
     assert len(runs_of(Path(config.models), "cold-start")) == 1
     assert (Path(config.trajectories) / manifest["trajectories"]).is_dir()
+
+
+def test_what_is_too_long_is_counted_and_what_is_chosen_is_learnt(config: ColdStartConfig) -> None:
+    """Made for this training, it is left out before the choice; of trajectories that are given, as it is learnt."""
+    made = teach.make(config)
+    assert made.stored is not None
+    tokenizer = load_tokenizer(Path(config.model))
+    lengths = sorted(len(one.ids) for one in encode_rows(made.trajectories, tokenizer))
+    shorter = replace(config, max_length=lengths[-2], check_questions=0)
+    long = sum(length > shorter.max_length for length in lengths)
+    assert long == 1
+    given: list[Mapping[str, Any]] = []
+    learnt = train(replace(shorter, learn_from=str(made.stored)), given.append).manifest
+    assert learnt["dropped"]["too_long"] == long
+    assert learnt["tokens"]["examples"] == made.trajectories.height - long
+    [told] = [line for line in given if "too_long" in line]
+    assert (told["too_long"], told["of"]) == (long, made.trajectories.height)
+    assert [value for name, value in told.items() if name.endswith(" turns")] == ["1 of 1"]
+    run = train(shorter).manifest  # nine are made, of which eight are short enough
+    assert run["dropped"]["too_long"] == 1
+    assert run["selection"]["made"] == run["tokens"]["examples"] == sum(run["selection"]["strata"].values()) == 8
 
 
 def test_pairs_that_people_wrote(config: ColdStartConfig, tmp_path: Path) -> None:
@@ -195,7 +218,7 @@ def test_settings_that_cannot_be() -> None:
         with pytest.raises(SettingsError, match=f"{next(iter(wrong))} is 0: expected"):
             ColdStartConfig(**wrong)
     with pytest.raises(SettingsError, match="max_length or lower budget"):
-        encode_rows(pl.DataFrame(), None, 10)
+        drop_long(pl.DataFrame(schema=TRAJECTORY), None, 10)
     with pytest.raises(SettingsError, match="batch 6 is not a multiple of micro_batch 4"):
         ColdStartConfig(batch=6)  # before a trajectory is made
     for wrong in ({"examples": 0}, {"workers": 0}):
