@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")  # of a corpus
@@ -119,9 +120,7 @@ class BuildConfig:
         try:
             return TypeAdapter(cls).validate_python(values)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"]) or "settings"
-            raise ConfigError(f"{where}: {first['msg'].removeprefix('Value error, ')}") from error
+            raise ConfigError("; ".join(map(_in_words, error.errors()))) from error
 
     @classmethod
     def from_file(cls, path: Path) -> BuildConfig:
@@ -133,6 +132,14 @@ class BuildConfig:
         if not isinstance(content, dict):
             raise ConfigError(f"{path}: expected a mapping of settings")
         return cls.from_dict(content.get("config", content))
+
+
+def _in_words(error: ErrorDetails) -> str:
+    """What pydantic found: which setting, what is wrong, and what was given."""
+    where = ".".join(str(part) for part in error["loc"])
+    if not where:  # `__post_init__` refused, in words of its own
+        return error["msg"].removeprefix("Value error, ")
+    return f"{where}: {error['msg']}, found {error['input']!r}"
 
 
 @dataclass(frozen=True)

@@ -179,6 +179,7 @@ ARCTIC = Preset(
 )
 """Arctic-R1: 1 right, 0.1 runs, 0 otherwise."""
 
+PresetName = Literal["agro", "reex", "skyrl", "arctic"]
 PRESETS: Mapping[str, Preset] = {preset.name: preset for preset in (AGRO, REEX, SKYRL, ARCTIC)}
 
 

@@ -8,7 +8,13 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
+from agro_data.profiling.serialise import Style
+from agro_train.language_model.precision import Precision
+from agro_train.programs.usual import Kind
+from agro_train.reinforcement.credit import Estimator
+from agro_train.rewards import PresetName
 from agro_train.tasks import COMPACT
+from agro_train.trajectories.config import Selection, TeacherKind
 
 FURTHER = "Any further setting of `python -m agro_train.{}`, by name."
 PRECISION = "mixed, bfloat16, float32, or auto: mixed or float32, whichever is faster here."
@@ -19,12 +25,12 @@ class TrajectoriesConfig(dg.Config):
 
     examples: int = Field(200, description="Trajectories, chosen for their diversity.")
     pool: float = Field(1.5, description="How many times as many are made to choose from.")
-    selection: str = Field("diverse", description="diverse, or random.")
+    selection: Selection = Field("diverse", description="diverse, or random.")
     embedding_model: str = Field("structural", description="Of actions and thoughts: a Hub id; structural needs none.")
-    teacher: str = Field("decomposition", description="decomposition, model (its right attempts), or both.")
+    teacher: TeacherKind = Field("decomposition", description="decomposition, model (its right attempts), or both.")
     teacher_model: str = Field("", description="A run, folder, Hub id or URL; the model that is trained, if empty.")
     teacher_samples: int = Field(4, description="Attempts of that model at each question.")
-    style: str = Field(COMPACT, description="How a schema is written: compact, ddl or mschema.")
+    style: Style = Field(COMPACT, description="How a schema is written: compact, ddl or mschema.")
     budget: int = Field(320, description="Tokens of a schema at most; where it fits whole, questions share it.")
     turns: int = Field(4, description="Turns of a trajectory at most.")
     seed: int = Field(0, description="Same seed, same trajectories.")
@@ -39,7 +45,7 @@ class ColdStartModelConfig(dg.Config):
     batch: int = Field(4, description="Trajectories of a step; of few trajectories small steps teach more.")
     micro_batch: int = Field(4, description="Of these, how many go through the model together.")
     lora: int = Field(0, description="Rank of adapters; 0 trains every weight.")
-    precision: str = Field("auto", description=PRECISION)
+    precision: Precision = Field("auto", description=PRECISION)
     settings: dict[str, Any] = Field({}, description=FURTHER.format("cold_start"))
 
 
@@ -54,12 +60,12 @@ class GrpoModelConfig(dg.Config):
     group: int = Field(4, description="Attempts at each question of a step.")
     micro_batch: int = Field(8, description="Attempts that go through the model together.")
     learning_rate: float = Field(5e-6, description="Constant after the warm-up.")
-    reward: str = Field(
+    reward: PresetName = Field(
         "arctic", description="Preset of reward terms: agro, reex, skyrl or arctic (which pays a little for what runs)."
     )
-    advantage: str = Field("grpo", description="Credit: grpo, gigpo, spa or pav.")
+    advantage: Estimator = Field("grpo", description="Credit: grpo, gigpo, spa or pav.")
     lora: int = Field(0, description="Rank of adapters; 0 trains every weight.")
-    precision: str = Field("auto", description=PRECISION)
+    precision: Precision = Field("auto", description=PRECISION)
     use_vllm: bool = Field(False, description="Write the attempts by vLLM, in the same process.")
     seed: int = Field(0, description="Same seed, same steps.")
     settings: dict[str, Any] = Field({}, description=FURTHER.format("grpo"))
@@ -74,7 +80,7 @@ class ModelEvaluationConfig(dg.Config):
         [], description="Question files beside the corpus' test split, such as spider/dev.json."
     )
     questions_databases: str = Field("", description="The databases that those files are about.")
-    decoding: str = Field("greedy", description="greedy, vote, adaptive or tree.")
+    decoding: Kind = Field("greedy", description="greedy, vote, adaptive or tree.")
     names: bool = Field(False, description="SQL may name only tables and columns of the schema.")
     dtype: str = Field(
         "auto",

@@ -14,7 +14,7 @@ from agro_train.programs.settings import SettingsError, check_counts, check_fini
 from agro_train.programs.usual import PROMPT_BUDGET
 from agro_train.reinforcement.credit import ESTIMATORS, Estimator
 from agro_train.reinforcement.prompts import Wanted
-from agro_train.rewards import PRESETS
+from agro_train.rewards import PRESETS, PresetName
 from agro_train.rollouts import Limits
 from agro_train.runs.store import check_name
 from agro_train.tasks import COMPACT
@@ -63,7 +63,7 @@ class GrpoConfig:
     rollout_tokens: int = 512  # tokens after the prompt at most
     sample_batch: int = 64  # attempts at different prompts that are written together; of one prompt they are more
     resample: int = 0  # times that groups which teach nothing are replaced by other prompts
-    reward: str = "agro"  # preset of reward terms: agro, reex, skyrl, arctic
+    reward: PresetName = "agro"  # preset of reward terms
     instances: float = 1.0  # share of an example's instances that rewards are graded on; 0: on its database alone
     comparison: Mode = "strict"  # of results, by rewards; weaker ones are there to show what they pay for (E7)
     # learning
@@ -190,7 +190,7 @@ class GrpoConfig:
 
 
 _CHOICES: Mapping[str, Sequence[str]] = {
-    "reward": tuple(PRESETS),
+    "reward": get_args(PresetName),
     "loss_type": get_args(Loss),
     "scale": get_args(Scale),
     "schedule": get_args(Schedule),

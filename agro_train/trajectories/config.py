@@ -27,7 +27,8 @@ from agro_train.trajectories.teachers import Habits
 # Where things lie, and how many work on them.
 PLACES = ("corpus", "databases", "pairs", "trajectories", "models", "cache", "workers")
 TeacherKind = Literal["decomposition", "model", "both"]
-_CHOICES = {"teacher": get_args(TeacherKind), "selection": ("diverse", "random"), "style": get_args(Style)}
+Selection = Literal["diverse", "random"]
+_CHOICES = {"teacher": get_args(TeacherKind), "selection": get_args(Selection), "style": get_args(Style)}
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class TrajectoriesConfig:
     model: str = DEFAULT_WRITER  # what training starts from: a Hub id, a folder, a run
     examples: int = 2_000  # trajectories to learn from
     pool: float = 1.5  # how many times as many are made to choose from
-    selection: str = "diverse"  # diverse or random
+    selection: Selection = "diverse"  # how they are chosen of those that are made
     embedding_model: str = DEFAULT_MODEL  # what diversity is told by: a Hub id, a path, or structural
     leave: float = 0.0  # share of the databases that are not learnt from, so that GRPO finds some to learn about
     decompose: float = 0.25  # share of trajectories that take the example's steps

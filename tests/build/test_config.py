@@ -40,6 +40,11 @@ def test_a_wrong_setting_says_what_to_do(settings: dict[str, object], message: s
         BuildConfig.from_dict({"databases": "x"} | settings)
 
 
+def test_all_that_is_wrong_is_said_with_what_was_given() -> None:
+    with pytest.raises(ConfigError, match=r"^size: .*'many'; values: .*'synthetic'.*'syn'$"):
+        BuildConfig.from_dict({"databases": "x", "size": "many", "values": "syn"})
+
+
 def test_an_unknown_setting_names_the_known() -> None:
     with pytest.raises(ConfigError, match=r"sizes.*known are.*size"):
         BuildConfig.from_dict({"databases": "x", "sizes": 3})

@@ -109,12 +109,12 @@ def test_further_settings_that_cannot_be_used_fail_in_words() -> None:
 @pytest.mark.parametrize(
     ("op", "config", "said"),
     [
-        ("cold_start_trajectories", {"teacher": "nobody"}, "there is no teacher 'nobody'"),
-        ("cold_start_model", {"precision": "double"}, "precision"),
+        ("cold_start_trajectories", {"settings": {"teacher": "nobody"}}, "there is no teacher 'nobody'"),
+        ("cold_start_model", {"settings": {"precision": "double"}}, "precision"),
         ("cold_start_model", {"settings": {"max_lenght": 9}}, "did you mean 'max_length'"),
-        ("grpo_model", {"reward": "foo"}, "reward='foo'"),
+        ("grpo_model", {"settings": {"reward": "foo"}}, "reward='foo'"),
         ("grpo_model", {"micro_batch": 0}, "micro_batch is 0"),
-        ("model_evaluation", {"decoding": "bar"}, "bar"),
+        ("model_evaluation", {"settings": {"decoding": "bar"}}, "bar"),
         ("model_evaluation", {"questions": ["dev.json"]}, "in Dagster questions_databases"),
         ("model_evaluation", {"seed": {"env": "SEED"}, "limit": -1}, "limit is -1"),
     ],

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agro_train.rewards import BEST, PRESETS, Finished, Preset, reward
+from agro_train.rewards import BEST, PRESETS, Finished, Preset, PresetName, reward
 
 SHARE = st.floats(0, 1)
 RIGHT = st.builds(
@@ -17,6 +19,10 @@ WRONG = st.one_of(
     st.builds(Finished, st.sampled_from(["malformed", "truncated"]), entity=SHARE, exploration=SHARE),
 )
 ALL = pytest.mark.parametrize("preset", PRESETS.values(), ids=lambda preset: preset.name)
+
+
+def test_presets_have_the_names_that_can_be_chosen() -> None:
+    assert get_args(PresetName) == tuple(PRESETS)
 
 
 @ALL
