@@ -260,7 +260,7 @@ def _configurable(schema: Any) -> list[tuple[str, str, str]]:
     """Settings of an op or a resource, as its launchpad lists them."""
     kind = schema.as_field().config_type
     return [
-        (f"`{name}`", _value(field.default_value) if field.default_provided else "–", field.description or "")
+        (f"`{name}`", "required" if field.is_required else _value(field.default_value), field.description or "")
         for name, field in getattr(kind, "fields", {}).items()
     ]
 

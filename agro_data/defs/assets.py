@@ -12,7 +12,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from agro_data.config import DEFAULT_MODEL, BuildConfig, ConfigError
+from agro_data.config import DEFAULT_MODEL, BuildConfig, ConfigError, Generator, SplitBy, Values, Wording
 from agro_data.defs import metadata
 from agro_data.defs.failures import said
 from agro_data.defs.handing_on import IF_MADE
@@ -24,7 +24,7 @@ from agro_data.populate.samples import build_samples
 from agro_data.progress import Lines
 from agro_data.publish.publishing import publish_version
 from agro_data.publish.read import open_corpus, open_version
-from agro_data.publish.release import Declaration
+from agro_data.publish.release import Declaration, PersonalData
 from agro_data.publish.report import render_report
 from agro_data.work import write_text
 
@@ -44,14 +44,16 @@ class CorpusConfig(dg.Config):
     seed: int = Field(0, description="Same seed, same bytes.")
     only: list[str] = Field([], description="Use only databases with these ids.")
     styles_per_sql: int = Field(1, description="Questions for each SQL, 1 to 6.")
-    values: str = Field("source", description="source, or synthetic: no value of the source is written anywhere.")
-    split_by: str = Field("auto", description="auto, database or skeleton.")
+    values: Values = Field("source", description="source, or synthetic: no value of the source is written anywhere.")
+    split_by: SplitBy = Field("auto", description="auto, database or skeleton.")
     exclude: list[str] = Field([], description="Question/SQL files: drop what they hold.")
     query_log: str = Field("", description="A file of SQL: what is asked there is asked more.")
     focus: str = Field("", description="A file of agro next-round: what the model fails at is asked more.")
-    generator: str = Field("grammar", description="Who writes SQL: grammar, log (of query_log), llm, or both.")
+    generator: Generator = Field("grammar", description="Who writes SQL: grammar, log (of query_log), llm, or both.")
     writer: str = Field("", description="The model that writes: a Hub id, a folder, vllm:ID, or a server's address.")
-    wording: str = Field("grammar", description="Who words questions: grammar, or writer (paraphrase or direct).")
+    wording: Wording = Field(
+        "grammar", description="Who words questions: grammar, or the writer: paraphrase (of the grammar's) or direct."
+    )
     phrasings: int = Field(3, description="Replies of writer for each question: the most central good one is kept.")
     embedding_model: str = Field(DEFAULT_MODEL, description="Hub id or path; structural needs no model.")
     oversample: float = Field(1.3, description="Verified queries for each row asked for.")
@@ -170,13 +172,13 @@ class PublicationConfig(dg.Config):
     """What only a person can say. Nothing is published without a repository and licences."""
 
     version: str = Field("", description="A version's folder. Empty: the one that the corpus asset made last.")
-    repo_id: str = Field("", description="ORG/NAME on the Hugging Face Hub; private when it is created.")
-    license: str = Field("", description="Licence of the rows, such as cc-by-sa-4.0.")
+    repo_id: str = Field(description="ORG/NAME on the Hugging Face Hub; private when it is created.")
+    license: str = Field(description="Licence of the rows, such as cc-by-sa-4.0.")
     source_licenses: dict[str, str] = Field(
         {}, description="Licence of each source database by its id; '*' stands for all others."
     )
     share: list[str] = Field([], description="Databases whose instances may be published; '*' for all.")
-    personal_data: str = Field("refuse", description="Where some is found: refuse, drop or keep.")
+    personal_data: PersonalData = Field("refuse", description="Where some is found: refuse, drop or keep.")
     databases: str = Field("", description="The source databases. Empty: where the build found them.")
     public: bool = Field(False, description="A repository that is created is public.")
     dry_run: bool = Field(False, description="Check, make and show all; send nothing.")
@@ -187,7 +189,7 @@ class PublicationConfig(dg.Config):
             license=self.license,
             source_licenses=self.source_licenses,
             share=frozenset(self.share),
-            personal_data=self.personal_data,  # type: ignore[arg-type]
+            personal_data=self.personal_data,
         )
 
 

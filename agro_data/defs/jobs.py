@@ -17,17 +17,14 @@ from agro_data.publish.retention import sweep
 if TYPE_CHECKING:  # Dagster shows this type nowhere else
     from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
-LOG = {"loggers": {"console": {"config": {"log_level": "INFO"}}}}
-
 
 def job_in_process(name: str, selection: dg.AssetSelection, description: str) -> "UnresolvedAssetJobDefinition":
     """A job whose steps run in its own process, one after the other.
 
-    Stages and programs of training start processes themselves: one for each step would only cost time.
+    Stages and programs of training start processes themselves: one for each step would only cost time. It gets no
+    default run config: the launchpad would open on that instead of on all settings, and would ask for none.
     """
-    return dg.define_asset_job(
-        name, selection=selection, description=description, executor_def=dg.in_process_executor, config=LOG
-    )
+    return dg.define_asset_job(name, selection=selection, description=description, executor_def=dg.in_process_executor)
 
 
 build_corpus = job_in_process(
@@ -74,7 +71,7 @@ def delete_old_versions(context: dg.OpExecutionContext, config: RetentionConfig,
     context.add_output_metadata({"versions": metadata.of_fates(decided), "megabytes freed": round(freed, 1)})
 
 
-@dg.job(executor_def=dg.in_process_executor, config=LOG)
+@dg.job(executor_def=dg.in_process_executor)
 def prune_versions() -> None:
     """Deletes old corpus versions; never the latest, the asset corpus' last, a published one, or one that trajectories
     were made from."""

@@ -15,7 +15,7 @@ from agro_data.defs import metadata
 from agro_data.defs.assets import OWNER, Result, corpus
 from agro_data.defs.built import built_last
 from agro_data.defs.failures import said
-from agro_data.defs.jobs import LOG, job_in_process
+from agro_data.defs.jobs import job_in_process
 from agro_data.defs.place import Place
 from agro_data.defs.pools import DATABASE
 from agro_data.defs.sensors import LOOK_EVERY, Seen, in_words, key_of, source_of, watch
@@ -111,6 +111,6 @@ def _follow(version: Version, seen: Seen, changes: dict[str, list[str]]) -> dg.R
     config = {"name": version.corpus, "version": str(version.path), "databases": str(source)}
     return dg.RunRequest(
         run_key=key_of(version, "schemas", stable_hash(seen.databases)[:16]),
-        run_config={**LOG, "ops": {"migrated_corpus": {"config": config}}},
+        run_config={"ops": {"migrated_corpus": {"config": config}}},
         tags={"agro/corpus": version.corpus, "agro/because": in_words(lost)[:200]},
     )

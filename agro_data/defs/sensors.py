@@ -13,7 +13,7 @@ from agro_data.databases.catalog import find_databases, without_copies
 from agro_data.databases.errors import DatabaseError
 from agro_data.databases.watching import difference, glance, identities, unusable
 from agro_data.defs.assets import CorpusConfig
-from agro_data.defs.jobs import LOG, build_corpus
+from agro_data.defs.jobs import build_corpus
 from agro_data.defs.notices import COMMAND, UI, WEBHOOK, Notice, configured, send
 from agro_data.defs.place import Place, project_root
 from agro_data.fingerprint import stable_hash
@@ -146,7 +146,7 @@ def _rebuild(version: Version, seen: Seen, changes: dict[str, list[str]]) -> dg.
     config |= {"databases": str(source_of(version))}
     return dg.RunRequest(
         run_key=key_of(version, "databases", stable_hash(seen.databases)[:16]),
-        run_config={**LOG, "ops": {"databases": {"config": config}}},
+        run_config={"ops": {"databases": {"config": config}}},
         tags={"agro/corpus": version.corpus, "agro/because": in_words(changes)[:200]},
     )
 

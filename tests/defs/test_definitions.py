@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -91,6 +93,37 @@ def test_a_setting_that_an_asset_does_not_have_is_refused() -> None:
                 dg.validate_run_config(job, given)
 
 
+@pytest.mark.parametrize(
+    ("job", "op", "config", "said"),
+    [
+        (
+            "build_corpus",
+            "databases",
+            {"values": "syn", "wording": "writer"},
+            r"values not in enum.*wording not in enum",
+        ),
+        ("train_grpo", "cold_start_trajectories", {"selection": "any"}, "selection not in enum .*diverse.*random"),
+        ("train_grpo", "grpo_model", {"reward": "mine"}, "reward not in enum .*arctic"),
+        (
+            "publish_corpus",
+            "published_corpus",
+            {"personal_data": "Drop"},
+            "license.*repo_id.*personal_data not in enum",
+        ),
+    ],
+)
+def test_a_choice_that_cannot_be_is_refused_by_the_launchpad(
+    job: str, op: str, config: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(dg.DagsterInvalidConfigError, match=rf"(?s){said}"):
+        dg.validate_run_config(defs.resolve_job_def(job), {"ops": {op: {"config": config}}})
+
+
+def test_the_launchpad_opens_on_all_settings() -> None:
+    """Of a job with a default run config it shows that alone."""
+    assert not [job.name for job in defs.resolve_all_job_defs() if job.run_config]
+
+
 # What only a run needs, each a fifth of a second and more: `bench.loading` says what is left.
 LATER = {"torch", "transformers", "trl", "vllm", "datasets", "sentence_transformers", "inflect", "wordninja"}
 
@@ -112,7 +145,7 @@ def test_every_column_of_the_corpus_is_explained() -> None:
 def environment(tmp_path: Path) -> dict[str, str]:
     home = tmp_path / "home"
     home.mkdir()
-    (home / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
+    shutil.copy(ROOT / "dagster_home" / "dagster.yaml", home)
     return os.environ | {"DAGSTER_HOME": str(home), "AGRO_CACHE": str(tmp_path / "cache")}
 
 

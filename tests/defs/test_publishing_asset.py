@@ -13,7 +13,8 @@ from agro_train.definitions import defs
 
 
 def test_licences_may_be_written_as_people_write_them() -> None:
-    declared = PublicationConfig(license="CC-BY-4.0 ", source_licenses={"*": "MIT", "shop": "Other"}).declared()
+    licenses = {"license": "CC-BY-4.0 ", "source_licenses": {"*": "MIT", "shop": "Other"}}
+    declared = PublicationConfig(repo_id="org/name", **licenses).declared()
     assert declared.license == "cc-by-4.0"
     assert declared.licenses_of(["bank", "shop"]) == {"bank": "mit", "shop": "other"}
 
@@ -26,7 +27,8 @@ def test_licences_may_be_written_as_people_write_them() -> None:
     ],
 )
 def test_a_version_is_published_that_dagster_did_not_build(settings: dict[str, str], said: str, tmp_path: Path) -> None:
-    config = {"repo_id": "org/name", **{key: value.format(folder=tmp_path) for key, value in settings.items()}}
+    given = {key: value.format(folder=tmp_path) for key, value in settings.items()}
+    config = {"repo_id": "org/name", "license": "mit", **given}
     with dg.instance_for_test() as instance:
         done = defs.resolve_job_def("publish_corpus").execute_in_process(
             instance=instance, run_config={"ops": {"published_corpus": {"config": config}}}, raise_on_error=False
@@ -40,15 +42,13 @@ def test_a_version_is_published_that_dagster_did_not_build(settings: dict[str, s
     [
         ({"version": "{folder}/gone"}, "gone: not a corpus version"),
         ({"version": "~/no corpus"}, f"{Path.home() / 'no corpus'}: not a corpus version"),
-        ({"version": "{folder}", "personal_data": "Drop"}, "personal_data is 'Drop': use refuse, drop, keep"),
     ],
 )
 def test_what_is_wrong_is_one_line(settings: dict[str, str], said: str, tmp_path: Path) -> None:
     facts = dict.fromkeys(("corpus", "version", "fingerprint", "config", "databases"), "")
     (tmp_path / "manifest.json").write_text(json.dumps(facts))
-    config = PublicationConfig(
-        repo_id="org/name", **{key: value.format(folder=tmp_path) for key, value in settings.items()}
-    )
+    given = {key: value.format(folder=tmp_path) for key, value in settings.items()}
+    config = PublicationConfig(**{"repo_id": "org/name", "license": "mit"} | given)
     with dg.build_asset_context() as context, pytest.raises(dg.Failure) as failure:
         published_corpus(context, config, "")
     assert said in str(failure.value.description)
