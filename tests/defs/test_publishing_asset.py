@@ -9,6 +9,7 @@ import dagster as dg
 import pytest
 
 from agro_data.defs.assets import PublicationConfig, published_corpus
+from agro_data.defs.failures import by_settings
 from agro_train.definitions import defs
 
 
@@ -42,6 +43,8 @@ def test_a_version_is_published_that_dagster_did_not_build(settings: dict[str, s
     [
         ({"version": "{folder}/gone"}, "gone: not a corpus version"),
         ({"version": "~/no corpus"}, f"{Path.home() / 'no corpus'}: not a corpus version"),
+        ({"version": "{folder}", "license": ""}, "are published, such as `license` cc-by-sa-4.0"),
+        ({"version": "{folder}", "repo_id": "shop"}, "`repo_id` 'shop': expected ORG/NAME"),
     ],
 )
 def test_what_is_wrong_is_one_line(settings: dict[str, str], said: str, tmp_path: Path) -> None:
@@ -52,3 +55,11 @@ def test_what_is_wrong_is_one_line(settings: dict[str, str], said: str, tmp_path
     with dg.build_asset_context() as context, pytest.raises(dg.Failure) as failure:
         published_corpus(context, config, "")
     assert said in str(failure.value.description)
+    assert failure.value.__cause__ is None
+    assert failure.value.__suppress_context__  # whose stack the UI would show, too
+
+
+def test_settings_are_called_as_in_the_launchpad() -> None:
+    said = "--source-license shop=LICENSE (or --databases), see `agro build --databases PATH` of /data/my--shop"
+    named = "`source_licenses` shop=LICENSE (or `databases`), see `agro build --databases PATH` of /data/my--shop"
+    assert by_settings(said) == named
