@@ -6,14 +6,18 @@ line every few seconds, tests pass `silent`.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+SLOW = 0.1  # a second: less is said as the time that each takes
 
 
 class Reporter(Protocol):
@@ -64,6 +68,22 @@ def counted(number: int, unit: str) -> str:
     return f"{number:,} {unit.removesuffix('s') if number == 1 else unit}"
 
 
+_LINE = re.compile(r".+: (?:[\d,]+ \S+ to do|[\d,]+ of [\d,]+ \S+, .+ (?:left|done in .+))")
+
+
+def is_line(text: str) -> bool:
+    """Whether a text is what `Lines` writes: on standard error it stands among warnings and stacks."""
+    return _LINE.fullmatch(text) is not None
+
+
+def pace(done: int, elapsed: float, unit: str = "") -> str:
+    """How fast it goes: "50 candidates/s", or "26 s each" where that is less than one in ten seconds."""
+    rate = done / elapsed
+    if rate < SLOW:
+        return f"{clock(elapsed / done)} each"
+    return f"{rate:,.{0 if rate >= 10 else 1}f}{f' {unit}' if unit else ''}/s"
+
+
 class Lines:
     """One line every `every` seconds, with rate and time left, to a function such as a logger's."""
 
@@ -85,9 +105,8 @@ class Lines:
             return
         self.last[stage] = now
         elapsed = max(now - start, 1e-9)
-        rate = done / elapsed
         tail = f"{clock(time_left(elapsed, done, total))} left" if done < total else f"done in {clock(elapsed)}"
-        self.write(f"{stage}: {done:,} of {counted(total, unit)}, {rate:,.{0 if rate >= 10 else 1}f} {unit}/s, {tail}")
+        self.write(f"{stage}: {done:,} of {counted(total, unit)}, {pace(done, elapsed, unit)}, {tail}")
 
 
 class Bars:
@@ -96,7 +115,7 @@ class Bars:
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or Console(stderr=True)
         self.tasks: dict[str, TaskID] = {}
-        self.lines = Lines(self.console.print, every=10.0)
+        self.lines = Lines(partial(self.console.print, soft_wrap=True), every=10.0)  # each whole
         self.progress = Progress(
             TextColumn("{task.description:<12}"),
             BarColumn(),
@@ -125,7 +144,7 @@ class Bars:
         if done == 0:
             self.progress.reset(self.tasks[stage], total=total)
         task = self.progress.tasks[self.tasks[stage]]
-        rate = f"{done / task.elapsed:,.0f}/s" if task.elapsed else ""
+        rate = pace(done, task.elapsed) if done and task.elapsed else ""
         self.progress.update(task.id, completed=done, total=total, rate=rate)
 
 

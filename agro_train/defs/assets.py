@@ -149,15 +149,15 @@ def model_evaluation(
     configs = evaluations(context, config, cold_start, grpo, place, training)
     found: dict[str, Any] = {}
     for one in configs:
+        about = ", ".join(one.questions) or " ".join(Path(one.corpus).parts[-2:])
+        most = f"{one.limit:,} questions at most" if one.limit else "all questions"
+        context.log.info(f"asked: {', '.join(one.models)}; about: {about}; {most}")
         command = program("agro_train.evaluate", "--config", str(written(one, place)))
         run_child(context, pipes, command, ends=(0, FAILED_SOME))
         summary = _read(Path(one.out) / "summary.json")
         for problem in (said for figured in summary["sets"] for said in figured["problems"]):
             context.log.warning(problem)
         tables = {figured["questions"]: table(figured) for figured in summary["sets"]}
-        for name, rows in tables.items():
-            for row in rows:
-                context.log.info(f"{name}: " + ", ".join(f"{what} {value}" for what, value in row.items()))
         found |= metadata.of_evaluation(summary, tables)
     first = configs[0].out
     shown = {"folder": dg.MetadataValue.path(first), "page": dg.MetadataValue.path(f"{first}/index.html")}

@@ -6,8 +6,8 @@ inference engines start processes in sessions of their own, which a process grou
 process adopts the orphans among them.
 
 Within a Dagster Pipes session each line of the command's output becomes a line of the run's log (metrics, which are
-JSON, in words), and its last line and the last of its errors are reported with its exit status; outside, it prints what
-the command prints and ends as it does.
+JSON, in words), as does each of its errors that tells progress, and its last line and the last of its errors are
+reported with its exit status; outside, it prints what the command prints and ends as it does.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from typing import IO
 
 from dagster_pipes import DAGSTER_PIPES_CONTEXT_ENV_VAR, open_dagster_pipes
 
+from agro_data.progress import is_line
 from agro_train.programs.telling import said
 
 PATIENCE = 20.0  # seconds between the request to stop and the end
@@ -170,7 +171,11 @@ def main(command: Sequence[str]) -> int:
             lines.append(line)
             pipes.log.info(_in_words(line))
 
-        status, errors = run_guarded(command, write, _print_error)
+        def write_error(line: str) -> None:
+            tell = pipes.log.info if is_line(line) else _print_error
+            tell(line)
+
+        status, errors = run_guarded(command, write, write_error)
         pipes.report_custom_message({"status": status, "errors": errors, "last": "".join(lines)})
     return 0
 

@@ -61,6 +61,30 @@ def test_lines_and_plots_come_while_it_runs(tmp_path: Path, monkeypatch: pytest.
     assert min(record.timestamp for record in records) < ended - 2
 
 
+ANSWERING = """
+import sys
+from agro_data.progress import Bars
+with Bars() as progress:
+    for done in (0, 96):
+        progress("answers of a model whose name is long enough to break a line", done, 96, "questions")
+print("a warning of some library", file=sys.stderr)
+print("written")
+"""
+
+
+def test_progress_on_standard_error_comes_whole_and_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "answer.py"
+    script.write_text(ANSWERING)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = materialize(script, instance, monkeypatch)
+        said = [entry.user_message for entry in instance.all_logs(result.run_id)]
+    assert [line.partition(": ")[2].partition(",")[0] for line in said if line.startswith("answers of")] == [
+        "96 questions to do",
+        "96 of 96 questions",
+    ]
+    assert not any("warning" in line for line in said)
+
+
 def test_a_failing_child_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "fail.py"
     script.write_text(TRAINER)
