@@ -41,6 +41,7 @@ class Lexicon:
     expansions: dict[str, str]  # keys of up to four words
     alone: dict[str, str]
     beside: dict[str, dict[str, frozenset[str]]]
+    series: tuple[dict[str, str], ...]  # months, days of the week
     acronyms: frozenset[str]
     spellings: dict[str, str]
     whole: frozenset[str]
@@ -61,6 +62,7 @@ def lexicon() -> Lexicon:
         beside={
             word: {meant: frozenset(others) for meant, others in known.items()} for word, known in raw["beside"].items()
         },
+        series=tuple(raw["series"]),
         acronyms=frozenset(map(str, raw["acronyms"])),
         spellings=raw["spellings"],
         whole=frozenset(raw["whole"]),
@@ -180,6 +182,9 @@ def meant_beside(word: str, around: frozenset[str]) -> list[str]:
     >>> meant_beside("dst", frozenset({"name", "tz"})), meant_beside("dst", frozenset({"src", "port"}))
     (['daylight', 'saving', 'time'], ['dst'])
     """
+    for series in lexicon().series:
+        if word in series and 2 * len(series.keys() & around) >= len(series):
+            return [series[word]]
     known = lexicon().beside.get(word, {})
     return next((meant.split() for meant, others in known.items() if others & around), [word])
 

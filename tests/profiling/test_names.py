@@ -192,6 +192,26 @@ def test_a_word_is_what_it_is_beside_others() -> None:
     assert name_database({"drug_era": ("id",)}, {})["drug_era"].singular == "drug era"
 
 
+def test_months_and_weekdays_are_written_out_beside_their_siblings() -> None:
+    assert phrases("temperatures", "jan", "feb", "mar", "apr", "may", "dec_max") == [
+        "January", "February", "March", "April", "may", "December maximum",
+    ]  # fmt: skip
+    assert phrases("shifts", "mon", "tue", "wed", "sat", "sun") == [
+        "Monday", "Tuesday", "Wednesday", "Saturday", "Sunday",
+    ]  # fmt: skip
+    assert phrases("loans", "apr", "mar_pct", "sat_score") == ["apr", "mar percentage", "SAT score"]
+
+
+def test_abbreviations_of_several_meanings_stay() -> None:
+    assert phrases("things", "arr_usd", "mem_mb", "inc_vat", "comm_type", "conf_score", "geloescht_am") == [
+        "arr in USD", "mem MB", "inc VAT", "comm type", "conf score", "geloescht am",
+    ]  # fmt: skip
+    assert phrases("staff", "sal", "comm") == ["salary", "commission"]
+    assert phrases("cards", "exp_dt", "void_flg", "holder_nm") == ["expiry date", "void flag", "holder name"]
+    assert phrases("lasers", "wavelength_nm") == ["wavelength in nm"]
+    assert name_database({"evt_hdr": ("id",)}, {})["evt_hdr"].singular == "event header"
+
+
 def test_what_is_many_is_told_from_what_is_one() -> None:
     """Engines counted and the engine that they are: planes' engines could be of either."""
     columns = [
