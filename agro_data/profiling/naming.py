@@ -121,6 +121,8 @@ def _table_words(name: str, hint: Hints) -> tuple[list[str], list[str]]:
     core = list(words)
     known = lexicon()
     while len(core) > 1 and (core[0] in known.prefixes or core[0] == "all") and (raw[:1] != [name]):
+        if core[1][:1].isdigit() and (len(core[0]) == 1 or not any(word.isalpha() for word in core[1:])):
+            break  # "T001" is a name of its own, and no "001"; "tbl_2024_orders" are the orders of a year
         core = core[1:]
     while len(core) > 1 and core[-1] in known.suffixes:
         core = core[:-1]

@@ -40,6 +40,11 @@ def phrases(table: str, *columns: str, others: tuple[str, ...] = ()) -> list[str
         ("Addresses", "address", "addresses"),
         ("weekly_weather", "weekly weather record", "weekly weather records"),
         ("INVOICE", "invoice", "invoices"),
+        ("T001", "t 001", "t 001"),
+        ("T100_orders", "t 100 order", "t 100 orders"),
+        ("dim_2", "dim 2", "dim 2"),
+        ("tbl_2024_orders", "2024 order", "2024 orders"),
+        ("t_orders", "order", "orders"),
     ],
 )
 def test_tables_have_a_noun_in_both_numbers(table: str, singular: str, plural: str) -> None:
