@@ -32,7 +32,18 @@ _NEEDS_NOUN = word_set("number count order group class field part")
 _TIGHT_PREPOSITIONS = word_set("of in for to by with from per on at is was")
 _PERSON = {"f": "first", "l": "last", "m": "middle"}
 _LENGTHS = word_set("meters metres feet inches km cm mm miles m") - {"m"}
-_OTHER_UNITS = word_set("kg lbs mph knots degrees mib usd dollars euros")
+_MONEY_UNITS = word_set("usd eur gbp dollars euros cents cent")
+_OTHER_UNITS = word_set("kg mg lb lbs ml mph knots degrees mib") | _MONEY_UNITS
+_WEIGHED = word_set("weight mass load payload fat protein sugar carbohydrates carbs fiber fibre salt")
+_SPANS = word_set("length height width depth distance altitude elevation")
+_TIMES = word_set("time duration length latency delay timeout runtime uptime downtime interval")
+_STORED = word_set("size memory ram storage disk")
+_UNITS_BEHIND = {
+    "g": _WEIGHED, "m": _SPANS, "l": word_set("volume capacity"),
+    "s": _TIMES, "seconds": _TIMES, "minutes": _TIMES, "hours": _TIMES,
+    "ms": _TIMES | word_set("timestamp epoch elapsed response"), "milliseconds": _TIMES,
+    "bytes": _STORED, "kb": _STORED, "mb": _STORED, "gb": _STORED, "tb": _STORED,
+}  # fmt: skip
 _NO_UNIT_AFTER = _TIGHT_PREPOSITIONS | word_set("total square number max min us")
 _FLAG_ENDINGS = (["yes", "or", "no"], ["y", "n"], ["yn"], ["t", "f"], ["tf"], ["flag"], ["ind"], ["bool"])
 _GENDER_ENDINGS = (["mf"], ["mfu"], ["m", "f"], ["m", "f", "u"])
@@ -235,7 +246,7 @@ def _better_split(given: str, identifier: str) -> list[str]:
 
 
 def _unit(words: list[str]) -> list[str]:
-    """ "length meters" as "length in meters", "area km 2" as "area in square km"."""
+    """ "length meters" as "length in meters", "area km 2" as "area in square km", "weight g" as "weight in g"."""
     if len(words) > 2 and words[-1] == "2" and words[-2] in _LENGTHS:
         words = [*words[:-2], "square", words[-2]]
     if len(words) > 2 and words[-2] in ("million", "millions", "billion", "billions"):
@@ -244,9 +255,16 @@ def _unit(words: list[str]) -> list[str]:
     if len(words) > 1 and words[-1] in ("million", "billion") and words[-2] != "in":
         return [*words[:-1], "in", words[-1] + "s"]
     place = len(words) - (2 if words[-2:-1] == ["square"] else 1)
-    if place < 1 or words[-1] not in _LENGTHS | _OTHER_UNITS or words[place - 1] in _NO_UNIT_AFTER:
-        return words
-    return [*words[:place], "in", *words[place:]]
+    return [*words[:place], "in", *words[place:]] if place > 0 and _measured(words[place - 1], words[-1]) else words
+
+
+def _measured(noun: str, unit: str) -> bool:
+    """Whether `unit` is one behind `noun`: a "g" or an "ms" is one only of what is weighed or takes time."""
+    if noun in _UNITS_BEHIND.get(unit, ()):
+        return True
+    # "total miles" are many miles, and "total cents" are the total.
+    unfit = noun in _NO_UNIT_AFTER and not (noun == "total" and unit in _MONEY_UNITS)
+    return unit in _LENGTHS | _OTHER_UNITS and not unfit
 
 
 def _in_context(word: str, following: str, table: list[str], others: list[list[str]], *, is_key: bool) -> list[str]:

@@ -52,6 +52,7 @@ _EPOCH = 1e8  # seconds from 1970 to 1973: a time of more is a moment, not a dur
 _DATING = word_set("year founded built established founding creation created opened launched launch season debut born")
 _UNITS = {
     ("dollars",): "dollars", ("usd",): "US dollars", ("euros",): "euros", ("pounds",): "pounds", ("eur",): "euros",
+    ("gbp",): "pounds", ("cents",): "cents", ("cent",): "cents", ("mg",): "mg", ("ml",): "ml",
     ("percentage",): "%", ("km",): "km", ("kg",): "kg", ("cm",): "cm", ("mm",): "mm", ("meters",): "m",
     ("metres",): "m", ("feet",): "feet", ("miles",): "miles", ("inches",): "inches", ("mph",): "mph",
     ("milliseconds",): "ms", ("seconds",): "s", ("minutes",): "minutes", ("hours",): "hours",
@@ -59,6 +60,7 @@ _UNITS = {
     ("billions",): "billion", ("million",): "million", ("millions",): "million", ("mib",): "MiB", ("mb",): "MB",
     ("kb",): "kB", ("gb",): "GB",
 }  # fmt: skip
+_SHORT_UNITS = word_set("g m l s ms")  # units behind "in" only: a "g" or an "m" alone may be anything
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,8 @@ def role_of(words: list[str], statistics: Statistics, place: Place) -> Role:
 
 def unit_of(words: list[str]) -> str:
     """The unit that the words of a name state, or ""."""
+    if words[-2:-1] == ["in"] and words[-1] in _SHORT_UNITS:
+        return words[-1]
     return next((unit for mark, unit in _UNITS.items() if mark[0] in words[-2:]), "")
 
 

@@ -151,4 +151,7 @@ def test_keys_are_identifiers_whatever_they_are_called() -> None:
 def test_units_are_read_from_names() -> None:
     assert unit_of(["length", "in", "km"]) == "km"
     assert unit_of(["latitude"]) == "degrees"
+    assert unit_of(["salary", "in", "cents"]) == "cents"
+    assert unit_of(["weight", "in", "g"]) == "g"
+    assert unit_of(["group", "g"]) == ""
     assert unit_of(["name"]) == ""
