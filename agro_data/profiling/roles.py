@@ -148,6 +148,8 @@ def _is_moment(last: str, statistics: Statistics) -> bool:
 
 def _text_role(words: list[str], statistics: Statistics, place: Place) -> Role:
     last = words[-1] if words else ""
+    if statistics.structured:
+        return "other"  # nobody types a document of JSON, or asks for the rows that share one
     if statistics.years:
         return "year"
     if statistics.mean_words >= 9 or statistics.mean_length > 100:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from bisect import bisect_left
@@ -41,6 +42,7 @@ class Statistics:
     integral: bool = False
     years: bool = False  # numbers or texts that are all years
     digits: bool = False  # texts that are all whole numbers
+    structured: bool = False  # texts that are all objects or lists of JSON, blanks apart
     minimum: Cell = None
     maximum: Cell = None
     quantiles: tuple[Cell, ...] = ()
@@ -98,6 +100,7 @@ def describe(values: Iterable[Cell], declared_type: str = "") -> Statistics:
         integral=kind in ("integer", "boolean") or (kind == "real" and _whole(counts)),
         years=years,
         digits=bool(words) and len(words) == len(counts) and all(map(_whole_text, words)),
+        structured=_structured(words),
         minimum=finite[0] if finite else None,
         maximum=finite[-1] if finite else None,
         quantiles=_deciles(finite, counts) if ordered and finite else (),
@@ -144,6 +147,22 @@ def as_number(value: Cell) -> float | None:
 
 def _whole_text(text: str) -> bool:
     return text.strip().lstrip("+-").isdigit()
+
+
+def _structured(texts: Iterable[str]) -> bool:
+    known = [text for text in texts if text.strip()]
+    return bool(known) and all(map(_is_json, known))
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text is an object or a list of JSON; another value of JSON is a number or a text as any other."""
+    if not text.lstrip().startswith(("{", "[")):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _merge_nan(counts: Counter[Cell]) -> None:

@@ -134,6 +134,9 @@ def test_only_iso_dates_have_quantiles() -> None:
         ("photo path", ["http://ours/people/davolio.bmp", "http://ours/people/fuller.bmp"] * 9, "identifier"),
         ("picture", ["scans/one.JPG", "scans/two.JPG"] * 9, "identifier"),
         ("picture", ["portrait", "landscape"] * 9, "category"),
+        ("preferences", ['{"theme": "dark"}', '{"theme": "light"}', ""] * 9, "other"),
+        ("tag list", ["[]", '["new", "eu"]'] * 9, "other"),
+        ("remark", ["[deleted]", "{name}"] * 9, "category"),
     ],
 )
 def test_roles(words: str, values: list[Cell], role: str) -> None:
