@@ -17,7 +17,7 @@ def remarks(
 ) -> Iterator[str]:
     """All that is to be said of the tables of one database, the keys between them, and what is in their columns."""
     yield from _endless(tables)
-    yield from _marked(statistics)
+    yield from _marked(tables, statistics)
     yield from _unlinked(tables, keys)
     yield from _foreign(tables)
 
@@ -33,17 +33,22 @@ def _endless(tables: Sequence[TableProfile]) -> Iterator[str]:
                 )
 
 
-def _marked(statistics: Mapping[str, Mapping[str, Statistics]]) -> Iterator[str]:
-    """Columns that one text for what is missing makes texts: "9" would stand behind "10", and nothing is summed."""
-    for table, columns in statistics.items():
-        by_marker: dict[tuple[str, ...], list[str]] = {}
-        for name, known in columns.items():
-            if known.markers:
-                by_marker.setdefault(known.markers, []).append(repr(name))
-        for markers, names in by_marker.items():
+def _marked(tables: Sequence[TableProfile], statistics: Mapping[str, Mapping[str, Statistics]]) -> Iterator[str]:
+    """Columns that a text for what is missing, or a way to write numbers, makes texts: "9" would stand behind "10"."""
+    for table in tables:
+        alike: dict[tuple[tuple[str, ...], str], list[str]] = {}
+        for column in table.columns:
+            known = statistics[table.name][column.name]
+            # Separated digits that name something are a telephone's.
+            if (known.markers or known.separators) and not (known.separators and column.role == "identifier"):
+                alike.setdefault((known.markers, known.separators), []).append(repr(column.name))
+        for (markers, separators), names in alike.items():
+            cause = " and ".join([*map(repr, markers), *([separators] if separators else [])])
+            mends = ["store NULL (in CSV: nothing) for what is missing"] if markers else []
+            mends += ["write numbers with a decimal point and nothing between thousands"] if separators else []
             yield (
-                f"table {table!r}: {', '.join(names)}: numbers but for {' and '.join(map(repr, markers))}, so taken as "
-                "text: never summed or compared by size; store NULL (in CSV: nothing) for what is missing"
+                f"table {table.name!r}: {', '.join(names)}: numbers but for {cause}, so taken as text: never summed or "
+                f"compared by size; {', and '.join(mends)}"
             )
 
 

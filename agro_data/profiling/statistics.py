@@ -7,7 +7,7 @@ import math
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from typing import Any
@@ -23,6 +23,11 @@ _NESTED = re.compile(
 )  # declared types of lists and the like
 _LONG_TEXT = 300  # longer values are no literals anybody types
 _NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_SEPARATED = (  # the first that fits all numbers of a column says how they are written
+    ("thousands separators", re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")),
+    ("thousands separators", re.compile(r"[+-]?[1-9]\d{0,2}((['’ \u00a0\u202f]\d{3})+|(\.\d{3}){2,})")),
+    ("a decimal comma", re.compile(r"[+-]?(0|[1-9]\d*|[1-9]\d{0,2}([.'’ \u00a0\u202f]\d{3})+)(,\d+)?")),
+)
 _MISSING = frozenset(
     ["na", "n/a", "nan", "null", "nil", "none", "missing", "unknown", "-", "--", "?", ".", "#n/a", "\\n", ""]
 )
@@ -50,6 +55,7 @@ class Statistics:
     mean_words: float = 0.0  # of texts
     mean_length: float = 0.0
     markers: tuple[str, ...] = ()  # what stands for a missing number in texts that are numbers else: "NA"
+    separators: str = ""  # what more keeps the texts from being numbers: "a decimal comma", "thousands separators"
     few: frozenset[str] = frozenset()  # the values as lower-case text when there are one or two
 
     @property
@@ -91,6 +97,7 @@ def describe(values: Iterable[Cell], declared_type: str = "") -> Statistics:
     ordered = kind in ("integer", "real", "boolean") or written == "iso" or years
     finite = _sorted(counts) if ordered or kind in ("text", "time") else []
     words = [value for value in counts if isinstance(value, str)]
+    markers, separators = _written_numbers(words) if kind == "text" else ((), "")
     return Statistics(
         rows=rows,
         nulls=nulls,
@@ -107,7 +114,8 @@ def describe(values: Iterable[Cell], declared_type: str = "") -> Statistics:
         mean_words=sum(len(text.split()) for text in words) / len(words) if words else 0.0,
         mean_length=sum(map(len, words)) / len(words) if words else 0.0,
         common=_common(counts),
-        markers=(markers_among(words) or ()) if kind == "text" else (),
+        markers=markers,
+        separators=separators,
         few=frozenset(map(_plain, counts)) if len(counts) <= 2 else frozenset(),
     )
 
@@ -129,9 +137,29 @@ def markers_among(values: Iterable[Cell]) -> tuple[str, ...] | None:
     """
     known = list(values)
     other = [value for value in known if as_number(value) is None]
+    return _markers(other, len(known) - len(other))
+
+
+def _markers(other: Sequence[Cell], numbers: int) -> tuple[str, ...] | None:
     markers = [value for value in other if isinstance(value, str) and value.strip().lower() in _MISSING]
-    few = len(other) > MOST_MARKERS or len(known) - len(other) < _FEWEST_NUMBERS
+    few = len(other) > MOST_MARKERS or numbers < _FEWEST_NUMBERS
     return None if few or len(markers) < len(other) else tuple(sorted(markers))
+
+
+def _written_numbers(texts: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """What keeps texts from being numbers: those that say "missing", and how the numbers are separated; ((), "") where
+    nothing does, or more than that.
+    """
+    other = [text for text in texts if as_number(text) is None]
+    markers = _markers(other, len(texts) - len(other))
+    if markers is not None:
+        return markers, ""
+    for separators, form in _SEPARATED:
+        rest = [text for text in other if not form.fullmatch(text.strip())]
+        markers = _markers(rest, len(texts) - len(rest)) if len(rest) < len(other) else None
+        if markers is not None:
+            return markers, separators
+    return (), ""
 
 
 def as_number(value: Cell) -> float | None:

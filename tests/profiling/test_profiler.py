@@ -179,6 +179,23 @@ def test_numbers_that_one_marker_makes_texts_are_told(tmp_path: Path) -> None:
     ]
 
 
+def test_numbers_that_separators_make_texts_are_told(tmp_path: Path) -> None:
+    script = """
+        CREATE TABLE accounts (id INTEGER PRIMARY KEY, revenue TEXT, betrag TEXT, profit TEXT, phone TEXT, pair TEXT);
+        INSERT INTO accounts VALUES
+            (1, '1,200', '35,20', '1 200', '555 123 456', '1,2'), (2, '99', '1.017,05', '7', '555 123 457', '1,2,3'),
+            (3, 'N/A', '8', '-11 000 000', '555 123 458', '4'), (4, '1,000,000.5', NULL, NULL, '555 123 459', '5,6');
+    """
+    said = profile_database(sqlite_database(tmp_path / "crm.sqlite", script)).problems
+    assert [text.partition(", so")[0] for text in said] == [
+        "table 'accounts': 'revenue': numbers but for 'N/A' and thousands separators",
+        "table 'accounts': 'betrag': numbers but for a decimal comma",
+        "table 'accounts': 'profit': numbers but for thousands separators",
+    ]
+    assert "store NULL" in said[0]
+    assert "store NULL" not in said[1]
+
+
 @pytest.mark.parametrize(
     ("names", "told"),
     [
