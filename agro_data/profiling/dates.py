@@ -102,3 +102,19 @@ def all_years(values: Iterable[Cell]) -> bool:
     return bool(numbers) and all(
         isinstance(number, int | float) and 1500 <= number <= 2100 and number == int(number) for number in numbers
     )
+
+
+def all_days(values: Iterable[Cell]) -> bool:
+    """Whether every value is a day from 1900 to 2100 as a whole number, 20230417; 0 and 99991231 stand for none."""
+    days = [value for value in values if value not in (0, 99991231)]
+    return bool(days) and all(
+        isinstance(value, int) and 19000101 <= value <= 21001231 and _is_day(value) for value in days
+    )
+
+
+def _is_day(number: int) -> bool:
+    try:
+        date(number // 10000, number // 100 % 100, number % 100)
+    except ValueError:
+        return False
+    return True

@@ -48,6 +48,12 @@ _FILE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )  # where something is kept
 _DATED = word_set("date datetime timestamp epoch")  # of a number: 20240131, or days or seconds since some day
+_TIMED = word_set(
+    "timestamp time at date on am day when created updated modified changed deleted removed expires expired expiry until "
+    "since from to seen login logged started ended begins ends start end"
+)  # of a number that may count seconds since 1970
+_SECONDS, _SCALES = (1e9, 2.2e9), (1, 1e3, 1e6)  # from 2001 to 2039, in seconds or parts of them
+_DAYS = 10  # as many days as no column of other numbers holds by chance
 _EPOCH = 1e8  # seconds from 1970 to 1973: a time of more is a moment, not a duration
 _DATING = word_set("year founded built established founding creation created opened launched launch season debut born")
 _UNITS = {
@@ -124,7 +130,7 @@ def _number_role(words: list[str], statistics: Statistics, place: Place) -> Role
         return "category"
     if place.part_of_key and not _QUANTITY & set(words):
         return "identifier"
-    return "identifier" if _is_moment(last, statistics) or _is_clock(last, statistics) else "measure"
+    return "identifier" if _is_moment(words, last, statistics) or _is_clock(last, statistics) else "measure"
 
 
 def _part_of_date(last: str, statistics: Statistics) -> bool:
@@ -140,10 +146,15 @@ def _is_clock(last: str, statistics: Statistics) -> bool:
     return len(known) >= 10 and max(known) >= _HOURS and all(value % 100 < 60 for value in known)
 
 
-def _is_moment(last: str, statistics: Statistics) -> bool:
+def _is_moment(words: list[str], last: str, statistics: Statistics) -> bool:
     """Whether numbers stand for days or moments, of which no sum makes sense."""
     least = statistics.minimum
-    return last in _DATED or (last == "time" and isinstance(least, int | float) and least >= _EPOCH)
+    if last in _DATED or (last == "time" and isinstance(least, int | float) and least >= _EPOCH):
+        return True
+    if statistics.days and statistics.distinct >= _DAYS:
+        return True
+    since = any(_within(statistics, _SECONDS[0] * scale, _SECONDS[1] * scale) for scale in _SCALES)
+    return since and last not in _QUANTITY and not _TIMED.isdisjoint(words)
 
 
 def _text_role(words: list[str], statistics: Statistics, place: Place) -> Role:

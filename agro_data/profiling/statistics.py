@@ -13,7 +13,7 @@ from itertools import accumulate, islice
 from typing import Any
 
 from agro_data.databases.types import Cell
-from agro_data.profiling.dates import all_times, all_year_texts, all_years, date_format
+from agro_data.profiling.dates import all_days, all_times, all_year_texts, all_years, date_format
 from agro_data.profiling.profile import Kind
 
 UUID_FORM = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -46,6 +46,7 @@ class Statistics:
     date_format: str = ""
     integral: bool = False
     years: bool = False  # numbers or texts that are all years
+    days: bool = False  # whole numbers that are all days, as 20230417
     digits: bool = False  # texts that are all whole numbers
     structured: bool = False  # texts that are all objects or lists of JSON, blanks apart
     minimum: Cell = None
@@ -106,6 +107,7 @@ def describe(values: Iterable[Cell], declared_type: str = "") -> Statistics:
         date_format=written,
         integral=kind in ("integer", "boolean") or (kind == "real" and _whole(counts)),
         years=years,
+        days=kind == "integer" and all_days(counts),
         digits=bool(words) and len(words) == len(counts) and all(map(_whole_text, words)),
         structured=_structured(words),
         minimum=finite[0] if finite else None,
