@@ -6,7 +6,7 @@
 | content hash of each database and of its side files | inputs |
 | bytes of files named by `exclude`, `query_log` and `focus` | inputs |
 | which model `writer` names: its weights, or what its server calls it | inputs |
-| every source and data file of `agro_data` | code version |
+| every source and data file of `agro_data`, its edge aside | code version |
 | versions of the libraries and engines below | they decide SQL text, plurals, Parquet bytes, the card |
 
 Left out on purpose: `RunConfig`, paths, the clock, the machine. The scheme's version is part of the text that is
@@ -44,6 +44,13 @@ LIBRARIES = (
     "jinja2",
 )
 EMBEDDING_LIBRARIES = ("torch", "transformers", "sentence-transformers")
+# What only calls the rest, or says or exports what came of it: no version and no verdict is another because of these.
+EDGE = frozenset(
+    {
+        *("defs", "exports", "rounds", "snapshot", "verbs"),
+        *("cli.py", "definitions.py", "doctor.py", "estimate.py", "shown.py", "terminal.py"),
+    }
+)
 SOURCE_SUFFIXES = {".py", ".sql", ".yml", ".json", ".txt", ".j2", ".html", ".md"}
 
 
@@ -67,10 +74,11 @@ def seed_of(*parts: object) -> int:
 
 @cache
 def code_version() -> str:
-    """Hash of every source file of the package: a change of code is a change of identity."""
+    """Hash of every source file of the package but its `EDGE`: a change of code is a change of identity."""
     root = Path(__file__).parent
     files = sorted(p for p in root.rglob("*") if p.suffix in SOURCE_SUFFIXES and "__pycache__" not in p.parts)
-    return stable_hash([[p.relative_to(root).as_posix(), file_hash(p)] for p in files])[:16]
+    named = [p.relative_to(root) for p in files]
+    return stable_hash([[p.as_posix(), file_hash(root / p)] for p in named if p.parts[0] not in EDGE])[:16]
 
 
 def library_versions(libraries: Iterable[str]) -> dict[str, str]:

@@ -128,8 +128,8 @@ def settings_to(settings: DataclassInstance) -> dict[str, Any]:
 
 @cache
 def training_code_version() -> str:
-    """Hash of what decides, beside settings, what training does: the sources of the factory and of this package without
-    its edge, and the versions of libraries."""
+    """Hash of what decides, beside settings, what training does: the sources of the factory and of this package, each
+    without its edge, and the versions of libraries."""
     root = Path(__file__).parents[1]
     files = sorted(path for path in root.rglob("*.py") if path.relative_to(root).parts[0] not in EDGE)
     sources = [[path.relative_to(root).as_posix(), file_hash(path)] for path in files]

@@ -13,7 +13,7 @@ import pytest
 from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, RunConfig, cache_folder
 from agro_data.databases.types import Catalog, Database
 from agro_data.defs.place import Place
-from agro_data.fingerprint import LIBRARIES, fingerprint, installed, seed_of, stable_hash
+from agro_data.fingerprint import LIBRARIES, code_version, fingerprint, installed, seed_of, stable_hash
 from agro_data.profiling.cache import LIBRARIES as PROFILING
 from agro_data.profiling.cache import LISTING, ROOMS, profile_key
 
@@ -88,6 +88,17 @@ def test_every_library_that_writes_bytes_counts(monkeypatch: pytest.MonkeyPatch)
             assert fingerprint(config, catalog()) != name, library
             shapes_profiles = library not in ("polars", "pyarrow", "jinja2")
             assert (profile_key(database, {}) != key) == shapes_profiles, library
+
+
+def test_code_that_decides_no_version_changes_no_fingerprint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("fingerprint.py", "pipeline.py", "doctor.py", "verbs/doctor.py", "stages/doctor.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    monkeypatch.setattr("agro_data.fingerprint.__file__", str(tmp_path / "fingerprint.py"))
+    before = code_version.__wrapped__()
+    for name, decides in {"doctor.py": False, "verbs/doctor.py": False, "stages/doctor.py": True}.items():
+        (tmp_path / name).write_text("# changed")
+        assert (code_version.__wrapped__() != before) == decides, name
 
 
 def test_a_profile_is_kept_by_all_the_code_that_reads_databases_for_it() -> None:

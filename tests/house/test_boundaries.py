@@ -7,12 +7,14 @@ import re
 import subprocess
 import sys
 from fnmatch import fnmatch
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-from agro_train.programs.settings import EDGE
+from agro_data.fingerprint import EDGE
+from agro_train.programs.settings import EDGE as TRAINING_EDGE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -78,6 +80,7 @@ TRAINING_ORDER: list[set[str]] = [
 TRAINING_RANK = {name: rank for rank, names in enumerate(TRAINING_ORDER) for name in names}
 
 
+@cache
 def imports(path: Path) -> set[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     found: set[str] = set()
@@ -143,18 +146,41 @@ def test_no_room_is_forgotten(package: str, rank: dict[str, int]) -> None:
     assert rooms <= named, "say in ARCHITECTURE's house what a new room is for"
 
 
-def test_what_a_training_is_not_named_by_decides_none() -> None:
-    """Nothing that trains, answers, or keeps what others answered reads what `EDGE` leaves out."""
-    paths = {dotted(path): path for path in modules("agro_train")}
-    waiting = [paths[f"agro_train.{name}"] for name in ("cold_start", "grpo", "teach", "predict", "solving")]
-    reached: set[Path] = set()
+TRAININGS = [f"agro_train.{name}" for name in ("cold_start", "grpo", "teach", "predict", "solving")]
+# The pipeline, and what it starts as processes of their own.
+BUILDS = [f"agro_data.{name}" for name in ("pipeline", "databases.worker", "databases.examining", "llm.vllm_child")]
+
+
+def reached(names: list[str]) -> set[Path]:
+    """The files of these modules, and of all that they import. `agro_data` itself only passes names on."""
+    paths = {dotted(path): path for path in [*modules("agro_data"), *modules("agro_train")]}
+    del paths["agro_data"]
+    waiting, found = [paths[name] for name in names], set[Path]()
     while waiting:
         path = waiting.pop()
-        if path not in reached:
-            reached.add(path)
+        if path not in found:
+            found.add(path)
             waiting += [paths[name] for name in imports(path) if name in paths]
-    assert not [shown(path) for path in reached if path.relative_to(ROOT / "agro_train").parts[0] in EDGE]
-    assert not [name for name in EDGE if not (ROOT / "agro_train" / name).exists()]
+    return found
+
+
+def test_what_a_training_is_not_named_by_decides_none() -> None:
+    """Nothing that trains, answers, or keeps what others answered reads what its `EDGE` leaves out."""
+    assert not of_edge(reached(TRAININGS), "agro_train", TRAINING_EDGE)
+
+
+def test_what_a_build_is_not_named_by_decides_none() -> None:
+    """Nothing that makes a version, keeps by `code_version` what it made, or trains, reads what the factory's `EDGE`
+    leaves out. Dagster's assets only tell that version.
+    """
+    keeping = [path for path in modules("agro_data") if "agro_data.fingerprint.code_version" in imports(path)]
+    names = [*BUILDS, *TRAININGS, *(dotted(path) for path in keeping if room(path) != "defs")]
+    assert not of_edge(reached(names), "agro_data", EDGE)
+
+
+def of_edge(files: set[Path], package: str, edge: frozenset[str]) -> list[str]:
+    assert not [name for name in edge if not (ROOT / package / name).exists()]
+    return [shown(path) for path in files if path.relative_to(ROOT).parts[:2] in {(package, name) for name in edge}]
 
 
 LIGHT = ["agro_data", "agro_data.pipeline", "agro_data.cli", "agro_data.protocol", "agro_data.llm.client"]
