@@ -121,7 +121,8 @@ def schedule(examples: Sequence[Example], epochs: float, size: int, most: int, s
     found: list[list[Places]] = []
     for epoch in range(math.ceil(epochs)):
         batches = lay_batches(examples, size, most, seed_of(seed, "epoch", epoch))
-        found += batches[: math.ceil(min(1.0, epochs - epoch) * len(batches))]
+        wanted = min(1.0, epochs - epoch) * len(batches)
+        found += batches[: math.ceil(round(wanted, 6))]  # 1.1 - 1.0 is a hair more than a tenth
     return found
 
 

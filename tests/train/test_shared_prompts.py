@@ -223,6 +223,10 @@ def test_a_killed_run_goes_on_with_the_same_rows(base: Path, tmp_path: Path) -> 
     assert saved[0] == saved[1]
 
 
+def test_a_tenth_of_a_pass_is_a_tenth_of_its_batches() -> None:
+    assert [len(schedule(EXAMPLES[:1] * 10, epochs, 1, 1, 0)) for epochs in (1.1, 1.2, 1.25, 2.2)] == [11, 12, 13, 22]
+
+
 def test_tokens_are_counted_as_they_are_read(base: Path, tmp_path: Path) -> None:
     fine_tune(base, EXAMPLES, replace(TUNING, epochs=1.0), draft(tmp_path / "run"))
     last = [line for line in read_metrics(tmp_path / "run" / "metrics.jsonl") if "learning_rate" in line][-1]
