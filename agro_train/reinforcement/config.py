@@ -75,11 +75,11 @@ class GrpoConfig:
     warmup_steps: int = 0  # over which it rises
     schedule: Schedule = "constant_with_warmup"  # of the learning rate, by transformers' name
     max_grad_norm: float = 1.0  # gradients are clipped to it
-    loss_type: Loss = "dapo"  # TRL's name of the loss
+    loss_type: Loss = "dapo"  # TRL's name of the loss; dr_grpo is Dr.GRPO only with scale none
     epsilon: float = 0.2  # clipping of the ratio below
     epsilon_high: float = 0.28  # and above
     beta: float = 0.0  # weight of the KL distance from the model before
-    scale: Scale = "group"  # what advantages are divided by
+    scale: Scale = "group"  # divides advantages: the deviation of their group, or nothing (none), as in Dr.GRPO
     lora: int = 0  # rank of adapters; 0 trains every weight
     precision: str = "auto"  # mixed, bfloat16, float32, or auto: mixed or float32, whichever is faster here
     gradient_checkpointing: bool = False  # less memory, more time
