@@ -49,8 +49,15 @@ def fine_tune(
             f"{base}: its layers look back on {sees(module.config)} tokens, and a trajectory has {longest}: rows that "
             "share prompts would show it more; set share_prompts to false, or lower max_length"
         )
-    look = check and (lambda module: check(LanguageModel(base.name, draft.model, module, tokenizer)))
-    log = FineTuningLog(draft, tuning, len(examples), look, report)
+
+    def look(module: Any) -> Mapping[str, float]:
+        return check(LanguageModel(base.name, draft.model, module, tokenizer)) if check else {}
+
+    def look_under_way(module: Any) -> Mapping[str, float]:
+        with trainer.accelerator.autocast():  # in the numbers of the steps
+            return look(module)
+
+    log = FineTuningLog(draft, tuning, len(examples), look_under_way if check else None, report)
     trainer = make_trainer(module, tokenizer, examples, tuning, draft.path, [log])
     trainer.remove_callback(PrinterCallback)  # standard output is the caller's
     started = time.monotonic()
@@ -64,7 +71,7 @@ def fine_tune(
         return {}
     whole = _saved(trainer, tuning, draft.model)
     learnt = sum(sum(e.mask) for e in examples)
-    last = dict(look(_fastest(whole).eval())) if look else {}
+    last = dict(look(_fastest(whole).eval())) if check else {}
     # Of the lines: transformers' own mean leaves out the steps before a break, and divides by all.
     losses = [line["loss"] for line in read_metrics(draft.metrics) if "learning_rate" in line]
     loss = fmean(losses or [outcome.training_loss])

@@ -28,6 +28,7 @@ from agro_train.language_model.tokens import IGNORED, Example
 from agro_train.programs.settings import SettingsError
 from agro_train.questions import SeenInTraining
 from agro_train.runs.store import Draft, read_metrics, runs_of
+from agro_train.sampling.module import ModuleSampler
 from agro_train.trajectories.config import TeacherKind
 from agro_train.trajectories.material import drop_long, encode_rows
 from agro_train.trajectories.store import TRAJECTORY
@@ -199,6 +200,19 @@ def test_the_last_look_is_in_what_is_fastest_here_at_what_is_saved(
     assert str(looked_at.dtype) == f"torch.{kind}"
     assert saved.dtype == torch.bfloat16
     assert torch.equal(looked_at.bfloat16(), saved)
+
+
+def test_a_look_under_way_computes_as_the_steps_do(base: Path, tmp_path: Path) -> None:
+    seen: list[torch.dtype] = []
+
+    def look(model: LanguageModel) -> dict[str, float]:
+        layer = next(one for one in model.network.modules() if isinstance(one, torch.nn.Linear))
+        layer.register_forward_hook(lambda module, given, made: seen.append(made.dtype))
+        ModuleSampler(model.network, model.tokenizer)([[5, 6]], temperature=0.0, max_tokens=2, seeds=[None])
+        return {}
+
+    fine_tune(base, EXAMPLES, replace(TUNING, precision="mixed", check_every=4), draft(tmp_path / "draft"), look)
+    assert seen[0] == torch.bfloat16
 
 
 def test_a_model_whose_files_name_a_temperature_for_what_is_likeliest_is_saved(tmp_path: Path) -> None:
