@@ -52,13 +52,14 @@ def only(shape: str, profile: DatabaseProfile, count: int) -> list[Intent]:
     return list(islice(sample_intents(profile, 3, prior, coverage=0), count))
 
 
-def with_gaps() -> DatabaseProfile:
-    """The shop, where every foreign key leaves parents without children, and no two parents share a name."""
+def without_gaps() -> DatabaseProfile:
+    """The shop, where every parent has children on the source, as it need not on other instances."""
     profile = shop.profile()
+    rows = {t.name: t.rows for t in profile.tables}
     tables = []
     for table in profile.tables:
-        keys = {c for k in profile.foreign_keys if k.table == table.name for c in k.columns}
-        columns = tuple(replace(c, distinct=2) if c.name in keys else c for c in table.columns)
+        keys = {c: rows[k.ref_table] for k in profile.foreign_keys if k.table == table.name for c in k.columns}
+        columns = tuple(replace(c, distinct=keys.get(c.name, c.distinct)) for c in table.columns)
         tables.append(replace(table, columns=columns))
     return replace(profile, tables=tuple(tables))
 
@@ -87,7 +88,7 @@ def own_columns(query: Query) -> set[object]:
 
 def test_parents_without_rows_are_not_passed_over_for_the_fewest() -> None:
     seen = 0
-    for query in grouped_by_parent(only("superlative_group", with_gaps(), 60)):
+    for query in grouped_by_parent(only("superlative_group", without_gaps(), 60)):
         key = query.order_by[0]
         if isinstance(key.expression, Aggregate) and key.expression.function in ("count", "sum"):
             assert key.descending
@@ -95,15 +96,31 @@ def test_parents_without_rows_are_not_passed_over_for_the_fewest() -> None:
     assert seen > 3
 
 
-def test_no_upper_bound_on_the_rows_of_parents_that_may_have_none() -> None:
-    seen = 0
-    for query in grouped_by_parent(only("having", with_gaps(), 60)):
+def test_an_upper_bound_on_the_rows_of_parents_keeps_those_without_any() -> None:
+    seen: Counter[str] = Counter()
+    for intent in only("having", without_gaps(), 150):
+        query = intent.query
+        assert isinstance(query, Query)
         test = query.having
         assert isinstance(test, Comparison)
-        if isinstance(test.left, Aggregate) and test.left.function == "count" and not test.left.distinct:
-            assert test.operator in (">", ">=", "=")
-            seen += 1
-    assert seen > 3
+        if query.joins and isinstance(test.left, Aggregate) and test.left.function == "count":
+            assert (test.operator in ("<", "<=")) == (query.joins[0].kind == "left")
+            seen[query.joins[0].kind] += 1
+    assert seen["inner"] > 3 < seen["left"]
+
+
+def test_what_an_inner_join_leaves_out_is_said_of_each_group_that_is_listed() -> None:
+    profile, seen = without_gaps(), 0
+    for shape in ("group", "share", "metric"):
+        for intent in only(shape, profile, 60):
+            query = intent.query
+            assert isinstance(query, Query)
+            if query.group_by and query.joins and query.joins[0].kind == "inner":
+                for style in STYLES:
+                    text = render_question(intent, profile, style, 1).text
+                    assert re.search(r"at least one|\b[Aa]mong\b", text), text
+                seen += 1
+    assert seen > 9
 
 
 def test_sets_are_compared_by_what_tells_their_rows_apart() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from agro_data.intent.questions import words
 from agro_data.intent.questions.lists import implied
+from agro_data.intent.questions.modifiers import Atom, combine
 from agro_data.intent.questions.nouns import Scene, compounded
 from agro_data.intent.questions.phrases import subject, term
 from agro_data.intent.tree import Column, DatePart, Expression, Predicate
@@ -27,8 +28,11 @@ class Group:
     drop: tuple[Predicate, ...] = ()
 
 
-def group_of(scene: Scene) -> Group:
-    """What the rows of the query are grouped by."""
+def group_of(scene: Scene, some: bool = False) -> Group:
+    """What the rows of the query are grouped by.
+
+    With `some` a group beyond the rows, a parent of theirs or a category of it, is said to have at least one of them.
+    """
     query = scene.query
     keys = query.group_by
     picked = query.having is not None or query.limit is not None or any(isinstance(k, DatePart) for k in keys)
@@ -44,14 +48,19 @@ def group_of(scene: Scene) -> Group:
         ):
             entity = columns[0].source
     noun = scene.many(base)
+    beyond = some and any(c.source != base for c in columns)
+    also = (Atom(have=f"at least one {scene.one(base)}"),) if beyond else ()
     if entity:
         skip = {s.alias for s in query.sources if s.alias != entity and s.alias not in _above(scene, entity)}
-        one = subject(scene, entity, False, skip=skip, drop=drop)
-        many = subject(scene, entity, True, skip=skip, drop=drop)
+        one = subject(scene, entity, False, skip=skip, drop=drop, also=also)
+        many = subject(scene, entity, True, skip=skip, drop=drop, also=also)
         return Group(entity, one, many, subject(scene, base, True, skip={entity}, drop=drop), noun, drop)
     names = [_key(scene, k, base) for k in keys]
     one = words.singular(names[0]) if len(names) == 1 else f"combination of {scene.voice.listed(names)}"
     many = words.plural(names[0]) if len(names) == 1 else f"combinations of {scene.voice.listed(names)}"
+    if also:
+        one, many = (f"{one} {combine(also, 'that', False, scene.voice)}",
+                     f"{many} {combine(also, 'that', True, scene.voice)}")  # fmt: skip
     return Group("", one, many, subject(scene, base, True, drop=drop), noun, drop)
 
 

@@ -61,8 +61,12 @@ def grouped(scene: Scene) -> Content:
     if narrowed:
         # Groups without such a row are no part of the answer: the question starts from the rows.
         group = replace(group, rows=group.row_noun)
+    every = left or bool(narrowed)
+    if query.joins and not every:
+        # An inner join leaves out those without any: on some instance there are such, even where the source has none.
+        group = group_of(scene, some=True)
     if group.entity:
-        said = _entity(scene, group, shown, asked, tail, left or bool(narrowed))
+        said = _entity(scene, group, shown, asked, tail, every)
     else:
         said = _category(scene, group, shown, asked, tail, bool(narrowed))
     if not narrowed:
@@ -75,7 +79,7 @@ def _columns(keys: Sequence[Expression]) -> bool:
 
 
 def _entity(
-    scene: Scene, group: Group, shown: Sequence[Expression], asked: Sequence[Expression], tail: str, left: bool
+    scene: Scene, group: Group, shown: Sequence[Expression], asked: Sequence[Expression], tail: str, every: bool
 ) -> Content:
     voice = scene.voice
     names = [term(scene, e, group.entity) for e in shown]
@@ -84,10 +88,6 @@ def _entity(
     first = asked[0] if asked else None
     counts = isinstance(first, Aggregate) and first.function == "count" and not first.distinct and len(asked) == 1
     one = group.one
-    if not left and group.rows == group.row_noun and one == scene.one(group.entity) and not scene.covered(group.entity):
-        # The answer leaves out those without any.
-        some = f"at least one {scene.one(scene.grain)}"
-        one = f"{one} {voice.pick('with', f'{scene.who(group.entity)} has')} {some}"
     relation = scene.relation_of(group.entity)
     if counts and relation:
         f = f"the number of {group.rows} {relation} {'them' if person else 'it'}"
@@ -100,7 +100,7 @@ def _entity(
     f = _share_text(scene, asked, group) or f
     np = f"the {listed_names(voice, names)} of each {one} and {f}"
     ask = then = ""
-    if counts and group.rows == group.row_noun and one == group.one:
+    if counts and group.rows == group.row_noun and every:
         ask = f"how many {group.rows} {f'are {relation} each {one}' if relation else f'does each {one} have'}"
         if not relation and _holds(scene.one(group.entity)) and voice.chance(0.6):
             ask = f"how many {group.rows} are there in each {one}"
@@ -117,7 +117,7 @@ def _entity(
     if form == "lead":
         led = f"the {listed_names(voice, names)} and {f}" if len(names) == 1 else f"the {', '.join(names)} and {f}"
         return Content(led, lead=f"for {voice.weigh(EACH)} {one}", tail=tail)
-    if form == "plural" and counts and not relation and one == group.one:
+    if form == "plural" and counts and not relation:
         several = listed_names(voice, [words.plural(n) for n in names])
         each_has = voice.pick("each of them has", "each one has", "each has")
         counted = voice.pick("the number of", "how many")

@@ -100,15 +100,6 @@ class Scene:
         declared = next((k.verb for k in self.profile.foreign_keys if (k.table, k.columns, k.ref_table) == ends), "")
         return declared or _deed(child.singular, parent.singular)
 
-    def covered(self, alias: str) -> bool:
-        """Whether every row of the parent `alias` is known to have a row of the grain."""
-        parent, child = self.table(alias), self.table(self.grain)
-        joins = [join for other, join, _ in self.neighbours(alias) if other == self.grain]
-        if parent is None or child is None or len(joins) != 1 or len(joins[0].columns) != 1:
-            return False
-        column = joins[0].columns[0][0 if joins[0].left == self.grain else 1]
-        return child.column(column).distinct >= parent.rows
-
     def table(self, alias: str) -> TableProfile | None:
         if alias in self.tables:
             return self.tables[alias]

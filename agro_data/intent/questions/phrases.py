@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from agro_data.intent.questions import words
@@ -367,12 +367,14 @@ def subject(
     skip: Iterable[str] = (),
     drop: Iterable[Predicate] = (),
     nested: bool = False,
+    also: Sequence[Atom] = (),
 ) -> str:
     """Noun of a source with all conditions on it and on what it belongs to: "orders of customers in France".
 
-    Sources in `skip` are not described; conditions in `drop` are said elsewhere. For `nested` see `combine`.
+    Sources in `skip` are not described; conditions in `drop` are said elsewhere; what is `also` said follows from the
+    joins. For `nested` see `combine`.
     """
-    atoms = atoms_on(scene, alias, set(skip), tuple(drop))
+    atoms = [*atoms_on(scene, alias, set(skip), tuple(drop)), *also]
     head = scene.many(alias) if plural else scene.one(alias)
     first = next((a for a in atoms if a.before), None)
     if first is not None and scene.voice.chance(BEFORE):

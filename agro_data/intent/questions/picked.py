@@ -197,7 +197,7 @@ def compared_groups(scene: Scene) -> Content:
     )
     short = inner.one(group.entity) if group.entity else group.one
     over = voice.pick(f"the average over all {words.plural(short)}", f"the average across all {words.plural(short)}")
-    if group.entity:
+    if inner_query.joins:
         over = f"the average over all {words.plural(short)} that have {group.row_noun}"
     condition = f"for which the {said} is {above} {over}"
     shown = [by_name[o.expression.name] for o in query.select if isinstance(o.expression, Column)]

@@ -34,17 +34,26 @@ from agro_data.profiling.profile import TableProfile
 
 @dataclass
 class Grouping:
-    """Rows of `frame` by `keys`; `shown` are those of the keys that name a group. `sizes` are known group sizes.
-
-    `gaps` says that parents may have no row at all: they are no group of the answer, and yet have the fewest rows.
-    """
+    """Rows of `frame` by `keys`; `shown` are those of the keys that name a group. `sizes` are known group sizes."""
 
     frame: Frame
     keys: tuple[Expression, ...]
     shown: tuple[Column, ...]
     sizes: tuple[int, ...]
     rows: str  # alias of the rows that are grouped
-    gaps: bool = False
+
+    @property
+    def kept(self) -> bool:
+        """Whether parents without rows are groups too, of no row."""
+        return any(j.kind == "left" for j in self.frame.joins)
+
+    @property
+    def gaps(self) -> bool:
+        """Whether what is grouped by may have no row: it is no group of the answer, and yet has the fewest rows.
+
+        That each parent on the source has a child says nothing of other instances.
+        """
+        return bool(self.frame.joins) and not self.kept
 
     @property
     def known(self) -> list[Predicate]:
@@ -86,15 +95,12 @@ def grouping(scene: Scene, empty_too: bool = False) -> Grouping | None:
         return Grouping(frame, keys, shown, sizes, rows)
     frame = scene.frame(table)
     parent = frame.up(frame.root, edge)
-    gaps = len(edge.child_columns) != 1 or (
-        table.column(edge.child_columns[0]).distinct < scene.atlas.by_name[edge.parent].rows
-    )
     own = scene.atlas.whole(edge.parent, [c for c in scene.atlas.categories(edge.parent) if c.distinct <= 200])
     if own and scene.chance(0.3):
         key = Column(parent, scene.pick(own).name)
-        return Grouping(frame, (key,), (key,), (), frame.root, gaps)
+        return Grouping(frame, (key,), (key,), (), frame.root)
     keys, shown = _parent_keys(scene, frame, parent)
-    return Grouping(frame, keys, shown, sizes, frame.root, gaps)
+    return Grouping(frame, keys, shown, sizes, frame.root)
 
 
 def least_is_known(found: Grouping, value: Aggregate, narrowed: bool) -> bool:
@@ -145,7 +151,7 @@ def figure(scene: Scene, group: Grouping, steady: bool = False) -> Aggregate:
     `steady` leaves out minima, maxima and counts of different values: groups often share them, which makes ties.
     """
     frame = group.frame
-    left = any(j.kind == "left" for j in frame.joins)
+    left = group.kept
     used = {k for k in group.keys if isinstance(k, Column)}
     columns = [c for c in scene.atlas.ordered(group.table.name) if Column(group.rows, c.name) not in used]
     if columns and not left and scene.chance(0.1 if steady else 0.33):
@@ -166,7 +172,7 @@ def figure(scene: Scene, group: Grouping, steady: bool = False) -> Aggregate:
 
 def _narrow(scene: Scene, group: Grouping, share: float, value: Aggregate) -> list[Predicate]:
     """At times a condition on the rows, of another column than those grouped by or summed up."""
-    if not scene.chance(share) or any(j.kind == "left" for j in group.frame.joins):
+    if not scene.chance(share) or group.kept:
         return []
     used = [k for k in (*group.keys, value.argument) if isinstance(k, Column)]
     return conditions(group.frame, 1, [group.rows], used, broad=True)
@@ -201,7 +207,7 @@ def group(scene: Scene) -> Draft | None:
 
 def having(scene: Scene) -> Draft | None:
     """The groups whose size or average meets a bound taken from real groups."""
-    found = grouping(scene)
+    found = grouping(scene, empty_too=True)
     if found is None:
         return None
     value = figure(scene, found)
@@ -219,7 +225,7 @@ def having(scene: Scene) -> Draft | None:
 def _bound(scene: Scene, found: Grouping, value: Aggregate, narrowed: bool) -> Comparison | None:
     if value.function == "count":
         if value.distinct or len(found.sizes) < 2 or max(found.sizes) < 2:
-            size = scene.pick((1, 2)) if not found.sizes or max(found.sizes) > 2 else None
+            size = scene.pick((1, 2)) if not found.kept and (not found.sizes or max(found.sizes) > 2) else None
             return Comparison(">", value, Value(size)) if size else None
         if narrowed:
             return Comparison(">=", value, Value(2)) if scene.chance(0.5) else Comparison(">", value, Value(1))
@@ -228,8 +234,11 @@ def _bound(scene: Scene, found: Grouping, value: Aggregate, narrowed: bool) -> C
         if not sizes or sizes[-1] < 2:
             return None
         size = scene.pick(sizes)
-        below = 0.0 if found.gaps else 1.0
-        operator: Comparator = scene.pick((">", ">=", "<", "=", "<="), (4, 3, 1.5 * below, 1.5, 0.5 * below))
+        # Parents without rows are below a bound, never above: they are kept for that, or there is no such bound.
+        below, other = float(not found.gaps), float(not found.kept)
+        operator: Comparator = scene.pick(
+            (">", ">=", "<", "=", "<="), (4 * other, 3 * other, 1.5 * below, 1.5 * other, 0.5 * below)
+        )
         if operator == ">":
             size = max(1, size - 1)
         elif operator == ">=":
