@@ -15,8 +15,6 @@ hashed and is stored beside the hash, so that a later scheme is seen as another 
 
 from __future__ import annotations
 
-import hashlib
-import json
 import platform
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from agro_data.config import STRUCTURAL, BuildConfig
-from agro_data.databases.types import Catalog, Database
+from agro_data.databases.identity import database_identity
+from agro_data.databases.types import Catalog
+from agro_data.hashing import file_hash, input_hash, stable_hash
 
 SCHEME = 1
 LIBRARIES = (
@@ -52,24 +52,6 @@ EDGE = frozenset(
     }
 )
 SOURCE_SUFFIXES = {".py", ".sql", ".yml", ".json", ".txt", ".j2", ".html", ".md"}
-
-
-def stable_hash(value: Any) -> str:
-    """SHA-256 (hex) of a JSON value. No `default=`: a value that JSON does not know is an error, not a repr."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-
-def file_hash(path: Path) -> str:
-    """SHA-256 (hex) of a file's bytes, read in blocks."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def seed_of(*parts: object) -> int:
-    """A 63-bit seed from stable parts; the same on every machine and run."""
-    text = "\x1f".join(str(part) for part in parts)
-    return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest()[:8], "big") >> 1
 
 
 @cache
@@ -129,27 +111,3 @@ def example_id(content_hash: str, row: Mapping[str, Any], sql: str, hidden: Sequ
     """16 hex digits that name what a row asks of a database, with `sql` for an answer and `hidden` not shown."""
     parts: list[Any] = [content_hash, row["dialect"], sql, row["question"], row["evidence"]]
     return stable_hash([*parts, *([list(hidden)] if hidden else [])])[:16]
-
-
-def input_hash(path: Path) -> str:
-    """Hash of a file, or of all files below a folder with their names."""
-    if path.is_dir():
-        files = sorted(p for p in path.rglob("*") if p.is_file())
-        return stable_hash([[p.relative_to(path).as_posix(), file_hash(p)] for p in files])
-    return file_hash(path)
-
-
-def database_identity(database: Database) -> list[str]:
-    """What of a database decides an example: its id, dialect and content, and the files beside it."""
-    side = [database.spider_tables, database.descriptions, database.semantics]
-    if database.dbt_manifest is not None:  # no empty place where there is none: versions made before keep their name
-        side.append(database.dbt_manifest)
-    return [database.db_id, database.dialect, database.content_hash, *map(_side_hash, side)]
-
-
-def _side_hash(path: Path | None) -> str:
-    """`input_hash`, or "" where nothing can be read: who reads the file for what it says reports that."""
-    try:
-        return "" if path is None else input_hash(path)
-    except OSError:
-        return ""

@@ -19,7 +19,7 @@ from typing import Any
 from agro_data.databases.sandbox import Sandbox
 from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.evaluation.load import files_of
-from agro_data.fingerprint import file_hash, stable_hash
+from agro_data.hashing import file_hash, stable_hash
 from agro_data.publish.read import NoVersion, Version, open_version
 from agro_data.verify.grade import GoldResults
 from agro_train.finetuning.config import FineTuning

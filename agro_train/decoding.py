@@ -26,7 +26,7 @@ from typing import cast, get_args
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.evaluation.voting import Given, elected, leads, undecided
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 from agro_data.verify.execution import execute
 from agro_train.objections import Answered, objections, weight
 from agro_train.programs.usual import SAMPLES, TEMPERATURE, Kind

@@ -20,7 +20,7 @@ from typing import Any
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.diversity.splits import SAME_DATABASE
-from agro_data.fingerprint import stable_hash
+from agro_data.hashing import stable_hash
 from agro_data.publish.read import Version, open_version
 from agro_data.work import write_json
 from agro_train.language_model.loading import check_trainable, framing_of, load, load_tokenizer, reads

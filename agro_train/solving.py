@@ -15,7 +15,7 @@ from typing import Any
 from agro_data.alignment.example import Example
 from agro_data.alignment.solvers import Solver
 from agro_data.databases.sandbox import Sandbox
-from agro_data.fingerprint import seed_of, stable_hash
+from agro_data.hashing import seed_of, stable_hash
 from agro_data.profiling.asked import Source, open_source
 from agro_data.work import write_json
 from agro_train.agents.agent import Agent

@@ -31,7 +31,7 @@ from agro_data.databases.catalog import find_databases
 from agro_data.databases.quoting import folded
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Layout, Limits
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 from agro_data.populate.instances import instance_schema, instances, random_rows
 from agro_data.populate.schema import PopulateError, Schema
 from agro_data.populate.writer import write_duckdb, write_sqlite

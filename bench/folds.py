@@ -13,7 +13,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 
 Pair = Mapping[str, str]
 

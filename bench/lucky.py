@@ -34,7 +34,7 @@ from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Limits, Result
 from agro_data.evaluation.building import built
 from agro_data.evaluation.official import spider_ordered, spider_prediction, spider_statement
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 from agro_data.populate.instances import focus_of, instance_schema, instances, random_rows
 from agro_data.populate.schema import PopulateError, Rows, Schema
 from agro_data.populate.writer import write_sqlite

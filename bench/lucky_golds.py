@@ -18,7 +18,7 @@ from pathlib import Path
 import polars as pl
 
 from agro_data.databases.sandbox import Sandbox
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 from agro_data.publish.read import Version, open_version
 from agro_data.verify.grade import Case, GoldResults, grade_many
 from agro_train.sql_env import SQL_LIMITS

@@ -19,7 +19,7 @@ from agro_data.alignment.expected import Expected, expected
 from agro_data.alignment.grouping import Group, group
 from agro_data.alignment.solvers import Solver
 from agro_data.databases.sandbox import Sandbox
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import resolve

@@ -1,4 +1,4 @@
-"""What a database is called: stable ids, and which database is meant by a name.
+"""What a database is called, and what it is: stable ids, which database is meant by a name, and what decides examples.
 
 Ids match `[A-Za-z0-9_][A-Za-z0-9_.-]*`: each run of other characters becomes one `_`. Where several databases
 would have one id, each takes its whole relative path instead (`a/shop.db` and `b/shop.db` become `a.shop` and
@@ -12,9 +12,10 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from agro_data.databases.types import Database
+from agro_data.hashing import input_hash
 
 ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
@@ -107,3 +108,19 @@ def _folded(name: str) -> str:
 def one_line(text: str) -> str:
     """Text with line breaks and other control characters written as escapes."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def database_identity(database: Database) -> list[str]:
+    """What of a database decides an example: its id, dialect and content, and the files beside it."""
+    side = [database.spider_tables, database.descriptions, database.semantics]
+    if database.dbt_manifest is not None:  # no empty place where there is none: versions made before keep their name
+        side.append(database.dbt_manifest)
+    return [database.db_id, database.dialect, database.content_hash, *map(_side_hash, side)]
+
+
+def _side_hash(path: Path | None) -> str:
+    """`input_hash`, or "" where nothing can be read: who reads the file for what it says reports that."""
+    try:
+        return "" if path is None else input_hash(path)
+    except OSError:
+        return ""

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from agro_data.databases.catalog import beside
-from agro_data.databases.identity import one_line
+from agro_data.databases.identity import database_identity, one_line
 from agro_data.databases.opening import with_sides
 from agro_data.databases.types import Catalog, Problem
-from agro_data.fingerprint import database_identity, stable_hash
+from agro_data.hashing import stable_hash
 
 
 def glance(source: Path) -> str:

@@ -19,7 +19,7 @@ from agro_data.defs.jobs import job_in_process
 from agro_data.defs.place import Place
 from agro_data.defs.pools import DATABASE
 from agro_data.defs.sensors import LOOK_EVERY, Seen, in_words, key_of, source_of, watch
-from agro_data.fingerprint import stable_hash
+from agro_data.hashing import stable_hash
 from agro_data.migration.drift import lost_names, verify_version
 from agro_data.migration.opening import open_migrated
 from agro_data.migration.report import summary

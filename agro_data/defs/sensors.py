@@ -16,7 +16,7 @@ from agro_data.defs.assets import CorpusConfig
 from agro_data.defs.jobs import build_corpus
 from agro_data.defs.notices import COMMAND, UI, WEBHOOK, Notice, configured, send
 from agro_data.defs.place import Place, project_root
-from agro_data.fingerprint import stable_hash
+from agro_data.hashing import stable_hash
 from agro_data.publish.read import NoVersion, Version, latest, list_corpora
 
 LOOK_EVERY = 60  # seconds

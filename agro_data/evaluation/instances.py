@@ -15,7 +15,7 @@ from agro_data.databases.content import instance_at
 from agro_data.databases.identity import is_own_name
 from agro_data.databases.types import Database
 from agro_data.evaluation.loaded import Prediction
-from agro_data.fingerprint import stable_hash
+from agro_data.hashing import stable_hash
 
 INDEX = "index.parquet"
 SUFFIXES = (".sqlite", ".duckdb")

@@ -10,7 +10,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from agro_data.fingerprint import file_hash, stable_hash
+from agro_data.hashing import file_hash, stable_hash
 from agro_data.llm.rendering import prompt_ids
 from agro_data.llm.types import Completion, Request, Sampling, Usage, failed
 from agro_data.models import DEFAULT_WRITER, FoundModel, ModelMissing, find_model

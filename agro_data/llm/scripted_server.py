@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Literal, get_args
 
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 
 Fault = Literal["timeout", "busy", "broken", "dropped", "truncated", "garbled", "nonsense", "empty", "denied"]
 PASSING: tuple[Fault, ...] = get_args(Fault)[:6]  # those that a client can see and ask again for

@@ -6,7 +6,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Protocol
 
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 
 Role = Literal["system", "user", "assistant"]
 

@@ -11,7 +11,8 @@ from typing import Any, Literal
 from agro_data.config import BuildConfig
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
-from agro_data.fingerprint import example_id, seed_of
+from agro_data.fingerprint import example_id
+from agro_data.hashing import seed_of
 from agro_data.migration.changes import Change, concerning, schema_changes
 from agro_data.migration.evidence import Place, Side
 from agro_data.migration.matching import Matching, match

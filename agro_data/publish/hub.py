@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agro_data.fingerprint import file_hash
+from agro_data.hashing import file_hash
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

@@ -14,7 +14,7 @@ import polars as pl
 
 from agro_data.config import BuildConfig
 from agro_data.databases.catalog import VERSION_NAME
-from agro_data.fingerprint import file_hash
+from agro_data.hashing import file_hash
 from agro_data.records import ANSWERABLE, MUTANT
 
 DERIVED = "of_corpus"  # stands in the manifest of a version that was made from a corpus

@@ -21,7 +21,7 @@ import polars as pl
 
 from agro_data.config import ConfigError
 from agro_data.databases.types import Database
-from agro_data.fingerprint import file_hash
+from agro_data.hashing import file_hash
 from agro_data.publish.checks import Check
 from agro_data.publish.hub_card import PLOTS, render_hub_card
 from agro_data.publish.licenses import HUB, dropped

@@ -20,7 +20,8 @@ import polars as pl
 
 from agro_data.databases.catalog import VERSION_NAME
 from agro_data.databases.faults import NO_SPACE
-from agro_data.fingerprint import file_hash, library_versions
+from agro_data.fingerprint import library_versions
+from agro_data.hashing import file_hash
 from agro_data.locking import exclusive
 from agro_data.publish.card import render_card
 from agro_data.publish.parquet import write_parquet, write_shards

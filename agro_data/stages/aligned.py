@@ -24,7 +24,8 @@ from agro_data.alignment.tournament import MATCHES
 from agro_data.databases.sandbox import Sandbox, own_sandbox
 from agro_data.databases.types import Database, Result
 from agro_data.diversity.decontamination import Exclusion, exclusion
-from agro_data.fingerprint import code_version, example_id, seed_of, stable_hash
+from agro_data.fingerprint import code_version, example_id
+from agro_data.hashing import seed_of, stable_hash
 from agro_data.llm.accounting import Spending
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.progress import Reporter, counting, silent

@@ -7,7 +7,7 @@ from math import ceil
 
 import polars as pl
 
-from agro_data.fingerprint import stable_hash
+from agro_data.hashing import stable_hash
 from agro_data.intent.prior import Prior
 from agro_data.intent.sample import sample_intents
 from agro_data.intent.to_sql import render_sql

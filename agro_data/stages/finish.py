@@ -17,8 +17,9 @@ from agro_data.diversity.sampling import sample
 from agro_data.diversity.selection import HARDNESS_MIX, Quotas, SelectionReport
 from agro_data.diversity.similarity import sketch
 from agro_data.diversity.splits import SplitReport
-from agro_data.fingerprint import deciding_versions, example_id, file_hash, seed_of, stable_hash
+from agro_data.fingerprint import deciding_versions, example_id
 from agro_data.focus import Focus
+from agro_data.hashing import file_hash, seed_of, stable_hash
 from agro_data.intent.questions import STYLES
 from agro_data.llm.prompts.write_question import QUESTION_STYLES
 from agro_data.profiling.cache import encode, without_rows

@@ -14,8 +14,8 @@ import polars as pl
 
 from agro_data.config import Wording
 from agro_data.diversity.styles import assign_styles
-from agro_data.fingerprint import seed_of
 from agro_data.focus import NO_FOCUS, Focus
+from agro_data.hashing import seed_of
 from agro_data.intent.questions import STYLES
 from agro_data.llm.client import Client
 from agro_data.llm.prompts.write_question import MANNERS, QUESTION_STYLES, QuestionWanted, WrittenQuestion

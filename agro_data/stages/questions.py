@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 
 from agro_data.diversity.styles import assign_styles
-from agro_data.fingerprint import seed_of
 from agro_data.focus import NO_FOCUS, Focus
+from agro_data.hashing import seed_of
 from agro_data.intent.questions import STYLES, render_question
 from agro_data.intent.questions.other_words import in_other_words
 from agro_data.intent.tree import from_json

@@ -17,7 +17,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from agro_data.fingerprint import code_version, database_identity, deciding_versions, file_hash, stable_hash
+from agro_data.databases.identity import database_identity
+from agro_data.fingerprint import code_version, deciding_versions
+from agro_data.hashing import file_hash, stable_hash
 from agro_data.stages.asking import take_over_spending, unanswered
 from agro_data.stages.context import Context
 from agro_data.stages.task import Task

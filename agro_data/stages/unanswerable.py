@@ -21,7 +21,7 @@ from agro_data.databases.types import STEPS, Limits
 from agro_data.diversity.decontamination import decontaminate, exclusion
 from agro_data.diversity.normal_forms import normal_question
 from agro_data.diversity.rejection import seeded_number
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 from agro_data.intent.ambiguous import MOST
 from agro_data.progress import Reporter
 from agro_data.records import UNANSWERED

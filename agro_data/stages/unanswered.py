@@ -13,7 +13,8 @@ from typing import Any
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Result
-from agro_data.fingerprint import example_id, seed_of
+from agro_data.fingerprint import example_id
+from agro_data.hashing import seed_of
 from agro_data.intent.ambiguous import Ambiguity, ambiguities
 from agro_data.intent.questions import STYLES
 from agro_data.intent.to_sql import render_sql

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from random import Random
 
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 from agro_data.intent.atlas import Atlas
 from agro_data.intent.prior import Prior
 from agro_data.intent.tree import Intent

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from agro_data.databases.quoting import folded
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 from agro_data.intent.atlas import Atlas, Edge
 from agro_data.intent.plausibility import plausibility
 from agro_data.intent.renderings import renderings

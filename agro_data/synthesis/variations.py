@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random
 
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 from agro_data.intent.atlas import Atlas, is_number, sayable
 from agro_data.intent.choose import adds_up
 from agro_data.intent.plausibility import plausibility

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from math import lcm
 from random import Random
 
-from agro_data.fingerprint import seed_of
 from agro_data.focus import NO_FOCUS, Focus, turns
+from agro_data.hashing import seed_of
 from agro_data.intent.atlas import Atlas
 from agro_data.intent.tree import Intent
 from agro_data.llm.client import Client

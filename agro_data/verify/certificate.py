@@ -21,7 +21,7 @@ from agro_data.config import BuildConfig, ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.databases.types import Database
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 from agro_data.populate.instances import Proposal, instance_schema, instances, witnesses
 from agro_data.populate.schema import Rows, Schema
 from agro_data.profiling.profile import DatabaseProfile

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agro_data.databases.errors import discreet_line
 from agro_data.databases.types import Cell, Database
-from agro_data.fingerprint import seed_of, stable_hash
+from agro_data.hashing import seed_of, stable_hash
 from agro_data.populate.instances import Focus, PartialRow, Proposal, compose, focus_of
 from agro_data.populate.instances.proposal import Place
 from agro_data.populate.schema import PopulateError, Rows, Schema

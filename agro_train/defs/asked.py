@@ -8,7 +8,7 @@ import dagster as dg
 
 from agro_data.defs.place import Place
 from agro_data.diversity.splits import SAME_DATABASE
-from agro_data.fingerprint import stable_hash
+from agro_data.hashing import stable_hash
 from agro_data.publish.read import Version
 from agro_train.defs.configs import ModelEvaluationConfig
 from agro_train.defs.settings import ASKED, IDLE_IN_EVALUATION, settings_of, usable

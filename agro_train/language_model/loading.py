@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agro_data.config import ConfigError
-from agro_data.fingerprint import file_hash, stable_hash
+from agro_data.hashing import file_hash, stable_hash
 from agro_data.models import DEFAULT_WRITER, FoundModel, ModelMissing, fastest_precision, find_model
 from agro_train.language_model.attention import fold_heads, switch_off_cudnn_attention
 from agro_train.language_model.tokens import encode_prompt, unsaid

@@ -16,7 +16,7 @@ from itertools import chain
 from random import Random
 from typing import Any
 
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 from agro_train.language_model.spans import Spans
 from agro_train.language_model.tokens import IGNORED, Example
 

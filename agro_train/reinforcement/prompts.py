@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from agro_data.config import ConfigError
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 from agro_train.reinforcement.episodes import Player
 from agro_train.sql_env import GoldFault, check_golds
 from agro_train.tasks import Task

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from agro_data.evaluation.statistics import pass_at
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 from agro_train.advantages import Floats, Scale, informative, prover_value, turn_advantages
 from agro_train.reinforcement.credit import Credit, anchors, of_rollouts
 from agro_train.reinforcement.episodes import Episode, Player

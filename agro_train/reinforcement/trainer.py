@@ -20,7 +20,7 @@ from transformers import TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 from trl.trainer.utils import add_fused_lm_head, split_tensor_dict
 
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 from agro_train.advantages import informative
 from agro_train.agents.engine import EngineSampler
 from agro_train.language_model.attention import FOLDED, fold_heads

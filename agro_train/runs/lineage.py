@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agro_data.fingerprint import file_hash, library_versions, stable_hash
+from agro_data.fingerprint import library_versions
+from agro_data.hashing import file_hash, stable_hash
 from agro_data.models import ModelMissing
 from agro_data.profiling.serialise import Style, serialiser
 from agro_data.protocol import VERSION as PROTOCOL

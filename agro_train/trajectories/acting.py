@@ -20,7 +20,7 @@ import polars as pl
 
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
-from agro_data.fingerprint import seed_of, stable_hash
+from agro_data.hashing import seed_of, stable_hash
 from agro_data.protocol import VERSION as PROTOCOL
 from agro_data.verify.grade import GoldResults
 from agro_data.work import Work

@@ -18,7 +18,7 @@ import polars as pl
 
 from agro_data.databases.sandbox import Sandbox
 from agro_data.diversity.embeddings import load_encoder
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 from agro_data.llm.writers import is_address
 from agro_data.profiling.serialise import serialiser
 from agro_data.protocol import VERSION as PROTOCOL

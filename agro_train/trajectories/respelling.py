@@ -25,7 +25,7 @@ from agro_data.databases.opening import look_in_all_schemas
 from agro_data.databases.quoting import folded, quoted
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
-from agro_data.fingerprint import stable_hash
+from agro_data.hashing import stable_hash
 from agro_data.migration.matching import ColumnMatch, Matching, TableMatch
 from agro_data.migration.meanings import references
 from agro_data.migration.rewriting import CannotFollow, rewrite

@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from agro_data.fingerprint import library_versions, stable_hash
+from agro_data.fingerprint import library_versions
+from agro_data.hashing import stable_hash
 from agro_data.protocol import Step, Turn, render_transcript
 from agro_data.publish.parquet import write_shards
 from agro_data.publish.read import DERIVED, Version

@@ -13,7 +13,8 @@ import pytest
 from agro_data.config import STRUCTURAL, BuildConfig, ConfigError, RunConfig, cache_folder
 from agro_data.databases.types import Catalog, Database
 from agro_data.defs.place import Place
-from agro_data.fingerprint import LIBRARIES, code_version, fingerprint, installed, seed_of, stable_hash
+from agro_data.fingerprint import LIBRARIES, code_version, fingerprint, installed
+from agro_data.hashing import seed_of, stable_hash
 from agro_data.profiling.cache import LIBRARIES as PROFILING
 from agro_data.profiling.cache import LISTING, ROOMS, profile_key
 

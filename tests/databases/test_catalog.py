@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from agro_data.config import ConfigError
 from agro_data.databases.catalog import find_databases, usable_databases
 from agro_data.databases.connections import open_database
-from agro_data.databases.identity import ID, database_id, distinct_ids
+from agro_data.databases.identity import ID, database_id, database_identity, distinct_ids
 from agro_data.databases.types import Catalog
-from agro_data.fingerprint import database_identity, stable_hash
+from agro_data.hashing import stable_hash
 from agro_data.profiling.profiler import profile_database
 
 SHARED = Path(__file__).resolve().parents[2] / "../shared/data"

@@ -25,7 +25,7 @@ from agro_data.evaluation.building import built
 from agro_data.evaluation.evaluate import evaluate
 from agro_data.evaluation.instances import Instances, given
 from agro_data.evaluation.loaded import Prediction
-from agro_data.fingerprint import stable_hash
+from agro_data.hashing import stable_hash
 from agro_data.records import INSTANCE_INDEX
 
 OLD = "SELECT name FROM member WHERE age > 40"

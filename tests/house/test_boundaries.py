@@ -20,10 +20,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # Left may be imported by right, never the other way round. What stands in one set may import each other.
 ORDER: list[set[str]] = [
-    {"records", "config"},
+    {"records", "config", "hashing"},
     {"focus"},
     {"models"},
     {"databases"},
+    {"fingerprint"},
     {"snapshot"},
     {"llm"},
     {"protocol"},
@@ -37,7 +38,7 @@ ORDER: list[set[str]] = [
     {"diversity"},
     {"phrasing"},
     {"publish"},
-    {"fingerprint", "progress", "parallel", "work", "locking", "pages"},
+    {"progress", "parallel", "work", "locking", "pages"},
     {"stages"},
     {"pipeline"},
     {"estimate"},
@@ -51,7 +52,7 @@ ORDER: list[set[str]] = [
     {"defs", "definitions", "cli"},
 ]
 # Small tools without domain knowledge: anyone may use them.
-ANYONE = {"records", "config", "fingerprint", "progress", "parallel", "work", "locking", "pages", "sql"}
+ANYONE = {"records", "config", "hashing", "progress", "parallel", "work", "locking", "pages", "sql"}
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 
 TRAINING_ORDER: list[set[str]] = [

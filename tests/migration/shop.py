@@ -15,7 +15,7 @@ import polars as pl
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Database, Dialect
-from agro_data.fingerprint import stable_hash
+from agro_data.hashing import stable_hash
 from agro_data.profiling.profiler import profile_database
 from agro_data.records import ANSWERABLE, EXAMPLE
 from agro_data.sql.facts import sql_facts

@@ -17,7 +17,7 @@ import huggingface_hub.utils._http
 import pytest
 from hub_server import DROP_AFTER, DROP_BEFORE, REPO, SLOW, TOKEN, Hub, running
 
-from agro_data.fingerprint import file_hash
+from agro_data.hashing import file_hash
 from agro_data.publish.hub import NotPublished, Published, publish_folder, token_of
 
 NAME = "org/shop"

@@ -7,7 +7,7 @@ import json
 from recording import RecordingModel
 
 from agro_data.diversity.normal_forms import literals
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 
 # What the model writes: some that an intent says, some that none does, some that the gate refuses.
 QUERIES = (

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from jinja2 import Environment, StrictUndefined
 
-from agro_data.fingerprint import stable_hash
+from agro_data.hashing import stable_hash
 from agro_data.llm.client import Client
 from agro_data.llm.types import SAMPLING, Completion, Message, Request, Role, Sampling
 from agro_data.progress import Reporter, silent

@@ -9,7 +9,7 @@ from itertools import count
 
 from sqlglot import exp
 
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 from agro_data.populate.instances.compose import compose
 from agro_data.populate.instances.focus import focus_of, group_columns, places_of
 from agro_data.populate.instances.proposal import Focus, PartialRow, Proposal

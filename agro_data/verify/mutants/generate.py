@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from random import Random
 
 from agro_data.databases.types import Dialect
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 from agro_data.populate.schema import stream
 from agro_data.sql.canonical import canonical_sql
 from agro_data.sql.parse import parse_select
