@@ -20,9 +20,11 @@ import polars as pl
 from dagster import AssetKey, AssetsDefinition, ConfigurableResource, JobDefinition, OpDefinition
 
 from agro_data.config import BuildConfig, RunConfig
+from agro_data.databases import digest
 from agro_data.pairs.finding import KINDS
-from agro_data.publish.card import COLUMNS
-from agro_data.records import EXAMPLE, INSTANCE_INDEX, MUTANT, REJECTED, STEP
+from agro_data.publish.card import COLUMNS, INDEX_COLUMNS, MUTANT_COLUMNS
+from agro_data.publish.version import MUTANTS
+from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, STEP
 from agro_data.work import write_text
 from agro_train.aligning import AlignConfig
 from agro_train.cli import agro
@@ -71,18 +73,25 @@ def settings() -> str:
 
 
 def columns() -> str:
-    """Every column that a version stores, with its type."""
+    """Every column that a version stores, with its type, and what its digests are made of."""
     parts = [_page("Columns", "What the Parquet files of a corpus version hold.")]
-    rows = [(f"`{name}`", _stored(kind), COLUMNS[name]) for name, kind in EXAMPLE.items()]
-    parts.append("\n## Examples: `data/*.parquet`\n\n" + _table(("column", "type", "meaning"), rows))
-    for heading, schema in (
-        ("A step of `steps`", STEP.to_schema()),
-        ("Rejected rows: `rejected/*.parquet`", REJECTED),
-        ("Instances: `instances/index.parquet`", INSTANCE_INDEX),
-        ("A mutant, in the shards of `certified`", MUTANT.to_schema()),
+    for heading, schema, meanings in (
+        ("Examples: `data/*.parquet`", EXAMPLE, COLUMNS),
+        ("A step of `steps`", STEP.to_schema(), None),
+        ("Rejected rows: `rejected/*.parquet`", REJECTED, None),
+        ("Instances: `instances/index.parquet`", INSTANCE_INDEX, INDEX_COLUMNS),
+        ("What became of each mutant: `instances/mutants.parquet`", MUTANTS, MUTANT_COLUMNS),
     ):
-        found = [(f"`{name}`", _stored(kind)) for name, kind in schema.items()]
-        parts.append(f"\n## {heading}\n\n" + _table(("column", "type"), found))
+        rows = [
+            (f"`{name}`", _stored(kind), *([] if meanings is None else [meanings[name]]))
+            for name, kind in schema.items()
+        ]
+        head = ("column", "type") if meanings is None else ("column", "type", "meaning")
+        parts.append(f"\n## {heading}\n\n" + _table(head, rows))
+    parts.append("\nThe kinds of mistakes: [mutants](../mutants.md).\n")
+    told = inspect.getdoc(digest) or ""
+    parts.append("\n## Digests: `result_digest`, `gold_digest`\n\n")
+    parts.append(told.partition("Format. ")[2].partition(">>> ")[0].rstrip() + "\n")
     return "".join(parts)
 
 

@@ -10,8 +10,13 @@ Format. A cell becomes text by its type:
     text      t<number of characters>:<the text>    t3:abc     (characters are Unicode code points)
     blob      b<lower-case hex>                     also text that is not valid UTF-8, by its bytes
 
-Cells are joined by a comma into a row. Rows are sorted by code points, unless order matters. The digest is
-the SHA-256 (hex) of the UTF-8 text
+What DuckDB's Python driver gives (with TimeZone UTC) becomes such a cell first (`databases.cells.plain`): a
+BOOLEAN is an integer; a DECIMAL an integer if it is whole, else a float; dates, times, timestamps, intervals and
+UUIDs are the text that `str` makes; lists, structs and maps are the text of `json.dumps(value, ensure_ascii=False)`,
+in which a blob is its hex, and whatever else JSON lacks the text that `str` makes, keys too.
+
+Cells are joined by a comma into a row. Rows are sorted by code points, unless order matters (`order_matters` of a
+corpus' row). The digest is the SHA-256 (hex) of the UTF-8 text
 
     <number of columns> newline <row> newline <row> newline ...
 

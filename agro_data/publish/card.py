@@ -12,7 +12,9 @@ from agro_data.records import EXAMPLE
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 COLUMNS = {
-    "example_id": "16 hex of SHA-256 over database content hash, dialect, SQL, question and evidence",
+    "example_id": "first 16 hex of SHA-256 over `json.dumps([content_hash, dialect, sql, question, evidence], "
+    'ensure_ascii=False, separators=(",", ":"))`, the hash being that of its database in `manifest.json`; `hidden`, if '
+    "not empty, is a last item, its keys sorted",
     "db_id": "the database it is asked of",
     "dialect": "`sqlite` or `duckdb`: the engine that ran the SQL",
     "split": "`train`, `validation` or `test`",
@@ -31,7 +33,8 @@ COLUMNS = {
     "order_matters": "whether the question asks for an order",
     "tie_policy": "`none`, `total_order` (no ties in this database) or `include_ties`",
     "alternatives": "other SQL known to be right",
-    "result_digest": "SHA-256 of the result on the source database",
+    "result_digest": "SHA-256 of the result on the source database, in the format that agro-sql's "
+    "docs/reference/columns.md tells",
     "result_rows": "rows of the result",
     "result_columns": "columns of the result",
     "instances": "augmented databases on which a prediction must agree too",
@@ -50,6 +53,22 @@ COLUMNS = {
     "readings": "all SQL that an ambiguous question can mean, each with its meaning in words and its own certificate",
     "clarification": "what to say instead of an answer, or null",
 }  # fmt: skip
+INDEX_COLUMNS = {
+    "db_id": "the database that the instance is made for",
+    "example_id": "the row that is graded on it, or a `reading_id` of one with several readings",
+    "file": "the instance, as `<db_id>/<file>` below `instances/`",
+    "gold_digest": "SHA-256 of the gold's result there, as `result_digest` is on the source",
+}
+MUTANT_COLUMNS = {
+    "example_id": "the row whose SQL it was made from, or a `reading_id` of one with several readings",
+    "kind": "the kind of mistake",
+    "what": "the mistake, for a person: `WHERE age > 56 -> age >= 56`",
+    "outcome": "`killed`: its result differs from the gold's on an instance; `equivalent`: proved to mean the same; "
+    "`undecided`: neither, which counts as surviving",
+    "by": "the instance that killed it (`file` of the index), or the rules that prove it equivalent; else empty",
+    "sql": "the mutant, where it is undecided or has a `difference`; null for the equivalent and most of the killed",
+    "difference": "the first row that differs on that instance, for a few of the killed; else null",
+}
 
 
 def render_card(manifest: dict[str, Any]) -> str:

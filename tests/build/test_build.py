@@ -80,6 +80,24 @@ def digest_by_the_book(answer: list[tuple[object, ...]], columns: int, ordered: 
     return result_digest(columns, answer, ordered)
 
 
+def test_ids_are_those_that_the_columns_document(built: agro_data.Build) -> None:
+    (database,) = built.version.manifest["databases"]
+    for row in built.version.examples().collect().iter_rows(named=True):
+        parts = [database["content_hash"], row["dialect"], row["sql"], row["question"], row["evidence"]]
+        text = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+        assert hashlib.sha256(text.encode()).hexdigest()[:16] == row["example_id"]
+
+
+def test_what_is_stored_of_mutants_is_what_the_columns_document(built: agro_data.Build) -> None:
+    mutants, index = built.version.all_mutants(), built.version.instances().collect()
+    shown = (pl.col("outcome") == "undecided") | pl.col("difference").is_not_null()
+    assert mutants.filter(shown != pl.col("sql").is_not_null()).is_empty()
+    killed = mutants.filter(outcome="killed")
+    assert killed.join(index, left_on=["example_id", "by"], right_on=["example_id", "file"], how="anti").is_empty()
+    assert mutants.filter(pl.col("difference").is_not_null() & (pl.col("outcome") != "killed")).is_empty()
+    assert set(mutants.filter(outcome="undecided")["by"]) <= {""}
+
+
 def test_certificates_hold_with_nothing_of_ours(built: agro_data.Build) -> None:
     path = built.version.path / "instances"
     examples = built.version.examples().collect()

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
+from datetime import date, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from uuid import UUID
 
+import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agro_data.databases.catalog import find_databases
 from agro_data.databases.digest import result_digest
+from agro_data.databases.sandbox import Sandbox
 from agro_data.databases.types import Cell
 
 CELLS = st.none() | st.integers() | st.floats() | st.text() | st.binary()
@@ -44,6 +53,38 @@ def documented(width: int, rows: list[tuple[Cell, ...]], ordered: bool) -> str:
 @given(TABLES, st.booleans())
 def test_it_is_the_documented_format(table: tuple[int, list[tuple[Cell, ...]]], ordered: bool) -> None:
     assert result_digest(*table, ordered) == documented(*table, ordered)
+
+
+def cell_of(value: Any) -> Any:
+    """What DuckDB gives, as a cell."""
+    match value:
+        case bool():
+            return int(value)
+        case Decimal():
+            return int(value) if value % 1 == 0 else float(value)
+        case date() | time() | timedelta() | UUID():
+            return str(value)
+        case dict() | list():
+            keyed = {str(key): item for key, item in value.items()} if isinstance(value, dict) else value
+            return json.dumps(keyed, ensure_ascii=False, default=lambda v: v.hex() if isinstance(v, bytes) else str(v))
+    return value
+
+
+def test_values_of_duckdb_are_the_documented_cells(tmp_path: Path) -> None:
+    path = tmp_path / "kinds.duckdb"
+    query = """SELECT true, 1.5::DECIMAL(9, 2), 2::DECIMAL(9, 2), 7::HUGEINT, 0.1::FLOAT, DATE '2020-01-02',
+        TIME '03:04:05', TIMESTAMP '2020-01-02 03:04:05.12', TIMESTAMPTZ '2020-01-02 03:04:05+02', INTERVAL '26 hours',
+        'x'::BLOB, '00000000-0000-0000-0000-000000000001'::UUID, [1.5::DECIMAL(3, 1), NULL],
+        {'ä': DATE '2020-01-01'}, ['x'::BLOB], MAP {DATE '2020-01-01': true}, NULL, 'ä'"""
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS a")  # without a table it is no database
+        connection.execute("SET TimeZone = 'UTC'")
+        row = connection.execute(query).fetchone()
+    assert row is not None
+    (database,) = find_databases(path).databases
+    with Sandbox(1) as sandbox:
+        (found,) = sandbox.run(database, [query], want="digest")
+    assert found.digest == documented(len(row), [tuple(map(cell_of, row))], ordered=False)
 
 
 @given(TABLES, st.randoms(use_true_random=False))

@@ -88,6 +88,7 @@ def test_the_card_tells_the_counts_and_every_column(version: Version) -> None:
         assert f"| `{name}` |" in card
     assert list(COLUMNS) == list(EXAMPLE)
     assert "60 questions with gold SQL on 5 databases" in card
+    assert all(name in card for name in ("`rejected/`", "`index.parquet`", "`mutants.parquet`"))
     assert "| verified | 150 | 75.0 % |" in card
     assert "0 of 60 examples were confirmed by an independent solver" in card
     assert not re.search(r"{{|{%|\n\n\n", card)
