@@ -25,11 +25,11 @@ from agro_data.llm.client import Client
 from agro_data.llm.connection import Connection
 from agro_data.llm.endpoint import Endpoint
 from agro_data.llm.rendering import prompt_ids
-from agro_data.llm.scripted_server import ScriptedServer
 from agro_data.llm.types import Message, Request, Sampling
 from agro_data.llm.vllm_child import parameters
 from agro_data.llm.vllm_engine import VllmEngine
 from bench.machine import description
+from bench.scripted_server import ScriptedServer
 from bench.tables import show
 
 PROMPT = "a schema of a few tables and what is asked of it; " * 60  # about 3,000 characters

@@ -12,6 +12,7 @@ import pytest
 from alignment.aligning import SANDBOX, knows_one, solver_of
 from click.testing import CliRunner
 from making import make_school
+from scripted_model import Scripted
 
 import agro_data
 from agro_data.alignment.cycles import LEVELS, Rule
@@ -22,8 +23,6 @@ from agro_data.databases.catalog import find_databases
 from agro_data.llm.accounting import FREE
 from agro_data.llm.client import Client
 from agro_data.llm.prompts.judge import Ruling
-from agro_data.llm.scripted import Scripted
-from agro_data.llm.scripted_server import ScriptedServer
 from agro_data.llm.types import Request
 from agro_data.profiling.cache import cached_profile
 from agro_data.publish.checks import check_version
@@ -35,6 +34,7 @@ from agro_train.aligning import AlignConfig, align
 from agro_train.defs.metadata import of_alignment
 from agro_train.tasks import NoTask
 from agro_train.verbs.align import align_command
+from bench.scripted_server import ScriptedServer
 
 
 @pytest.fixture(scope="module")

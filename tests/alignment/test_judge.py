@@ -10,13 +10,13 @@ import pytest
 from alignment.aligning import OLD, OLDER, SANDBOX, example
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted_model import Scripted
 
 from agro_data.alignment.agreement import vote
 from agro_data.alignment.judge import Dispute, Judgement, Referee, outvoted
 from agro_data.llm.client import Client
 from agro_data.llm.prompts.judge import BLAMES, Ruling, parse_ruling
 from agro_data.llm.prompts.prompt import Unparsed
-from agro_data.llm.scripted import Scripted
 from agro_data.llm.types import Completion, Failure, Request
 from agro_data.verify.grade import GoldResults
 

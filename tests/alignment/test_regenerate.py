@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from alignment.aligning import CITIES, NOT_30, OLD, OLDER, SANDBOX, example
+from scripted_model import Scripted
 
 from agro_data.alignment.agreement import Ballot
 from agro_data.alignment.example import Example
@@ -16,7 +17,6 @@ from agro_data.alignment.regenerate import Regenerator
 from agro_data.alignment.tournament import Opinion, Pairing
 from agro_data.llm.client import Client
 from agro_data.llm.prompts.judge import Blame, Ruling
-from agro_data.llm.scripted import Scripted
 
 
 def made(

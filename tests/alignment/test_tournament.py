@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from alignment.aligning import CITIES, FROM_41, NOT_30, OLD, OLDER, SANDBOX, example
+from scripted_model import Scripted
 
 from agro_data.alignment.tournament import MATCHES, Opinion, Pairing, Tournament, model_prefers, play
 from agro_data.llm.client import Client
-from agro_data.llm.scripted import Scripted
 
 TIED = "SELECT nam FROM customer"
 

@@ -16,13 +16,13 @@ from synthesis.school_model import Model
 import agro_data
 from agro_data.config import STRUCTURAL
 from agro_data.llm.endpoint import EndpointError
-from agro_data.llm.scripted_server import Fault, Faults, ScriptedServer
 from agro_data.parallel import run_shards
 from agro_data.pipeline import prepare, run_stage
 from agro_data.stages import asking, reuse
 from agro_data.stages.asking import all_unanswered, spent_in
 from agro_data.stages.context import Context
 from agro_data.work import Work
+from bench.scripted_server import Fault, Faults, ScriptedServer
 
 BEFORE = {"candidates": ["profiles"], "questions": ["profiles", "candidates", "verified"]}
 BY = {"candidates": {"generator": "llm"}, "questions": {"generator": "grammar", "wording": "paraphrase"}}

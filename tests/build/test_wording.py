@@ -20,8 +20,8 @@ from agro_data.config import STRUCTURAL, ConfigError
 from agro_data.diversity.normal_forms import literals
 from agro_data.hashing import seed_of
 from agro_data.llm.prompts.write_question import MANNERS, QUESTION_STYLES, WRITE_QUESTION
-from agro_data.llm.scripted_server import ScriptedServer
 from agro_data.pipeline import prepare, run_stage
+from bench.scripted_server import ScriptedServer
 
 PLAIN = re.compile(r"to be said in other words:\n(.+)")
 STYLE = re.compile(r"^Style: ([a-z-]+)\.", re.MULTILINE)

@@ -21,9 +21,9 @@ from synthesis.school_model import Model
 
 from agro_data.config import BuildConfig, RunConfig
 from agro_data.defs.pools import GPU, NETWORK, holding, pools_of
-from agro_data.llm.scripted_server import ScriptedServer
 from agro_data.pipeline import prepare, run_stage
 from agro_train.definitions import defs
+from bench.scripted_server import ScriptedServer
 
 ONE_EACH = {"concurrency": {"pools": {"granularity": "op", "default_limit": 1}}, "telemetry": {"enabled": False}}
 

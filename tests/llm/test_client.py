@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted_model import Scripted
 
 from agro_data.llm.accounting import Prices, Spending, spending_table, spent_on
 from agro_data.llm.answers import Answers, key_of
 from agro_data.llm.client import Client
-from agro_data.llm.scripted import Scripted
 from agro_data.llm.types import Completion, Failure, Message, Request, Sampling, Usage
 
 IDENTITY = {"model": "scripted", "revision": ""}
@@ -181,7 +181,7 @@ RUN = """
 import sys, time
 from pathlib import Path
 from agro_data.llm.client import Client
-from agro_data.llm.scripted import Scripted
+from scripted_model import Scripted
 from agro_data.llm.types import Message, Request
 folder, log = Path(sys.argv[1]), open(sys.argv[2], "ab", buffering=0)
 def reply(one):
@@ -199,19 +199,20 @@ def test_a_run_that_is_killed_at_random_moments_repeats_no_finished_request(tmp_
     """Twenty times kill -9, then a run to the end: at most the one request under way at each kill is asked twice."""
     chance, log = random.Random(5), tmp_path / "asked"
     command = [sys.executable, "-c", RUN, str(tmp_path / "cache"), str(log)]
+    places = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     kills = 0
     for _ in range(20):
-        run = subprocess.Popen(command, stdout=subprocess.PIPE)
+        run = subprocess.Popen(command, stdout=subprocess.PIPE, env=places)
         assert run.stdout is not None
         run.stdout.readline()
         time.sleep(chance.uniform(0.0, 0.1))
         os.kill(run.pid, signal.SIGKILL)
         kills += run.wait() == -signal.SIGKILL
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=places)
     assert done.stdout.split() == ["ready", "300"]
     asked = log.read_text().split()
     assert len(set(asked)) == 300
     assert len(asked) - 300 <= kills
     before = len(asked)
-    subprocess.run(command, capture_output=True, check=True)
+    subprocess.run(command, capture_output=True, check=True, env=places)
     assert len(log.read_text().split()) == before

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
+from scripted_model import Scripted
 
 from agro_data.llm.client import Client
 from agro_data.llm.prompts.compare import Preference, parse_preference
@@ -23,7 +24,6 @@ from agro_data.llm.prompts.write_question import (
     WrittenQuestion,
     parse_question,
 )
-from agro_data.llm.scripted import Scripted
 from agro_data.llm.types import Completion, Failure, Sampling
 
 WANTED = QuestionWanted("singer(id, name)", "SELECT name FROM singer", "the names of singers", "formal")

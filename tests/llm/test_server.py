@@ -20,8 +20,8 @@ from agro_data.llm.endpoint import GONE, Endpoint, EndpointError, Malformed, ope
 from agro_data.llm.pace import Pace
 from agro_data.llm.prompts.prompt import Unparsed, ask
 from agro_data.llm.prompts.write_question import WRITE_QUESTION, QuestionWanted
-from agro_data.llm.scripted_server import FAULTS, PASSING, Fault, Faults, ScriptedServer
 from agro_data.llm.types import Completion, Message, Request, Sampling
+from bench.scripted_server import FAULTS, PASSING, Fault, Faults, ScriptedServer
 
 PATIENT = Patience(tries=4, pause=0.01, longest=1.0, timeout=60.0, connect=60.0)
 QUICK = replace(PATIENT, timeout=2.0)  # where a server stays silent on purpose

@@ -12,16 +12,16 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted_model import Scripted
 
 from agro_data.cli import data
 from agro_data.databases.catalog import find_databases
 from agro_data.llm.client import Client
 from agro_data.llm.prompts.prompt import Unparsed
 from agro_data.llm.prompts.propose_database import ProposedDatabase, parse_database
-from agro_data.llm.scripted import Scripted
-from agro_data.llm.scripted_server import ScriptedServer
 from agro_data.populate.samples import build_domain
 from agro_data.synthesis.domains import invent
+from bench.scripted_server import ScriptedServer
 
 
 def column(name: str, kind: str = "TEXT", **more: Any) -> dict[str, Any]:

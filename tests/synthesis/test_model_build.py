@@ -16,8 +16,8 @@ from synthesis.school_model import Model
 
 import agro_data
 from agro_data.config import STRUCTURAL, ConfigError
-from agro_data.llm.scripted_server import ScriptedServer
 from agro_data.pipeline import prepare, run_stage
+from bench.scripted_server import ScriptedServer
 
 
 @pytest.fixture

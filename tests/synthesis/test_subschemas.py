@@ -8,12 +8,12 @@ from itertools import islice
 
 import pytest
 from intent import shop
+from scripted_model import Scripted
 
 from agro_data.intent.atlas import Atlas
 from agro_data.llm.client import Client
 from agro_data.llm.prompts.vary_query import KINDS
 from agro_data.llm.prompts.write_query import COMPLEXITIES
-from agro_data.llm.scripted import Scripted
 from agro_data.llm.types import Failure, Request, Sampling
 from agro_data.synthesis.seeds import Seed
 from agro_data.synthesis.subschemas import WINDOW, subschemas

@@ -13,11 +13,11 @@ from making import make_school
 
 import agro_data
 from agro_data.defs.pools import NETWORK
-from agro_data.llm.scripted_server import ScriptedServer
 from agro_data.publish.read import latest, open_version
 from agro_train.aligning import AlignConfig
 from agro_train.definitions import defs
 from agro_train.programs.settings import SettingsError
+from bench.scripted_server import ScriptedServer
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A model that says what a function says, for tests and dry runs: no server, no chance, every failure at will."""
+"""A model that says what a function says: no server, no chance, every failure at will."""
 
 from __future__ import annotations
 
