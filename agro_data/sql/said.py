@@ -38,8 +38,8 @@ SCALES = {
     **{"hundred": 1e2, "hundreds": 1e2, "thousand": 1e3, "thousands": 1e3, "k": 1e3, "million": 1e6, "millions": 1e6},
     **{"m": 1e6, "billion": 1e9, "billions": 1e9, "b": 1e9, "bn": 1e9, "trillion": 1e12, "percent": 1e-2, "%": 1e-2},
 }
-_MONTHS = _WORD.findall("january february march april may june july august september october november december")
-MONTHS = {name[:size]: float(n) for n, name in enumerate(_MONTHS, 1) for size in (3, len(name))} | {"sept": 9.0}
+MONTHS = _WORD.findall("January February March April May June July August September October November December")
+_MONTHS = {name[:size].lower(): float(n) for n, name in enumerate(MONTHS, 1) for size in (3, len(name))} | {"sept": 9.0}
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\$?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)\s?(%|[a-zA-Z]+)?")
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
@@ -137,5 +137,5 @@ def numbers_in(text: str) -> Iterator[Said]:
                 values += [value * SCALES[unit] for value in values]
         yield Said(word, tuple(values), spelt=True)
     for word in words:
-        if word in MONTHS:
-            yield Said(word, (MONTHS[word],), spelt=True)
+        if word in _MONTHS:
+            yield Said(word, (_MONTHS[word],), spelt=True)

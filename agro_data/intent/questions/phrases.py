@@ -51,9 +51,7 @@ from agro_data.intent.tree import (
     walk,
 )
 from agro_data.profiling.profile import ColumnProfile, TableProfile
-
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-           "November", "December")  # fmt: skip
+from agro_data.sql.said import MONTHS
 
 _DATE_PARTS = {"year": "year", "month": "calendar month", "day": "day of the month", "weekday": "weekday name",
                "year_month": "month (YYYY-MM)"}  # fmt: skip
@@ -276,7 +274,7 @@ def _date_part(scene: Scene, left: DatePart, predicate: Comparison, base: str) -
         )
     text = str(right.value)
     if left.part == "month" and isinstance(right.value, int) and predicate.operator in ("=", "!="):
-        text = _MONTHS[right.value - 1]
+        text = MONTHS[right.value - 1]
     if left.part in ("year", "month", "year_month"):
         return in_year(phrase, predicate.operator, text, scene.voice)
     if left.part == "weekday":

@@ -10,9 +10,8 @@ from agro_data.intent.questions.habits import BARE_NAME, BARE_NUMBER, BARE_WORD
 from agro_data.intent.questions.voice import Voice
 from agro_data.intent.tree import Value
 from agro_data.profiling.profile import ColumnProfile
+from agro_data.sql.said import MONTHS
 
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-           "November", "December")  # fmt: skip
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LETTER = r"[^\W\d_]"
 _PROPER = re.compile(rf"[A-Z](?:{_LETTER}|['’.-])*{_LETTER}(?: (?:[A-Z](?:{_LETTER}|['’-])*|de|la|van|von))*")
@@ -125,4 +124,4 @@ def _say_date(text: str, voice: Voice) -> str:
         day = date.fromisoformat(text)
     except ValueError:
         return text
-    return f"{_MONTHS[day.month - 1]} {day.day}, {day.year}"
+    return f"{MONTHS[day.month - 1]} {day.day}, {day.year}"
