@@ -25,6 +25,7 @@ from agro_data.alignment.solvers import Solver
 from agro_data.config import ConfigError
 from agro_data.databases.sandbox import Sandbox
 from agro_data.llm.prompts.judge import Ruling
+from agro_data.sql.difficulty import HARDNESS
 from agro_data.verify.grade import GoldResults
 
 CYCLES = 3
@@ -59,7 +60,6 @@ ACCEPTANCE = pl.Schema(
         "kept": pl.Float64,  # share
     }
 )
-LEVELS = ("easy", "medium", "hard", "extra")
 
 
 @dataclass(frozen=True)
@@ -249,5 +249,5 @@ def acceptance(outcomes: Sequence[Aligned]) -> pl.DataFrame:
 def summed(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """`ACCEPTANCE` of all parts together, from easy to extra."""
     counts = pl.concat([pl.DataFrame(schema=ACCEPTANCE), *parts]).group_by("hardness").agg(pl.exclude("kept").sum())
-    level = pl.col("hardness").replace_strict({name: place for place, name in enumerate(LEVELS)}, default=len(LEVELS))
+    level = pl.col("hardness").replace_strict(HARDNESS, range(len(HARDNESS)), default=len(HARDNESS))
     return counts.with_columns(kept=1 - pl.col("rejected") / pl.col("examples")).sort(level, "hardness")

@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from agro_data.evaluation.verdict import Verdict
+from agro_data.sql.difficulty import HARDNESS
 
 DRAWS = 2_000
 LEVEL = 0.95
 Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 UNTRIED = ("missing", "no_database", "no_gold")  # classes of a verdict behind which may be no attempt
-HARDNESS = ("easy", "medium", "hard", "extra", "unknown")
+UNKNOWN = "unknown"  # the hardness of a gold that cannot be read
 
 
 def summary(metric: str, verdicts: Sequence[Verdict], seed: int = 0) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def summary(metric: str, verdicts: Sequence[Verdict], seed: int = 0) -> dict[str
         "score_by_gold": interval(_scores(verdicts, lambda v: (v.db_id, v.gold)), seed),
         "interval_drawing_databases": _pooled(_scores(verdicts, lambda v: v.db_id), seed),
         "interval_drawing_golds": _pooled(_scores(verdicts, lambda v: (v.db_id, v.gold)), seed),
-        "hardness": _groups(verdicts, lambda v: [v.hardness or "unknown"], seed, HARDNESS),
+        "hardness": _groups(verdicts, lambda v: [v.hardness or UNKNOWN], seed, (*HARDNESS, UNKNOWN)),
         "databases": _groups(verdicts, lambda v: [v.db_id], seed),
         "constructs": _groups(verdicts, lambda v: v.constructs, seed),
         "error_classes": dict(Counter(v.error_class for v in verdicts if v.error_class).most_common()),

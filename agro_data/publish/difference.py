@@ -23,8 +23,9 @@ from typing import Any
 import polars as pl
 
 from agro_data.publish.read import Version
-from agro_data.publish.summary import COMPLEXITY, HARDNESS, SPLITS, schema_coverage
+from agro_data.publish.summary import SPLITS, schema_coverage
 from agro_data.records import EXAMPLE, Columns
+from agro_data.sql.difficulty import COMPLEXITY, HARDNESS
 
 KINDS = ("same", "changed", "data", "reworded", "rewritten", "added", "removed")
 KEYS = {

@@ -7,8 +7,9 @@ from typing import Any
 
 import polars as pl
 
+from agro_data.sql.difficulty import COMPLEXITY, HARDNESS
+
 SPLITS = ("train", "validation", "test")
-HARDNESS = ("easy", "medium", "hard", "extra")
 _HIDDEN = pl.col("hidden").list.first().struct
 # What is the matter with a row that is not answerable; null for the others.
 UNANSWERABLE_KIND = (
@@ -22,8 +23,6 @@ UNANSWERABLE_KIND = (
     .then(pl.lit("missing_column"))
     .otherwise(pl.lit("missing_table"))
 )
-COMPLEXITY = ("simple", "moderate", "complex", "highly_complex")
-NOT_CHOSEN = "not_chosen"  # a count that the rows do not tell: queries that held, and that the sample did not take
 
 
 def summarise(examples: pl.DataFrame, rejected: pl.DataFrame) -> dict[str, Any]:

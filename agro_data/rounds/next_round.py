@@ -13,10 +13,10 @@ import polars as pl
 from agro_data.config import ConfigError
 from agro_data.evaluation.metrics import METRICS
 from agro_data.focus import ARMS, FACETS, FORMAT
-from agro_data.llm.prompts.write_query import COMPLEXITIES
 from agro_data.publish.read import Version
 from agro_data.rounds.evidence import occurrences, verdicts_of
 from agro_data.rounds.shifting import arm_shares, failure_weights
+from agro_data.sql.difficulty import COMPLEXITY
 
 TEST = "test "  # so begins the place of a question of the test split
 
@@ -122,7 +122,7 @@ def _arms_of(one: Mapping[str, Any]) -> dict[str, str]:
     maker, _, told = str(one["arm"]).partition(":")
     if not told:
         return {"model": maker}
-    fresh = told in COMPLEXITIES
+    fresh = told in COMPLEXITY
     asked = {"prompt": "write_query", "complexity": told} if fresh else {"prompt": "vary_query", "variation": told}
     return {"model": maker, "domain": one["db_id"], **asked}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Literal, get_args
 
 from sqlglot import exp
 
@@ -12,6 +12,8 @@ from agro_data.sql.scope import leftmost, local_nodes
 
 Hardness = Literal["easy", "medium", "hard", "extra"]
 Complexity = Literal["simple", "moderate", "complex", "highly_complex"]
+HARDNESS: tuple[Hardness, ...] = get_args(Hardness)
+COMPLEXITY: tuple[Complexity, ...] = get_args(Complexity)
 
 
 def hardness_of(tree: exp.Query) -> Hardness:

@@ -15,12 +15,13 @@ from agro_data.llm.client import Client
 from agro_data.llm.prompts.prompt import Asked, Unparsed, ask
 from agro_data.llm.prompts.solution import Solution
 from agro_data.llm.prompts.vary_query import KINDS, VARY_QUERY, VariationWanted
-from agro_data.llm.prompts.write_query import COMPLEXITIES, WRITE_QUERY, QueryWanted
+from agro_data.llm.prompts.write_query import WRITE_QUERY, QueryWanted
 from agro_data.llm.types import Sampling
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.serialise import fit_schema
 from agro_data.progress import Reporter, silent
 from agro_data.protocol import ENGINES
+from agro_data.sql.difficulty import COMPLEXITY
 from agro_data.synthesis.ideas import Idea
 from agro_data.synthesis.reading import read_intent
 from agro_data.synthesis.seeds import Seed
@@ -79,14 +80,14 @@ def write_queries(
 def queries_wanted(atlas: Atlas, count: int, seed: int, focus: Focus = NO_FOCUS) -> list[QueryWanted]:
     """What is asked for: parts of the schema in turn, each complexity as often as the focus says."""
     rng = Random(seed_of(seed, "write"))
-    shares = focus.arm("complexity", COMPLEXITIES)
-    order = turns([focus.weight("complexity", one) * s for one, s in zip(COMPLEXITIES, shares, strict=True)], count)
+    shares = focus.arm("complexity", COMPLEXITY)
+    order = turns([focus.weight("complexity", one) * s for one, s in zip(COMPLEXITY, shares, strict=True)], count)
     return [
         QueryWanted(
             schema=_schema(part.profile),
             column=".".join(part.target),
             outputs=_outputs(part, rng),
-            complexity=COMPLEXITIES[place],
+            complexity=COMPLEXITY[place],
             dialect=ENGINES[atlas.profile.dialect],
         )
         for place, part in zip(order, subschemas(atlas, seed), strict=False)

@@ -8,13 +8,13 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
-from agro_data.alignment.cycles import LEVELS
 from agro_data.defs.metadata import counted, image, of_spending, sample, table
 from agro_data.evaluation.statistics import spelled
 from agro_data.llm.accounting import Prices, Spending
 from agro_data.protocol import render_transcript
 from agro_data.publish import plots
 from agro_data.publish.read import DERIVED, Version
+from agro_data.sql.difficulty import HARDNESS
 from agro_data.stages.aligned import STAGE
 from agro_train.programs.telling import figures
 from agro_train.promotion import Decision
@@ -75,7 +75,7 @@ def agreement(cycles: pl.DataFrame) -> pl.DataFrame:
     """Of the log of an alignment: hardness, cycle, examples, mean share of answers that agree with the SQL."""
     share = pl.col("votes") / pl.col("asked").clip(1)
     found = cycles.group_by("hardness", "cycle").agg(examples=pl.len(), agree=share.mean().round(3))
-    return found.sort(pl.col("hardness").cast(pl.Enum(LEVELS)), "cycle")
+    return found.sort(pl.col("hardness").cast(pl.Enum(HARDNESS)), "cycle")
 
 
 def _counts(values: pl.Series) -> dict[str, int]:

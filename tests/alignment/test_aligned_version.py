@@ -15,7 +15,7 @@ from making import make_school
 from scripted_model import Scripted
 
 import agro_data
-from agro_data.alignment.cycles import LEVELS, Rule
+from agro_data.alignment.cycles import Rule
 from agro_data.alignment.judge import Dispute, Judgement, outvoted
 from agro_data.alignment.regenerate import Regenerator
 from agro_data.alignment.solvers import Solver
@@ -28,6 +28,7 @@ from agro_data.profiling.cache import cached_profile
 from agro_data.publish.checks import check_version
 from agro_data.publish.read import Version, open_version
 from agro_data.publish.version import NotWritten
+from agro_data.sql.difficulty import HARDNESS
 from agro_data.stages.aligned import Referees, align_version
 from agro_data.verify.replay import replay, replay_instances
 from agro_train.aligning import AlignConfig, align
@@ -203,7 +204,7 @@ def test_what_changed_is_held_to_what_is_true_of_the_corpus(before: Version, fol
     assert index.unique(["example_id", "file"]).height == index.height
     counts = after.manifest["alignment"]["acceptance"]
     levels = [one["hardness"] for one in counts]
-    assert levels == [level for level in LEVELS if level in levels]
+    assert levels == [level for level in HARDNESS if level in levels]
     assert sum(one["rejected"] for one in counts) == 4
     assert sum(one["mended"] for one in counts) == 2
     assert sum(one["examples"] for one in counts) == rows.height

@@ -13,8 +13,8 @@ from scripted_model import Scripted
 from agro_data.intent.atlas import Atlas
 from agro_data.llm.client import Client
 from agro_data.llm.prompts.vary_query import KINDS
-from agro_data.llm.prompts.write_query import COMPLEXITIES
 from agro_data.llm.types import Failure, Request, Sampling
+from agro_data.sql.difficulty import COMPLEXITY
 from agro_data.synthesis.seeds import Seed
 from agro_data.synthesis.subschemas import WINDOW, subschemas
 from agro_data.synthesis.writing import queries_wanted, variations_wanted, write_queries
@@ -50,7 +50,7 @@ def test_a_part_hangs_together_and_is_small() -> None:
 def test_the_same_is_asked_again_and_each_complexity_as_often() -> None:
     wanted = queries_wanted(ATLAS, 40, seed=3)
     assert wanted == queries_wanted(ATLAS, 40, seed=3)
-    assert Counter(one.complexity for one in wanted) == dict.fromkeys(COMPLEXITIES, 10)
+    assert Counter(one.complexity for one in wanted) == dict.fromkeys(COMPLEXITY, 10)
     assert {one.outputs for one in wanted} >= {1, 2}
     assert all(one.column.rpartition(".")[2] in one.schema for one in wanted)
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
 
 from agro_data.llm.prompts.prompt import Prompt
 from agro_data.llm.prompts.solution import parse_solution
-
-AskedComplexity = Literal["simple", "moderate", "complex", "highly_complex"]
-COMPLEXITIES: tuple[AskedComplexity, ...] = get_args(AskedComplexity)
+from agro_data.sql.difficulty import Complexity
 
 
 @dataclass(frozen=True)
@@ -22,7 +19,7 @@ class QueryWanted:
     schema: str
     column: str
     outputs: int
-    complexity: AskedComplexity
+    complexity: Complexity
     dialect: str = "SQLite"
 
 
