@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from agro_data.config import SplitBy
 from agro_data.diversity.embeddings import Embeddings
 from agro_data.diversity.rejection import in_order
 from agro_data.diversity.selection import Quotas, SelectionReport, select
-from agro_data.diversity.splits import Sketch, SplitBy, SplitReport, assign_splits, split_method
+from agro_data.diversity.splits import Sketch, SplitReport, assign_splits, split_method
 
 
 class Sampled(NamedTuple):

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 import polars as pl
 
+from agro_data.config import SplitBy
 from agro_data.diversity.cutting import SHARES, Row, cut
 from agro_data.diversity.normal_forms import literals, normal_question
 from agro_data.diversity.rejection import in_order, seeded_number, sift
@@ -20,7 +21,6 @@ from agro_data.diversity.similarity import Sketch, clusters, sketch
 
 __all__ = [
     "Sketch",
-    "SplitBy",
     "SplitReport",
     "Splitted",
     "assign_splits",
@@ -30,7 +30,6 @@ __all__ = [
     "traits",
 ]
 
-SplitBy = Literal["auto", "database", "skeleton"]
 SAME_DATABASE = "same-database"
 
 
