@@ -16,7 +16,6 @@ from agro_data.populate.writer import write_duckdb, write_sqlite
 from agro_data.work import write_text
 
 RECEIPT = ".samples.json"
-SUFFIXES = {"sqlite": ".sqlite", "duckdb": ".duckdb"}
 
 
 def build_samples(folder: Path, seed: int = 7) -> list[Path]:
@@ -36,7 +35,7 @@ def build_sample(name: str, folder: Path, seed: int = 7) -> tuple[Path, bool]:
 def build_domain(domain: Domain, folder: Path, seed: int = 7) -> tuple[Path, bool]:
     """The database of any domain, as `build_sample` makes those that are shipped."""
     name = domain.name
-    path = folder / f"{name}{SUFFIXES[domain.engine]}"
+    path = folder / f"{name}.{domain.engine}"
     notes = folder / f"{name}.semantics.yml"
     receipt = folder / RECEIPT
     done = json.loads(receipt.read_text()) if receipt.exists() else {}

@@ -20,8 +20,6 @@ from agro_data.populate.surrogate import build_surrogate
 from agro_data.profiling.profiler import profile_database
 from agro_data.work import write_json
 
-SUFFIX = {"sqlite": ".sqlite", "duckdb": ".duckdb"}
-
 
 def surrogates(sources: Sequence[Database], folder: Path, seed: int) -> tuple[list[Database], list[str], list[str]]:
     """The surrogate of each source, a line for each source that has none, and what a person should know of the rest."""
@@ -29,7 +27,7 @@ def surrogates(sources: Sequence[Database], folder: Path, seed: int) -> tuple[li
     failed: list[str] = []
     notes: list[str] = []
     for source in sources:
-        target = folder / f"{source.db_id}{SUFFIX[source.dialect]}"
+        target = folder / f"{source.db_id}.{source.dialect}"
         told = folder / f"{source.db_id}.notes.json"
         try:
             if not target.exists():
