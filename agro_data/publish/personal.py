@@ -23,6 +23,7 @@ from pathlib import Path
 import polars as pl
 
 from agro_data.databases.opening import open_duckdb
+from agro_data.databases.quoting import quoted
 
 MAIL = re.compile(r"[\w.%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}\b")
 RESERVED = re.compile(r"@(?:.*\.)?(?:example(?:\.(?:com|net|org))?|test|invalid|localhost)$", re.IGNORECASE)  # RFC 2606
@@ -163,8 +164,7 @@ def _sqlite(path: Path) -> Iterator[str]:
         yield from _distinct(connection.execute("SELECT sql FROM sqlite_master"))  # defaults, checks, names of columns
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
         for (table,) in tables:
-            quoted = '"' + table.replace('"', '""') + '"'
-            yield from _distinct(connection.execute(f"SELECT * FROM {quoted}"))
+            yield from _distinct(connection.execute(f"SELECT * FROM {quoted(table)}"))
 
 
 def _duckdb(path: Path) -> Iterator[str]:
@@ -175,8 +175,7 @@ def _duckdb(path: Path) -> Iterator[str]:
             "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL"
         ).fetchall()
         for name in tables:
-            quoted = ".".join('"' + part.replace('"', '""') + '"' for part in name)
-            yield from _distinct(connection.execute(f"SELECT * FROM {quoted}"))
+            yield from _distinct(connection.execute(f"SELECT * FROM {'.'.join(map(quoted, name))}"))
 
 
 def _distinct(cursor: object) -> Iterator[str]:
