@@ -11,13 +11,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import process_time
 
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.sandbox import Sandbox
@@ -29,7 +27,7 @@ from agro_data.stages.certifying import BATCH
 from agro_data.verify.answers import Unreadable, digest_of, read_gold
 from agro_data.verify.certificate import Budget, Certifier
 from agro_data.verify.pool import LIMITS, Certificate
-from bench.machine import description
+from bench.machine import cpu_seconds, description
 from bench.tables import show
 
 SHOWN = 12
@@ -93,21 +91,15 @@ def measure(database: Database, golds: Sequence[str], seed: int, found: Found) -
     for start in range(0, len(golds), BATCH):
         batch = golds[start : start + BATCH]
         with tempfile.TemporaryDirectory() as folder:
-            before = _cpu()
+            before = cpu_seconds()
             with Sandbox(workers=1, limits=LIMITS) as sandbox:
                 pool = Certifier(database, profile, sandbox, Path(folder), seed, Budget()).certify(batch)
-            cost = (_cpu() - before) * 1000 / len(batch)
+            cost = (cpu_seconds() - before) * 1000 / len(batch)
             found.files.append(len(pool.instances))
             found.bytes.append(sum(path.stat().st_size for path in Path(folder).iterdir()))
         found.milliseconds += [cost] * len(batch)
         _add(database, pool.certificates, found)
         _alone(database, profile, pool.certificates, found)
-
-
-def _cpu() -> float:
-    """CPU seconds of this process and of the children that have ended."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return process_time() + children.ru_utime + children.ru_stime
 
 
 def _add(database: Database, certificates: Sequence[Certificate], found: Found) -> None:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import resource
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -49,6 +48,7 @@ from agro_data.verify.equivalence import Mode, compare
 from agro_data.verify.ordering import order_keys
 from agro_data.verify.pool import LIMITS as POOL_LIMITS
 from agro_data.verify.ties import chance_in, probes_of
+from bench.machine import cpu_seconds
 from bench.tables import show
 
 TRIES = 3  # proposals for each instance that is wanted
@@ -162,10 +162,10 @@ def measure_pool(golds: Sequence[Gold], databases: Path, seed: int) -> float:
     by_database: dict[Database, list[str]] = {}
     for gold in golds:
         by_database.setdefault(found[gold.db_id], []).append(gold.sql)
-    before = _cpu()
+    before = cpu_seconds()
     with tempfile.TemporaryDirectory() as place:
         made = built(by_database, Path(place), workers=1, seed=seed)
-        seconds = _cpu() - before
+        seconds = cpu_seconds() - before
         for note in made.notes:
             print(note)
         for gold in golds:
@@ -180,7 +180,7 @@ def measure_shared(golds: Sequence[Gold], databases: Path, corpus: Path, most: i
     """
     examples = open_version(corpus).examples().select("db_id", "sql").unique(maintain_order=True).collect()
     certified = 0
-    before = _cpu()
+    before = cpu_seconds()
     with tempfile.TemporaryDirectory() as place:
         for database in find_databases(databases).databases:
             mine = [gold for gold in golds if gold.db_id == database.db_id]
@@ -204,7 +204,7 @@ def measure_shared(golds: Sequence[Gold], databases: Path, corpus: Path, most: i
                 held = {certificate.sql: pool.databases(certificate) for certificate in pool.certificates}
                 for gold in mine:
                     gold.valid = held.get(gold.sql, gold.valid)
-        spent = (_cpu() - before) * len(golds) / max(certified, 1)
+        spent = (cpu_seconds() - before) * len(golds) / max(certified, 1)
         grade_all(golds)
     return spent
 
@@ -216,12 +216,6 @@ def grade_all(golds: Sequence[Gold]) -> None:
             grade(golds[start : start + TOGETHER], sandbox)
     for gold in golds:
         gold.filled = len(gold.valid)
-
-
-def _cpu() -> float:
-    """CPU seconds of this process and of the children that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return process_time() + used.ru_utime + used.ru_stime
 
 
 def make(gold: Gold, profile: DatabaseProfile, folder: Path, wanted: int, seed: int, way: str) -> list[Database]:

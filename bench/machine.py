@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
 import sqlite3
 import threading
 from contextlib import suppress
@@ -33,6 +34,11 @@ def _cpuinfo() -> list[str]:
             return stream.read().splitlines()
     except OSError:
         return []
+
+
+def cpu_seconds() -> float:
+    """Of this process and of its children that have ended."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
 class Usage:

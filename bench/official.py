@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 
 from agro_data.evaluation.evaluate import evaluate
 from agro_data.evaluation.loaded import Prediction
+from bench.machine import cpu_seconds
 from bench.tables import show
 
 # Field of the file -> metric. BIRD's soft F1 is a float: equal within what rounding leaves.
@@ -79,13 +79,9 @@ def _read(rows: list[tuple[str, dict[str, Any]]]) -> list[Prediction]:
 
 def _time(rows: list[tuple[str, dict[str, Any]]], arguments: argparse.Namespace, cache: Path) -> tuple[float, float]:
     """Wall and CPU seconds for as many predictions as the official evaluator was timed on, with all that it takes."""
-    started, used = perf_counter(), _cpu()
+    started, used = perf_counter(), cpu_seconds()
     evaluate(_read(rows[:TIMED]), arguments.databases, metric="spider-ts", instances=arguments.instances, cache=cache)
-    return perf_counter() - started, _cpu() - used
-
-
-def _cpu() -> float:
-    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return perf_counter() - started, cpu_seconds() - used
 
 
 if __name__ == "__main__":
