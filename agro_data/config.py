@@ -25,7 +25,11 @@ Generator = Literal["grammar", "log", "llm", "both"]
 Wording = Literal["grammar", "paraphrase", "direct"]
 
 
-class ConfigError(ValueError):
+class InWords(Exception):
+    """An error whose text is for a person: what is wrong, and what to do. A program that meets it says no more."""
+
+
+class ConfigError(InWords, ValueError):
     """A setting that cannot be used, in words for the person who gave it."""
 
 

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from agro_data.config import InWords
+
 log = logging.getLogger(__name__)
 
 
-class Locked(RuntimeError):
+class Locked(InWords, RuntimeError):
     """Another process is writing; the message names it."""
 
 

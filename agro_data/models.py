@@ -13,8 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from agro_data.config import DEFAULT_MODEL
-from agro_data.hashing import file_hash
+from agro_data.config import DEFAULT_MODEL, InWords
+from agro_data.fingerprint import file_hash
 
 DEFAULT_WRITER = "HuggingFaceTB/SmolLM2-135M-Instruct"
 _ADDRESS = re.compile(r"[\w.-]+:\d+(/|#|$)")  # of a server, without its http://
@@ -49,7 +49,7 @@ PACKAGED = {
 }
 
 
-class ModelMissing(RuntimeError):
+class ModelMissing(InWords, RuntimeError):
     """A model that is nowhere to be found, or not the one it claims to be."""
 
 

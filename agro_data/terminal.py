@@ -13,7 +13,7 @@ import sys
 import textwrap
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
@@ -24,23 +24,16 @@ from polars.exceptions import PolarsError
 from rich.console import Console
 from rich.table import Table
 
-from agro_data.config import ConfigError
-from agro_data.databases.errors import DatabaseError, first_line, interruptible
+from agro_data.config import InWords
+from agro_data.databases.errors import first_line, interruptible
 from agro_data.databases.faults import NO_SPACE
 from agro_data.databases.scratch import sweep
-from agro_data.diversity.excluded import UnreadableExclusion
-from agro_data.locking import Locked
-from agro_data.models import ModelMissing
 from agro_data.parallel import ShardsLost
-from agro_data.publish.hub import NotPublished
-from agro_data.publish.read import NoVersion
-from agro_data.publish.version import NotWritten
 
 FAILED_SOME = 1
 CANNOT_START = 2
 INTERRUPTED = 130
 ASKED_TO_END = (signal.SIGTERM, signal.SIGHUP)
-IN_WORDS = (ConfigError, NoVersion, NotWritten, NotPublished, Locked, DatabaseError, UnreadableExclusion, ModelMissing)
 WIDEST = 100_000  # characters of a line that is piped
 LONGEST_CELL = 200  # characters of a cell of a result
 # With the marks that turn the direction of writing: a text may be shown in another order than it is run.
@@ -218,11 +211,10 @@ def tell(lines: Iterable[str], style: str) -> None:
         notes.print(visible(line), style=style, soft_wrap=True)
 
 
-def run(command: click.Command, known: Callable[[], tuple[type[Exception], ...]] = tuple) -> None:
+def run(command: click.Command) -> None:
     """Entry point of `agro`. Ends with 0 (done), 1 (done, something is left out and listed) or 2 (cannot start).
 
     A signal that asks it to end leaves nothing of it behind, as Ctrl-C does, and the status that a shell shows for it.
-    `known` gives further errors that are said as they are; it is asked when one has come.
     """
     _asked.clear()
     _end_when_asked()
@@ -247,7 +239,7 @@ def run(command: click.Command, known: Callable[[], tuple[type[Exception], ...]]
     except Exception as error:
         if os.environ.get(TRACEBACK):
             raise
-        tell([str(error) if isinstance(error, known()) else in_words(error)], "red")
+        tell([in_words(error)], "red")
         sys.exit(CANNOT_START)
     finally:
         sweep()  # what workers had that were ended amid their work
@@ -281,7 +273,7 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 def in_words(error: Exception) -> str:
     """One line for a person (some of our own errors list what was found, and have several)."""
-    if isinstance(error, IN_WORDS):
+    if isinstance(error, InWords):
         return str(error)
     if isinstance(error, OSError) and error.errno in NO_SPACE:
         again = ": ".join(["run it again", *getattr(error, "__notes__", ())])

@@ -22,10 +22,4 @@ agro = Verbs(
 
 def main() -> None:
     """Entry point of the distribution."""
-    run(agro, _in_words)
-
-
-def _in_words() -> tuple[type[Exception], ...]:
-    from agro_train.agents.opening import IN_WORDS  # noqa: PLC0415 (when an error has come)
-
-    return IN_WORDS
+    run(agro)

@@ -22,7 +22,6 @@ from agro_data.progress import Bars, Reporter, silent
 from agro_data.terminal import FAILED_SOME, Resumed, notes, run, show_table, tell
 from agro_data.work import write_json, write_text
 from agro_train.agents.choosing import slug, told_apart
-from agro_train.agents.opening import IN_WORDS
 from agro_train.comparison.asking import Asked, How, scored_on
 from agro_train.comparison.figures import Compared, compare, table
 from agro_train.comparison.page import render_page
@@ -235,4 +234,4 @@ def main(config_file: Path | None, **given: Any) -> None:
 
 
 if __name__ == "__main__":
-    run(main, lambda: IN_WORDS)
+    run(main)

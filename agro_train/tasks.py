@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from agro_data.config import InWords
 from agro_data.databases.types import Database
 from agro_data.profiling.asked import Source, open_source, prompt_of
 from agro_data.profiling.profile import DatabaseProfile
@@ -29,7 +30,7 @@ from agro_train.clarifying import Points, points_of
 COMPACT: Style = "compact"  # how a schema is written, unless told otherwise
 
 
-class NoTask(LookupError):
+class NoTask(InWords, LookupError):
     """A corpus version whose examples cannot be worked on here; the message says what is missing."""
 
 

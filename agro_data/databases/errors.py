@@ -6,8 +6,10 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from agro_data.config import InWords
 
-class DatabaseError(Exception):
+
+class DatabaseError(InWords):
     """A database cannot be opened or read; the message names it and says what to do."""
 
 

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from agro_data.config import InWords
 from agro_data.evaluation.fields import QUESTION, SQL, text_of
 from agro_data.evaluation.rows import LINES, SUFFIXES, LoadProblem, UnreadableInput, read_rows
 
 _STATEMENT = re.compile(r"[\s(]*(select|with)\b", re.IGNORECASE)
 
 
-class UnreadableExclusion(ValueError):
+class UnreadableExclusion(InWords, ValueError):
     """A file to exclude that does not exist or holds neither questions nor SQL."""
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, get_args
 
+from agro_data.config import InWords
 from agro_data.databases.quoting import quoted
 from agro_data.profiling.linking import Links, Name
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
@@ -32,7 +33,7 @@ _LONG_EXAMPLE = 40
 _LONGEST_TOKEN = 16  # characters: no schema's tokens are as long on the average, so that a longer text is not counted
 
 
-class SerialiserMismatch(ValueError):
+class SerialiserMismatch(InWords, ValueError):
     """A text of another serialiser than the one that a corpus or a model was made with."""
 
 

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agro_data.hashing import file_hash
+from agro_data.config import InWords
+from agro_data.fingerprint import file_hash
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -37,7 +38,7 @@ OUR_FOLDERS = ("data/", "certificate/", "rejected/", "instances/", "plots/")
 PASSING = (408, 425, 429, 500, 502, 503, 504)  # what another attempt may find otherwise
 
 
-class NotPublished(RuntimeError):
+class NotPublished(InWords, RuntimeError):
     """The version is not on the Hub under its tag; the message says what is there and what to do."""
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from agro_data.config import BuildConfig
+from agro_data.config import BuildConfig, InWords
 from agro_data.databases.catalog import VERSION_NAME
 from agro_data.hashing import file_hash
 from agro_data.records import ANSWERABLE, MUTANT
@@ -24,7 +24,7 @@ MEND = "delete the folder and build again"  # of a version that is damaged: what
 OF_THE_BUILD = ("seeds", "schema_serialiser", "selection", "unanswerable", "asked_of_a_model", "yields")
 
 
-class NoVersion(LookupError):
+class NoVersion(InWords, LookupError):
     """There is no corpus version where one was expected; the message says what is there."""
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import polars as pl
 
+from agro_data.config import InWords
 from agro_data.databases.catalog import VERSION_NAME
 from agro_data.databases.faults import NO_SPACE
 from agro_data.fingerprint import library_versions
@@ -43,7 +44,7 @@ RECORDED = (  # libraries whose versions a manifest says
 MUTANTS = pl.Schema({"example_id": pl.String, **dict(MUTANT.to_schema())})
 
 
-class NotWritten(RuntimeError):
+class NotWritten(InWords, RuntimeError):
     """The version could not be written; nothing of it is visible."""
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agro_data.config import ConfigError, RunConfig, cache_folder
+from agro_data.config import ConfigError, InWords, RunConfig, cache_folder
 from agro_data.databases.catalog import VERSION_NAME
 from agro_data.databases.scratch import ScratchFolder
 from agro_data.evaluation.load import files_of, load_pairs
@@ -17,7 +17,7 @@ from agro_data.pairs.finding import KINDS, Checked
 from agro_data.progress import Bars
 from agro_data.publish.read import Version, list_versions, open_corpus
 from agro_data.shown import print_json
-from agro_data.terminal import FAILED_SOME, IN_WORDS, Verb, in_words, notes, say, screen, show_table, tell
+from agro_data.terminal import FAILED_SOME, Verb, in_words, notes, say, screen, show_table, tell
 from agro_data.verbs.choosing import LATEST, chosen_version, whole
 from agro_data.verbs.options import A_PATH, as_json
 from agro_data.verbs.writing import all_written, check_written
@@ -186,7 +186,7 @@ def _verify_version(
         if out is not None and drift.differs and drift.sound:
             try:
                 opened = open_migrated(drift, out, databases, folder, cache)
-            except (OSError, *IN_WORDS) as error:  # what was found is shown all the same
+            except (OSError, InWords) as error:  # what was found is shown all the same
                 unopened = in_words(error)
     figures = summary(drift) | {"opened": str(opened.path) if opened is not None else None}
     print_json(figures) if as_json else _show_drift(figures)

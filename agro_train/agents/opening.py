@@ -7,28 +7,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agro_data.profiling.serialise import SerialiserMismatch
 from agro_train.agents.agent import Agent
 from agro_train.agents.endpoint import Server, find_server
 from agro_train.agents.engine import EngineSampler, load_engine
 from agro_train.decoding import LIMITS
 from agro_train.language_model.loading import LanguageModel, load, model_hash
 from agro_train.language_model.tokens import encode
-from agro_train.programs.settings import SettingsError
 from agro_train.programs.usual import BATCH, Engine
 from agro_train.questions import PromptFormat
 from agro_train.rollouts import Limits
 from agro_train.runs.corpora import seen_by
 from agro_train.runs.named import Address, Folder, find_named
 from agro_train.runs.prompt_format import check_framing, trained_limits, trained_prompt_format
-from agro_train.runs.store import ModelRun, NoRun
+from agro_train.runs.store import ModelRun
 from agro_train.sampling.module import ModuleSampler
-from agro_train.tasks import NoTask
 
 Found = ModelRun | Folder | Server
 PROMPT_FORMAT = PromptFormat()
 _LOADERS: Mapping[Engine, Callable[..., LanguageModel]] = {"transformers": load, "vllm": load_engine}
-IN_WORDS = (NoRun, NoTask, SerialiserMismatch, SettingsError)  # errors that speak to a person
 
 
 def find_agent(name: str, models: Path, cache: Path) -> Found:

@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from agro_data.config import InWords
 from agro_data.locking import Locked, exclusive
 from agro_data.work import write_json, write_text
 from agro_train.programs.settings import SettingsError
@@ -30,7 +31,7 @@ _RUN = re.compile(r"r(?P<number>\d{4})-[0-9a-f]{8}\Z")
 Fact = Mapping[str, str]  # of a database: `db_id`, `content_hash`
 
 
-class NoRun(LookupError):
+class NoRun(InWords, LookupError):
     """There is no such trained model; the message says what to run. `ours`: nothing else can be meant by its name."""
 
     def __init__(self, says: str, *, ours: bool = False) -> None:

@@ -19,12 +19,11 @@ import pytest
 from train.small import Scripted, grpo_config, make_corpus, make_writer, prompts_of
 from train.tiny import make_tiny_other, oddly_sampled
 
-from agro_data.config import ConfigError
+from agro_data.config import ConfigError, InWords
 from agro_data.databases.sandbox import Sandbox
 from agro_data.profiling.serialise import SerialiserMismatch
 from agro_data.protocol import wrap_observation
 from agro_data.publish.read import Version
-from agro_data.terminal import IN_WORDS
 from agro_data.work import write_json
 from agro_train import cold_start, grpo
 from agro_train.cold_start import ColdStartConfig
@@ -385,7 +384,7 @@ def test_a_corpus_without_validation_rows_is_learnt_from_all_the_same(corpus: Ve
 
 
 def test_a_bad_gold_is_said_in_words_on_the_terminal() -> None:
-    assert issubclass(BadGolds, IN_WORDS)
+    assert issubclass(BadGolds, InWords)
 
 
 def test_settings_are_json(config: GrpoConfig) -> None:
