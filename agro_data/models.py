@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from agro_data.config import DEFAULT_MODEL, InWords
-from agro_data.fingerprint import file_hash
+from agro_data.hashing import file_hash
 
 DEFAULT_WRITER = "HuggingFaceTB/SmolLM2-135M-Instruct"
 _ADDRESS = re.compile(r"[\w.-]+:\d+(/|#|$)")  # of a server, without its http://

@@ -22,6 +22,18 @@ def said() -> Iterator[None]:
     try:
         yield
     except ShardsLost as error:
-        raise dg.Failure(description=str(error), allow_retries=False) from error
+        raise dg.Failure(description=by_settings(str(error)), allow_retries=False) from None
     except (InWords, OSError) as error:  # a disk that is full, a folder that may not be written to
-        raise dg.Failure(description=in_words(error), allow_retries=False) from error
+        raise dg.Failure(description=by_settings(in_words(error)), allow_retries=False) from None
+
+
+def by_settings(text: str) -> str:
+    """What `agro` says by its options, by the settings of the same names: `repo_id` for --repo-id."""
+    return _OPTION.sub(_setting, text)
+
+
+def _setting(found: re.Match[str]) -> str:
+    if found[1] is None:
+        return found[0]
+    name = found[1].replace("-", "_")
+    return f"`{_SEVERAL.get(name, name)}`"

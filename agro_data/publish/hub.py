@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agro_data.config import InWords
-from agro_data.fingerprint import file_hash
+from agro_data.hashing import file_hash
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

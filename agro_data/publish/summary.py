@@ -10,6 +10,7 @@ import polars as pl
 from agro_data.sql.difficulty import COMPLEXITY, HARDNESS
 
 SPLITS = ("train", "validation", "test")
+NOT_CHOSEN = "not_chosen"  # a count that the rows do not tell: queries that held, and that the sample did not take
 _HIDDEN = pl.col("hidden").list.first().struct
 # What is the matter with a row that is not answerable; null for the others.
 UNANSWERABLE_KIND = (

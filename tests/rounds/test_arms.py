@@ -14,7 +14,7 @@ from rounds.test_next_round import judged, stored
 
 import agro_data
 from agro_data.config import STRUCTURAL
-from agro_data.fingerprint import seed_of
+from agro_data.hashing import seed_of
 from agro_data.rounds.next_round import next_round
 from bench.scripted_server import ScriptedServer
 
