@@ -113,15 +113,20 @@ def carry_out(decision: Decision, run: ModelRun, models: Path) -> None:
         promote(models, run)
 
 
+def metric_of(metrics: Sequence[str]) -> str:
+    """What counts of the metrics of a set of questions: being right on all instances, where it has them."""
+    return "strict-ts" if "strict-ts" in metrics else "strict"
+
+
 def consider(evaluation: Path, challengers: Sequence[ModelRun], models: Path) -> list[Decision]:
     """Let each run in turn challenge the promoted model, or its base while there is none, by a folder of `evaluate`.
 
-    What counts is the first set of questions, and being right on all instances where it has them. An incumbent that
-    was not evaluated cannot be beaten, and stays. Decisions are carried out in `models`.
+    What counts is the first set of questions, and of its metrics `metric_of`. An incumbent that was not evaluated
+    cannot be beaten, and stays. Decisions are carried out in `models`.
     """
     figured = json.loads((evaluation / "summary.json").read_text(encoding="utf-8"))["sets"][0]
     names = [one["model"] for one in figured["models"]]
-    metric = "strict-ts" if "strict-ts" in figured["metrics"] else "strict"
+    metric = metric_of(figured["metrics"])
 
     def verdicts(name: str) -> tuple[Verdict, ...]:
         file = evaluation / slug(figured["questions"]) / slug(name) / f"{metric}.jsonl"
@@ -129,7 +134,7 @@ def consider(evaluation: Path, challengers: Sequence[ModelRun], models: Path) ->
 
     decisions: list[Decision] = []
     for run in challengers:
-        incumbent = _incumbent(models)
+        incumbent = now.name if (now := promoted(models)) else None
         if run.name not in names or run.name == incumbent:
             continue
         other = incumbent or _base_of(run, names)
@@ -153,8 +158,9 @@ def _base_of(run: ModelRun, names: Sequence[str]) -> str:
     return next((name for name in (base, Path(base).name, parent) if name in names), base)
 
 
-def _incumbent(models: Path) -> str | None:
+def promoted(models: Path) -> ModelRun | None:
+    """The promoted run, if there is one."""
     try:
-        return find_run(models, PROMOTED).name
+        return find_run(models, PROMOTED)
     except NoRun:
         return None

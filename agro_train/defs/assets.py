@@ -30,10 +30,10 @@ from agro_train.defs.settings import (
 )
 from agro_train.defs.training import Training
 from agro_train.programs.settings import settings_to
-from agro_train.promotion import consider
+from agro_train.promotion import consider, promoted
 from agro_train.reinforcement.config import GrpoConfig
 from agro_train.runs.prompt_format import trained_prompt_format
-from agro_train.runs.store import PROMOTED, ModelRun, NoRun, find_run
+from agro_train.runs.store import ModelRun
 
 GROUP = "training"
 OWNER = "team:agro"
@@ -147,6 +147,7 @@ def model_evaluation(
     """Models side by side on databases that none of them was trained on: metrics, intervals, cost, transcripts."""
     cold_start, grpo = (last_made(context, training, asset) for asset in ("cold_start_model", "grpo_model"))
     configs = evaluations(context, config, cold_start, grpo, place, training)
+    made = {"cold start": cold_start, "GRPO": grpo, "promoted": promoted(training.models_root)}
     found: dict[str, Any] = {}
     for one in configs:
         about = ", ".join(one.questions) or " ".join(Path(one.corpus).parts[-2:])
@@ -158,7 +159,7 @@ def model_evaluation(
         for problem in (said for figured in summary["sets"] for said in figured["problems"]):
             context.log.warning(problem)
         tables = {figured["questions"]: table(figured) for figured in summary["sets"]}
-        found |= metadata.of_evaluation(summary, tables)
+        found |= metadata.of_evaluation(summary, tables, made)
     first = configs[0].out
     shown = {"folder": dg.MetadataValue.path(first), "page": dg.MetadataValue.path(f"{first}/index.html")}
     return dg.MaterializeResult(value=first, metadata=shown | found)
@@ -175,16 +176,16 @@ def model_evaluation(
 def promoted_model(
     context: dg.AssetExecutionContext, model_evaluation: str, place: Place, training: Training
 ) -> Result:
-    """Which model answers from now on: a new one only if the lower bound of its paired gain is not below zero."""
+    """Which model answers from now on: a new one only if the lower bound of its paired gain is not below zero; a first
+    one, too, if it gains over what it was trained from and loses no question.
+    """
     made = [last_made(context, training, asset) for asset in ("cold_start_model", "grpo_model")]
     runs = [run for run in made if run is not None]
     decisions = consider(Path(model_evaluation), runs, training.models_root)
     for decision in decisions:
         context.log.info(f"promotion, by {decision.metric} on {decision.rows} questions: {decision.reason}")
-    try:
-        now = find_run(training.models_root, PROMOTED).name
-    except NoRun:
-        now = "none"
+    run = promoted(training.models_root)
+    now = run.name if run else "none"
     context.log.info(f"promoted model: {now}")
     return dg.MaterializeResult(
         value=now,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,13 +18,17 @@ from agro_data.publish.read import DERIVED, Version
 from agro_data.sql.difficulty import HARDNESS
 from agro_data.stages.aligned import STAGE
 from agro_train.programs.telling import figures
-from agro_train.promotion import Decision
+from agro_train.promotion import Decision, metric_of
 from agro_train.runs.store import ModelRun
 from agro_train.trajectories.store import steps_of
 
 ROWS = 6
 MADE_ANEW = ("example_id", "cycle", "made_anew", "verdict", "why", "question", "sql")
 NO_CURVE = frozenset({"tokens per second"})
+COST = ("read", "written", "s each")  # columns of a table of models that have one of their own
+RIGHT = {"strict-ts": "right on all instances", "strict": "right"}
+RUN = re.compile(r"[^/]+/r\d{4}-[0-9a-f]{8}")
+HUB = re.compile(r"^[^/:]+/(?=[^/]+$)")
 
 
 def of_trajectories(version: Version) -> dict[str, Any]:
@@ -31,7 +36,7 @@ def of_trajectories(version: Version) -> dict[str, Any]:
     rows = version.examples().collect()
     counts = version.manifest["counts"]
     first = rows.row(0, named=True)
-    shown = rows.with_columns(turns=rows["turns"].list.len(), characters=rows["transcript"].str.len_chars())
+    shown = rows.with_columns(turns=rows["turns"].list.len())
     return {
         "dagster/row_count": rows.height,
         "dagster/uri": str(version.path),
@@ -42,7 +47,7 @@ def of_trajectories(version: Version) -> dict[str, Any]:
         "teachers": counted("teacher", counts["teachers"]),
         "features": counted("feature", counts["features"]),
         "dropped": counted("reason", counts["dropped"]),
-        "sample": sample(shown, ("db_id", "hardness", "teacher", "turns", "features", "transcript"), ROWS),
+        "sample": sample(shown, ("db_id", "hardness", "teacher", "turns", "features"), ROWS),
         "one of them": dg.MetadataValue.md(f"```\n{first['prompt']}\n\n{render_transcript(steps_of(first))}\n```"),
     }
 
@@ -115,25 +120,49 @@ def curves(run: ModelRun) -> bytes:
     return plots.curves(drawn, title=f"{run.name}: figures over steps")
 
 
-def of_evaluation(summary: Mapping[str, Any], tables: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
-    """The models side by side on each set of questions, and what each gained over those before it."""
+def of_evaluation(
+    summary: Mapping[str, Any], tables: Mapping[str, list[dict[str, Any]]], made: Mapping[str, ModelRun | None]
+) -> dict[str, Any]:
+    """The models side by side on each set of questions, and what each gained over those before it by what promotes.
+
+    Of the corpus also what share of the questions each of the runs `made`, which are told by what they are (GRPO), is
+    right on: under names that no build changes, so that it is drawn over evaluations.
+    """
     found: dict[str, Any] = {}
+    of_corpus = summary["sets"][0] if summary["config"]["corpus"] else None
     for figured in summary["sets"]:
-        name = figured["questions"]
-        found[f"models on {name}"] = table(tables[name])
-        found[f"gains on {name}"] = table([_gain(pair) for pair in figured["pairs"]])
+        metric = metric_of(figured["metrics"])
+        name = "the corpus" if figured is of_corpus else figured["questions"]
+        rows = [row | {"model": _spelt(row["model"])} for row in tables[figured["questions"]]]
+        found[f"models on {name}"] = table([{key: row[key] for key in row if key not in COST} for row in rows])
+        found[f"gains on {name}"] = table([_gain(pair) for pair in figured["pairs"] if pair["metric"] == metric])
+        found[f"cost on {name}"] = table([{key: row[key] for key in ("model", *COST)} for row in rows])
         found[f"questions of {name}"] = figured["count"]
+    if of_corpus:
+        found["corpus"] = of_corpus["questions"]
+        found |= _right(of_corpus, {role: run.name for role, run in made.items() if run})
     return found
+
+
+def _right(figured: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str, float]:
+    """The share of questions that those of the models are right on that have a role."""
+    metric = metric_of(figured["metrics"])
+    scores = {one["model"]: one["metrics"][metric]["score"]["mean"] for one in figured["models"]}
+    return {f"{RIGHT[metric]}: {role}": _short(scores[name]) for role, name in roles.items() if name in scores}
 
 
 def _gain(pair: Mapping[str, Any]) -> dict[str, Any]:
     gain = pair["gain"]
     return {
-        "model": pair["challenger"],
-        "against": pair["against"],
-        "metric": pair["metric"],
-        "gain (95 % interval)": f"{gain['mean']:+.1%} ({spelled(gain, '{:+.1%} to {:+.1%}')})",
+        f"gain in {pair['metric']} (95 % interval)": f"{gain['mean']:+.1%} ({spelled(gain, '{:+.1%} to {:+.1%}')})",
+        "model": _spelt(pair["challenger"]),
+        "against": _spelt(pair["against"]),
     }
+
+
+def _spelt(model: str) -> str:
+    """A name that fits a table: of a base on the Hub without who made it."""
+    return model if RUN.fullmatch(model) else HUB.sub("", model)
 
 
 def _short(value: float) -> float:
@@ -142,18 +171,16 @@ def _short(value: float) -> float:
 
 
 def of_decisions(decisions: Sequence[Decision]) -> dg.TableMetadataValue:
-    """Who was held to whom, and what came of it."""
+    """Who was held to whom, and what came of it; why, the verdict says."""
     return table(
         [
             {
+                "promoted": one.promoted,
+                "gain (95 % interval)": f"{one.gain:+.1%} ({one.low:+.1%} to {one.high:+.1%})",
                 "model": one.challenger,
-                "against": one.against,
+                "against": _spelt(one.against),
                 "metric": one.metric,
                 "questions": one.rows,
-                "gain": f"{one.gain:+.1%}",
-                "95 % interval": f"{one.low:+.1%} to {one.high:+.1%}",
-                "promoted": one.promoted,
-                "why": one.reason,
             }
             for one in decisions
         ]

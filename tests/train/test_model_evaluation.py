@@ -21,16 +21,19 @@ from agro_data.evaluation.rows import UnreadableInput
 from agro_data.publish.read import NoVersion
 from agro_train import evaluate
 from agro_train.agents.agent import Agent
+from agro_train.agents.choosing import slug
 from agro_train.agents.opening import open_agent
 from agro_train.comparison import asking
 from agro_train.comparison.figures import Compared, compare, table
 from agro_train.comparison.scoring import BUILT, NONE, Scored, score, scored_by, suite_of
 from agro_train.decoding import Decoding
+from agro_train.defs.metadata import of_evaluation
 from agro_train.evaluate import EvaluationConfig, evaluate_models
 from agro_train.predict import predict
 from agro_train.programs.settings import SettingsError, settings_from, settings_to
 from agro_train.promotion import decide
 from agro_train.questions import Questions, SeenInTraining, questions_of_file, questions_of_version
+from agro_train.runs.store import ModelRun
 from agro_train.sampling.module import ModuleSampler
 
 
@@ -62,6 +65,26 @@ def test_models_are_scored_side_by_side(questions: Questions, place: Path, tmp_p
     assert first["unopposed_rate"] is None
     json.dumps(figures, allow_nan=False)
     assert decide(scored[1].verdicts("strict"), scored[0].verdicts("strict"), first=True).promoted
+
+
+def test_what_the_ui_shows_of_an_evaluation_has_names_that_no_build_changes(
+    questions: Questions, place: Path, tmp_path: Path
+) -> None:
+    names = ("org/base", "cold-start/r0001-01234567")
+    scored = []
+    for name, say in zip(names, (counts, knows), strict=True):
+        answers = predict(questions, agent(Scripted(say), name), tmp_path / f"{slug(name)}.jsonl")
+        scored.append(Scored(name, "tokens", tuple(answers), score(questions, answers, NONE, place / "cache")))
+    figures = compare(questions, scored)
+    summary = {"config": {"corpus": "demo/v0001"}, "sets": [figures]}
+    made = {"cold start": ModelRun(Path(names[1])), "GRPO": None}
+    found = of_evaluation(summary, {figures["questions"]: table(figures)}, made)
+    assert {name: value for name, value in found.items() if isinstance(value, float)} == {"right: cold start": 1.0}
+    assert found.pop("corpus") == figures["questions"]
+    assert not [name for name in found if figures["questions"] in name]
+    (gain,) = found["gains on the corpus"].records
+    assert next(iter(gain.data)) == "gain in strict (95 % interval)"
+    assert (gain.data["model"], gain.data["against"]) == (names[1], "base")
 
 
 def test_the_leaves_of_a_tree_are_scored_with_their_votes(questions: Questions, place: Path, tmp_path: Path) -> None:
