@@ -73,11 +73,8 @@ def find_model(name: str = DEFAULT_MODEL, *, like: str = DEFAULT_MODEL, network:
 
     Raises `ModelMissing`, which lists where it looked and what to do.
     """
-    as_path = Path(name).expanduser()
-    if (as_path / "modules.json").is_file() or (as_path / "config.json").is_file():
-        return FoundModel(name, as_path.resolve(), "path")
-    if why := _no_hub_id(name, as_path, like):
-        raise ModelMissing(f"model {name!r}: {why}")
+    if found := check_model_name(name, like=like):
+        return found
     cached = _in_hub_cache(name)
     if cached is not None:
         return FoundModel(name, cached, "cache")
@@ -85,6 +82,19 @@ def find_model(name: str = DEFAULT_MODEL, *, like: str = DEFAULT_MODEL, network:
     if packaged is not None:
         return FoundModel(name, packaged, "package")
     return FoundModel(name, _from_hub(name, network), "hub")
+
+
+def check_model_name(name: str, *, like: str = DEFAULT_MODEL) -> FoundModel | None:
+    """The model in the folder `name`; None where that has the form of a Hub id such as `like`. Asks nobody.
+
+    Raises `ModelMissing` for a name that is neither.
+    """
+    as_path = Path(name).expanduser()
+    if (as_path / "modules.json").is_file() or (as_path / "config.json").is_file():
+        return FoundModel(name, as_path.resolve(), "path")
+    if why := _no_hub_id(name, as_path, like):
+        raise ModelMissing(f"model {name!r}: {why}")
+    return None
 
 
 def _no_hub_id(name: str, path: Path, like: str) -> str:

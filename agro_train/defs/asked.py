@@ -11,7 +11,7 @@ from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.hashing import stable_hash
 from agro_data.publish.read import Version
 from agro_train.defs.configs import ModelEvaluationConfig
-from agro_train.defs.settings import ASKED, IDLE_IN_EVALUATION, settings_of, usable
+from agro_train.defs.settings import ASKED, IDLE_IN_EVALUATION, refuse_unknown, settings_of, usable
 from agro_train.defs.training import Training
 from agro_train.evaluate import EvaluationConfig
 from agro_train.programs.settings import training_code_version
@@ -44,8 +44,9 @@ def evaluations(
     """What the program is run with: once on the corpus, and once on files of questions, where there are any.
 
     Each has a folder named by all that decides what comes out, so that what was asked is not asked again. Raises
-    `dg.Failure` for settings that do not fit, before a model is asked, which takes minutes.
+    `dg.Failure` for settings that do not fit and models that are none, before one is asked, which takes minutes.
     """
+    refuse_unknown(config.models, training.models_root)
     newest = grpo or cold_start
     learnt_from = newest.corpus if newest and not training.corpus else None
     corpus = training.corpus_of(learnt_from, place) if learnt_from else training.corpus_in(context, place)

@@ -63,7 +63,7 @@ def cold_start_trajectories(
     pipes: dg.PipesSubprocessClient,
 ) -> Result:
     """Trajectories of the corpus version last built: steps taken for real against its databases, a diverse choice."""
-    refuse_unusable(context.run.run_config)
+    refuse_unusable(context.run.run_config, training.models_root)
     training.check()
     corpus = training.corpus_in(context, place)
     settings = settings_of(config, idle=LEARNING) | _places(corpus, place, training)
@@ -88,7 +88,7 @@ def cold_start_model(
     pipes: dg.PipesSubprocessClient,
 ) -> Result:
     """The model after supervised fine-tuning on the trajectories, with the loss on its own tokens only."""
-    refuse_unusable(context.run.run_config)
+    refuse_unusable(context.run.run_config, training.models_root)
     training.check()
     made = open_version(Path(cold_start_trajectories))
     corpus = training.corpus_of(made.manifest[DERIVED], place)
@@ -117,7 +117,7 @@ def grpo_model(
     pipes: dg.PipesSubprocessClient,
 ) -> Result:
     """The model after agentic GRPO from the cold start: its own rollouts, rewarded when right on all instances."""
-    refuse_unusable(context.run.run_config)
+    refuse_unusable(context.run.run_config, training.models_root)
     training.check()
     start = ModelRun(Path(cold_start_model))
     corpus = training.corpus_of(start.manifest["corpus"], place)

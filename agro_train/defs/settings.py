@@ -11,13 +11,16 @@ import dagster as dg
 
 from agro_data.config import ConfigError
 from agro_data.defs.place import Place
-from agro_data.hashing import stable_hash
+from agro_data.fingerprint import stable_hash
+from agro_data.models import ModelMissing
 from agro_data.work import write_json
 from agro_train.cold_start import ColdStartConfig
 from agro_train.defs.configs import ColdStartModelConfig, GrpoModelConfig, ModelEvaluationConfig, TrajectoriesConfig
 from agro_train.evaluate import EvaluationConfig
 from agro_train.programs.settings import Settings, settings_from, settings_to
 from agro_train.reinforcement.config import GrpoConfig
+from agro_train.runs.named import check_named
+from agro_train.runs.store import NoRun
 from agro_train.trajectories.config import TrajectoriesConfig as Making
 
 if TYPE_CHECKING:
@@ -51,20 +54,34 @@ def settings_of(config: dg.Config, *without: str, idle: Iterable[str] = ()) -> d
     return {name: value for name, value in values.items() if name not in without} | further
 
 
-def refuse_unusable(run_config: Mapping[str, Any]) -> None:
+def refuse_unusable(run_config: Mapping[str, Any], models: Path) -> None:
     """Raise `dg.Failure` for settings, of whichever asset of a run, that its program cannot use: those of GRPO would
-    else be found when the cold start is trained. What a run finds out, as where the corpus lies, stands open."""
+    else be found when the cold start is trained. What a run finds out, as where the corpus lies, stands open; of the
+    models that are evaluated each has to be below `models`, or one that the run makes, or found elsewhere."""
     usable(
         ColdStartConfig, settings_of(_given(run_config, "cold_start_trajectories", TrajectoriesConfig), idle=LEARNING)
     )
-    usable(ColdStartConfig, settings_of(_given(run_config, "cold_start_model", ColdStartModelConfig), idle=MAKING))
-    usable(GrpoConfig, settings_of(_given(run_config, "grpo_model", GrpoModelConfig)))
+    cold = usable(
+        ColdStartConfig, settings_of(_given(run_config, "cold_start_model", ColdStartModelConfig), idle=MAKING)
+    )
+    grpo = usable(GrpoConfig, settings_of(_given(run_config, "grpo_model", GrpoModelConfig)))
     evaluation = _given(run_config, "model_evaluation", ModelEvaluationConfig)
     further = settings_of(evaluation, *ASKED, idle=IDLE_IN_EVALUATION) | {"models": evaluation.models or ["promoted"]}
     usable(EvaluationConfig, further | {"corpus": "corpus"})
     if evaluation.questions:
         about = {"questions": evaluation.questions, "databases": evaluation.questions_databases}
         usable(EvaluationConfig, further | about)
+    refuse_unknown((name for name in evaluation.models if name not in (cold.name, grpo.name)), models)
+
+
+def refuse_unknown(names: Iterable[str], models: Path) -> None:
+    """Raise `dg.Failure` for the first name of a model that is neither a run below `models`, a folder, the address of a
+    server nor of the form of a Hub id."""
+    for name in names:
+        try:
+            check_named(name, models)
+        except (NoRun, ModelMissing) as error:
+            raise dg.Failure(description=str(error), allow_retries=False) from None
 
 
 def refuse_other_format(run_config: Mapping[str, Any], learnt: Mapping[str, Any]) -> None:

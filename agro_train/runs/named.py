@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agro_data.llm.writers import is_address
-from agro_data.models import ModelMissing
+from agro_data.models import DEFAULT_WRITER, ModelMissing, check_model_name
 from agro_train.language_model.loading import find_folder
 from agro_train.runs.store import ModelRun, NoRun, find_run
 
@@ -27,6 +27,21 @@ class Address:
 
 
 Named = ModelRun | Folder | Address
+
+
+def check_named(name: str, models: Path) -> None:
+    """Raise like `find_named` for a name that stands for nothing here and is no Hub id by its form. Asks nobody."""
+    if is_address(name):
+        return
+    try:
+        find_run(models, name)
+    except NoRun as missing:
+        if missing.ours:
+            raise
+        try:
+            check_model_name(name, like=DEFAULT_WRITER)
+        except ModelMissing as error:
+            raise ModelMissing(f"{error}; and {missing}") from None
 
 
 def find_named(name: str, models: Path, cache: Path) -> Named:

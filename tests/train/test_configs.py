@@ -119,9 +119,25 @@ def test_further_settings_that_cannot_be_used_fail_in_words() -> None:
         ("model_evaluation", {"seed": {"env": "SEED"}, "limit": -1}, "limit is -1"),
     ],
 )
-def test_what_a_later_step_cannot_use_is_told_before_the_first(op: str, config: dict[str, Any], said: str) -> None:
+def test_what_a_later_step_cannot_use_is_told_before_the_first(
+    op: str, config: dict[str, Any], said: str, tmp_path: Path
+) -> None:
     with pytest.raises(Failure, match=said):
-        refuse_unusable({"ops": {op: {"config": config}}})
+        refuse_unusable({"ops": {op: {"config": config}}}, tmp_path)
+
+
+def test_a_model_that_nothing_can_be_meant_by_is_told_before_the_first_step(tmp_path: Path) -> None:
+    def given(*models: str) -> dict[str, Any]:
+        return {"ops": {"model_evaluation": {"config": {"models": models}}}}
+
+    refuse_unusable(given("cold-start", "grpo", "org/name", "http://host/v1"), tmp_path)  # the first two this run makes
+    for name, said in (
+        ("cold-strat", "nor a Hub id"),
+        ("promoted", "no model is promoted"),
+        ("./gone", "no such folder"),
+    ):
+        with pytest.raises(Failure, match=said):
+            refuse_unusable(given("org/name", name), tmp_path)
 
 
 def test_prompts_that_no_cold_start_has_learnt_from_are_told_before_the_first() -> None:
@@ -136,10 +152,10 @@ def test_prompts_that_no_cold_start_has_learnt_from_are_told_before_the_first() 
         refuse_other_format(given(budget=250, style="ddl", turns=4), learnt)
 
 
-def test_what_can_be_used_is_not_refused() -> None:
-    refuse_unusable({})
+def test_what_can_be_used_is_not_refused(tmp_path: Path) -> None:
+    refuse_unusable({}, tmp_path)
     for path in TRAINING:
-        refuse_unusable(read(path))
+        refuse_unusable(read(path), tmp_path)
 
 
 def test_settings_without_effect_are_refused() -> None:
