@@ -93,12 +93,18 @@ class Scene:
         return next((self.relation(j) for other, j, up in self.neighbours(alias) if other == self.grain and not up), "")
 
     def verb(self, child: TableProfile | None, parent: TableProfile | None, pairs: Sequence[tuple[str, str]]) -> str:
-        """The relation phrase of the foreign key with these (child column, parent column) pairs, or ""."""
+        """The relation phrase of the foreign key with these (child column, parent column) pairs, or "".
+
+        What the nouns tell is not said of a key with a role of its own: the billing customer may not have placed it.
+        """
         if child is None or parent is None:
             return ""
-        ends = (child.name, tuple(a for a, _ in pairs), parent.name)
+        columns = tuple(a for a, _ in pairs)
+        ends = (child.name, columns, parent.name)
         declared = next((k.verb for k in self.profile.foreign_keys if (k.table, k.columns, k.ref_table) == ends), "")
-        return declared or _deed(child.singular, parent.singular)
+        if declared or key_role(self.profile, child, columns, parent) is not None:
+            return declared
+        return _deed(child.singular, parent.singular)
 
     def table(self, alias: str) -> TableProfile | None:
         if alias in self.tables:
