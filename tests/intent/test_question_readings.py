@@ -18,6 +18,7 @@ from agro_data.intent.questions.voice import Voice
 from agro_data.intent.renderings import renderings
 from agro_data.intent.tree import (
     Aggregate,
+    And,
     Column,
     Comparator,
     Comparison,
@@ -26,6 +27,7 @@ from agro_data.intent.tree import (
     Expression,
     InList,
     Intent,
+    IsNull,
     Join,
     Keep,
     OrderKey,
@@ -62,6 +64,8 @@ SONG = table(
     label="title",
 )
 PERSON = table("person", column("name", "text", "text", "name"))
+CLIENT = table("client", column("name", "text", "text", "name"))
+_CLIENT_KEYS = ("client_id", "billing_client_id")
 DANCER = table(
     "dancer", column("person_id", "integer", "identifier", "person id", unique=True), label="person_id"
 )  # each is a person
@@ -303,6 +307,40 @@ def test_what_a_customer_files_a_staff_member_does_not() -> None:
         none = Exists(body, ((Column("p", "id"), Column("c", f"{name}_id")),), True)
         texts = said(Query((Source("p", name),), out(Column("p", "name")), where=none), profile)
         assert all(("filed" in text) == (name == "client") for text in texts)
+
+
+@pytest.mark.parametrize("key", ["client_id", "billing_client_id"])
+def test_only_the_key_without_a_role_of_its_own_tells_who_placed_an_order(key: str) -> None:
+    order = table("order", *(column(k, "integer", "identifier", k.replace("_", " ")) for k in _CLIENT_KEYS))
+    keys = tuple(ForeignKey("order", (k,), "client", ("id",)) for k in _CLIENT_KEYS)
+    profile = replace(PROFILE, tables=(order, CLIENT), foreign_keys=keys)
+    body, link = Query((Source("o", "order"),), out(Value(1))), ((Column("c", "id"), Column("o", key)),)
+    placed, name = key == "client_id", Column("c", "name")
+    for negated in (True, False):
+        query = Query((Source("c", "client"),), out(name), where=Exists(body, link, negated))
+        assert all(("placed" in t, "billing client of" in t) == (placed, not placed) for t in said(query, profile))
+    join, ada = Join("o", "c", ((key, "id"),)), Comparison("=", name, Value("Ada"))
+    query = Query((Source("o", "order"), Source("c", "client")), out(COUNT), (join,), where=ada)
+    assert all(("placed by" in t, "billing client" in t) == (placed, not placed) for t in said(query, profile))
+    declared = replace(profile, foreign_keys=tuple(replace(k, verb="paid by") for k in keys))
+    assert all("paid by" in t for t in said(query, declared))
+
+
+@pytest.mark.parametrize("negated", [True, False])
+def test_a_condition_after_what_rows_lack_is_not_one_of_that(negated: bool) -> None:
+    account = table(
+        "account", column("status", "text", "category", "status"), column("score", "real", "measure", "score")
+    )
+    ticket = table("ticket", column("account_id", "integer", "identifier", "account id"))
+    keys = (ForeignKey("ticket", ("account_id",), "account", ("id",)),)
+    profile = replace(PROFILE, tables=(account, ticket), foreign_keys=keys)
+    body, link = Query((Source("t", "ticket"),), out(Value(1))), ((Column("a", "id"), Column("t", "account_id")),)
+    status, score = Column("a", "status"), Column("a", "score")
+    is_open = Comparison("=", status, Value("not yet open"))
+    for other in (Exists(body, link, negated), IsNull(score)):
+        where = And((other, is_open))
+        for text in said(Query((Source("a", "account"),), out(COUNT), where=where), profile):
+            assert not re.search(r"(without|with no|with .*tickets?) .*(with|that|whose|and) .*open", text), text
 
 
 def test_a_name_that_several_share_is_asked_for_once() -> None:

@@ -13,7 +13,7 @@ from agro_data.intent.questions.habits import CONDITION, PERSON_CONDITION, REDUC
 from agro_data.intent.questions.voice import Voice
 
 # After these a further condition would attach to the wrong noun.
-_LOOSE = frozenset({"of", "for", "associated", "in"})
+_LOOSE = frozenset({"of", "for", "associated", "in", "by", "with", "without"})
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def combine(atoms: Sequence[Atom], who: str, plural: bool, voice: Voice, nested:
     """
     if not atoms:
         return ""
-    ordered = [a for a in atoms if not a.heavy] + [a for a in atoms if a.heavy]
+    ordered = sorted(atoms, key=lambda a: (a.heavy, a.have.startswith("no ")))  # not "no phone and status 'open'"
     if len(ordered) == 1:
         return _single(ordered[0], who, plural, voice, nested=nested)
     first, rest = ordered[0], ordered[1:]

@@ -320,7 +320,7 @@ def _existence(scene: Scene, predicate: Exists, base: str) -> Atom:
     if " with " in several:
         # Not "with races with time 12:00".
         return Atom(verb=(f"have {several}", f"has {several}"), heavy=heavy)
-    return Atom(have=several, heavy=heavy)
+    return Atom(have=several, heavy=True)  # last: not "with tickets and status 'open'"
 
 
 def _is_one(inner: Scene, child: str, columns: tuple[str, ...], parent: TableProfile | None) -> bool:
@@ -445,4 +445,6 @@ def _relation(scene: Scene, join: Join, other: str, below: list[Atom], up: bool,
         made = owner_ in MAKERS and words.last_word(scene.one(scene.grain)).lower() in WORKS
         link = "by" if made else voice.pick("in", "in", "of") if owner_ in CONTAINERS else voice.pick(*_LINKS)
         after = f"{link} {theirs}"
-    return Atom(whose=whose, after=after, verb=(f"{belong} {theirs}", f"{belongs} {theirs}"), heavy=not simple)
+    return Atom(
+        whose=whose, after=after, verb=(f"{belong} {theirs}", f"{belongs} {theirs}"), heavy=bool(said) or not simple
+    )
