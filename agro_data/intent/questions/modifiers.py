@@ -21,8 +21,8 @@ class Atom:
     """Forms of one condition on a noun; an empty string is a form that does not exist.
 
     `have`: noun phrase after "with" or "have". `whose`: clause after "whose". `after`: reduced form straight after
-    the noun. `before`: a word before it. `verb`: (plural, singular) predicate after "that". `heavy`: holds a clause
-    of its own, so it stands last.
+    the noun. `before`: a word before it. `verb`: (plural, singular) predicate after "that". `heavy`: ends in a clause
+    or a noun of its own, to which what follows would attach, so it stands last.
     """
 
     have: str = ""
