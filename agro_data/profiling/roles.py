@@ -49,8 +49,8 @@ _FILE = re.compile(
 )  # where something is kept
 _DATED = word_set("date datetime timestamp epoch")  # of a number: 20240131, or days or seconds since some day
 _TIMED = word_set(
-    "timestamp time at date on am day when created updated modified changed deleted removed expires expired expiry until "
-    "since from to seen login logged started ended begins ends start end"
+    "timestamp time at date on am day when created updated modified changed deleted removed expires expired expiry "
+    "until since from to seen login logged started ended begins ends start end"
 )  # of a number that may count seconds since 1970
 _SECONDS, _SCALES = (1e9, 2.2e9), (1, 1e3, 1e6)  # from 2001 to 2039, in seconds or parts of them
 _DAYS = 10  # as many days as no column of other numbers holds by chance
