@@ -21,7 +21,7 @@ from agro_data.verify.pool import BYTES
 
 PROBE = 150  # examples, or a fourth of what is asked for: deciding takes less than doing
 FIRST = 24  # examples of the first probe
-WARMING = 4  # examples of one before it, of which the time does not count
+WARMING = 4  # examples of a trial before it, whose time does not count
 PROBED = 6  # databases
 START_SECONDS = 4.0  # imports and the starts of workers
 MODEL_SECONDS = 6.0  # to load an embedding model

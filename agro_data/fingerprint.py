@@ -64,7 +64,7 @@ def code_version() -> str:
 
 
 def library_versions(libraries: Iterable[str]) -> dict[str, str]:
-    """Versions of Python, SQLite and those of `libraries` that are installed."""
+    """Versions of Python, SQLite and the installed ones of `libraries`."""
     found = {library: version for library in libraries if (version := installed(library))}
     return {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version} | found
 
@@ -97,7 +97,7 @@ def fingerprint(config: BuildConfig, catalog: Catalog, writer: Mapping[str, str]
 
 
 def settings_of(config: BuildConfig, writer: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The settings without places: instead of those of files and of the writer, what is there."""
+    """The settings without paths: for files and the writer, a hash or description of the content instead."""
     places = ("databases", "exclude", "query_log", "focus", "writer")
     settings: dict[str, Any] = {k: v for k, v in config.to_dict().items() if k not in places}
     settings["exclude"] = [input_hash(Path(path)) for path in config.exclude]

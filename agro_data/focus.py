@@ -17,8 +17,8 @@ from typing import Any
 from agro_data.config import ConfigError
 
 FORMAT = 1
-# What is weighed: `tables` is how many a query reads ("4": four and more), `roles` are those of its columns, `columns`
-# are "db_id table.column", and `NO_CONSTRUCT` stands for a query that has none.
+# The facets that are weighed: `tables` is the number of tables that a query reads ("4": four and more), `roles` are its
+# columns' roles, `columns` are "db_id table.column", and `NO_CONSTRUCT` stands for a query without constructs.
 FACETS = ("shapes", "tables", "roles", "columns", "constructs", "hardness", "complexity", "styles")
 # Between which the requests are shared: the grammar and the model, the two prompts, what they ask for, databases.
 ARMS = ("model", "prompt", "complexity", "variation", "style", "domain")

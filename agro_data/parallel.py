@@ -1,11 +1,11 @@
 """Run shards in worker processes, and let one bad shard cost only itself.
 
-Shards are independent and write their own files, so a shard that raises, or takes its process with it, is reported
-by name and the others go on. With one worker everything runs in this process (tests, previews).
+Shards are independent and write their own files. A shard that raises, or kills its process, is reported by name, and
+the others go on. With one worker everything runs in this process (tests, previews).
 
-A shard that raises would raise again: that is a fact about it, for the record. One that was *lost* (its process was
-killed, memory or another thing of the machine ran out, or what it asks has gone) was not tried under conditions that
-say anything of it: what is built without it is not what was asked for.
+A shard that raises would raise again, so its failure is recorded and the build goes on. A shard is *lost* if its
+process was killed, memory or another resource of the machine ran out, or its input has gone. This says nothing about
+the shard itself, and a build without it would be incomplete.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ from agro_data.work import Work
 class StageReport:
     """What a stage did: rows in and out, why rows were dropped, and figures worth a plot over builds.
 
-    `rows_made` are those of `rows_out` that were made in these `seconds`, not found finished.
+    `rows_made` counts the rows of `rows_out` that were made in these `seconds`, without rows found finished.
     """
 
     stage: str
@@ -142,8 +142,9 @@ def _alone(work: Work) -> AbstractContextManager[None]:
 
 
 def _folder(place: Path, name: str) -> Work:
-    """The work folder of a build. One in which a model's server left requests without an answer stays as it is: the
-    next takes over what it has whole, and asks again for the rest."""
+    """The work folder of a build. A folder in which a model's server left requests without an answer stays as it is:
+    the next build gets a new folder, takes over the whole shards, and asks again for the rest.
+    """
     names = chain([name], (f"{name}.{number}" for number in count(1)))
     return next(work for work in map(Work, map(place.joinpath, names)) if not all_unanswered(work))
 
@@ -159,7 +160,7 @@ def open_work(root: Path, cache: Path, seconds: float = 10.0) -> Context:
 def run_stage(name: str, context: Context, workers: int = 2, progress: Reporter = silent) -> StageReport:
     """Do what is left of one stage, and say what the whole stage did. Waits while another process is at the same build.
 
-    Raises `ConfigError` in a work folder of other code, whose fingerprint says what that would make of it.
+    Raises `ConfigError` if the work folder was begun by other code: its fingerprint names what that code would make.
     """
     _check_code(context)
     with _alone(context.work):

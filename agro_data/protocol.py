@@ -2,10 +2,10 @@
 
     <think>…</think><sql>…</sql>  →  <observation>…</observation>  →  …  →  <think>…</think><solution>…</solution>
 
-The tags are those of SkyRL-SQL, and `<clarify>`, which ends a transcript where no query would answer. A turn is one
-thought and one action, and ends at the tag that closes that. The parser is total: any string gives a `Turn`, or a
-`Malformed` with one of the classes in `MALFORMATIONS`. Whatever comes from a database or a person passes `inert`, so
-that no cell, name or question can stand for a tag.
+The tags are SkyRL-SQL's, and `<clarify>`, which ends a transcript if no query would answer. A turn is one thought and
+one action, and ends at the tag that closes that. The parser is total: any string gives a `Turn`, or a `Malformed` with
+one of the classes in `MALFORMATIONS`. Whatever comes from a database or a person passes `inert`, so that no cell, name
+or question can stand for a tag.
 """
 
 from __future__ import annotations

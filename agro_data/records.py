@@ -153,7 +153,7 @@ ANSWERABLE: Mapping[str, pl.Expr] = {
     "hidden": pl.lit([], dtype=pl.List(HIDDEN)),
     "readings": pl.lit([], dtype=pl.List(READING)),
     "clarification": pl.lit(None, dtype=pl.String),
-}  # of a row of which nothing else is said, as of all before there were others
+}  # the default of a row; all rows before there were other kinds
 
 # A chosen row turned into a question without one answer; `candidate_id` and `style` say which.
 UNANSWERED = _schema(

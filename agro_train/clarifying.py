@@ -1,6 +1,7 @@
 """Asking back: whether a clarification names what is missing, or what a question could mean.
 
-Only such a one is right, and only where there is no one answer: words that fit every question say nothing.
+Asking back is right only if it names this, and only if the question has no single answer: words that fit every question
+say nothing.
 """
 
 from __future__ import annotations
@@ -17,18 +18,19 @@ from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import resolve
 
 MOST = 300  # characters: who lists a whole schema has named everything
-# Of the question's words beside a name: a table's and a column's are said with it, in a sentence that says why.
+# Limits on the question's own words beside a name; the words of a table and a column come with it, in a sentence that
+# says why.
 _AGAIN = 0.8  # as a share of what is said
 _BESIDE = 6
 
-Points = tuple[tuple[str, ...], ...]  # of each group one name has to be said
+Points = tuple[tuple[str, ...], ...]  # the text must have one name of each group
 
 
 def points_of(row: Mapping[str, Any], profile: DatabaseProfile) -> Points:
     """What a clarification of a row of `records.EXAMPLE` must name; () where the row has an answer.
 
-    `profile` is of the whole database. Of what is hidden its name or what people call it; of readings one column of
-    each that the others do not read.
+    `profile` is the whole database's. For something hidden: its name or a synonym. For several readings: one column of
+    each that no other reading uses.
     """
     hidden = [_names(Hidden.of(one), profile) for one in row["hidden"]]
     return (*hidden, *_apart([reading["sql"] for reading in row["readings"]], profile))
@@ -45,13 +47,17 @@ def points_at(said: str, question: str, points: Points) -> bool:
 
 
 def _repeats(words: frozenset[str], question: frozenset[str]) -> bool:
-    """Whether words beside the names are the question's: who says them all over has named whatever may be missing."""
+    """Whether words beside the names are the question's: a text that repeats them all has named whatever may be
+    missing.
+    """
     again = len(words & question)
     return (again > 1 and again >= _AGAIN * len(words)) or (again > _BESIDE and 2 * again > len(question))
 
 
 def _says(said: str, words: frozenset[str], name: str) -> bool:
-    """Whether a text of these words names `name`; one of small words alone, such as the grade A, as it is spelled."""
+    """Whether a text of these words names `name`. A name of small words alone, such as the grade A, must be spelled
+    exactly.
+    """
     own = stems(name)
     return own <= words if own else bool(name) and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said) is not None
 

@@ -1,18 +1,18 @@
 """How answers are taken from a model: greedy, by vote among samples, or by vote among the leaves of a tree.
 
-All are one procedure. A task grows from its root to at most `samples` leaves, which vote. A vote by samples parts at
-once into all of them; a tree into at most `width` continuations at every turn, of which the first is the likeliest and
+All are one procedure. A task grows from its root to at most `samples` leaves, which vote. A vote by samples branches at
+once into all its samples. A tree branches at every turn into at most `width` continuations; the first is the likeliest,
 the others are drawn. In a tree, branches whose queries gave the same result become one, with the votes of both (tree
 decoding that branches at intermediate SQL: ReEx-SQL, 2505.12768; width, merging and votes are ours). Continuations of
-one branch read their prefix once. Answers are grouped by their result on the database, those that ask back are one
-group, and the votes decide; of groups with as many, the likelier answer. Only those vote that least speaks against
-(`checks`): of eight answers the one that most agree on is wrong more often than one in which nothing is found
+one branch read their prefix once. Answers are grouped by their result on the database; answers that ask back are one
+group. The group with most votes wins, and between equal groups the likelier answer. Only answers with the least grave
+findings vote (`checks`): of eight answers the one that most agree on is wrong more often than one without findings
 (docs/experiments.md, E13).
 
-Two kinds take a second round for what the first has left open. A tree, whose leaves are few where a model answers in
-one turn, grows from its root as far as it may where no answer is ahead of the others, since they fail or differ. An
-adaptive vote is the vote by samples, and asks the rest where it could change whom the first round elects. Both ask on
-where something speaks against all that have been given.
+Two kinds take a second round if the first is undecided. A tree has few leaves if a model answers in one turn; if no
+answer is ahead of the others (they fail or differ), it grows again from its root with all the leaves that are left. An
+adaptive vote is a vote by samples that asks the rest only if they could change the elected answer. Both go on if all
+answers so far have findings.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ ASKS_BACK = "asks back"  # stands for a result's digest, and is none
 
 @dataclass(frozen=True)
 class Decoding:
-    """`samples`: votes, if adaptive the most of them, and the most leaves of a tree. `width`: continuations of a tree's
-    branch at each turn, but for the root's in a second round. `checks`: of several answers only those vote that least
-    speaks against, by what `agro verify` finds: nothing, notes, what is certain and grave.
+    """`samples`: the number of votes; for an adaptive vote and for a tree's leaves the largest number. `width`:
+    continuations of a tree's branch at each turn, except at the root in a second round. `checks`: only the answers with
+    the least grave findings of `agro verify` vote; the levels are none, notes, and certain and grave ones.
 
     `names`: SQL, and the links of a thought, may name only tables and columns of the schema (`naming`); at temperature
     0 with `beams` beginnings of a turn under way.
@@ -67,11 +67,13 @@ class Decoding:
 
     @property
     def weight(self) -> int:
-        """Votes of a continuation of the root: those of a tree are shared by what comes of it."""
+        """Votes of a continuation of the root. In a tree its branches share them."""
         return -(-self.samples // self.width) if self.kind == "tree" else 1
 
     def likeliest(self, path: Sequence[int]) -> bool:
-        """Whether the last continuation on a `path` of them is taken as likeliest, and not drawn: a tree's first."""
+        """Whether the last continuation on `path` is the likeliest one instead of a drawn one: the first at each branch
+        of a tree.
+        """
         return self.kind == "tree" and path[-1] == 0
 
 
@@ -87,7 +89,7 @@ def decoding_named(
     beams: int = 4,
     checks: bool = True,
 ) -> Decoding:
-    """A decoding by its name, with those settings that apply to it. Raises `ConfigError` for one that is not known."""
+    """A decoding by its name, with the settings that apply to it. Raises `ConfigError` for an unknown name."""
     if kind not in get_args(Kind):
         raise ConfigError(f"there is no decoding {kind!r}; use {', '.join(get_args(Kind))}")
     found = GREEDY if kind == "greedy" else Decoding(cast(Kind, kind), samples, temperature, width)
@@ -96,10 +98,10 @@ def decoding_named(
 
 @dataclass
 class Branch:
-    """A rollout on its way, of which at most `leaves` may come, and how many `votes` they have together. `path` tells
-    it from the others of its task, and seeds it; a root has none, and its continuations are numbered from `first`,
-    which is 0 in the first round. When it has ended, `given` is what its answer gives; None where that fails, and
-    `gravity` that of what speaks against it, if that was asked.
+    """A rollout under way. At most `leaves` leaves may grow from it, with `votes` votes together. `path` identifies the
+    branch within its task, and seeds it; a root's path is empty, and its continuations are numbered from `first`, which
+    is 0 in the first round. After the rollout ends, `given` holds the answer's result (None if it failed) and `gravity`
+    the severity of the worst finding, if checks ran.
     """
 
     rollout: Rollout
@@ -112,7 +114,8 @@ class Branch:
 
     @property
     def likelihood(self) -> float:
-        """Of what the model wrote, a token; the same for all where a server does not say."""
+        """The mean likelihood of a token that the model wrote; the same for all branches if a server does not give it.
+        """
         return self.rollout.tokens.likelihood
 
 
@@ -142,7 +145,7 @@ def decode(
     """Work on all tasks together, turn by turn; one `Decoded` for each, in order. A task's seed is its example's. How
     turns are drawn, and whether they are held to names, is for the decoding to say.
 
-    Raises `ConfigError` when names are asked for that the sampler cannot be held to: those of a server, or of vLLM.
+    Raises `ConfigError` when the sampler, a server's or vLLM's, cannot be held to names as asked.
     """
     if decoding.names and not isinstance(policy.sampler, RestrictedSampler):
         raise ConfigError(
@@ -173,9 +176,9 @@ def decode(
 
 
 def _next(one: Decoded, decoding: Decoding) -> int:
-    """How many leaves a task has yet to grow at the most: all; in a second round all that are left, of a tree where no
-    answer leads, if adaptive where they could change who is elected. Before it, an adaptive vote asks as few as could
-    decide it. (More rounds would ask fewer, and take longer: each waits for its longest turn.)
+    """How many more leaves a task may grow. In the first round all; an adaptive vote asks only as few as could decide
+    it. In a second round all that are left: in a tree if no answer leads, in an adaptive vote if they could change the
+    elected answer. (More rounds would ask fewer, and take longer: each waits for its longest turn.)
     """
     left = decoding.samples - len(one.leaves)
     results, least = _voting(one.leaves)
@@ -286,7 +289,7 @@ def _execute(leaves: Sequence[tuple[Decoded, Branch]], sandbox: Sandbox) -> None
 
 
 def _check(leaves: Sequence[tuple[Decoded, Branch]], sandbox: Sandbox) -> None:
-    """Say of each leaf with SQL that runs how grave what speaks against it is."""
+    """Set `gravity` of each leaf whose SQL runs: the severity of its worst finding."""
     answered = [(one, leaf) for one, leaf in leaves if leaf.given is not None and leaf.rollout.env.solution]
     against = objections([Answered.of(one.task, leaf.rollout.env.solution) for one, leaf in answered], sandbox)
     for (_, leaf), findings in zip(answered, against, strict=True):
@@ -294,15 +297,15 @@ def _check(leaves: Sequence[tuple[Decoded, Branch]], sandbox: Sandbox) -> None:
 
 
 def _voting(leaves: Sequence[Branch]) -> tuple[list[Given | None], int]:
-    """What the answer of each leaf gives that votes, None for the others; and how grave it is what speaks against
-    those that do."""
+    """The result of each leaf that may vote, None for the others; and the gravity of the voting leaves."""
     least = min((leaf.gravity for leaf in leaves if leaf.given is not None), default=0)
     return [leaf.given if leaf.gravity == least else None for leaf in leaves], least
 
 
 def _vote(one: Decoded) -> None:
-    """Put the chosen leaf first, as `elected` says, of those that least speaks against. Where all answers fail it is
-    the first that answers."""
+    """Put the chosen leaf first: `elected` among the leaves with the least grave findings. If all answers fail, the
+    first leaf with an answer.
+    """
     leaves = one.leaves
     results, _ = _voting(leaves)
     place = elected(results, [leaf.votes for leaf in leaves], [leaf.likelihood for leaf in leaves])

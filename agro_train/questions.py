@@ -31,7 +31,7 @@ COLUMNS = (
     *("order_matters", "alternatives", "instances", *ANSWERABILITY),
 )
 TOLD = 20  # faults of a file that is refused
-# Of a question of which nothing else is said.
+# The default for a question that says nothing else.
 PLAIN: Row = {"answerable": True, "hidden": [], "readings": [], "clarification": None}
 
 
@@ -54,10 +54,9 @@ class PromptFormat:
 class Questions:
     """Rows with the `COLUMNS` of a corpus; `sql` is "" where no gold is known, and `place` is where a person finds it.
 
-    `databases` is the folder they lie in; `instances` that of a corpus version, None where there are none. `clarify`:
-    some have no one answer, and whoever is asked is told that there are such. `same_databases`: held back by
-    a corpus of few databases, whose training questions are about the same ones. `problems` are rows that could not be
-    used.
+    `databases` is their folder; `instances` is the folder of a corpus version's instances, or None. `clarify`: some
+    questions have no single answer, and the prompts say so. `same_databases`: the questions were held back by a corpus
+    of few databases, whose training questions are about the same ones. `problems` lists rows that could not be used.
     """
 
     name: str
@@ -142,7 +141,7 @@ def plain_row(
     hardness: str = "",
     alternatives: Sequence[str] = (),
 ) -> Row:
-    """The row of a question of which no more is known, with the `COLUMNS` of a corpus and its `place`."""
+    """The row of a question about which no more is known, with the `COLUMNS` of a corpus and its `place`."""
     known = {"example_id": example_id, "db_id": db_id, "question": question, "evidence": evidence, "sql": sql}
     more = {"hardness": hardness, "order_matters": None, "alternatives": list(alternatives), "instances": []}
     return {**known, **more, **PLAIN, "place": place}
@@ -199,7 +198,9 @@ def _unknown(name: str, why: str, databases: Path, pairs: Sequence[Pair]) -> str
 
 
 def _names_of(pairs: Sequence[Pair]) -> list[str]:
-    """A name for each: its own where no other has that, else by what it says; rows before it do not matter."""
+    """An id for each pair: its own id if it is unique, else a hash of its content. Other rows before it do not change
+    the id.
+    """
     often = Counter(pair.identity for pair in pairs)
     said: Counter[tuple[str, ...]] = Counter()
     names: list[str] = []

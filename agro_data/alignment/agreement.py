@@ -44,9 +44,9 @@ def vote(
 ) -> list[Ballot]:
     """A ballot for each example, in order; `answers` are all solvers' answers to each.
 
-    An answer agrees when it gives the gold's rows on every instance, its columns in any order and none more or less:
-    a question seldom says in which order, and a missing one is a fault that this is to find. Likewise for those of an
-    alternative.
+    An answer agrees when it gives the gold's rows, or an alternative's, on every instance. Its columns may be in any
+    order, since a question seldom says which, but none may be missing or added: a missing column is a fault to be
+    found.
     """
     asked = [(example, sql) for example, some in zip(examples, answers, strict=True) for sql in some]
     grades = grade_many([example.case(sql) for example, sql in asked], sandbox, golds, "intent", guarded=True)
@@ -64,7 +64,7 @@ def vote(
 
 
 def _with_all_columns(asked: Sequence[tuple[Example, str]], grades: Sequence[Grade], sandbox: Sandbox) -> list[Grade]:
-    """The grades, without those of answers that have another number of columns than the gold and its alternatives."""
+    """The grades, with answers refused that have another number of columns than the gold and its alternatives."""
     right = [(place, *asked[place]) for place, grade in enumerate(grades) if grade.right]
     held = [(one.database, sql) for _, one, answer in right for sql in (answer, one.sql, *one.alternatives)]
     counts = iter([result.column_count for result in execute(held, sandbox)])

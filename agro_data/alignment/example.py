@@ -1,4 +1,4 @@
-"""A pair of question and SQL as those see it who check it: what is asked, and where answers are held against it."""
+"""A pair of question and SQL as a checker sees it: the question, and the databases on which answers are compared."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Example:
 
     @property
     def places(self) -> tuple[Database, ...]:
-        """Where answers are held against it, its own database first."""
+        """The databases on which answers are compared with it, its own first."""
         return (self.database, *self.instances)
 
     @property
@@ -54,7 +54,7 @@ class Example:
         return orders(self.sql, self.database.dialect) if self.ordered is None else self.ordered
 
     def case(self, predicted: str) -> Case:
-        """An answer held against it."""
+        """The case that compares an answer with it."""
         return Case(self.sql, predicted, self.places, self.ordered, self.alternatives, self.schema)
 
 

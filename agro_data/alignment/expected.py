@@ -1,8 +1,8 @@
-"""What a loop of k of n does, calculated: which share of the faults it finds, and of the good rows it loses.
+"""The expected effect of a k-of-n loop: the share of faults that it finds, and the share of good rows that it loses.
 
-In a cycle `asked` = n independent answers are given; each is answer j with chance q_j, where the q_j are those of all
-answers that some solver gives (they give results of their own), and what is left of 1 comes to nothing. `need` = k of
-them must be one answer, with 2k > n, so that at most one answer wins a cycle:
+In a cycle `asked` = n independent answers are given. Each is answer j with chance q_j; different j give different
+results, and with the remaining chance an answer gives nothing. `need` = k of the answers must be the same, with 2k > n,
+so that at most one answer wins a cycle:
 
     w_j = P(Binomial(n, q_j) >= k)
 

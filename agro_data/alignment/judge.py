@@ -49,7 +49,9 @@ class Dispute:
 
 @dataclass(frozen=True)
 class Undecided:
-    """No verdict: a class (`no_majority`, of a turn that cannot be read, of a reply, `turns`), and a sentence."""
+    """No verdict: a class and a sentence. The class is `no_majority`, `turns`, or the class of an unreadable turn or
+    reply.
+    """
 
     kind: str
     detail: str

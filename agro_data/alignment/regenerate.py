@@ -73,7 +73,7 @@ class Regenerator:
         ]
 
     def _sound(self, entries: Sequence[tuple[Example, Sequence[str]]]) -> dict[str, set[str]]:
-        """Of each example's candidates those that run, say something, and leave nothing to chance."""
+        """For each example the candidates that run, are not empty, and do not depend on chance."""
         homes: dict[str, list[tuple[Example, Sequence[str]]]] = defaultdict(list)
         for example, some in entries:
             homes[example.database.content_hash].append((example, some))

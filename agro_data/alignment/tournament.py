@@ -1,8 +1,9 @@
 """A tournament among candidates for one question: grouped by result, every two groups judged in both orders.
 
-Of candidates that answer alike one plays for all. A judge who prefers whatever stands first takes one match of each
-pair and loses the other, so that his habit decides nothing. Most matches won, half for a draw; then the larger group,
-then the one that was given first. (AGRO-SQL, 2512.23366, names tournament selection; how it is played is ours.)
+Candidates with the same result form a group, and one of them plays for all. A judge who always prefers the first of two
+gives one match of each pair to either side, so this habit decides nothing. The group with the most matches won wins (a
+draw counts half); then the larger group; then the one given first. (AGRO-SQL, 2512.23366, names tournament selection;
+how it is played is ours.)
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Tournament:
-    """Who played, every match, and the points of each group. `ranking` names groups, the winner first."""
+    """The players, every match, and the points of each group. `ranking` names groups, the winner first."""
 
     example: Example
     entered: Grouped

@@ -140,7 +140,7 @@ class _Search:
             self.folder(folder)
 
     def _is_lake(self, folder: Path) -> bool:
-        """Whether a folder is a table of which it cannot be told here what it holds; then a problem."""
+        """Whether a folder is a table whose rows cannot be known here (a data lake's); if so, notes a problem."""
         if lake := lake_of(folder):
             reason = f"is a table of {lake}: its files also hold rows that were deleted since"
             self.problem(folder, reason, "write what it holds now as Parquet, or into a DuckDB file")
@@ -215,7 +215,7 @@ def header_of(file: Path) -> bytes:
 
 
 def layout_told_by(header: bytes) -> Layout | None:
-    """Of a file that begins so; None where it is no database."""
+    """The layout of a file with this header, or None if it is not a database."""
     if header == SQLITE_HEADER:
         return "sqlite"
     return "duckdb" if header[8:12] == DUCKDB_MARK else None

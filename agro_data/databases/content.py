@@ -37,11 +37,11 @@ LOW = "18446744073709551615::UHUGEINT"
 
 
 def content_hash(path: Path, layout: Layout) -> str:
-    """SHA-256 (hex) of the content of a database.
+    """The SHA-256 (hex) of a database's content.
 
-    SQLite: of the file's bytes, followed by those of its log or journal where it has one. A folder: of each data
-    file's path in it, a zero byte and the SHA-256 of its bytes, in the order of paths. DuckDB: see `duckdb_hash`.
-    Raises `OSError` or `DatabaseError` when something cannot be read.
+    For SQLite it hashes the file's bytes, followed by the bytes of its log or journal, if there is one. For a folder it
+    hashes each data file's path in it, a zero byte and the SHA-256 of its bytes, in the order of paths. For DuckDB see
+    `duckdb_hash`. Raises `OSError` or `DatabaseError` when something cannot be read.
     """
     if layout == "duckdb":
         return duckdb_hash(path)
@@ -78,7 +78,7 @@ def is_as_found(database: Database) -> bool:
 
 @lru_cache(maxsize=256)
 def _holds(database: Database, now: Stamp) -> bool:
-    """Of files that are as `now` says."""
+    """Whether the database's content is unchanged; `now` is the state of its files, and the key of the cache."""
     return content_hash(database.path, database.layout) == database.content_hash
 
 

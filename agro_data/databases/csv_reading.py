@@ -94,8 +94,9 @@ def read_file(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[str, l
 def settings_of_parts(
     connection: duckdb.DuckDBPyConnection, files: Sequence[Path], folder: Path
 ) -> tuple[str, list[str]]:
-    """What `read_csv` is told to read parts by, each of which may have its own delimiters and further columns, and
-    remarks on them. Raises `NoTable` and `duckdb.Error`."""
+    """The settings with which `read_csv` reads parts, and remarks. Each part may have its own delimiters and further
+    columns. Raises `NoTable` and `duckdb.Error`.
+    """
     parts = [_sniffed(connection, file, _EVERY_LINE) for file in files]
     first = parts[0]
     for file, part in zip(files, parts, strict=True):
@@ -128,7 +129,7 @@ def settings_of_parts(
 
 
 def patterns(files: Iterable[Path]) -> str:
-    """Files to DuckDB's readers, for which a name is a pattern: `report [1].csv` that of `report 1.csv`."""
+    """Files for DuckDB's readers, which read a name as a pattern: `report [1].csv` would match `report 1.csv`."""
     return f"[{', '.join(literal(glob.escape(str(file))) for file in files)}]"
 
 
@@ -209,7 +210,7 @@ def _opened(file: Path) -> IO[bytes]:
 def _dates(
     connection: duckdb.DuckDBPyConnection, parts: Sequence[Written], as_texts: Callable[[Sequence[str]], str]
 ) -> tuple[list[str], dict[str, str]]:
-    """Columns that hold dates of which day and month cannot be told, and the formats of which they can.
+    """Columns whose dates leave day and month open, and the formats of the columns whose dates do not.
 
     All columns of a kind are written in one format, which must be the only one that fits every value. `as_texts` reads
     the rows with some columns as texts.

@@ -96,28 +96,32 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def _is_pipe(path: Path) -> bool:
-    """Whether a file is a pipe or the like, which would block whoever opens it. A link to nowhere is told when read."""
+    """Whether a file is a pipe or the like, which would block whoever opens it. A link to nowhere is reported when it
+    is read.
+    """
     return path.exists() and not path.is_file()
 
 
 def lake_of(folder: Path) -> str:
-    """The format of which a folder is a table, "" if none: one whose files hold what is no row of it any more."""
+    """The format (Delta Lake, for instance) if a folder is such a table, else "". Its files also hold rows that were
+    deleted.
+    """
     return next((lake for mark, lake in _LAKES.items() if os.path.exists(folder / mark)), "")
 
 
 def is_data_file(file: Path) -> bool:
-    """Whether a file's name is that of a Parquet or CSV file, and can name a table."""
+    """Whether a file is named as a Parquet or CSV file, and its name can be a table's."""
     name = file.name.lower()
     return name.endswith(DATA_SUFFIXES) and not name.startswith(".") and not fault_of_name(name)
 
 
 def is_parquet(file: Path) -> bool:
-    """Whether a file's name is that of a Parquet file."""
+    """Whether a file is named as a Parquet file."""
     return file.name.lower().endswith(".parquet")
 
 
 def is_cut(file: Path) -> bool:
-    """Whether a Parquet file is none, or not a whole one."""
+    """Whether a file is not a whole Parquet file."""
     if not is_parquet(file):
         return False
     with file.open("rb") as stream:

@@ -44,7 +44,9 @@ class Examined(NamedTuple):
 
 
 def examined(database: Database) -> Examined:
-    """Of what DuckDB reads in a child process, of a SQLite file in this one. A folder is hashed by its bytes, here."""
+    """A database as examined: in a child process if DuckDB reads it, in this one if it is SQLite. A folder is hashed by
+    its bytes, in this process.
+    """
     if database.layout == "files":
         return _identified(database, _apart(database).problems)
     return _apart(database) if database.layout == "duckdb" else _here(database)

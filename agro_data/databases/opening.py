@@ -40,7 +40,7 @@ BUILT_IN = ("system", "main")  # database and schema of DuckDB's own functions
 def with_sides(path: Path, layout: Layout) -> list[Path]:
     """The file and those non-empty files beside it that hold a part of its content (log, journal).
 
-    Of a link these lie beside what it leads to, where the engines write and look for them.
+    If `path` is a link, they lie beside its target, where the engines write and look for them.
     """
     suffixes = {"sqlite": SQLITE_SIDES, "duckdb": DUCKDB_SIDES, "files": ()}[layout]
     real = Path(os.path.realpath(path)) if path.is_symlink() else path
@@ -150,8 +150,8 @@ def open_duckdb(
     import duckdb  # noqa: PLC0415
 
     if layout == "duckdb":
-        # Attached, not connected to: DuckDB has one engine in a process for all that connect to a file, with one
-        # configuration, which would be that of whoever came first, a person's own connection or ours.
+        # Attached, not connected to: in a process DuckDB has one engine for all connections to a file. Its
+        # configuration would be set by whichever connection came first, a person's own or ours.
         connection = duckdb.connect(":memory:", config={**DUCKDB_SETTINGS, **settings})
         name = name_in_engine(path)
         try:
@@ -215,7 +215,8 @@ def schemas_of(connection: duckdb.DuckDBPyConnection, catalog: str) -> list[str]
 def look_in_all_schemas(connection: duckdb.DuckDBPyConnection, catalog: str, *, own_first: bool) -> None:
     """Let `orders` be `marts.orders` where `main` has none, as people call it and a model is shown it.
 
-    Of tables with one name the first in the order of `schemas_of` is meant. Every reader of a file comes by here.
+    If several tables have the same name, the first in the order of `schemas_of` is meant. Every reader of a file comes
+    by here.
     """
     places = [(catalog, schema) for schema in schemas_of(connection, catalog)]
     if not own_first:

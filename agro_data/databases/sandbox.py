@@ -140,8 +140,8 @@ class Sandbox:
         return self.run_many([(database, sql) for sql in statements], want)
 
     def run_many(self, pairs: Iterable[tuple[Database, str]], want: Want = "digest") -> list[Result]:
-        """One result for each (database, SQL), in order; rows are kept when `want` is "rows", and
-        when it is "few" those of results of at most `FEW_CELLS` cells, long ones counted as several.
+        """One result for each (database, SQL), in order; rows are kept when `want` is "rows"; when it is "few", only
+        for results of at most `FEW_CELLS` cells, where long cells count as several.
 
         Raises `SandboxError` when no worker can be started; nothing a statement or a database does raises.
         """
@@ -218,7 +218,7 @@ class Sandbox:
             return f"{database.db_id}: cannot be read: {error}"
 
     def _settle(self, database: Database) -> Path:
-        """A path that can be opened without a trace: the database's own, or that of a private copy."""
+        """A path that can be opened without a trace: the database's own, or a private copy's."""
         path = database.path.absolute()
         key = (database.layout, path, stamp(path, database.layout))
         if key not in self._settled:
@@ -337,7 +337,7 @@ def own_sandbox(limits: Limits) -> Sandbox:
 
 
 def end_own_sandboxes() -> None:
-    """Let go of what those of this thread have open: until then nobody could write to a DuckDB file."""
+    """Close the databases that this thread's sandboxes have open: until then nobody could write to a DuckDB file."""
     while _own.sandboxes:
         _own.sandboxes.popitem()[1].close()
 

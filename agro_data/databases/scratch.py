@@ -1,6 +1,6 @@
 """Temporary folders with copies of databases, which must not stay behind, however this process ends.
 
-Who is killed removes nothing, so the next `agro` does it. That a folder is in use is told by a lock on it, which the
+A killed process removes nothing, so the next `agro` does it. That a folder is in use is told by a lock on it, which the
 system takes away with the process: not by the process id, which may be another's by then, or one of another container.
 The id in the name is for a person who wonders whose it is.
 """

@@ -60,8 +60,8 @@ class Catalog:
     problems: tuple[Problem, ...] = ()
 
 
-# Of a statement whose outcome is kept or decides a reward: about a second of SQLite's virtual machine, the same bound
-# on every machine, whatever else it does.
+# The limit for a statement whose outcome is kept or decides a reward: about a second of SQLite's virtual machine. The
+# bound is the same on every machine, however busy it is.
 STEPS = 30_000_000
 
 

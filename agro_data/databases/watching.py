@@ -17,8 +17,7 @@ from agro_data.hashing import stable_hash
 def glance(source: Path) -> str:
     """A hash of the names, sizes and times of the files at `source`, hidden ones left out; opens none of them.
 
-    Of a single file, that of its log and of what is written beside it count, too. Raises `FileNotFoundError` when
-    nothing is there.
+    For a single file, its log and side files are included. Raises `FileNotFoundError` when nothing is there.
     """
     if not source.is_dir():
         source.stat()  # raises where there is nothing
@@ -33,7 +32,7 @@ def glance(source: Path) -> str:
 
 
 def _seen(path: Path, root: Path) -> list[str | int]:
-    """Name, size and time of a file; nothing of one that is gone, or a link that leads nowhere."""
+    """Name, size and time of a file; empty if the file is gone, or is a link that leads nowhere."""
     try:
         facts = path.stat()
     except OSError:
@@ -48,7 +47,7 @@ def identities(catalog: Catalog, only: Sequence[str] = ()) -> dict[str, str]:
 
 
 def difference(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, list[str]]:
-    """The ids that are `new`, `changed` and `gone`; without those of which there are none."""
+    """The ids that are `new`, `changed` and `gone`; kinds without ids are left out."""
     found = {
         "new": sorted(now.keys() - before.keys()),
         "changed": sorted(db_id for db_id in now.keys() & before.keys() if now[db_id] != before[db_id]),
@@ -60,7 +59,7 @@ def difference(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, l
 def unusable(facts: Iterable[Mapping[str, Any]], problems: Iterable[Problem]) -> dict[str, str]:
     """Databases that are there and cannot be used as they are, with the reason, by id: they may be in writing.
 
-    `facts` are those of a version's manifest, `problems` those of the catalog of now.
+    `facts` come from a version's manifest, `problems` from the present catalog.
     """
     left_out = {problem.path: str(problem) for problem in problems if problem.left_out}
     places = {str(fact["db_id"]): one_line(fact["relative_path"]) for fact in facts}  # as a problem writes it

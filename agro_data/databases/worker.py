@@ -71,7 +71,7 @@ def end_with(parent: int) -> None:
 
 
 def show(page: mmap.mmap, since: float, phase: int, task: int, place: int) -> None:
-    """Write the state. Who writes may be stopped in the middle of it: then it is not what `shown` gives."""
+    """Write the state. The writer may be stopped in the middle of it; `shown` then does not give it."""
     state = STATE.pack(since, phase, task, place)
     page[: STATE.size + CHECK] = state + crc32(state).to_bytes(CHECK, "little")
 
@@ -195,7 +195,9 @@ class _Sessions:
         return session
 
     def _weight_of(self, layout: Layout, path: Path) -> int:
-        """DuckDB keeps what it has read, up to a limit of its own; of a folder it may be many times the files' size."""
+        """The memory that an open database may take. DuckDB keeps what it has read, up to a limit of its own; for a
+        folder this may be many times the files' size.
+        """
         much = self._most // 8
         if layout == "files":
             return much

@@ -1,7 +1,7 @@
 """What an asset hands on: to the steps of its own run what this run made, to all others what was made last.
 
-Dagster keeps one value an asset. Of two builds at a time, as the sensor starts them for two corpora, one would go on in
-the work folder of the other, and its own corpus would never be written.
+Dagster keeps one value an asset. If two builds run at a time, as when the sensor starts them for two corpora, one would
+go on in the work folder of the other, and its own corpus would never be written.
 """
 
 from __future__ import annotations

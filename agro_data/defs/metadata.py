@@ -269,7 +269,7 @@ def counted(what: str, counts: Mapping[str, int]) -> dg.TableMetadataValue:
 
 
 def table(listing: list[dict[str, Any]]) -> dg.TableMetadataValue:
-    """Rows as a table; its columns are those of the first."""
+    """Rows as a table with the columns of the first row."""
     names = list(listing[0]) if listing else ["nothing"]
     return dg.MetadataValue.table(
         records=[dg.TableRecord({key: _cell(value) for key, value in row.items()}) for row in listing[:LISTED]],

@@ -115,7 +115,9 @@ def look(version: Version, before: Seen) -> tuple[Seen, dict[str, list[str]], li
 
 
 def again(instance: dg.DagsterInstance, key: str) -> tuple[dg.RunRequest | None, list[str]]:
-    """Of a run that was asked for as `key` and has failed: the same once more, and, if this was that, what to say."""
+    """A second try of the failed run that was asked for as `key`; if that was the second try already, a message
+    instead.
+    """
     runs = instance.get_runs(dg.RunsFilter(tags={RUN_KEY: key}), limit=1)
     if not runs or runs[0].status != dg.DagsterRunStatus.FAILURE:
         return None, []

@@ -29,7 +29,7 @@ class Excluded:
 
 
 def read_excluded(paths: Sequence[Path]) -> list[Excluded]:
-    """Rows of JSON, JSONL, CSV, TSV and Parquet files and of lines of SQL; of a folder (Spider, BIRD), of all such
+    """It reads rows of JSON, JSONL, CSV, TSV and Parquet files, and lines of SQL; in a folder (Spider, BIRD) all such
     files directly in it. Columns are found by the names that `evaluation.load` knows.
 
     Files of a folder without a question or SQL column (`tables.json`) are passed over; a folder with none

@@ -1,9 +1,8 @@
 """Near duplicates: questions of one database that say almost the same about almost the same SQL.
 
-Inside a database every pair is compared where there are few rows. Above `EXACT_ROWS` an inverted file
-(faiss) compares a row with those of the nearest cells only, so that time grows as n * sqrt(n). Its cells
-are seeded rows of the block itself, not trained, and all products are whole numbers: the same pairs are
-found on every machine.
+Inside a database every pair is compared where there are few rows. Above `EXACT_ROWS` an inverted file (faiss) compares
+a row with the rows of the nearest cells only, so that time grows as n * sqrt(n). Its cells are seeded rows of the block
+itself, not trained, and all products are whole numbers: the same pairs are found on every machine.
 """
 
 from __future__ import annotations
@@ -36,7 +35,8 @@ def drop_near_duplicates(
     same_structure: float = SAME_STRUCTURE,
     exact_rows: int = EXACT_ROWS,
 ) -> Sifted:
-    """Of two near duplicates in one database the less plausible goes, then the later identity.
+    """If two rows of one database are near duplicates, the less plausible one is dropped; if both are as plausible, the
+    later identity.
 
     `embeddings` has one row for each row of `frame`, in its order. Without question vectors (structural
     mode) nothing is known of how alike questions are, and nothing is dropped here. Different styles of one

@@ -25,7 +25,7 @@ from agro_data.diversity.quotas import Counts, fit_table, water_fill
 from agro_data.diversity.rejection import in_order, seeded_number, seeded_order
 from agro_data.focus import NO_CONSTRUCT
 
-HARDNESS_MIX = {"easy": 0.24, "medium": 0.38, "hard": 0.21, "extra": 0.17}  # near that of people (Spider's train)
+HARDNESS_MIX = {"easy": 0.24, "medium": 0.38, "hard": 0.21, "extra": 0.17}  # near people's mix (Spider's train)
 LARGEST_BLOCK = 20_000
 TEMPLATE_SHARE = 0.15  # of the size that goes to templates which nothing else has brought in
 _RADIUS_SAMPLE = 2_000
@@ -132,7 +132,7 @@ class _Pool:
     style_names: list[str]
     styles: Rows
     constructs: list[list[str]]
-    templates: list[list[str]]  # the one of each row, none where it is not known
+    templates: list[list[str]]  # one for each row, none where it is not known
     plausibility: NDArray[np.float64]
     preference: list[float]  # plausibility, equal ones told apart by the seed
     needed: NDArray[np.float64]  # how much each row's constructs and columns are asked for, 1 without a focus
@@ -167,7 +167,7 @@ class _Pool:
 
 
 def _needed(frame: pl.DataFrame, quotas: Quotas) -> NDArray[np.float64]:
-    """The mean weight of a row's constructs, times that of its columns."""
+    """The mean weight of a row's constructs, times the mean weight of its columns."""
     if not (quotas.constructs or quotas.columns):
         return np.ones(frame.height)
 

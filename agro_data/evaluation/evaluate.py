@@ -169,7 +169,9 @@ def _some(path: Path, wanted: set[str]) -> tuple[dict[str, Database], dict[str, 
 
 
 def _at_once(path: Path, wanted: set[str]) -> dict[str, Database] | None:
-    """Of a folder `<db_id>/` each, as Spider and BIRD lay them out, only those that are asked for are looked at."""
+    """If `databases` has a folder `<db_id>/` for each, as Spider and BIRD do, only databases that are asked for are
+    looked at.
+    """
     if not all(map(is_own_name, wanted)):
         return None
     folders = [path / db_id for db_id in sorted(wanted)]

@@ -1,4 +1,4 @@
-"""The databases a prediction is held against: the files of a folder, and what an index says of them."""
+"""The databases on which a prediction is graded: the files of a folder, and what an index says about them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Instances:
     by_gold: Mapping[tuple[str, str], tuple[Database, ...]]  # (db_id, SQL) -> instances
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
-    indexed: frozenset[str] = frozenset()  # databases of which `by_example` says all
+    indexed: frozenset[str] = frozenset()  # databases whose files are all listed in `by_example`
 
     def of(self, db_id: str, gold: str, identity: str) -> tuple[Database, ...]:
         """Those valid for a gold; all of its database where nothing says otherwise.
@@ -64,7 +64,7 @@ def given(folder: Path, databases: Mapping[str, Database], rows: Sequence[Predic
         if row.gold and (source := databases.get(row.db_id)) is not None:
             golds[source.db_id][row.gold, row.identity] = None
     files: dict[str, tuple[Database, ...]] = {}
-    for name, source in databases.items():  # by names that rows spell, of which a database may have several
+    for name, source in databases.items():  # by the names that rows use; a database may have several
         if source.db_id in golds and not files.get(source.db_id):
             names = filter(is_own_name, (source.db_id, name))
             files[source.db_id] = next(filter(None, (files_in(folder / one, source) for one in names)), ())

@@ -86,7 +86,7 @@ def load_pairs(path: Path | str) -> Loaded:
 
 
 def load_questions(path: Path | str) -> Loaded:
-    """Questions as `load_pairs` finds them, of a file whose SQL may also be unknown: then `Pair.sql` is "".
+    """Questions as `load_pairs` finds them. The file need not have SQL: `Pair.sql` is then "".
 
     Raises `UnreadableInput` when no row has a question and a database.
     """

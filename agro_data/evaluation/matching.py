@@ -49,7 +49,7 @@ def _by_number(rows: Sequence[Row], gold: Loaded) -> _Keyed | None:
 
 
 def _by_identity(rows: Sequence[Row], pairs: Sequence[Pair]) -> _Keyed | None:
-    """Only if each id is that of one pair: where some are unknown, the others may be known by chance."""
+    """Only if each id belongs to exactly one pair: if some are unknown, the others may match by chance."""
     keyed = _keyed(rows, pairs, _identity, lambda pair: pair.identity)
     return keyed if keyed and all(len(keyed[1].get(key, ())) == 1 for key in keyed[0]) else None
 

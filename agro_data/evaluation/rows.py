@@ -46,7 +46,7 @@ class UnreadableInput(ConfigError):
 class Row:
     """One row: `place` is what a person looks for ("dev.json, row 3"), `fields` are its columns as they stand there.
 
-    `number` is the one under which BIRD's object has it: that of its question, from 0.
+    `number` is its key in BIRD's object: the number of its question, from 0.
     """
 
     place: str

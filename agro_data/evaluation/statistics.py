@@ -121,10 +121,10 @@ def _estimate(
 
 
 def _of_rows(clusters: Sequence[Sequence[float]], weights: Sequence[float], signed: bool) -> list[float]:
-    """Bounds where each row is drawn by itself, also where all are alike; none unless scores are 0 and 1, or -1, 0
+    """Bounds if each row is drawn by itself, also where all rows are alike; none unless scores are 0 and 1, or -1, 0
     and 1.
 
-    Of a share Wilson's (1927), of a gain those of Bonett and Price (Adjusted Wald intervals for a difference of
+    For a share they are Wilson's (1927), for a gain Bonett and Price's (Adjusted Wald intervals for a difference of
     binomial proportions based on paired data, 2012). Rows of unequal weight count as fewer (Kish, 1965).
     """
     rows = [(score, weight) for cluster, weight in zip(clusters, weights, strict=True) for score in cluster]
@@ -143,10 +143,11 @@ def _of_rows(clusters: Sequence[Sequence[float]], weights: Sequence[float], sign
 
 
 def _widened(mean: float, drawn: Any, clusters: int) -> list[float]:
-    """Percentiles of the draws, as much further from the mean as they fall short for few clusters: a draw varies by
-    the root of (n - 1) / n too little, and the normal distribution stands where Student's should (Hesterberg, What
-    Teachers Should Know about the Bootstrap, arXiv 1411.5279, on the narrowness of percentile intervals). Of nine
-    databases it holds the true mean 93 or 94 times of a hundred, the percentiles alone 88, Student's interval 92.
+    """Percentiles of the draws, moved away from the mean to correct for few clusters: a draw varies too little, by the
+    root of (n - 1) / n, and percentiles follow the normal distribution where Student's is right (Hesterberg, What
+    Teachers Should Know about the Bootstrap, arXiv 1411.5279, on the narrowness of percentile intervals). With nine
+    databases the interval holds the true mean 93 or 94 times of a hundred; the percentiles alone hold it 88 times,
+    Student's interval 92.
     """
     factor = sqrt(clusters / (clusters - 1)) * _student(clusters - 1) / Z
     low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
@@ -214,8 +215,8 @@ def _without_groups(figures: dict[str, Any]) -> dict[str, Any]:
 def _attempts(metric: str, verdicts: Sequence[Verdict], seed: int) -> dict[str, Any]:
     """pass@k for k = 1, 2, 4, ... up to the least number of attempts, and the vote by results.
 
-    A question that was not tried is not solved by any number of attempts, and bounds `k` for no other.
-    Attempts with votes of their own are leaves of a tree: no equal draws, of which a chance for `k` could be told.
+    A question that was not tried is not solved by any number of attempts, and bounds `k` for no other. Attempts with
+    votes of their own are leaves of a tree. They are no equal draws, so pass@k cannot be computed from them.
     """
     most = max((len(verdict.scores) for verdict in verdicts), default=0)
     if most < 2:

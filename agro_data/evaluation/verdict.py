@@ -10,11 +10,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Verdict:
-    """`score` is that of the first attempt. `error_class` is "" when it is right, else a class of `verify.grade`.
+    """`score` is the first attempt's. `error_class` is "" when it is right, else a class of `verify.grade`.
 
-    `instance` is the file that told the prediction from the gold, `instances` how many it was held against. With
-    several attempts `scores` has the score of each, `voted` the number of the one that the vote by results chose, and
-    `votes` what each weighed there, if not all the same.
+    `instance` is the file that told the prediction from the gold, `instances` the number of files tried. With several
+    attempts `scores` has the score of each, `voted` the number of the one that the vote by results chose, and `votes`
+    what each weighed there, if not all the same.
     """
 
     place: str
@@ -35,7 +35,7 @@ class Verdict:
 
     @property
     def voted_score(self) -> float:
-        """Of the attempt that most attempts agree with."""
+        """The score of the attempt with which most attempts agree."""
         return self.scores[self.voted] if self.voted is not None else self.score
 
     def as_dict(self) -> dict[str, Any]:

@@ -11,12 +11,12 @@ SOME, OTHER = ("some", ""), ("other", "")  # results that no attempt has given
 
 
 def elected(results: Sequence[Given | None], votes: Iterable[int], likelihoods: Sequence[float] = ()) -> int | None:
-    """The place of the chosen attempt; None where all fail, which vote for nothing.
+    """The place of the chosen attempt; None if all fail. Failed attempts vote for nothing.
 
-    The rows with the most votes win, then of the orders in which they came the one with the most: a question may ask
-    for an order, and attempts that leave it out are no reason to. Of equals the one wins whose likeliest attempt is
-    likelier, by `likelihoods` of the attempts, then the earlier (confidence as a weight: 2502.06233; as a casting vote
-    alone it keeps votes whole numbers).
+    The rows with the most votes win. Among the orders in which these rows came, the one with the most votes wins: a
+    question may ask for an order, and attempts without it should not count against it. Between equals the one whose
+    likeliest attempt is likelier wins (`likelihoods` of the attempts), then the earlier. (2502.06233 uses confidence as
+    a weight; used only to break ties, it keeps votes whole numbers.)
     """
     rows, orders = Counter[str](), Counter[Given]()
     best: dict[str | Given, float] = defaultdict(lambda: -inf)
@@ -44,11 +44,11 @@ def leads(results: Sequence[Given | None], votes: Iterable[int]) -> bool:
 
 
 def undecided(results: Sequence[Given | None], left: int, likelihoods: Sequence[float] = ()) -> int:
-    """Of `left` attempts that have yet to be asked, a vote each: how many it takes at the least to know whom all of
-    them would elect. 0 when it is known.
+    """The least number of further attempts after which the winner of the full vote can be known; 0 if it is known
+    already. `left` attempts, with a vote each, have not been asked yet.
 
-    Asking so many, and so on, elects who is elected by all (early-stopping self-consistency, 2401.10480, stops where a
-    window agrees, which may elect another).
+    Asking so many, and then calling this again, elects the same answer as asking all (early-stopping self-consistency,
+    2401.10480, stops when a window agrees, which may elect another).
     """
     likely = likelihoods or [0.0] * len(results)
     place = elected(results, [1] * len(results), likely)

@@ -27,8 +27,8 @@ class ExportError(ConfigError):
 
 @dataclass(frozen=True)
 class Material:
-    """`rows` are those of `records.EXAMPLE` with `prompt` and `position`, sorted by identity; `mutants` those of
-    `publish.version.MUTANTS`; `instances` is the version's folder of that name.
+    """`rows` have the columns of `records.EXAMPLE`, `prompt` and `position`, sorted by identity; `mutants` the columns
+    of `publish.version.MUTANTS`; `instances` is the version's folder of that name.
 
     `private`: the version was made from surrogates, so that nothing of a source may be given on.
     """

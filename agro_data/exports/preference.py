@@ -59,7 +59,7 @@ def preference(material: Material, sandbox: Sandbox) -> Form:
 def candidates(material: Material, sandbox: Sandbox) -> pl.DataFrame:
     """Killed mutants whose SQL is kept: `example_id`, `sql` (the gold), `wrong_sql`, `same_on_source`, and the witness.
 
-    Of a version made from surrogates the source is not asked: its values decide nothing there.
+    If the version was made from surrogates, the source is not queried: its values decide nothing there.
     """
     killed = material.mutants.filter((pl.col("outcome") == "killed") & pl.col("sql").is_not_null())
     killed = killed.rename({"sql": "wrong_sql"})

@@ -64,7 +64,7 @@ def verl(material: Material) -> Form:
 def graded_on(material: Material) -> dict[str, Content]:
     """The databases and instances that the rows are graded on, and `databases.json`, which says where each lies.
 
-    Of a version made from surrogates the source stays behind: answers are graded on the instances alone.
+    If the version was made from surrogates, the source is left out: answers are graded on the instances alone.
     """
     files: dict[str, Content] = {}
     facts: dict[str, Any] = {}

@@ -102,7 +102,7 @@ class Atlas:
         while last:
             steps = [e for name in sorted(last) for e in self.up.get(name, ()) if e.parent not in reached]
             ways = Counter(e.parent for e in steps)
-            # Of several keys of its own each is called by its role.
+            # If it has several keys of its own, each is called by its role.
             yield from (e for e in steps if e.child == table or ways[e.parent] == 1)
             last = {parent for parent, number in ways.items() if number == 1}
             reached |= set(ways)
@@ -111,7 +111,7 @@ class Atlas:
 
     @cached_property
     def targets(self) -> tuple[tuple[str, str], ...]:
-        """Every (table, column) of which somebody asks: it holds values that can be shown."""
+        """Every (table, column) about which somebody may ask: its values can be shown."""
         return tuple((t.name, c.name) for t in self.asked for c in t.columns if usable(c) and c.kind != "blob")
 
     @cached_property

@@ -43,7 +43,9 @@ def fixed(where: Predicate | None) -> set[Column]:
 
 
 def details(frame: Frame, alias: str, count: int, skip: Iterable[Column] = ()) -> list[Column]:
-    """Up to `count` columns of `alias` by what people ask to see, beside those of `skip`; the target comes first."""
+    """Up to `count` columns of `alias`, without `skip`, by how often people ask to see such columns; the target comes
+    first.
+    """
     scene, table = frame.scene, frame.table(alias)
     taken = set(skip)
     pool: list[Column] = []

@@ -45,13 +45,12 @@ def plausibility(query: Query | SetOperation, profile: DatabaseProfile) -> float
     """Product of these factors, rounded to 4 digits.
 
     Columns shown: codes, long texts, flags and untyped columns are asked for less, and less again when alone; a column
-    that a condition holds to one value 0.4; each beyond the second 0.75; those of two lists once. Columns tested: the
-    same kinds, less still.
-    Conditions of one SELECT: each beyond the first 0.85, beyond the second 0.6 more. Joins: each beyond the first
-    0.9, beyond the second 0.8 more. Each query inside another beyond the first 0.8. Windows, bands, shares and the
-    like by `_KINDS`, once each. A limit other than 1 0.85; more than one order key 0.7; a list in order of a column
-    that it does not show 0.85. Bounds that include their value and negated lists 0.9. A subject that links or codes
-    others by `_SUBJECT`, one nobody named rows of 0.85. The best of each group 0.75.
+    that a condition holds to one value counts 0.4; each column beyond the second 0.75; columns of two lists count once.
+    Columns tested: the same kinds, less still. Conditions of one SELECT: each beyond the first 0.85, beyond the second
+    0.6 more. Joins: each beyond the first 0.9, beyond the second 0.8 more. Each query inside another beyond the first
+    0.8. Windows, bands, shares and the like by `_KINDS`, once each. A limit other than 1 0.85; more than one order key
+    0.7; a list in order of a column that it does not show 0.85. Bounds that include their value and negated lists 0.9.
+    A subject that links or codes others by `_SUBJECT`, one nobody named rows of 0.85. The best of each group 0.75.
     """
     nodes = list(walk(query))
     queries = [n for n in nodes if isinstance(n, Query)]

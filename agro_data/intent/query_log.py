@@ -118,7 +118,7 @@ def shape_of(sql: str, dialect: Dialect) -> str | None:
 def prior_from_log(log: LogReading, base: Prior) -> Prior:
     """`base` with its shape weights moved towards the frequencies of the log.
 
-    A log of which no statement could be read leaves `base` as it is.
+    A log without a readable statement leaves `base` as it is.
     """
     known = {shape: count for shape, count in log.shapes.items() if shape in base.shapes}
     total, whole = sum(known.values()), sum(base.shapes.values())

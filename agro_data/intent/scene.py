@@ -135,7 +135,7 @@ class Frame:
         return right
 
     def beside(self, row: Row) -> dict[str, Row]:
-        """A row of the subject and, by alias, those of its parents that are joined and in the sample."""
+        """A row of the subject and, by alias, its parents' rows that are joined and in the sample."""
         rows = {self.root: row}
         for join in self.joins:
             names = tuple(right for _, right in join.columns)
@@ -172,7 +172,7 @@ class Frame:
         return [s.alias for s in self.sources[1:] if s.alias not in lefts]
 
     def query(self, **parts: object) -> Query:
-        """The query of this frame. Keyword arguments are those of `Query` after `joins`."""
+        """The query of this frame. Keyword arguments are the fields of `Query` after `joins`."""
         return Query(sources=tuple(self.sources), joins=tuple(self.joins), **parts)  # type: ignore[arg-type]
 
     def labels(self, alias: str, whole: bool = False) -> list[Column]:

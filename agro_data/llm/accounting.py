@@ -51,10 +51,10 @@ FREE = Prices()
 
 @dataclass(frozen=True)
 class Spending:
-    """Sums over completions; `+` joins those of shards and runs.
+    """Sums over completions; `+` adds the sums of shards and runs.
 
     `used` are the tokens of all answers, whoever paid for them and when: the same however often a run was interrupted.
-    `paid` are those of answers that were made now. What a server wrote into a reply that was lost is not known to us.
+    `paid` counts only answers that were made now. What a server wrote into a reply that was lost is not known to us.
     `sent` counts tries, and with `requests - cached` tells how often something was asked again.
     """
 
@@ -92,7 +92,7 @@ class Spending:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Spending:
-        """Of its fields as JSON has them."""
+        """From its fields as JSON has them."""
         return cls(**{**stored, "used": Usage(**stored["used"]), "paid": Usage(**stored["paid"])})
 
     def to_dict(self, prices: Prices) -> dict[str, Any]:

@@ -38,8 +38,8 @@ class NoAnswer(Exception):
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a server is waited for. A request is sent at most `tries` times, with growing pauses of which the first
-    is about `pause` seconds and none exceeds `longest`; `timeout` seconds is all that one try may take, `connect` until
+    """How long a server is waited for. A request is sent at most `tries` times. The pauses between tries grow from
+    about `pause` seconds to at most `longest`. One try may take `timeout` seconds in all, and `connect` seconds until
     there is a connection. A server that asks to be left alone for longer (Retry-After) is not asked again.
     """
 

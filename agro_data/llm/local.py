@@ -101,7 +101,7 @@ class LocalModel:
     def _completion(
         self, prompt: Sequence[int], row: Sequence[int], sampling: Sampling, ends: set[int], logprobs: Sequence[float]
     ) -> Completion:
-        """Of the tokens after a prompt those up to the end, and the text up to a stop."""
+        """The completion from the tokens after a prompt: tokens up to the end, text up to a stop."""
         count = next((place + 1 for place, token in enumerate(row) if token in ends), len(row))
         over = bool(row) and row[count - 1] in ends
         text = self.tokenizer.decode(row[:count], skip_special_tokens=True)

@@ -14,7 +14,7 @@ from agro_data.profiling.statistics import declared_kind
 
 @dataclass(frozen=True)
 class Change:
-    """One difference. `kind` is a class, `says` a sentence; `table` and `column` are those of the old schema, or ""."""
+    """One difference. `kind` is a class, `says` a sentence; `table` and `column` are names of the old schema, or ""."""
 
     kind: str
     says: str
@@ -98,7 +98,7 @@ def _said_type(column: ColumnProfile) -> str:
 
 
 def _keys(before: Side, after: Side, matching: Matching) -> Iterator[Change]:
-    """Declared foreign keys that are gone, said of the table that refers, and those that are new."""
+    """Declared foreign keys that are gone or new, each under the table that refers."""
     new = {_ends(k.table, k.columns, k.ref_table, k.ref_columns): k for k in after.profile.foreign_keys if k.declared}
     kept: set[tuple[object, ...]] = set()
     for key in before.profile.foreign_keys:

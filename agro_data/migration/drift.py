@@ -1,4 +1,4 @@
-"""A corpus version held against the databases as they are now: every example kept, repaired or broken."""
+"""A corpus version compared with the databases as they are now: every example is kept, repaired or broken."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ State = Literal["unchanged", "changed", "gone", "unreadable"]
 class Drifted:
     """One database of a version: what it is now (None: it is gone or unreadable), and how it differs from what it was.
 
-    `content_hash` is that of the source, whose stand-in `database` is where no value of it may be seen.
+    `content_hash` is the source's. Where no value of the source may be seen, `database` is its stand-in.
     """
 
     db_id: str
@@ -168,8 +168,8 @@ def _drifted(db_id: str, answer: _Answer, database: Database | None, hashes: Map
 
 
 def _as_built(version: Version, catalog: Catalog, cache: Path) -> tuple[Sequence[Database], dict[str, str]]:
-    """The databases as the build would use them: in privacy mode their surrogates, since no value is to be seen. And
-    those of the version that are there and cannot be used, with the reason, by id.
+    """The databases as the build would use them: in privacy mode their surrogates, since no value is to be seen. Also
+    the version's databases that exist but cannot be used, by id, with the reason.
     """
     closed = unusable(version.manifest["databases"], catalog.problems)
     found = catalog.databases
@@ -238,7 +238,7 @@ def _run(version: Version, tasks: Sequence[_Task], workers: int, progress: Repor
 
 
 def _unread(version: Version, db_id: str, error: str) -> _Answer:
-    """Of a database that could not be looked at."""
+    """The result for a database that could not be looked at."""
     why = f"database {db_id} could not be looked at: {error}"
     fates = tuple(broken(row, "database_unreadable", why) for row in _rows(version, db_id))
     return _Answer(fates, problems=(f"{db_id}: {error}",), state="unreadable")

@@ -60,7 +60,8 @@ def of_profile(profile: DatabaseProfile) -> Side:
 
 
 def of_database(database: Database, profile: DatabaseProfile) -> Side:
-    """All values of small tables, those of a seeded sample of large ones. Raises `DatabaseError` if it cannot be read.
+    """All values of small tables, and the values of a seeded sample of large ones. Raises `DatabaseError` if it cannot
+    be read.
 
     Long texts are left out, as a profile leaves them out.
     """

@@ -29,8 +29,8 @@ MANY = 10  # rows from which two counts that agree are no chance
 class ColumnMatch:
     """A column of the old schema. `new` is None where nothing is certain, and `why` says so.
 
-    `likeness` is that of the values, 0 to 1, None where neither side has any. `same`: no change of its values can be
-    seen. `replaced`: the rows are there and its values are others.
+    `likeness` compares the values, 0 to 1; None if neither side has any. `same`: no change of its values can be seen.
+    `replaced`: the rows are there and its values are others.
     """
 
     new: Place | None
@@ -257,7 +257,8 @@ class _Matcher:
                 columns[name, column] = ColumnMatch(None, why=self._missing(table, column, main, columns))
 
     def _merged_into(self, table: TableProfile, columns: dict[Place, ColumnMatch], taken: set[Place]) -> TableMatch:
-        """The table whose rows are those of one that is gone: the same keys, and columns that were not there before.
+        """The table that now holds the rows of a table that is gone: it has the same keys, and columns that were not
+        there before.
 
         Keys are often 1, 2, 3 ...: only further columns, half of them at least, tell that the rows are the same.
         """

@@ -249,7 +249,7 @@ class Migration:
                 case.broken(found[case.sql].reason, f"it could not be certified again: {found[case.sql].detail}")
 
     def _certificates(self, golds: Sequence[str], prefix: str, share: float) -> dict[str, Certificate]:
-        """By SQL. `share` is that of the files and bytes which a database's instances may have."""
+        """By SQL. `share` is the part of the files and bytes that a database's instances may have."""
         own = self.certification
         if own.folder is None:
             return {}

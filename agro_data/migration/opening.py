@@ -1,4 +1,5 @@
-"""A new version from one that was held against changed databases: what holds, under the names of now."""
+"""A new version from one that was checked against changed databases: the examples that hold, under the present names.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +56,9 @@ def open_migrated(drift: Drift, out: Path, databases: Path | str, instances: Pat
 
 
 def _fingerprint(drift: Drift) -> str:
-    """That of what is written: what was known of the databases before decides what follows, too."""
+    """The new version's fingerprint. It covers the examples that are written, since they also depend on what was known
+    of the databases before.
+    """
     now = [database_identity(one.database) for one in drift.databases if one.database is not None]
     rows = [[f.row["example_id"], f.new["example_id"] if f.new is not None else f.reason] for f in drift.fates]
     parent = drift.version.fingerprint
@@ -95,8 +98,9 @@ def _manifest(drift: Drift, databases: str, profiles: dict[str, DatabaseProfile]
 
 
 def _split(was: dict[str, Any], ids: dict[str, str], rows: list[str]) -> dict[str, Any]:
-    """How the splits were made, of the databases that are left and as they are called now: training is refused on those
-    that are held back."""
+    """How the splits were made, for the databases that are left, under their present names: training is refused on
+    databases that are held back.
+    """
     clusters = ([ids[db_id] for db_id in cluster if db_id in ids] for cluster in was.get("clusters", ()))
     return was | {
         "counts": {split: rows.count(split) for split in SPLITS},
@@ -125,7 +129,7 @@ def _fact(one: Drifted, profiles: dict[str, DatabaseProfile], old: dict[str, Any
 
 
 def _instances(drift: Drift, folder: Path) -> Instances:
-    """New certificates, and those of databases that did not change as the old version has them."""
+    """New certificates; for databases that did not change, the old version's."""
     old = drift.version
     unchanged = {one.db_id for one in drift.databases if one.state == "unchanged"}
     carried = [fate.row for fate in drift.fates if fate.new is not None and fate.row["db_id"] in unchanged]

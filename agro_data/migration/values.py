@@ -19,7 +19,7 @@ SHOWN = (exp.Select, exp.Group, exp.Count)  # what a column may stand in without
 
 @dataclass(frozen=True)
 class Values:
-    """The values before and after, column by column. Queries are those of the old schema."""
+    """The values before and after, column by column. Queries are written for the old schema."""
 
     before: Side
     after: Side

@@ -43,7 +43,7 @@ class Said:
 class Renamed:
     """A table or column of a query under its old and new name: identifiers, and what a person says for each.
 
-    `misleading`: the old words are those of something else now.
+    `misleading`: the old words name something else now.
     """
 
     old: str

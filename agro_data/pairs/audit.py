@@ -1,10 +1,10 @@
 """`agro audit`: what `agro verify` finds, and the SQL as it should be, where that follows and holds when it is checked.
 
-A repair is tried by the checks that found the fault: the new SQL must run, the fault must be gone, and nothing else may
-be found against it that was not found against the old. It is tried one fault at a time, until none is left that has a
-repair; ties last, and only if asked to, since no question says which of equal rows it means. In the end each new SQL is
-certified on instances of its own (`verify.certificate`), and what a proof says is held against them: SQL without a
-useless part must give the old answer on every one.
+The checks that found a fault also test its repair: the new SQL must run, the fault must be gone, and there may be no
+finding that the old SQL did not have. Faults are repaired one at a time, until none with a repair is left. Ties come
+last, and only if asked for, since no question says which of equal rows it means. In the end each new SQL is certified
+on instances of its own (`verify.certificate`), and proofs are tested on them: SQL without a useless part must give the
+old answer on every instance.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Repair:
 
 @dataclass(frozen=True)
 class Refused:
-    """A repair that did not hold: of which pair and finding, the SQL that was tried, and why it is none."""
+    """A repair that did not hold: its pair and finding, the SQL that was tried, and why it failed."""
 
     number: int
     kind: str
@@ -190,7 +190,7 @@ def _certified(
 
 
 def _told_apart(proved: Mapping[int, tuple[Pair, Checked]], folder: Path) -> dict[int, str]:
-    """Where SQL of which a proof says that it is the same as before gives another answer: none, if proofs are right."""
+    """Where SQL that is proved to mean the same as before gives another answer: nowhere, if proofs are right."""
     cases: dict[int, Case] = {}
     for number, (original, checked) in proved.items():
         files = checked.certificate.instances if checked.certificate is not None else ()

@@ -35,7 +35,7 @@ def summarised(found: Certificate) -> Certified:
 
 
 def with_certificate(findings: Iterable[Finding], found: Certificate) -> list[Finding]:
-    """The findings of a gold, told apart by what its instances show, and those of the certificate itself."""
+    """The findings of a gold, refined by what its instances show, and the findings of the certificate itself."""
     fates = {fate.sql: fate for fate in found.mutants}
     told: list[Finding] = []
     for finding in findings:

@@ -35,7 +35,9 @@ def check_pairs(
     sandbox: Sandbox,
     shuffled: Database | None = None,
 ) -> Found:
-    """Check pairs of one database. Without a `shuffled` copy nothing is said of answers that hang on stored order."""
+    """Check pairs of one database. Without a `shuffled` copy answers that depend on the stored order of rows are not
+    found.
+    """
     statements = list(dict.fromkeys(pair.sql for pair in pairs))
     found, results, names = examine(database, profile, statements, sandbox, shuffled)
     sizes = check_sizes(database, names, profile, sandbox)

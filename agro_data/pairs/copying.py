@@ -59,7 +59,7 @@ def corrected_copy(source: Path, folder: Path, changed: Mapping[str, str]) -> li
 
 
 def copies(file: Path, folder: Path) -> list[Path]:
-    """Where the corrected copy of a file lies, and beside it that of a file of lines as it was."""
+    """The path of a file's corrected copy; for a file of lines, also the path of its unchanged copy."""
     target = folder / file.name
     return [target, *([target.with_name(f"{target.stem}{ORIGINAL}{target.suffix}")] if _of_lines(file) else [])]
 

@@ -1,6 +1,6 @@
 """Joins over columns that are no key: neither refers to the other, nor do both to one.
 
-Of answers of models that have one, hardly any is right beyond the one database (docs/experiments.md, E14).
+Hardly any model's answer with such a join is right beyond the one database (docs/experiments.md, E14).
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def _repair(mended: Mended | None) -> dict[str, Any] | None:
 
 
 def audit_summary(audit: Audit) -> dict[str, Any]:
-    """Figures of the audit: those of the verdicts, pairs that were mended by class, and repairs that did not hold."""
+    """Figures of the audit: the verdicts' figures, mended pairs by class, and repairs that did not hold."""
     mended: Counter[str] = Counter()
     for one in audit.mended.values():
         mended.update({repair.finding.kind for repair in one.repairs})

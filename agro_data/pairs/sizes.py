@@ -33,7 +33,9 @@ Row = tuple[Cell, ...]
 
 @dataclass(frozen=True)
 class _Numbers:
-    """A column of numbers of which some or all are texts, or that has texts for what is missing: its `markers`."""
+    """A column of numbers some or all of which are stored as texts, or that has texts for missing values: its
+    `markers`.
+    """
 
     markers: tuple[str, ...]
     texts: bool  # some number is a text
@@ -157,7 +159,9 @@ def _may_be_text(place: Place, profile: DatabaseProfile) -> bool:
 
 
 def _numbers(database: Database, places: Sequence[Place], sandbox: Sandbox) -> dict[Place, _Numbers]:
-    """Of these columns those whose values are numbers, some of them or what stands for one as text."""
+    """The columns among these whose values are numbers, with some of the numbers, or a marker for a missing one, stored
+    as text.
+    """
     asked = list(dict.fromkeys(places))
     statements = [
         f"SELECT DISTINCT {quoted(column)} FROM {quoted(table)} WHERE {quoted(column)} IS NOT NULL LIMIT {LOOKED_AT}"

@@ -1,4 +1,4 @@
-"""A hint for a column of which only name, kind, and perhaps role and counts are known."""
+"""A hint for a column when only its name and kind, and perhaps role and counts, are known."""
 
 from __future__ import annotations
 

@@ -120,7 +120,9 @@ def _column(column: ColumnProfile, in_key: bool, dialect: Dialect) -> ColumnSpec
 
 
 def is_text_instead(declared: str, dialect: Dialect) -> bool:
-    """Whether a column of this type has text here, of which functions tell something else, as `len` of a list."""
+    """Whether a column of this type has text here instead, so that functions such as a list's `len` give something
+    else.
+    """
     return dialect == "duckdb" and _NO_TEXT.match(declared.strip()) is not None
 
 

@@ -102,7 +102,7 @@ def _series(name: str, values: Sequence[Cell]) -> pl.Series:
 
 
 def _spelled(value: Cell) -> str:
-    """As text that a cast reads as the same number: of one with many digits an exponent would keep a part only."""
+    """The number as text that a cast reads as the same number: with an exponent a long number would lose digits."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 

@@ -13,7 +13,7 @@ from agro_data.sql.concealing import Hidden
 
 
 def texts_without(texts: Texts, hidden: Sequence[Hidden]) -> Texts:
-    """`texts` without those of tables of which anything is hidden: hidden rows hold them, too."""
+    """`texts` without the texts of tables with anything hidden: hidden rows hold them, too."""
     tables = {one.table for one in hidden}
     return {name: held for name, held in texts.items() if name[0] not in tables}
 

@@ -166,7 +166,7 @@ def _bird_column(row: Mapping[str, str], column: str, *, values: bool) -> Column
 
 
 def from_dbt(path: Path, schema: Schema, *, values: bool = True) -> Semantics:
-    """Descriptions, `meta` and generic tests of a dbt manifest, for those of its models that are tables here.
+    """Descriptions, `meta` and generic tests of a dbt manifest, for its models that are tables here.
 
     `meta` may hold `label` or `name`, `synonyms`, `hidden`, `unit` and `codes`. The tests `unique` and `relationships`
     give keys and joins; `accepted_values` says (with `values`) that a column is a category.

@@ -180,7 +180,7 @@ def infer(
 
 
 def _without_circles(keys: list[ForeignKey]) -> list[ForeignKey]:
-    """Of two inferred keys that point at each other's columns, the surer one."""
+    """If two inferred keys point at each other's columns, only the surer one."""
     by_ends = {(key.table, key.columns, key.ref_table, key.ref_columns): key for key in keys}
     return [
         key

@@ -63,7 +63,7 @@ class Postings(Generic[Key]):
     beginnings: Mapping[str, Sequence[tuple[Key, str, float]]]
 
     def scores(self, said: Set[str]) -> dict[Key, float]:
-        """Share of the words that are said, between 0 and 1, of all that have any."""
+        """The share of an item's words that are said, between 0 and 1, for all items that have words."""
         found: dict[Key, float] = defaultdict(float)
         for word in sorted(said):
             for key, share in self.words.get(word, ()):

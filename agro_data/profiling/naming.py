@@ -371,7 +371,7 @@ def _without_noun(
         or rest[-1].isdigit()
         or rest[-1] in _NEEDS_NOUN
         or rest == ["flag"]
-        # "product id" of a booked product may be that of another table's product.
+        # "product id" of a booked product may name another table's product.
         or (not own and rest[-1] in ("id", "code") and not is_key)
         # The words name another table: "address id" in "customer address", "document type code" in "document".
         or any(len(other) >= len(prefix) and starts_with(words, other) and other != single for other in others)

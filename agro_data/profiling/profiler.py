@@ -310,7 +310,7 @@ def _containment(
 def _looked_up(
     connection: Connection, child: Tuples, ref_table: str, ref_columns: Group
 ) -> tuple[Tuples, frozenset[tuple[Cell, ...]]]:
-    """Some of the child's values, and those of them that the parent has, asked of the engine."""
+    """Some of the child's values, and which of them the parent has, by a query to the engine."""
     if len(ref_columns) > 1:
         return Counter(), frozenset()
     asked: Tuples = Counter(dict(child.most_common(_ASKED)))

@@ -33,7 +33,7 @@ class TableRead:
     sample: tuple[Row, ...]
     total: int
     sampled: bool
-    searched: frozenset[str] = frozenset()  # columns of a sampled table of which every row was looked at for NULL
+    searched: frozenset[str] = frozenset()  # columns of a sampled table that were searched for NULL in every row
 
 
 def stable_seed(seed: int, *parts: str) -> int:

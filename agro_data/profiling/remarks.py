@@ -15,7 +15,7 @@ _TELLING = 8  # words from which is judged whether names are English
 def remarks(
     tables: Sequence[TableProfile], keys: Sequence[ForeignKey], statistics: Mapping[str, Mapping[str, Statistics]]
 ) -> Iterator[str]:
-    """All that is to be said of the tables of one database, the keys between them, and what is in their columns."""
+    """All remarks on the tables of one database, the keys between them, and the contents of their columns."""
     yield from _endless(tables)
     yield from _marked(tables, statistics)
     yield from _unlinked(tables, keys)

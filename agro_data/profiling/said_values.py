@@ -1,9 +1,9 @@
 """Where the values stand that a question says, as a line of its prompt: `airports( AirportName = 'Alton')`.
 
-A model that is shown a schema without values cannot know that Alton is the name of an airport. Its question is
-therefore held against the values of the database before it is asked, without a model (BRIDGE, 2012.12627; CodeS,
-2402.16347). It is a hint: a word may be a value and not be meant as one, and what is paraphrased is not found. To name
-the columns whose words are said, too, was tried: more queries run, and no more are right (docs/experiments.md, E12).
+A model that is shown a schema without values cannot know that Alton is the name of an airport. So before a question is
+asked, its words are matched with the values of the database, without a model (BRIDGE, 2012.12627; CodeS, 2402.16347).
+It is a hint: a word may be a value and not be meant as one, and what is paraphrased is not found. To name the columns
+whose words are said, too, was tried: more queries run, and no more are right (docs/experiments.md, E12).
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Keys:
 
     @cached_property
     def columns(self) -> Mapping[str, frozenset[str]]:
-        """Of each table that has some the columns of keys."""
+        """The key columns of each table that has keys."""
         return _gathered((table, column) for table, column in self.roots)
 
     @cached_property

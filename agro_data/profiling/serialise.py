@@ -47,7 +47,7 @@ class SchemaText:
 
 @dataclass(frozen=True)
 class _Detail:
-    """What is said of a column: of all, or (`only` given) of those alone."""
+    """The text for a column: for every column, or only for those of `only`."""
 
     examples: bool
     descriptions: bool
@@ -58,7 +58,7 @@ class _Detail:
         return self.examples and said, self.descriptions and said
 
     def table(self, table: TableProfile) -> str:
-        """What is said of a table."""
+        """The text for a table."""
         said = self.descriptions and (self.only is None or any(name == table.name for name, _ in self.only))
         return _flat(table.description) if said else ""
 

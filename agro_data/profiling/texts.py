@@ -1,6 +1,6 @@
 """All texts that the columns of a database hold, for a question that says one of them.
 
-A profile keeps the fifty most common values of a column. Of customers, airports and songs those are a few, and a
+A profile keeps the fifty most common values of a column. For customers, airports and songs these are few, and a
 question is mostly about another one.
 """
 
@@ -25,7 +25,7 @@ Texts = Mapping[Name, tuple[str, ...]]
 
 def read_texts(database: Database, profile: DatabaseProfile) -> Texts:
     """The texts of each column that has more than the profile's common ones: the first `MOST` in the engine's order,
-    of the first `ROWS` rows; none of views, which show what their tables hold.
+    from the first `ROWS` rows. Views are left out: they repeat what their tables hold.
 
     A column that cannot be read has none. Raises `DatabaseError` when the database cannot be opened.
     """

@@ -74,8 +74,8 @@ MUTANT_COLUMNS = {
 def render_card(manifest: dict[str, Any]) -> str:
     """Dataset card (Markdown with a YAML head that `datasets.load_dataset` follows) of a version's manifest.
 
-    `manifest` is that of `version.write_version`; its optional `license`, `pretty_name` and `description` are
-    shown only when given. Raises `jinja2.UndefinedError` when a key the card needs is absent.
+    `manifest` is written by `version.write_version`; its optional `license`, `pretty_name` and `description` are shown
+    only when given. Raises `jinja2.UndefinedError` when a key the card needs is absent.
     """
     counts = manifest["counts"]
     methods = counts["alignment_methods"]

@@ -1,4 +1,5 @@
-"""What must hold before a version is published: each check looks at what is stored, not at what a build said of it."""
+"""The conditions for publishing a version: each check looks at the stored files, not at what the build said about them.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The Hub itself is the record of how far a publication came. Every attempt reads it anew and does only what is missing:
 repository, commit, tag. So an interrupted publication is continued by the same call, a reply that was lost does no
-harm, and a tag is set only on a commit whose files, all of them and no others, are those of the manifest.
+harm, and a tag is set only on a commit that has exactly the files of the manifest.
 """
 
 from __future__ import annotations

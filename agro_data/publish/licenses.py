@@ -26,8 +26,8 @@ _RESEARCH = frozenset({"fair-noncommercial-research-license", "h-research", "int
 
 
 def dropped(source: str, rows: str) -> str:
-    """The conditions of a source's licence that the one of the rows does not make, in words; "" if there is none, or
-    one of the two does not tell.
+    """The conditions of a source's licence that the rows' licence does not have, in words; "" if there is none, or if
+    one of the two licences is not known.
     """
     if UNTOLD & {source, rows}:
         return ""

@@ -129,7 +129,7 @@ def scan_files(folder: Path, names: Iterable[str], ids: Collection[str] = ()) ->
     """Findings in the files `names` of `folder`, by file and kind; files without any are left out.
 
     Reads Parquet, SQLite, DuckDB, JSON and text; texts that are one of `ids` are passed over, as in `personal_rows`.
-    Raises `ValueError` for a file of which it cannot tell what it holds: what is not looked at is not published.
+    Raises `ValueError` for a file that it cannot read: a file that was not scanned is not published.
     """
     found: dict[str, dict[str, int]] = {}
     for name in names:

@@ -20,7 +20,7 @@ from agro_data.records import ANSWERABLE, MUTANT
 DERIVED = "of_corpus"  # stands in the manifest of a version that was made from a corpus
 REQUIRED = ("corpus", "version", "fingerprint", "config", "databases")  # what any manifest of a corpus says
 MEND = "delete the folder and build again"  # of a version that is damaged: what is there is not written over
-# What a manifest says of the build of its rows, which is as true of those of them that a later version keeps.
+# Keys of a manifest that describe how its rows were built; they also hold for the rows that a later version keeps.
 OF_THE_BUILD = ("seeds", "schema_serialiser", "selection", "unanswerable", "asked_of_a_model", "yields")
 
 
@@ -178,7 +178,7 @@ def latest(root: Path, name: str) -> Path:
 
 
 def newest(root: Path, names: Iterable[str]) -> Path:
-    """Of the latest versions of some corpora, of which there is at least one, the folder that was written last."""
+    """Among the latest versions of some corpora (at least one), the folder that was written last."""
     return max((latest(root, name) for name in names), key=lambda path: path.stat().st_mtime)
 
 
@@ -196,7 +196,7 @@ def open_version(path: Path | str) -> Version:
 
 
 def open_corpus(path: Path | str) -> Version:
-    """As `open_version`, of a corpus: what was made from one, as trajectories are, has no examples.
+    """As `open_version`, but only for a corpus: data made from a corpus, such as trajectories, have no examples.
 
     Raises `NoVersion` for that too.
     """

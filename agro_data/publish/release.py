@@ -268,7 +268,9 @@ def _manifest(
 
 
 def _called(said: Any) -> Any:
-    """What is said of models, named as anyone may: Hub ids as they are, a folder by its name, a server by its model."""
+    """The facts about models, with names that may be published: Hub ids as they are, a folder by its name, a server by
+    its model.
+    """
     if isinstance(said, Mapping):
         return {key: _called(value) for key, value in said.items()}
     if isinstance(said, list | tuple):

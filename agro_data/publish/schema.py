@@ -11,7 +11,7 @@ from agro_data.publish.read import Version
 
 
 def schema_texts(version: Version, databases: Sequence[Database]) -> dict[str, str]:
-    """The schema of each database of `version`, by `db_id`: of the source where it is at hand, else of an instance.
+    """The schema of each database of `version`, by `db_id`: from the source if it is at hand, else from an instance.
 
     An instance has the tables and columns of its source. A database with neither is left out.
     """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agro_data.work import atomic_path
 
-WRITING = "is writing a version of this corpus"  # said of who holds the lock of a corpus
+WRITING = "is writing a version of this corpus"  # what the lock's message says of its holder
 
 
 def sync_file(path: Path) -> None:

@@ -166,7 +166,7 @@ def place_version(
 
 
 def _is_whole(path: Path, fingerprint: str) -> bool:
-    """Whether a version is that of `fingerprint`. Raises `NotWritten` when it is, and not as it was written."""
+    """Whether a version has this `fingerprint`. Raises `NotWritten` when it is, and not as it was written."""
     version = Version(path)
     try:
         if version.fingerprint != fingerprint:

@@ -95,7 +95,7 @@ def weights_of(counted: pl.DataFrame) -> Iterable[Row]:
 
 
 def shares_of(yields: Sequence[Mapping[str, Any]]) -> Iterable[Row]:
-    """A row for each arm that had a choice. `yields` are those of a manifest (`stages.yields`)."""
+    """A row for each arm that had a choice. `yields` come from a manifest (`stages.yields`)."""
     for kind in ARMS:
         asked: Counter[str] = Counter()
         kept: Counter[str] = Counter()

@@ -1,9 +1,9 @@
-"""Counts into weights and shares: the posterior mean of a rate, shrunk towards that of all, above a floor.
+"""Counts into weights and shares: the posterior mean of a rate, shrunk towards the overall rate, above a floor.
 
-A round allots a whole build at once and learns nothing while it is spent. So what Thompson's sampling draws at random
-for, to go on trying, the floor does here, and the same evidence gives the same build. Verified yield as what decides is
-that of portfolio ensembling (2406.03652); requests are shared in proportion to it and do not all go to the best arm,
-since each brings what the others do not.
+A round allots a whole build at once and learns nothing while it is spent. Thompson sampling draws at random so that it
+goes on trying; here the floor does that, and the same evidence gives the same build. Deciding by verified yield comes
+from portfolio ensembling (2406.03652); requests are shared in proportion to it and do not all go to the best arm, since
+each brings what the others do not.
 """
 
 from __future__ import annotations

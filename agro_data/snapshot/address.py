@@ -17,7 +17,7 @@ _HINT = (
 
 
 def refuse_unclear(url: str) -> None:
-    """Raise `DatabaseError` unless libpq reads `url` as it was meant: of what it does not, it repeats pieces."""
+    """Raise `DatabaseError` unless libpq can read `url`: libpq's own message would repeat pieces of it."""
     from psycopg import ProgrammingError  # noqa: PLC0415
     from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""What a PostgreSQL server says of its tables: columns, keys and comments, of those that the role may read."""
+"""A PostgreSQL server's catalog: columns, keys and comments of the tables that the role may read."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ ORDER BY k.conrelid, k.conname
 
 @dataclass(frozen=True)
 class Column:
-    """`declared` as PostgreSQL writes a type, of a domain the one below it and all others."""
+    """`declared` is the type as PostgreSQL writes it; for a domain it is the type below all domains."""
 
     name: str
     declared: str
@@ -107,7 +107,7 @@ class Table:
 
 
 def read_tables(connection: psycopg.Connection[Any]) -> list[Table]:
-    """All tables and views but the system's, those of `public` first."""
+    """All tables and views but the system's, the schema `public` first."""
     found = connection.execute(_TABLES, [[*_KINDS]]).fetchall()
     oids = [oid for oid, *_ in found]
     place = {oid: number for number, oid in enumerate(oids)}

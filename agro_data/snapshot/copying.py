@@ -45,7 +45,7 @@ _ENGINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "python_enable_replacements": "false",
 }
-_ENDS = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException)  # as a full disk: of the whole file
+_ENDS = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException)  # such as a full disk: they end the whole file
 # The role may be allowed more than to read, and a table may be locked for a change of its columns.
 _SESSION = (
     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",
@@ -68,9 +68,9 @@ def take_snapshot(
     replace: bool = False,
     report: Callable[[str], object] = lambda said: None,
 ) -> Snapshot:
-    """Copy the server's tables into `target`: those of `schemas`, or named in `only`, or all; with `views` what these
-    give, as tables. `url` is what libpq takes (`postgresql://role@host/database`, `service=shop`, "" for the
-    environment's PGHOST and the rest).
+    """Copy the server's tables into `target`: the tables of `schemas`, or those named in `only`, or all. With `views`
+    the rows of views are copied, too, as tables. `url` is what libpq takes (`postgresql://role@host/database`,
+    `service=shop`, "" for the environment's PGHOST and the rest).
 
     Raises `DatabaseError` when psycopg is not installed, the server cannot be reached, `target` is there already and
     not to be `replace`d, or nothing could be copied.
@@ -163,10 +163,11 @@ def _copy_all(
 
 
 def _reason(error: Exception, one: Planned) -> str:
-    """In one line that repeats no value: which column has one that DuckDB has no place for, or what else it is."""
+    """The error in one line that repeats no value: the column with a value that DuckDB cannot hold, or another cause.
+    """
     import psycopg  # noqa: PLC0415
 
-    if isinstance(error, psycopg.DataError | psycopg.errors.RaiseException):  # as by a view, of what it computes
+    if isinstance(error, psycopg.DataError | psycopg.errors.RaiseException):  # such as a view's computation
         return _QUOTED.sub("(a value)", first_line(error))
     if not isinstance(error, duckdb.Error):
         return first_line(error)

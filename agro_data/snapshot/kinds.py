@@ -36,7 +36,9 @@ DOUBLE = Kind("DOUBLE")
 
 
 def decimal(digits: int, scale: int) -> Kind:
-    """Of numbers with so many digits, of them so many behind the point; binary where DuckDB has no room for them."""
+    """The kind of numbers with `digits` digits, `scale` of them behind the point; binary if DuckDB has no room for
+    them.
+    """
     return Kind(f"DECIMAL({max(1, digits)},{scale})") if 0 <= scale <= digits <= WIDEST else DOUBLE
 
 
@@ -46,15 +48,16 @@ def unmeasured(declared: str) -> bool:
 
 
 def compares_as_text(declared: str) -> bool:
-    """Whether what is kept as text compares so on the server, too: not spans of time, nor texts without case."""
+    """Whether a type that is kept as text also compares as text on the server: intervals and texts without case do not.
+    """
     return _LENGTH.sub("", declared) in _TEXTS
 
 
 def kept(declared: str) -> Kind | None:
-    """Of a type as `format_type` writes it; None for bytes, which nobody asks about in words.
+    """The kind in which a type (as `format_type` writes it) is kept; None for bytes, which nobody asks about in words.
 
-    Moments with a time zone are kept in UTC; what DuckDB has no type for, as enums, JSON, arrays, ranges and spans
-    of time, as text.
+    Timestamps with a time zone are kept in UTC. Types that DuckDB does not have here (enums, JSON, arrays, ranges and
+    intervals) are kept as text.
     """
     bare = _LENGTH.sub("", declared)
     if bare == _BYTES:

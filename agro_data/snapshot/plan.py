@@ -34,7 +34,7 @@ class Planned:
 
     @property
     def place(self) -> str:
-        """Its name in DuckDB, with that of the file: a schema may be called as any file is."""
+        """Its name in DuckDB, with the file's name, since a schema may have the same name as a file."""
         schema = "main" if self.table.schema == "public" else self.table.schema
         return f"{FILE}.{quoted(schema)}.{quoted(self.table.name)}"
 

@@ -86,7 +86,7 @@ def makes_rows(select: exp.Expr) -> bool:
 
 
 def is_one_row(query: exp.Expr) -> bool:
-    """Whether a query is an aggregate without grouping, of which no list is made rows."""
+    """Whether a query is an aggregate without grouping, and turns no list into rows."""
     if not isinstance(query, exp.Select) or query.args.get("group") is not None or makes_rows(query):
         return False
     return any(is_aggregate(part) for item in query.expressions for part in local_nodes(item))

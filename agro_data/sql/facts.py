@@ -34,7 +34,9 @@ class SqlFacts:
 
     @property
     def tie_policy(self) -> str:
-        """Of SQL of which no intent says more, once it is checked for ties: what it orders or cuts off has none."""
+        """The tie policy of SQL without an intent, once it is checked for ties: rows that it orders or cuts off have
+        none.
+        """
         return "total_order" if self.order_matters or "limit" in self.constructs else "none"
 
     def stored(self) -> dict[str, Any]:

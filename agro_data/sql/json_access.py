@@ -2,7 +2,7 @@
 
 sqlglot rewrites the path that `->`, `->>` and `json_extract` are given (`'d.e'` names one key, `'$.d.e'` two) and takes
 `->` in a call for a lambda, which SQLite never had and DuckDB has given up. In DuckDB `->` also binds more loosely than
-all operators, `->>` than those of bits: `c -> 'a' = 'x'` asks for the key `'a' = 'x'`.
+all operators, and `->>` more loosely than bit operators: `c -> 'a' = 'x'` asks for the key `'a' = 'x'`.
 """
 
 from __future__ import annotations

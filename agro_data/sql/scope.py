@@ -147,7 +147,9 @@ def _dotted(node: exp.Table) -> str:
 
 
 def local_nodes(node: exp.Expr) -> Iterator[exp.Expr]:
-    """The nodes of an expression or clause, without those of the subqueries in it (the subquery node itself is)."""
+    """The nodes of an expression or clause, without the nodes inside its subqueries (the subquery node itself is
+    included).
+    """
     yield node
     if isinstance(node, exp.Query):
         return
@@ -259,7 +261,7 @@ class _Resolver:
             self._problem("unknown_table", f"{node.sql(dialect=self.dialect)} is not a table")
 
     def _renamed(self, declared: list[str], outputs: list[str]) -> list[str]:
-        """Columns under the names that an alias gives them: in DuckDB it may be those of the first only."""
+        """Columns under the names that an alias gives them; in DuckDB an alias may name only the first ones."""
         return [*declared, *outputs[len(declared) :]] if self.dialect == "duckdb" or not declared else declared
 
     def _joins(self, node: exp.Expr, scope: Scope, ctes: Ctes) -> None:
@@ -394,7 +396,7 @@ class _Resolver:
         self.found.problems.append((reason, detail))
 
     def _where(self, name: str, columns: Mapping[str, str]) -> str:
-        """What may have been meant by a column that is none of `columns`: that of another table, or one alike."""
+        """A hint for a column that is none of `columns`: the same name in another table, or a similar name."""
         owners = [table for table, own in self.schema.values() if name in own]
         if owners:
             return f" ({' and '.join(owners[:3])} {'have' if len(owners) > 1 else 'has'} one)"

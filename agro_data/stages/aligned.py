@@ -50,8 +50,8 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Referees:
-    """Who checks, and how: solvers, the rule, and who judges and makes anew. `facts` are what a manifest says of them,
-    `spent` what their client counts by stage.
+    """The checkers: solvers, the rule, the judge, and the model that makes parts anew. `facts` are what a manifest says
+    of them, `spent` what their client counts by stage.
 
     Without a `judge` the solvers outvote a gold.
     """
@@ -81,10 +81,9 @@ def align_version(
 ) -> Path:
     """Check every answerable row of `version`; give the folder of the version below `out` that holds what is kept.
 
-    `databases` are those of the version, by id; `sandbox` has the limits that its SQL was verified with. A database
-    that is finished is not checked again by a later call with the same referees. Raises `UnreadableExclusion` when a
-    file is gone that the version was to hold nothing of, `NotWritten` when nothing is confirmed, and like
-    `write_version`.
+    `databases` are the version's, by id; `sandbox` has the limits with which its SQL was verified. A database that is
+    finished is not checked again by a later call with the same referees. Raises `UnreadableExclusion` when a file is
+    gone that the version was to hold nothing of, `NotWritten` when nothing is confirmed, and like `write_version`.
     """
     identity = stable_hash([version.fingerprint, referees.described(), code_version()])
     work = Work(cache / STAGE / identity[:16])
@@ -286,7 +285,7 @@ def _new_sql(sql: str, result: Result, certificate: Certificate, home: Home) -> 
     return {
         "sql": sql,
         **facts.stored(),
-        "steps": [],  # those of the SQL that was wrong
+        "steps": [],  # they belong to the wrong SQL
         "order_matters": facts.order_matters,
         "tie_policy": facts.tie_policy,
         "alternatives": [],
@@ -299,8 +298,8 @@ def _new_sql(sql: str, result: Result, certificate: Certificate, home: Home) -> 
 
 
 def _refuse(ended: Sequence[_Ended], left: Sequence[Row], course: _Course) -> None:
-    """Refuse the rows that changed and cannot join the others: those of this database that stay as they are, and where
-    splits are by skeleton what stands elsewhere.
+    """Refuse changed rows that cannot join the unchanged rows of this database or, where splits are by skeleton, the
+    rows of other databases.
     """
     held = [one for one in ended if one.refused is None]
     changed = [one for one in held if one.outcome.changed]

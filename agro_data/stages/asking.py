@@ -107,7 +107,7 @@ def take_over_spending(other: Work, work: Work, stage: str, shard: str) -> None:
 
 
 def spent_in(work: Work, stage: str) -> Spending:
-    """What all shards of a stage took of a model. Of one that was interrupted, what was paid before is not counted."""
+    """What all shards of a stage cost. If a shard was interrupted, the cost before the interruption is not counted."""
     return sum((_spent(work, stage, shard) for shard in _asked(work, stage)), Spending())
 
 

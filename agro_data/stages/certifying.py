@@ -72,7 +72,7 @@ def _unmade(work: Work) -> list[str]:
 
 
 def _batches(context: Context, number: int) -> list[Task]:
-    """The batches of one round, those of every database."""
+    """The batches of one round, over all databases."""
     tasks: list[Task] = []
     for db_id in shares.usable(context):
         source = _distinct(db_id, number)
@@ -185,7 +185,7 @@ def _make_up(tasks: list[Task], number: int, workers: int, progress: Reporter) -
 
 
 def _before(task: Task) -> list[str]:
-    """The shards of `distinct` of the rounds before, of those that asked the database for more."""
+    """The shards of `distinct` from the earlier rounds that asked this database for more."""
     earlier = (_distinct(task.db_id, number) for number in range(tally.round_of(task.shard)))
     return [shard for shard in earlier if task.context.work.finished("distinct", shard)]
 

@@ -37,7 +37,7 @@ class Context:
 
     @property
     def fingerprint(self) -> str:
-        """Of the build: the content of its databases, its settings and the code."""
+        """The build's fingerprint, from the content of its databases, its settings and the code."""
         return str(self.work.read_json("build.json")["fingerprint"])
 
     def databases(self) -> list[Database]:

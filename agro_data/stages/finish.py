@@ -138,7 +138,7 @@ def _why_empty(work: Work) -> str:
 
 
 def _most_frequent(work: Work) -> list[str]:
-    """What was said of the first row that the most frequent reason took, where it was given in words."""
+    """The detail of the first row that the most frequent reason rejected, if it is given in words."""
     refused = pl.concat([work.read_rejected(stage).select("reason", "detail") for stage in STAGES[:-1]])
     if refused.is_empty():
         return []

@@ -20,7 +20,7 @@ from agro_data.models import ModelMissing, find_model
 def check_inputs(config: BuildConfig, dialects: Iterable[Dialect]) -> tuple[list[str], list[str]]:
     """Problems and notes about the files to exclude, query log, focus and embedding model, one line each.
 
-    `dialects` are those of the databases. Raises `ConfigError` for what the build could not do without.
+    `dialects` are the databases' dialects. Raises `ConfigError` for what the build could not do without.
     """
     try:
         read_excluded([Path(path) for path in config.exclude])

@@ -40,11 +40,11 @@ class Homes:
 def refusals(
     changed: pl.DataFrame, standing: pl.DataFrame, excluded: Exclusion, elsewhere: Homes | None
 ) -> list[Refusal | None]:
-    """Why each row of `changed` cannot join those of its database that are `standing`; None where it can.
+    """Why each row of `changed` cannot join the `standing` rows of its database; None if it can.
 
-    Both have columns of `records.EXAMPLE`. No two rows of a database ask the same, and none says what is `excluded`.
-    Where splits are by skeleton, `elsewhere` is what all other databases say, and none says what another split says.
-    They join one after the other: of two that ask the same the first does.
+    Both have columns of `records.EXAMPLE`. No two rows of a database may ask the same, and none may say what is
+    `excluded`. Where splits are by skeleton, `elsewhere` has what all other databases say, and no row may say what
+    another split says. Rows join one after the other: if two ask the same, only the first joins.
     """
     asked = {normal_question(question) for question in standing["question"]}
     own = traits(changed) if elsewhere is not None else [()] * changed.height

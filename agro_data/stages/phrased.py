@@ -1,4 +1,4 @@
-"""Questions that a model words: all of them, or those of SQL that no intent says.
+"""Questions that a model words: all of them, or only those for SQL without an intent.
 
 Each is said by the grammar first, where there is an intent: what the model must keep is known from that, and it is what
 stays where none of the model's questions will do. What was dropped is listed, each reply with its class.

@@ -37,7 +37,7 @@ Beside = Callable[[Work, str], Sequence[str]]  # further files of a finished sha
 
 
 def no_files(work: Work, shard: str) -> Sequence[str]:
-    """A shard is its own file and that of what it rejected."""
+    """No files besides a shard's own and the one of its rejected rows."""
     return ()
 
 
@@ -74,7 +74,7 @@ def _own(task: Task) -> list[Any]:
 
 
 def _others(work: Work, stage: str) -> list[Work]:
-    """The work folders beside this one that have shards of the stage, that of the newest first."""
+    """The work folders beside this one that have shards of the stage, the newest first."""
     noted = [path / KEYS / stage for path in work.root.parent.iterdir() if path != work.root]
     dated = [(-folder.stat().st_mtime_ns, folder.parents[1]) for folder in noted if folder.is_dir()]
     return [Work(root) for _, root in sorted(dated)]

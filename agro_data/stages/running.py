@@ -68,7 +68,9 @@ def run(
 
 
 def _noted(stage: str, outcome: parallel.Outcome[Task, int]) -> parallel.Outcome[Task, int]:
-    """The outcome; of one that raised the traceback stays in the work folder until its shard is made, and is named."""
+    """The outcome. If it raised, its traceback stays in the work folder until the shard is made, and the outcome names
+    that file.
+    """
     task = outcome.task
     path = task.context.work.root / FAILURES / stage / f"{task.shard or task.db_id}.txt"
     with suppress(OSError):  # what went wrong is said even where no file can be written

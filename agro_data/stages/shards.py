@@ -61,7 +61,7 @@ def _profile(task: Task) -> int:
 
 
 def run_candidates(context: Context, workers: int, progress: Reporter) -> StageCounts:
-    """First round: every database is asked for an equal share, or for that of the focus."""
+    """First round: every database is asked for an equal share, or for its share in the focus."""
     weights = shares.weights(context)
     share = shares.wanted(context) / max(len(weights), 1) / ACCEPTANCE
     # One shard each: whether a database has more to give is known once these are verified.

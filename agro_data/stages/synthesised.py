@@ -1,4 +1,4 @@
-"""Candidates that are not drawn from the grammar: of a query log, and of a language model."""
+"""Candidates that are not drawn from the grammar: from a query log, and from a language model."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def made(context: Context, db_id: str, shard: str, count: int) -> tuple[pl.DataF
 
 
 def said(context: Context, db_id: str, shard: str, verified: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The questions of a shard; a model words those of SQL that no intent says, or all, as `wording` has it."""
+    """The questions of a shard. A model words the questions for SQL without an intent, or all, as `wording` says."""
     profile, config = context.profile(db_id), context.config
     unsaid = config.wording != "grammar" or not verified.filter(pl.col("intent") == "").is_empty()
     if not config.writer or not unsaid:

@@ -44,7 +44,7 @@ def different(work: Work, stage: str) -> int:
 
 
 def rows(work: Work, stage: str, shards: Iterable[str] | None = None) -> int:
-    """Rows of finished shards, of all when none are named."""
+    """Rows of finished shards; of all shards when none are named."""
     chosen = work.shards(stage) if shards is None else shards
     paths = [work.path(stage, f"{shard}.parquet") for shard in chosen]
     return sum(_height(path, written(path)) for path in paths)

@@ -61,7 +61,7 @@ def _steps(records: list[Row], database: Database, profile: DatabaseProfile, san
 
 
 def _plan(record: Row, profile: DatabaseProfile) -> tuple[Step, ...]:
-    """The steps of what was meant; of SQL that no intent says, those of its text."""
+    """The steps of the intent; if there is none, steps read from the SQL text."""
     if record["intent"]:
         return decompose(from_json(record["intent"]), profile)
     return steps_of(record["sql"], profile.dialect, profile.schema)

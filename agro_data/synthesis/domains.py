@@ -1,4 +1,5 @@
-"""New databases: a model proposes a schema with hints for its columns, once; rows are made as those of the samples are.
+"""New databases: a model proposes a schema with hints for its columns, once; rows are made in the same way as the
+samples' rows.
 
 What was proposed becomes the two files of a sample domain (`populate.domain`): DDL, and YAML with hints, which a person
 can read and change. Filling it is the foreign-key DAG's and the column generators' work, so that keys hold, children
@@ -54,7 +55,7 @@ class Invented:
 def invent(client: Client, topics: Sequence[str], folder: Path, *, tables: int, rows: int, seed: int) -> list[Invented]:
     """A domain for each topic, its definition written in `folder` as `<name>.sql` and `<name>.yml`.
 
-    The same topics are not asked for again. Of two that get one name the second is refused.
+    The same topics are not asked for again. If two get the same name, the second is refused.
     """
     wanted = [DatabaseWanted(topic, KINDS, tables, rows) for topic in topics]
     asked = ask(client, PROPOSE_DATABASE, wanted, replace(SAMPLING, seed=seed % 2**31), stage=STAGE)
@@ -74,7 +75,8 @@ def invent(client: Client, topics: Sequence[str], folder: Path, *, tables: int, 
 def _made(topic: str, proposed: ProposedDatabase, folder: Path, seed: int) -> Invented:
     """The proposal as a domain that is known to fill: it is filled once to see. One that does not leaves no files.
 
-    Files of that name which say something else are somebody's work: of the same topic they are filled as they are.
+    Files of that name with other contents are somebody's work: if they have the same topic, they are filled as they
+    are.
     """
     ddl, body, notes = definition(topic, proposed)
     folder.mkdir(parents=True, exist_ok=True)

@@ -46,7 +46,7 @@ AGGREGATES: dict[type[exp.Expr], AggregateFunction] = {
     exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max",
 }  # fmt: skip
 
-# Of a literal with a type: the texts that are read, and the types of columns beside which the text means the same.
+# For a literal with a type: the texts that are accepted, and the types of columns beside which the text means the same.
 TYPED = {
     exp.DataType.Type.DATE: (re.compile(r"\d{4}-\d\d-\d\d"), ("DATE", "TIMESTAMP")),
     exp.DataType.Type.TIMESTAMPNTZ: (re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d)?"), ("TIMESTAMP",)),

@@ -1,7 +1,7 @@
 """Which trees the questions say whole: a tree that no frame fits would be asked with a part of it left out.
 
-The frames are those of the shapes that the grammar draws (`intent.shapes`), and `intent.questions` is written for
-these. A tree that was read from SQL or varied may be anything, so it is held against them before it is asked.
+The frames correspond to the shapes that the grammar draws (`intent.shapes`), and `intent.questions` is written for
+these. A tree that was read from SQL or varied may be anything, so it is compared with the frames before it is asked.
 """
 
 from __future__ import annotations

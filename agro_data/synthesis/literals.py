@@ -1,9 +1,9 @@
 """Values in SQL: taken out of a query that somebody wrote, and drawn anew from the data.
 
-A value that is compared with a column is replaced by a blank, and later by one that the column holds; of several, all
-are taken from rows that belong together, so that what is asked has an answer. Numbers that stand elsewhere (limits,
-bounds of figures, factors) are part of what the query means and keep one digit; a text that stands elsewhere, also as
-a name in quotes that the schema does not have, refuses the query, since it may be anything.
+A value that is compared with a column is replaced by a blank, and later by a value that the column holds. Several
+values are taken from rows that belong together, so that the question has an answer. Numbers that stand elsewhere
+(limits, bounds of figures, factors) are part of what the query means and keep one digit; a query with a text elsewhere,
+also as a name in quotes that the schema does not have, is refused, since the text may be anything.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from agro_data.sql.canonical import sql_text
 from agro_data.sql.parse import parse_select
 from agro_data.sql.scope import Resolution, Schema, Source, resolve
 
-BLANK = "?"  # of a text; of a number 0
+BLANK = "?"  # for a text; a number becomes 0
 EXACT = 100  # numbers up to this are kept as they are where no column decides them
 MOST_LISTED = 4  # values of an IN
 MOST_ZEROS = 15  # of a number that is kept: beyond, SQLite's integers and what a person would say end
@@ -150,7 +150,8 @@ def _part(node: exp.Expr) -> tuple[exp.Expr, str]:
 
 
 def date_part(node: exp.Expr) -> tuple[exp.Expr, str] | None:
-    """The date of which `node` is a part, as SQLite and DuckDB write it, and the format of that part: "%Y", "%m"."""
+    """The date from which `node` takes a part, as SQLite and DuckDB write it, and the format of that part: "%Y", "%m".
+    """
     if isinstance(node, exp.TimeToStr):
         inner = node.this.this if isinstance(node.this, exp.TsOrDsToTimestamp) else node.this
         return inner, node.args["format"].name

@@ -198,7 +198,9 @@ class _Reader(ExpressionReader):
         return equal, rest
 
     def _used(self, node: exp.Select, scope: Scope) -> Iterator[tuple[Column, Column]]:
-        """What USING makes one: a column of the joined table, and that of the one table before it which has it."""
+        """Pairs of columns that USING makes equal: a column of the joined table, and the same column of the only
+        earlier table that has it.
+        """
         owners: dict[str, list[Scoped]] = {}
         for source, join in zip(scope.sources, (None, *(node.args.get("joins") or ())), strict=True):
             used = {folded(column.name) for column in join.args.get("using") or ()} if join is not None else set()

@@ -57,7 +57,7 @@ def next_round_command(evaluation: Path, corpus: str, out: Path, metric: str, as
 
 
 def _most(rows: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
-    """Of each facet the values of the highest weights."""
+    """The values with the highest weights, for each facet."""
     facets = dict.fromkeys(row["facet"] for row in rows)
     ranked = sorted(rows, key=lambda row: (-row["weight"], row["value"]))
     return [row for facet in facets for row in [one for one in ranked if one["facet"] == facet][:SHOWN]]

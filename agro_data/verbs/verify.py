@@ -1,4 +1,5 @@
-"""`agro verify`: pairs that others made, checked row by row, and a version, held against the databases of now."""
+"""`agro verify`: checks pairs that others made, row by row, or compares a version with the databases as they are now.
+"""
 
 from __future__ import annotations
 
@@ -58,9 +59,10 @@ def verify_command(
     folder. A pair is sound when nothing certain and grave is found against it. Ends with 1 when a row could not be
     checked, a pair has an error, or fewer than X are sound.
 
-    A VERSION (its folder, its name below datasets, or latest) is held against the databases of now: an example is
-    kept, repaired (written for names that changed) or broken, and what is not broken was executed and certified
-    again. Kept and repaired ones are sound. Ends with 1 when fewer than X are, or, without X, when one is broken.
+    A VERSION (its folder, its name below datasets, or latest) is checked against the databases as they are now: each
+    example is kept, repaired (rewritten for names that changed) or broken. Kept and repaired examples have been
+    executed and certified again. Kept and repaired ones are sound. Ends with 1 when fewer than X are, or, without X,
+    when one is broken.
 
     \b
     Examples:

@@ -18,7 +18,7 @@ def check_written(
 ) -> None:
     """Raise `ConfigError` where a file to write, by its option, is one that is read, a database, or named twice.
 
-    Of a folder in `read` nothing may be written over; of one in `databases` no database and no file of data.
+    In a folder of `read` no file may be overwritten; in a folder of `databases` no database and no data file.
     """
     inputs = [_real(path) for path in read if path is not None]
     folders = [_real(path) for path in databases if path is not None]
@@ -59,7 +59,7 @@ def _written(file: Path, text: Callable[[], str]) -> bool:
 
 
 def _real(path: Path) -> Path:
-    """The file behind links, also where one leads to itself, of which writing says what is wrong."""
+    """The file behind links. If a link leads to itself, writing will say what is wrong."""
     return Path(os.path.realpath(path))
 
 

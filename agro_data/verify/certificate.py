@@ -1,7 +1,7 @@
 """Certificates: every mutant of a gold is killed on some instance, proved equivalent, or named as a survivor.
 
-Golds have instances of their own, or those of a batch share files (what a corpus may hold is bounded): each file then
-carries the witness rows of several golds. Each gold is graded where its answer is unambiguous. What survives there
+Golds have instances of their own, or the golds of a batch share files, since the size of a corpus is bounded: each file
+then carries the witness rows of several golds. Each gold is graded where its answer is unambiguous. What survives there
 directs further rows, until the mutants are told apart or the budget ends. Mutation analysis as the measure of a test
 suite: Zhong et al. (arXiv 2010.02840) distil test suites for SQL the same way; witness rows and proofs are ours
 (METHODS 1.1).
@@ -61,9 +61,9 @@ class Budget:
     few: int = 6  # the same for golds that a directed search is for
     rounds: int = 3  # of directed search
     searched: int = 4  # survivors of a gold that a round directs rows at
-    noise: int = 4  # rows a table of which no gold says anything
+    noise: int = 4  # rows of a table that no gold uses
     candidates: int = 16  # instances on which a gold is looked at closely
-    enough: int = 3  # valid instances; a gold that has fewer of its own is asked on those of others
+    enough: int = 3  # valid instances; a gold that has fewer of its own is also tried on other golds' instances
 
     def part(self, share: float) -> Budget:
         """One of `share` of the files and bytes."""
@@ -92,7 +92,7 @@ class Certifier:
     min_kill_rate: float = BuildConfig.min_kill_rate
 
     def certify(self, golds: Sequence[str]) -> Pool:
-        """A certificate for each gold, and the instances that they name; those of a call before are removed.
+        """A certificate for each gold, and the instances that they name; instances of an earlier call are removed.
 
         Golds that cannot be certified have a reason; nothing about a gold raises.
         """

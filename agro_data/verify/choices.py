@@ -26,7 +26,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Choice:
-    """`values` of rows that agree in `within` are shown in the order of `keys`: of the first `most`, or of all.
+    """Shows the `values` of rows that agree in `within`, in the order of `keys`: of the first `most` rows, or of all.
 
     `where` are conditions that a row must fulfil to be looked at; with `known`, its values and keys must not be NULL.
     All are nodes of the tree that was read, so that their names can be looked up.

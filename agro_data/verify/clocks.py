@@ -44,7 +44,8 @@ def reached(node: exp.Expr, names: Resolution) -> Iterator[exp.Expr]:
 
 @dataclass
 class _Way:
-    """One walk; it goes through each output of a query once, as those of recursive ones lead back to themselves.
+    """One walk. It goes through each output of a query once, since the outputs of recursive queries lead back to
+    themselves.
 
     `inside` is told of what is in a function that can make another text of it.
     """
@@ -137,7 +138,7 @@ class _Way:
 
 
 def _selects(query: exp.Expr) -> Iterator[exp.Select]:
-    """The SELECTs whose rows a query gives: those of a set operation, without brackets."""
+    """The SELECTs whose rows a query gives: all sides of a set operation, without brackets."""
     if isinstance(query, exp.Select):
         yield query
     elif isinstance(query, exp.SetOperation):

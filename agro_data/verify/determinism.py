@@ -287,7 +287,7 @@ def _copy_duckdb_table(
 
 
 def _execute_all(connection: duckdb.DuckDBPyConnection, statements: list[str]) -> None:
-    """Statements of which one may need another first: try as long as one more succeeds.
+    """Executes statements that may need each other: tries again as long as one more succeeds.
 
     A view that never does works nowhere, or came with the definitions; a table that is referred to is dropped last.
     """

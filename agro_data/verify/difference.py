@@ -10,7 +10,7 @@ from agro_data.verify.equivalence import Row, Rows, same_row
 
 CELL_WIDTH = 40  # characters of a text that are shown
 ROW_CELLS = 8  # cells of a row that are shown
-PAIRED = 50  # rows of each side that are held against each other
+PAIRED = 50  # rows of each side that are compared
 
 
 def first_difference(gold: Rows, predicted: Rows, *, ordered: bool) -> str:
@@ -39,7 +39,7 @@ def first_difference(gold: Rows, predicted: Rows, *, ordered: bool) -> str:
 
 
 def count_difference(gold: tuple[int, int], predicted: tuple[int, int]) -> str:
-    """One sentence about two results, each (rows, columns), of which no row needs to be looked at."""
+    """One sentence about two results, each (rows, columns), without looking at any row."""
     expected, got = (f"{_rows(rows)} of {_columns(columns)}" for rows, columns in (gold, predicted))
     return f"expected {expected}, got {got}"
 

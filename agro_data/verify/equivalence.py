@@ -1,7 +1,7 @@
 """When two results are the same answer: the named modes of comparison, on rows.
 
-`strict` is this project's own; `bird` and `spider` are those of the benchmarks' official scripts, with their faults;
-`intent` also accepts what a question leaves open.
+`strict` is this project's own comparison. `bird` and `spider` are the benchmarks' official comparisons, with their
+faults. `intent` also accepts differences that a question leaves open.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ABSOLUTE = 1e-9  # what is left of sums that cancel: a cell alone does not tell 
 MATCHED = 300
 MAPPINGS = 100  # of columns that are tried where several make the rows the same and only their order tells
 FURTHER = 40  # columns beyond the gold's that `intent` allows: a table that is listed column by column
-PAIRS = 1_000_000  # of rows that are held against each other in search of a mapping; what takes more is not right
+PAIRS = 1_000_000  # comparisons of rows in search of a mapping; a result that needs more is not right
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def strict(gold: Rows, predicted: Rows, *, ordered: bool) -> Comparison:
 
 
 def _same_multiset(gold: Rows, predicted: Rows) -> bool:
-    """Identical rows are paired first; of the rest, rows that agree in all but numbers are matched by tolerance."""
+    """Identical rows are paired first; then rows that agree in all but numbers are matched by tolerance."""
     left, right = Counter(map(_exact, gold)), Counter(map(_exact, predicted))
     if left == right:
         return True
@@ -316,7 +316,8 @@ def _covers(gold: Rows, predicted: Rows, ordered: bool, keys: tuple[int, ...] | 
     def same(left: list[Row], right: list[Row]) -> bool:
         return _same_multiset(left, right) if loose else all(map(same_row, left, right))
 
-    # Up to `MATCHED` rows each may be held against each; of more the sorted ones are, and that is a few times as dear.
+    # Up to `MATCHED` rows, each may be compared with each. More rows are sorted first and then compared, which costs a
+    # few times as much.
     pairs = len(gold) * (len(gold) if len(gold) <= MATCHED else 10)
     most = 4 * len(gold[0]) + PAIRS // pairs
     mappings = list(islice(_column_mappings(gold, predicted, same, most), MAPPINGS))

@@ -55,7 +55,7 @@ _FEW, _MANY, _CELLS = 8, 128, 1_000_000
 
 @dataclass(frozen=True)
 class Case:
-    """A prediction and what it is held against. `databases` are the instances that are valid for the gold.
+    """A prediction and the gold with which it is compared. `databases` are the instances that are valid for the gold.
 
     `ordered` says whether the order of rows counts; None: iff the gold orders at top level. `alternatives` is SQL
     known to be right too; only `intent` heeds it. With `schema` a guarded grade checks names against it.
@@ -91,7 +91,7 @@ class Grade:
 
 @dataclass
 class Standard:
-    """What predictions for one gold are held against: the databases on which it runs, and digests known to be right.
+    """The standard for predictions of one gold: the databases on which the gold runs, and digests known to be right.
 
     `expected` grows as results are compared and found equal. `refusal` is set when nothing can be graded.
     """
@@ -264,8 +264,8 @@ def _run(waiting: Sequence[_Open], sandbox: Sandbox, golds: GoldResults, mode: M
 def _advance(some: Sequence[_Open], sandbox: Sandbox, golds: GoldResults, mode: Mode) -> int:
     """Each case up to the first database where its digest is not known to be right; there the rows are compared.
 
-    Rows are fetched at once where they are few; where they are many, only if their number and that of the columns leave
-    it open whether they are the gold's. Gives how many cells of few were fetched.
+    Few rows are fetched at once. Many rows are fetched only if their number and the number of columns agree with the
+    gold's. Gives the number of cells of small results that were fetched.
     """
     trials = [
         Trial(

@@ -28,10 +28,11 @@ ALL = "*"
 
 @dataclass(frozen=True)
 class Output:
-    """A column of a query: its name in lower case, or `ALL` for those of a table behind a star.
+    """A column of a query: its name in lower case, or `ALL` for the columns of a table behind a star.
 
     `table` is whose column it is: `COMPUTED`, or `CHOSEN` of a derived table that makes or picks its rows. `place` says
-    where in the query it is computed, or from which mention of the table it comes: of which row, side by side.
+    where in the query it is computed, or from which mention of the table it comes, since rows of one table can stand
+    side by side.
     """
 
     name: str
@@ -123,14 +124,14 @@ def _shown(item: exp.Expr, number: int, sources: list[tuple[str, Outputs]]) -> I
 
 
 def _of_struct(name: str, number: int, sources: list[tuple[str, Outputs]]) -> Outputs:
-    """The fields of a struct: of one that is made in the query, any number."""
+    """The fields of a struct; a struct that the query makes may have any number of them."""
     own = _looked_up(name, [outputs for _, outputs in sources])
     fields = FURTHER if own.table == COMPUTED else 1
     return [replace(own, name=ALL, place=(*own.place, number, place)) for place in range(fields)]
 
 
 def _looked_up(name: str, behind: list[Outputs]) -> Output:
-    """The output of a source that a column names; of a table's columns only the table is known."""
+    """The output of a source that a column names; for a table's columns only the table is known."""
     for wanted in (name, ALL):
         for outputs in behind:
             named = [one for one in outputs if one.name == wanted]
@@ -176,7 +177,7 @@ def _derived(item: exp.Expr, known: Mapping[str, Outputs], dialect: Dialect) -> 
 
 
 def _chooses(query: exp.Expr) -> bool:
-    """Whether a query gives other rows than those of its tables that fulfil a condition."""
+    """Whether a query gives anything but the rows of its tables that fulfil a condition."""
     if any(query.args.get(clause) for clause in ("limit", "offset", "distinct", "group", "qualify")):
         return True
     if isinstance(query, exp.Subquery):

@@ -28,10 +28,10 @@ def drop_variants(found: Resolution, dialect: Dialect) -> list[Variant]:
     """The query with each condition dropped in turn: conjuncts and disjuncts of WHERE, HAVING and QUALIFY, further
     conjuncts of ON, joins that only filter, branches of set operations, LIMIT; in subqueries and CTEs too.
 
-    Left in are guards that say only "a missing value does not count": IS NOT NULL on a column that the same SELECT
-    or the NOT IN around it uses anyway; and the WHERE of a SELECT that keeps its first row, which often is the first
+    Left in are guards that say only "a missing value does not count": IS NOT NULL on a column that the same SELECT or
+    the NOT IN around it uses anyway; and the WHERE of a SELECT that keeps its first row, which often is the first
     without it: whether it matters is for instances to tell (a mutant drops it). The tree is edited in place and
-    restored. Of more than `MOST` the first.
+    restored. If there are more than `MOST`, only the first.
     """
     return list(islice(_Dropper(found, dialect).variants(), MOST))
 

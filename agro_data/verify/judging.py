@@ -9,7 +9,7 @@ from agro_data.databases.types import Cell
 from agro_data.verify.difference import shown
 from agro_data.verify.equivalence import Row, Rows
 
-CUT = "LIMIT falls between them"  # said of a tie that decides which rows are in the answer
+CUT = "LIMIT falls between them"  # the message for a tie that decides which rows are in the answer
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Harmful:
 
 
 def several_rows(rows: Rows) -> str:
-    """Of a count: whether it is more than 1."""
+    """The fault that a count shows: it is more than 1; else ""."""
     count = rows[0][0] if rows else 0
     if isinstance(count, int) and count > 1:
         return f"a subquery that stands for one value has {count} rows"

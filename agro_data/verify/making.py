@@ -1,4 +1,4 @@
-"""The files of a pool in the making: those that golds share, and those of one gold's own."""
+"""The files of a pool in the making: shared files, and files of one gold's own."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def _depths(tokens: Sequence[TokenType]) -> list[int]:
 
 
 def order_is_open(sql: str, dialect: Dialect) -> bool:
-    """Whether the rows of a query, all of which are in its answer, come in the order that the engine likes."""
+    """Whether the engine chooses the order of a query's rows, all of which are in its answer."""
     try:
         return has_open_order(parse_select(sql, dialect))
     except SqlRefused:

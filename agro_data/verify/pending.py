@@ -29,12 +29,14 @@ class PendingGold:
 
     @property
     def valid(self) -> int:
-        """Instances that it can be graded on: of those where it says nothing, one is kept."""
+        """The number of instances on which the gold can be graded; of the instances where its answer is empty, one
+        counts.
+        """
         return len(self.full) + bool(self.nothing)
 
     @property
     def answers(self) -> dict[int, Answer]:
-        """What the gold is graded on, in order; nothing where all that it says is nothing."""
+        """The answers on which the gold is graded, in order; none if all its answers are empty."""
         first = dict(islice(self.full.items(), 2))
         return {**first, **self.nothing, **self.full} if self.full else {}
 

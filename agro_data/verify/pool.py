@@ -36,7 +36,7 @@ class Instance:
 
     @property
     def name(self) -> str:
-        """Of the file, as the index has it: `<db_id>/<file>`."""
+        """The file's name in the index: `<db_id>/<file>`."""
         return f"{self.database.db_id}/{self.database.path.name}"
 
 
@@ -102,7 +102,7 @@ class Pool:
     problems: tuple[str, ...] = ()  # instances that could not be made
 
     def databases(self, certificate: Certificate) -> list[Database]:
-        """The instances that a prediction for this gold is graded on."""
+        """The instances on which a prediction for this gold is graded."""
         return [self.instances[name] for name in certificate.instances]
 
 
@@ -130,9 +130,9 @@ def choose(
 ) -> tuple[str, ...]:
     """Instances for one gold, at most `most`, in the order given: `kept`, whatever they kill, and others.
 
-    First greedy set cover: the instance that kills the most mutants not yet killed, the earlier of equals. Then those
-    of the gold's `own`, which were made to tell it from what resembles it, and those whose answer (`digests`) is not
-    that of an instance already chosen; the gold's own once more with answers that are known.
+    First by greedy set cover: the instance that kills the most mutants not yet killed, the earlier of equals. Then: (1)
+    the gold's `own` instances, made to tell it from similar queries, (2) instances with a new answer (`digests`), (3)
+    more of its own with an answer already seen.
     """
     chosen: list[str] = list(kept[:most])
     left: set[int] = set().union(*(kills.get(name, set()) for name in order))  # others may kill more: not to be had

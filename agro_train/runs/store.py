@@ -41,7 +41,7 @@ class NoRun(InWords, LookupError):
 
 @dataclass(frozen=True)
 class ModelRun:
-    """A finished run. `manifest` tells what it was made of; its keys are those of `cold_start` and `grpo`."""
+    """A finished run. `manifest` says how it was made; `cold_start` and `grpo` write its keys."""
 
     path: Path
 
@@ -61,18 +61,18 @@ class ModelRun:
 
     @property
     def base_model(self) -> str:
-        """What it was trained from in the end, as it was named: before any run of ours."""
+        """The name of the model at the root of its lineage, before any run of ours."""
         return str(self.manifest["base_model"])
 
     @property
     def corpus(self) -> Mapping[str, Any] | None:
-        """Name, version and fingerprint of the corpus that it has learnt from, if it was one."""
+        """Name, version and fingerprint of the corpus that it learnt from, or None."""
         found: Mapping[str, Any] | None = self.manifest.get("corpus")
         return found
 
     @property
     def databases(self) -> list[Fact]:
-        """Those that it and the runs before it have learnt about."""
+        """The databases that it and its parent runs have learnt about."""
         found: list[Fact] = self.manifest["databases"]
         return found
 

@@ -56,7 +56,9 @@ Conditions = tuple[Condition | str, ...]  # conditions and, between them, "and" 
 
 @dataclass(frozen=True)
 class Query:
-    """`order` is one direction (the last that is written) and the keys. Of LIMIT only its presence is known."""
+    """`order` is one direction (the last that is written) and the keys. Only the presence of a LIMIT is known, not its
+    number.
+    """
 
     tables: tuple[str | Query, ...] = ()
     joins: Conditions = ()

@@ -22,7 +22,7 @@ def names_of(database: Database) -> tuple[Columns, Same]:
 
 
 def _listed(database: Database) -> Same | None:
-    """The keys of Spider's `tables.json`, which need not be those of the database."""
+    """The keys in Spider's `tables.json`, which may differ from the database's own."""
     if database.spider_tables is None:
         return None
     entries = json.loads(database.spider_tables.read_text(encoding="utf-8"))

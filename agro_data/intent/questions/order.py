@@ -108,7 +108,7 @@ def _way(scene: Scene, key: OrderKey) -> str:
 def extreme_word(scene: Scene, expression: Expression, descending: bool, k: int = 1) -> str:
     """ "highest", "earliest", "longest": the superlative that fits the key.
 
-    Of several rows only one need have the maximum, while the k highest need not be equal.
+    With several rows only one need have the maximum, while the k highest need not be equal.
     """
     sort = sort_key(scene, expression)
     if sort in ("date", "year"):

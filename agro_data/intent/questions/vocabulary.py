@@ -64,7 +64,7 @@ CONTAINERS = frozenset((
     "zone",
 ))
 
-# What those who come to a house, a shop or a site do: (the doers), what is done, and the participle said of it.
+# The verbs for visitors of a house, a shop or a site: (the doers), what they do, and the participle of it.
 CLIENTS = frozenset((
     "author", "buyer", "client", "customer", "donor", "enquirer", "guest", "investor", "member", "passenger",
     "rater", "reviewer", "shopper", "student", "subscriber", "tourist", "user", "visitor", "writer",

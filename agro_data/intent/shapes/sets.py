@@ -19,7 +19,7 @@ Operator = Literal["union", "intersect", "except"]
 
 
 def set_operation(scene: Scene) -> Draft | None:
-    """Two lists of the same thing, of one table under two conditions or of two tables."""
+    """Two lists of the same thing: from one table under two conditions, or from two tables."""
     operator: Operator = scene.pick(("intersect", "except", "union"), (0.52, 0.38, 0.1))
     if scene.chance(0.2):
         across = _across_tables(scene, operator)
@@ -182,8 +182,8 @@ def _kinds(scene: Scene, table: TableProfile) -> tuple[ColumnProfile, ...]:
 def _identity(scene: Scene, table: str, operator: Operator) -> tuple[str, ...]:
     """The columns by which rows of `table` are set against each other: its key, and beside it its name, if it has one.
 
-    Two albums of one title, each with one of the two songs, are no album with both. A name that is a key stands alone,
-    and so do names of which each is asked for once, whosever it is.
+    Two albums of one title, each with one of the two songs, are no album with both. A name that is a key stands alone.
+    Names also stand alone if each is asked for only once, whichever row has it.
     """
     own, label, key = scene.atlas.by_name[table], _unique_label(scene, table), scene.atlas.key(table)
     named = label is not None and not has_gaps(own, label)

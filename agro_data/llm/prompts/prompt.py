@@ -54,7 +54,7 @@ UNWRITABLE = Unparsed("unwritable", "the reply holds half of a character, which 
 class Asked(Generic[Answer]):
     """What came of one request: the completion as it was, and its answer, or why there is none.
 
-    `place` is that of its input, `sample` the number of the try at it. A failed request is `Unparsed`.
+    `place` is the place of its input, `sample` the number of the try. A failed request is `Unparsed`.
     """
 
     place: int

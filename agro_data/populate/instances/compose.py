@@ -1,8 +1,8 @@
 """Partial rows closed under all constraints: what shares a key is one row, every reference has its parent, no free
 column is left.
 
-The chase of database theory, small: equal keys merge rows, a reference without a parent makes one, and a column that
-nothing was said of is drawn. Parents come before children, cycles and references to the own table last (populate.dag).
+The chase of database theory, small: equal keys merge rows, a reference without a parent makes one, and a column without
+a condition is drawn. Parents come before children, cycles and references to the own table last (populate.dag).
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ class _Composer:
             key: {v for row in rows if (v := _key(row, key)) is not None} for key in spec.keys
         }
         out: list[Partial] = []
-        free: list[set[str]] = []  # columns that nothing was said of, row by row
+        free: list[set[str]] = []  # columns without a condition, row by row
         for given in rows:
             row = self._row(spec, given, now, pools, taken, later | {c for key in own for c in key.columns})
             if row is not None:

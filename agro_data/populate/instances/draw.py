@@ -16,7 +16,7 @@ _TRIES = 300  # draws for a value that a column was not given before
 _FEW = 3  # draws once that many were in vain
 _POOL = 7  # different values of a column besides the query's own
 _ELSEWHERE = 0.08  # share of cells that hold a literal meant for another column of their kind
-_START = 60  # where new keys begin, at times: those of two tables need not meet
+_START = 60  # where new keys begin, at times: the keys of two tables need not meet
 _LITERAL = 0.4  # share of cells that hold a literal of the query or a neighbour of one
 _MOST_NULL = 0.25
 
@@ -137,7 +137,7 @@ class _Column:
 
     def new(self, mixed: bool = False) -> Cell:
         """Near the literals and the observed values first, then further and further away; `mixed`: numbers do not come
-        in ascending order, as those of keys do, else rows would stand in the order of their keys.
+        in ascending order. Keys do, and rows would otherwise stand in the order of their keys.
 
         A column of few values (a boolean, a year) runs out of new ones: then one of them comes again.
         """

@@ -62,7 +62,7 @@ def _written(found: Resolution, column: exp.Expr) -> Iterator[Cell]:
 
 
 def _averaged(found: Resolution) -> Iterator[Place]:
-    """Columns of which a subquery takes the mean over a whole table."""
+    """Columns whose mean over a whole table a subquery takes."""
     for node in found.tree.find_all(exp.Avg):
         select = node.parent_select
         if not isinstance(select, exp.Select) or select is found.tree or not isinstance(node.this, exp.Column):

@@ -161,7 +161,9 @@ class _Groups:
                     tableau.require(unknown, Test("=", (end + sign * number,)))
 
     def _inverse(self, tableau: Tableau, frames: Sequence[Frame], rank: int, rng: random.Random) -> None:
-        """Numbers of which nothing is asked: small in large groups, so that sums and averages rank against counts."""
+        """Sets numbers without a condition: small in large groups, so that sums and averages rank otherwise than
+        counts.
+        """
         for frame in frames:
             for row in frame.rows.values():
                 for column in tableau.free_numbers(row):
@@ -185,7 +187,7 @@ class _Groups:
 
 
 def _numbers_of(aggregate: exp.Expr, figure: float, size: int, rng: random.Random) -> list[float]:
-    """`size` numbers of which an aggregate is `figure`, now and then all the same."""
+    """`size` numbers whose aggregate is `figure`; now and then all are equal."""
     apart = rng.choice((0, 1, 3))
     if isinstance(aggregate, exp.Max):
         return [figure, *(figure - apart * n for n in range(1, size))]
@@ -223,13 +225,13 @@ def _ends(query: Query, scope: Scope, rng: random.Random) -> Iterator[tuple[exp.
 
 
 def _inside(scope: Scope) -> Iterator[exp.Expr]:
-    """The nodes of SELECT, HAVING and ORDER BY, without those of subqueries."""
+    """The nodes of SELECT, HAVING and ORDER BY, without nodes of subqueries."""
     for clause in (*scope.select.expressions, scope.select.args.get("having"), scope.select.args.get("order")):
         yield from local_nodes(clause) if clause is not None else ()
 
 
 def _distinct_columns(query: Query, scope: Scope) -> list[exp.Column]:
-    """The columns of which a SELECT takes an aggregate of DISTINCT values."""
+    """The columns whose DISTINCT values a SELECT aggregates."""
     columns = [c for node in _inside(scope) if isinstance(node, exp.Distinct) for c in node.expressions]
     return [column for column in columns if isinstance(column, exp.Column) and query.found.binding(column) is not None]
 

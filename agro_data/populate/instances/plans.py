@@ -31,7 +31,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """A resolved query on a database of which schema and profile are known."""
+    """A resolved query on a database with a known schema and profile."""
 
     found: Resolution
     schema: Schema

@@ -87,7 +87,7 @@ def _lists(found: Resolution) -> bool:
 
 
 def _noise(found: Resolution, schema: Schema, rng: random.Random, inside: int) -> Proposal:
-    """Rows of which nothing is said: `inside` in each table of the query, a few in every other."""
+    """Rows without conditions: `inside` in each table of the query, a few in every other."""
     outside = 5 if len(schema.tables) <= _MANY_TABLES else 2
     rows: list[PartialRow] = []
     for table in schema.tables:

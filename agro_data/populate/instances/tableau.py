@@ -37,7 +37,9 @@ DEPTH = 12  # subqueries within subqueries
 
 @dataclass
 class Frame:
-    """One reading of a SELECT's FROM: the row of each table, the outputs of each derived table, those of the SELECT."""
+    """One reading of a SELECT's FROM: the row of each table, the outputs of each derived table, and the SELECT's own
+    outputs.
+    """
 
     rows: dict[int, int] = field(default_factory=dict)  # id(source) -> row number
     derived: dict[int, dict[str, int | None]] = field(default_factory=dict)  # id(source) -> output -> unknown
@@ -112,7 +114,7 @@ class Tableau:
         return self.root(unknown) not in self._tests and not self.is_key(unknown)
 
     def free_numbers(self, row: int) -> list[str]:
-        """Columns of a row that hold numbers, are no part of a key, and of which nothing is asked yet."""
+        """Columns of a row that hold numbers, are no part of a key, and have no condition yet."""
         table, cells = self.rows[row]
         spec = self.schema.by_name[table]
         keys = {c for key in spec.keys for c in key} | {c for key in self.schema.keys_of(table) for c in key.columns}
@@ -155,7 +157,7 @@ class Tableau:
         return tuple(rows)
 
     def _order(self, left: int, right: int, values: dict[int, Cell]) -> None:
-        """Values for two columns of which one is to be below the other."""
+        """Values for two columns, one below the other."""
         spec = self._spec(left)
         known = observed(self.profile.table(self._places[left][0]).column(self._places[left][1]))
         if left not in values and right not in values:
@@ -248,7 +250,9 @@ class Tableau:
         return None
 
     def unknown_of(self, node: exp.Expr, frame: Frame | None) -> int | None:
-        """The unknown that an expression stands for: a column, that of a minimum or maximum, or the values counted."""
+        """The unknown that an expression stands for: a column, the column of a minimum or maximum, or the values
+        counted.
+        """
         node = node.unnest()
         if isinstance(node, exp.Count) and isinstance(node.this, exp.Distinct):
             return self.unknown_of(node.this.expressions[0], frame)

@@ -29,7 +29,9 @@ _BASES = 4  # values of the column that are made over
 
 @dataclass(frozen=True)
 class Stretch:
-    """`length` letters from letter `start` (1 is the first); `number`: read as one; `dated`: of a date in ISO form."""
+    """`length` letters from letter `start` (1 is the first). `number`: they are read as a number; `dated`: the text is
+    a date in ISO form.
+    """
 
     start: int
     length: int
@@ -51,7 +53,7 @@ class Stretch:
         return part
 
     def made(self, shown: Cell, known: Iterable[Cell], rng: random.Random) -> list[Cell]:
-        """Values of which this shows `shown`, made from some of `known`."""
+        """Values whose view is `shown`, made from some of `known`."""
         text = str(shown).zfill(self.length) if self.number else str(shown)
         if len(text) != self.length:
             return []

@@ -33,11 +33,11 @@ def witnesses(
     against: Resolution | None = None,
     share: float = 1.0,
 ) -> list[Proposal]:
-    """Partial rows directed by the query `found`; each of the proposals is there with probability `share`.
+    """Proposals of partial rows directed by the query `found`; each is kept with probability `share`.
 
-    With `against`, another query that is to be told apart, rows directed by that one follow, and of the conditions
-    only those are missed that one of the two has alone, where there are such. A condition that no value of its column
-    can meet gives no proposal. Pure: the same seed gives the same proposals.
+    `against` is another query that should be told apart: proposals directed by it follow. Proposals that miss a
+    condition then use only conditions that one of the two queries has alone, if there are any. A condition that no
+    value of its column can meet gives no proposal. Pure: the same seed gives the same proposals.
     """
     rng = stream(seed, "witness")
     queries = [Query(query, schema, profile) for query in ((found, against) if against is not None else (found,))]
@@ -77,8 +77,8 @@ def _ranks(scope: Scope) -> bool:
 
 
 def _beyond(query: Query, rng: random.Random, lone: bool | None) -> list[Plan]:
-    """Some of the query's extremes. Against another query `lone` says whether this is the one of the two that has a
-    single row beyond an end, which misses a condition where it has any; None: both have several.
+    """Some of the query's extremes. With another query, `lone` says which of the two gets a single row beyond an end;
+    this row misses a condition if the query has any. None: both get several rows.
     """
     most = rng.randint(2, 2 * _ENDS) if query.apart else rng.randint(0, _ENDS)
     ends = list(extremes(query))

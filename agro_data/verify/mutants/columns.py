@@ -1,4 +1,4 @@
-"""Columns that a wrong query would take for the right one: of the same type, alike in name."""
+"""Columns that a wrong query would use instead of the right one: they have the same type and a similar name."""
 
 from __future__ import annotations
 

@@ -89,7 +89,9 @@ def simplified(select: Select, known: Known, fired: set[str]) -> Select:
 
 
 def _told_by_partner(term: Term, place: int, facts: Facts, fired: set[str]) -> Term | None:
-    """COUNT(c) or `c IS NULL`, where c is NULL only for want of a partner: of the first such column of its source."""
+    """COUNT(c) or `c IS NULL`, where c is NULL only if a partner is missing: rewritten to the first such column of its
+    source.
+    """
     column = term[place]
     source = facts.sources.get(column[1]) if column[0] == "col" else None
     spec = facts.spec(column[1]) if source is not None and source.left else None

@@ -124,7 +124,7 @@ def _merged(select: Select, source: From, facts: Facts, fired: set[str]) -> Sele
 
 
 def _without_parent(select: Select, source: From, facts: Facts, fired: set[str]) -> Select | None:
-    """A parent that is joined along an enforced foreign key, and of which only the key is asked for."""
+    """A parent that is joined along an enforced foreign key, and whose key alone is used."""
     rest = replace(select, sources=tuple(s for s in select.sources if s is not source))
     used = {column[2] for column in columns_in(terms_of(rest)) if column[1] == source.alias}
     for child in select.sources:

@@ -1,6 +1,6 @@
 """A query as terms that can be compared and rewritten: no spelling, no parentheses, no order where none counts.
 
-Terms are nested tuples, the first element of which says what they are:
+Terms are nested tuples; the first element says what kind of term it is:
 
 | term | meaning |
 | --- | --- |
@@ -35,7 +35,7 @@ class From:
     columns: tuple[str, ...]
     query: Query | None = None
     left: bool = False  # LEFT JOINed to all before it
-    on: tuple[Term, ...] = ()  # conjuncts of a LEFT JOIN; those of an inner join stand in WHERE
+    on: tuple[Term, ...] = ()  # conjuncts of a LEFT JOIN; an inner join's stand in WHERE
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def mapped(query: Query, change: Callable[[Term], Term]) -> Query:
 
 
 def parts(term: Any) -> Iterator[Term]:
-    """The terms in a term, itself first, those of queries in it included."""
+    """The terms in a term, itself first, also inside queries in it."""
     if isinstance(term, (Select, Combined)):
         for inner in terms_of(term):
             yield from parts(inner)
@@ -174,7 +174,7 @@ def parts(term: Any) -> Iterator[Term]:
 
 
 def terms_of(query: Query) -> Iterator[Term]:
-    """All terms of a query, those of its branches and derived tables included."""
+    """All terms of a query, also of its branches and derived tables."""
     yield from (key.term for key in query.order)
     if isinstance(query, Combined):
         for branch in query.branches:
@@ -196,7 +196,7 @@ def columns_in(terms: Iterable[Any]) -> set[Term]:
 
 
 def local(term: Any) -> Iterator[Term]:
-    """The terms in a term, without those of queries in it."""
+    """The terms in a term, without terms inside queries in it."""
     if isinstance(term, tuple):
         if term and isinstance(term[0], str):
             yield term
