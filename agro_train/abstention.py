@@ -23,8 +23,9 @@ _NEEDED = ("answerable", "hidden", "readings")
 def abstention(questions: Questions, answers: Sequence[Answer]) -> dict[str, Any]:
     """Counts, and shares between 0 and 1 of the chosen attempts, in the order of the questions.
 
-    `false_abstention`: of the answerable questions, those asked back. Of the others: `abstention`, those asked back,
-    and `named`, those where that names what is missing or meant; by kind, too. A share of nothing is None.
+    `false_abstention` counts answerable questions that were asked back. Over the others, `abstention` counts questions
+    asked back, and `named` those whose clarification names what is missing or meant; both also by kind. A share of
+    nothing is None.
     """
     frame = pl.DataFrame(
         [{name: row[name] for name in _NEEDED} for row in questions.rows],

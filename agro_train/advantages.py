@@ -148,7 +148,8 @@ def prover_value(successes: ArrayLike, trials: ArrayLike) -> Floats:
 def pav(values: ArrayLike) -> Floats:
     """PAV (2410.08146): A^mu_t = Q^mu(s_t, a_t) - Q^mu(s_{t-1}, a_{t-1}) along one rollout.
 
-    `values` (t + 1,): of the empty prefix, then after each turn. Gives (t,); their sum is the last minus the first.
+    `values` (t + 1,): the prover's value of the empty prefix, then after each turn. Gives (t,); their sum is the last
+    minus the first.
     """
     found = np.asarray(values, dtype=np.float64)
     if found.ndim != 1 or not len(found):
@@ -166,8 +167,8 @@ def effective_rewards(policy_values: ArrayLike, prover_advantages: ArrayLike, al
 def turn_advantages(chances: Sequence[tuple[Floats, Floats]], *, alpha: float = 3.0) -> list[Floats]:
     """PAV's advantage of each turn of a group's rollouts: its effective reward less Q^pi of the state it was taken in.
 
-    `chances` are of each rollout Q^pi and Q^mu, of the empty prefix and after each turn, (t + 1,) each; gives (t,). The
-    state's own value is the baseline (ours), and not the mean of the group's turns: against turns at other places a
+    `chances` has Q^pi and Q^mu for each rollout: at the empty prefix and after each turn, (t + 1,) each. Gives (t,).
+    The state's own value is the baseline (ours), and not the mean of the group's turns: against turns at other places a
     first look would be blamed, or praised, whatever comes of it. A turn that changes no chance gets exactly 0.
 
     Divided by 1 + alpha (ours), the most that a turn can change, so that it stands beside GRPO's. Not by the spread of

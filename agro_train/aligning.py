@@ -87,7 +87,7 @@ def align(
 
 
 def _referees(config: AlignConfig, open_: ExitStack, sandbox: Sandbox, cache: Path, refused: Refused) -> Referees:
-    """Who checks: the solvers, and the judge's model in all that a model does. `open_` closes them."""
+    """The checkers: the solvers, and the judge's model for everything else that a model does. `open_` closes them."""
     from agro_data.alignment.cycles import Rule  # noqa: PLC0415
     from agro_data.alignment.judge import Referee  # noqa: PLC0415
     from agro_data.alignment.regenerate import Regenerator  # noqa: PLC0415

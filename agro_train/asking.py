@@ -33,9 +33,9 @@ _NOT_SHOWN = re.compile(r"^-- (\d+) more tables are not shown$", re.MULTILINE)  
 class Reply:
     """`sql` is "" when the model gave no answer; `ending` then says why, and `result` is None.
 
-    `steps` are those of the chosen attempt, with what the database said to each. `findings` are what the verifier of
-    pairs (`agro verify`) has against question and SQL, None where it was not asked. `notes` are worth knowing.
-    `transcript` is what stands after the prompt, as it was written.
+    `steps` are the chosen attempt's, with the database's reply to each. `findings` are what the verifier of pairs
+    (`agro verify`) has against question and SQL, None where it was not asked. `notes` are worth knowing. `transcript`
+    is what stands after the prompt, as it was written.
     """
 
     question: str

@@ -62,7 +62,7 @@ PLACES = (*MADE_FROM, "learn_from", "model", "teacher_model", "save_every")
 
 @dataclass(frozen=True)
 class ColdStartConfig(TrajectoriesConfig):
-    """Settings: those of the trajectories, and how a model learns from them."""
+    """Settings of the trajectories, and of how a model learns from them."""
 
     learn_from: str = ""  # folder of a trajectories version (`agro_train.teach`): none are made
     name: str = "cold-start"  # the model's name below `models`

@@ -114,8 +114,7 @@ class Branch:
 
     @property
     def likelihood(self) -> float:
-        """The mean likelihood of a token that the model wrote; the same for all branches if a server does not give it.
-        """
+        """The mean likelihood of the tokens that the model wrote; equal for all if a server does not give it."""
         return self.rollout.tokens.likelihood
 
 

@@ -57,7 +57,7 @@ class EvaluationConfig:
     """
 
     models: Sequence[str] = ()  # runs, folders, Hub ids, URLs; the first is what others are held to
-    databases: str = ""  # the folder of the databases asked about; those of the corpus, if empty
+    databases: str = ""  # the folder of the databases asked about; if empty, the corpus' databases
     corpus: str = ""  # a version's folder, or its name below `data`
     data: str = "datasets"  # the folder of the corpora
     split: str = "test"  # the split of the corpus that is asked

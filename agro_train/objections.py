@@ -1,6 +1,6 @@
-"""What speaks against answers, as far as it can be known without a gold: by the verifier of pairs (`agro verify`).
+"""Objections to answers that need no gold: the findings of the verifier of pairs (`agro verify`).
 
-Of what nothing speaks against most is right, of the rest little (bench/RESULTS.md), whoever answered.
+Most answers without findings are right, few of the others are (bench/RESULTS.md), whichever model answered.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from agro_data.pairs.finding import Finding, gravity
 from agro_data.profiling.profile import DatabaseProfile
 from agro_train.tasks import Task
 
-# What any answer has that asks these data what is asked; one without asks something else. Of 43 such answers of other
-# systems, beside 264 that have it and are right in four of five cases, none is right (Spider dev).
+# These findings come from the data: every answer that asks what the question asks has them, and an answer without them
+# asks something else. On Spider dev, of other systems' answers to such questions 264 have them, and four of five are
+# right; 43 do not have them, and none is right.
 OF_THE_DATA = frozenset({"text_as_number"})
 
 
 @dataclass(frozen=True)
 class Answered:
-    """A question with the SQL of its answer, "" if there is none, and the database as whoever answered was shown it;
-    without a profile nothing is found."""
+    """A question with the SQL of its answer ("" if there is none), and the database as the answering model saw it.
+    Without a profile there are no findings.
+    """
 
     pair: Pair
     database: Database

@@ -93,11 +93,11 @@ def predict(
 ) -> list[Answer]:
     """Answers to all questions, in order, written to `out` (JSONL) as they come.
 
-    `out` with answers of the same model, decoding and seed is gone on with; a question, prompt or database that was
-    changed since, under the same id, is asked anew, and so is what a server refused. In the end it holds what was
-    asked, and no more: answers to other questions lie in a file beside it, for when they are asked again. Raises
-    `ConfigError` when it holds those of another, when a schema does not fit into the agent's budget, and when a GPU has
-    too little memory, and `Locked` while another process writes there.
+    If `out` has answers of the same model, decoding and seed, it is continued. A question is asked anew if its text,
+    prompt or database has changed under the same id, or if a server refused it. In the end `out` holds exactly the
+    questions asked; answers to other questions are kept in a file beside it, until they are asked again. Raises
+    `ConfigError` when `out` has answers of another model, decoding or seed, when a schema does not fit into the agent's
+    budget, and when a GPU has too little memory, and `Locked` while another process writes there.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     with exclusive(out.with_name(f".{out.name}.lock"), wait_seconds=0, doing=f"is writing {out.name}"):
@@ -112,7 +112,7 @@ def _predict(
     tasks = questions.tasks(agent.prompt_format)
     known = _known(out, made_by, tasks)
     waiting = [task for task in tasks if task.example_id not in known]
-    waiting.sort(key=lambda task: task.prompt)  # those of one database side by side: its schema is read once
+    waiting.sort(key=lambda task: task.prompt)  # questions about one database side by side: its schema is read once
     together = max(1, _rollouts(agent, decoding) // decoding.samples)
     stage = f"answers of {agent.name}"
     progress(stage, 0, len(waiting), "questions")
@@ -134,8 +134,10 @@ def _predict(
 
 
 def _rollouts(agent: Agent, decoding: Decoding) -> int:
-    """How many rollouts are worked on at a time. Of a server some more than it has under way. On a CPU, where they take
-    minutes, no more than are written together; those of a vote are few questions, and share so much that more are."""
+    """How many rollouts are worked on at a time. With a server somewhat more than it has under way. On a CPU, where
+    rollouts take minutes, no more than are written together; in a vote more, since its rollouts are about few questions
+    and share so much.
+    """
     here = agent.sampler
     if isinstance(here, EndpointSampler):
         return EACH * here.connection.at_once
@@ -216,7 +218,7 @@ def _answer(line: bytes, place: str) -> Answer:
 
 
 def _made_by(file: Path) -> dict[str, Any] | None:
-    """What decided the answers of a file of predictions, None where nothing is said of it."""
+    """The settings that decided the answers of a file of predictions; None if they are not recorded."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -25,9 +25,9 @@ RECORD = "promotion.json"
 class Decision:
     """`gain` is the challenger's mean score less the other's, on the same rows; `low` and `high` bound it (95 %).
 
-    Of the intervals from drawing databases and from drawing rows, and of the exact one, the wider bounds count: of one
-    database there is none of the first, and where few answers differ the second is too sure of itself. `against` names
-    whom it was held to.
+    The widest of three intervals counts: from drawing databases, from drawing rows, and the exact one. With a single
+    database the first does not exist, and if few answers differ the second is too narrow. `against` names the model
+    that it was compared with.
     """
 
     promoted: bool
@@ -93,8 +93,8 @@ def exact_bounds(won: int, lost: int, rows: int) -> tuple[float, float]:
     """Bounds of a paired gain, 95 %, that hold however few rows differ: drawing rows again cannot show a loss that no
     row happens to have.
 
-    Of the rows that differ, the share that is won has Clopper and Pearson's bounds; where none does, as many may differ
-    as would stay unseen once in forty.
+    The share won among the rows that differ has Clopper and Pearson's bounds. If no row differs, the bound is the share
+    of differing rows that would stay unseen once in forty.
     """
     if not won + lost:
         unseen = 1 - ((1 - LEVEL) / 2) ** (1 / rows)

@@ -85,7 +85,7 @@ class Questions:
                 clarify=self.clarify or prompt_format.clarify,
             )
         except ValueError as error:
-            place = row["place"]  # that of a file's row begins with its name
+            place = row["place"]  # the place of a file's row begins with the file's name
             raise ConfigError(
                 f"{place if place.startswith(self.name) else f'{self.name}, {place}'}: {error}"
             ) from error

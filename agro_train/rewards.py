@@ -86,7 +86,7 @@ def exact_match(rollout: Finished) -> float:
 
 
 def entity_match(rollout: Finished) -> float:
-    """F1 of tables and columns; 1 for what is right, which is not held against the gold's way of writing it."""
+    """F1 of tables and columns; 1 for a right answer, however it is written."""
     if rollout.right:
         return 1.0
     return rollout.entity if rollout.outcome == "answered" else 0.0

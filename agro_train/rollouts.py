@@ -34,7 +34,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Policy:
-    """Who writes the turns of rollouts, and how: drawn at `temperature`, within `limits`.
+    """The model that writes the turns of rollouts, and how: drawn at `temperature`, within `limits`.
 
     `names`: SQL, and the links of a thought, may name only what the schema has (`naming`); then, at temperature 0,
     `beams` beginnings of a turn are under way.
@@ -106,8 +106,8 @@ def start(task: Task, policy: Policy) -> Rollout:
 
 
 def advance(rollouts: Sequence[Rollout], policy: Policy, sandbox: Sandbox, seeds: Sequence[int | None]) -> None:
-    """One turn of each of `rollouts`, none of which has ended: written, taken and, where it asks, answered. One without
-    a seed is the likeliest.
+    """One turn of each of `rollouts`, none of which may have ended: it is written, taken and, if it asks, answered. A
+    turn without a seed is the likeliest one.
 
     Raises `TypeError` when the sampler cannot be held to names.
     """

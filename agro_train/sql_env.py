@@ -265,7 +265,7 @@ def score(
 
 
 def _ungraded(env: SqlEnv) -> Grade:
-    """The grade of a rollout whose answer, if it has one, is held against no gold."""
+    """The grade of a rollout whose answer, if it has one, is compared with no gold."""
     if env.outcome == "answered":
         return WRONGLY_ANSWERED
     if env.outcome == "clarified" and env.task is not None:

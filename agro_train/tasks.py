@@ -1,4 +1,4 @@
-"""Tasks of a corpus version: the prompt of each example, and what its answers are held against."""
+"""Tasks of a corpus version: the prompt of each example, and the gold with which its answers are compared."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""A new version from one that was checked against changed databases: the examples that hold, under the present names.
-"""
+"""A new version from one that was checked against changed databases: the examples that hold, with present names."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The conditions for publishing a version: each check looks at the stored files, not at what the build said about them.
-"""
+"""The conditions for publishing a version. Each check looks at the stored files, not at what a build said of them."""
 
 from __future__ import annotations
 

@@ -112,8 +112,7 @@ def paired_rows(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
 
 
 def shares(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
-    """Rows with each value of each of `LABELS` in both versions; the values of a scale in its order, others by change.
-    """
+    """Rows with each value of each of `LABELS` in both versions; values of a scale in its order, others by change."""
     found = []
     for label in LABELS:
         old, new = _counted(before, label, "before"), _counted(after, label, "after")

@@ -45,7 +45,7 @@ _ENGINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "python_enable_replacements": "false",
 }
-_ENDS = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException)  # such as a full disk: they end the whole file
+_ENDS = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException)  # such as a full disk; end the whole file
 # The role may be allowed more than to read, and a table may be locked for a change of its columns.
 _SESSION = (
     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",
@@ -163,8 +163,7 @@ def _copy_all(
 
 
 def _reason(error: Exception, one: Planned) -> str:
-    """The error in one line that repeats no value: the column with a value that DuckDB cannot hold, or another cause.
-    """
+    """The error in one line without any value: the column with a value that DuckDB cannot hold, or another cause."""
     import psycopg  # noqa: PLC0415
 
     if isinstance(error, psycopg.DataError | psycopg.errors.RaiseException):  # such as a view's computation

@@ -48,8 +48,7 @@ def unmeasured(declared: str) -> bool:
 
 
 def compares_as_text(declared: str) -> bool:
-    """Whether a type that is kept as text also compares as text on the server: intervals and texts without case do not.
-    """
+    """Whether a type kept as text also compares as text on the server: intervals and texts without case do not."""
     return _LENGTH.sub("", declared) in _TEXTS
 
 

@@ -150,8 +150,7 @@ def _part(node: exp.Expr) -> tuple[exp.Expr, str]:
 
 
 def date_part(node: exp.Expr) -> tuple[exp.Expr, str] | None:
-    """The date from which `node` takes a part, as SQLite and DuckDB write it, and the format of that part: "%Y", "%m".
-    """
+    """The date from which `node` takes a part, as SQLite and DuckDB write it, and the part's format: "%Y", "%m"."""
     if isinstance(node, exp.TimeToStr):
         inner = node.this.this if isinstance(node.this, exp.TsOrDsToTimestamp) else node.this
         return inner, node.args["format"].name

@@ -1,5 +1,4 @@
-"""`agro verify`: checks pairs that others made, row by row, or compares a version with the databases as they are now.
-"""
+"""`agro verify`: checks pairs that others made, row by row, or a version on the databases as they are now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who answers: a model with its tokenizer, the way it reads a schema, and what it may write."""
+"""An agent: a model with its tokenizer, the form in which it reads a schema, and the limits of what it writes."""
 
 from __future__ import annotations
 

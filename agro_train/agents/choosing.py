@@ -33,5 +33,5 @@ def told_apart(names: Iterable[str], models: Path, cache: Path, asked: Iterable[
 
 
 def slug(name: str) -> str:
-    """A name as that of a file."""
+    """A name made fit for a file's name."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.") or "unnamed"

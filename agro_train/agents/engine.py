@@ -32,8 +32,8 @@ class EngineSampler:
     """Samples from a vLLM engine (`vllm.LLM`), which batches and shares prefixes itself.
 
     The engine must give log-probabilities of the distribution that is drawn from (`processed_logprobs`), as TRL's and
-    `load_engine`'s do; those of a turn without a seed are of temperature 1. `read` counts tokens that were computed:
-    those of a prefix that the engine still had are not.
+    `load_engine`'s do; a turn without a seed has log-probabilities at temperature 1. `read` counts tokens that were
+    computed, without the tokens of a prefix that the engine still had.
     """
 
     engine: Any

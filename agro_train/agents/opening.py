@@ -28,7 +28,7 @@ _LOADERS: Mapping[Engine, Callable[..., LanguageModel]] = {"transformers": load,
 
 
 def find_agent(name: str, models: Path, cache: Path) -> Found:
-    """Who is meant by a name, as `find_named` tells it; of a server, once it has answered.
+    """The run, folder or server with this name, as `find_named` finds it. A server must answer first.
 
     Raises `NoRun`, `ModelMissing`, and `EndpointError` when the server does not answer.
     """

@@ -1,1 +1,1 @@
-"""Models held against each other: what their answers are worth, in figures, as a page."""
+"""Models compared with each other: how right their answers are, in figures, as a page."""

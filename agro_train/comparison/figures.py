@@ -82,12 +82,12 @@ def _refused(one: Scored) -> list[str]:
 
 
 def behaviour(one: Scored) -> dict[str, Any]:
-    """What a model did, right or not, and what it cost. Rates are shares of the questions.
+    """How a model behaved, whether right or not, and what it cost. Rates are shares of the questions.
 
-    `format_rate`: every turn of the chosen attempt was well formed and it gave an answer. `execution_rate`: that
-    answer runs; of the questions whose gold could be graded on, and where there are none, of all whose answers were
-    looked at, None if they were not. `unopposed_rate`: there is an answer, and nothing speaks against it, for which no
-    gold is needed. Tokens and seconds are means of a question; `unit` says what is counted as a token.
+    `format_rate`: every turn of the chosen attempt was well formed and it gave an answer. `execution_rate`: that answer
+    runs. It is over the questions whose gold could be graded on; if there are none, over all questions whose answers
+    were checked; None if none were. `unopposed_rate`: there is an answer, and it has no finding; this needs no gold.
+    Tokens and seconds are means of a question; `unit` says what is counted as a token.
     """
     count = max(1, len(one.answers))
     outcomes = Counter(answer.outcomes[0] for answer in one.answers)

@@ -30,8 +30,8 @@ ON_INSTANCES = ("strict", "strict-ts", "spider-ex", "bird-ex")
 ON_SOURCES = ("strict", "spider-ex", "bird-ex")
 BUILT, NONE = "built", "none"
 Suite = Path | str
-"""What `strict-ts` is on besides the database: a folder `<db_id>/*.sqlite`, instances built for the golds, or none."""
-# Of an answer that is graded. Steps stop the same statements everywhere, after about ten seconds.
+"""The instances of `strict-ts` besides the database: a folder `<db_id>/*.sqlite`, built for the golds, or none."""
+# Limits for an answer that is graded. The limit of steps stops the same statements everywhere, after about ten seconds.
 GRADING_LIMITS = SqlLimits(seconds=30.0, rows=1_000_000, bytes=256 * 2**20, steps=300_000_000)
 
 
@@ -39,8 +39,8 @@ GRADING_LIMITS = SqlLimits(seconds=30.0, rows=1_000_000, bytes=256 * 2**20, step
 class Scored:
     """One model on one set of questions: its answers and, by metric, its evaluation.
 
-    `asked_back` are the figures of `abstention`, of all questions; the rest is of those that have an answer. `findings`
-    are what speaks against each answer, None where that was not asked.
+    `asked_back` has the figures of `abstention` for all questions; the other fields are about questions that have an
+    answer. `findings` are the verifier's for each answer, None if it was not asked.
     """
 
     model: str
@@ -77,7 +77,7 @@ def _check_instances(folder: Path, questions: Questions) -> None:
 
 
 def answerable(questions: Questions) -> Questions:
-    """Those that have an answer, which SQL can be held against."""
+    """The questions that have an answer, with which SQL can be compared."""
     return replace(questions, rows=tuple(row for row in questions.rows if row["answerable"]))
 
 

@@ -24,7 +24,7 @@ from agro_train.runs.store import PROMOTED
 
 
 class AlignmentConfig(dg.Config):
-    """Who checks the corpus that the resource training names, and how."""
+    """How the corpus that the resource training names is checked, and by which models."""
 
     solvers: list[str] = Field([PROMOTED], description="Who answers: runs, folders, Hub ids, addresses of servers.")
     samples: int = Field(5, description="Answers of each solver in a cycle.")

@@ -39,7 +39,7 @@ def golds_earn_the_reward(cold_start_trajectories: str, place: Place, training: 
 
 @dg.asset_check(asset="cold_start_model", blocking=True)
 def loss_went_down(cold_start_model: str) -> dg.AssetCheckResult:
-    """The loss of the last third of the steps is below that of the first."""
+    """The loss of the last third of the steps is below the loss of the first third."""
     run = ModelRun(Path(cold_start_model))
     losses = [float(line["loss"]) for line in run.metrics() if "loss" in line and not line.get("final")]
     third = max(1, len(losses) // WINDOW)
@@ -67,8 +67,9 @@ def grpo_parameters_moved(grpo_model: str) -> dg.AssetCheckResult:
 
 @dg.asset_check(asset="model_evaluation", blocking=True)
 def evaluation_is_on_unseen_databases(model_evaluation: str, place: Place, training: Training) -> dg.AssetCheckResult:
-    """No model was trained on a database that it was asked about, by content; of a corpus of so few databases that it
-    holds questions back instead, that is said."""
+    """No model was trained on a database that it was asked about, by content. If a corpus has so few databases that it
+    holds questions back instead, the check says so.
+    """
     summary = json.loads((Path(model_evaluation) / "summary.json").read_text(encoding="utf-8"))
     corpus = open_version(Path(summary["config"]["corpus"]))
     asked = contents_of(corpus, summary["config"]["split"])

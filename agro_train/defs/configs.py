@@ -72,7 +72,9 @@ class GrpoModelConfig(dg.Config):
 
 
 class ModelEvaluationConfig(dg.Config):
-    """Who is asked what. No `models`: the base, the cold start and the GRPO model last made, and the promoted one."""
+    """Which models are asked which questions. No `models`: the base, the cold start and the GRPO model last made, and
+    the promoted one.
+    """
 
     models: list[str] = Field([], description="Runs, folders, Hub ids; the first is what others are held to.")
     limit: int = Field(96, description="Questions of each set at most, spread over it; 0: all.")

@@ -19,10 +19,10 @@ LOOK = 0.5  # seconds between two looks at the file
 
 
 class Tail:
-    """The lines added to a model's draft since this was made: of the file that was written to after that.
+    """The lines added to a model's draft since this was made, from the file that was written to after that.
 
-    A draft that goes on after an interruption holds lines already, the last of which the program may drop first; what
-    it keeps is not told again. Finishing a run renames its folder, which an open file does not mind.
+    A draft that goes on after an interruption has lines already. The program may drop the last of them first; the lines
+    that it keeps are not given again. Finishing a run renames its folder, which an open file does not mind.
     """
 
     def __init__(self, folder: Path) -> None:

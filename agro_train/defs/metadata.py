@@ -77,7 +77,7 @@ def of_alignment(version: Version, spent: Mapping[str, Spending], prices: Prices
 
 
 def agreement(cycles: pl.DataFrame) -> pl.DataFrame:
-    """Of the log of an alignment: hardness, cycle, examples, mean share of answers that agree with the SQL."""
+    """From the log of an alignment: hardness, cycle, examples, mean share of answers that agree with the SQL."""
     share = pl.col("votes") / pl.col("asked").clip(1)
     found = cycles.group_by("hardness", "cycle").agg(examples=pl.len(), agree=share.mean().round(3))
     return found.sort(pl.col("hardness").cast(pl.Enum(HARDNESS)), "cycle")

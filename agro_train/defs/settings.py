@@ -39,8 +39,8 @@ IDLE_IN_EVALUATION = ("models_root", "out")
 def settings_of(config: dg.Config, *without: str, idle: Iterable[str] = ()) -> dict[str, Any]:
     """An asset's own settings with the further ones on top, by the names of the program's settings.
 
-    Raises `dg.Failure` for a further one that the asset, or the resource `training`, says itself, and for one that is
-    `idle`: of the program's settings, but without effect on this asset.
+    Raises `dg.Failure` for a further setting that the asset, or the resource `training`, sets itself, and for an `idle`
+    one: it is a setting of the program, but has no effect on this asset.
     """
     values: dict[str, Any] = config.model_dump()
     further: dict[str, Any] = values.pop("settings")

@@ -13,12 +13,12 @@ from agro_train.programs.settings import SettingsError, check_counts, check_seed
 class FineTuning:
     """How to train. `batch` examples make a step, `micro_batch` of them go through the model together.
 
-    `share_prompts`: of these, those that begin alike lie in one row, at most `row_examples`, and what they share is
-    read once. `packing`: several in one row that share nothing.
-    `compile`: norms and the layers between attention are kernels that PyTorch makes at the first step, in seconds on a
-    GPU, where a step then takes less time and memory.
-    `precision`: `mixed` keeps the weights in float32 and computes in bfloat16; `bfloat16` has half the memory, and
-    loses updates that are small beside their weight. `auto` is `mixed` or `float32`, whichever is faster here.
+    `share_prompts`: examples of a micro batch that begin alike lie in one row, at most `row_examples`, and their common
+    beginning is read once. `packing`: several examples that share nothing lie in one row. `compile`: norms and the
+    layers between attention are kernels that PyTorch makes at the first step, in seconds on a GPU, where a step then
+    takes less time and memory. `precision`: `mixed` keeps the weights in float32 and computes in bfloat16; `bfloat16`
+    has half the memory, and loses updates that are small beside their weight. `auto` is `mixed` or `float32`, whichever
+    is faster here.
     """
 
     epochs: float

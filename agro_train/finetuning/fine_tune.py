@@ -30,9 +30,11 @@ def fine_tune(
 ) -> dict[str, Any]:
     """Train the model in folder `base` and save it in `draft.model`; gives the figures of the manifest.
 
-    Of several processes (`accelerate launch`) the first one saves; the others give nothing. `batch` is of each.
+    With several processes (`accelerate launch`) the first one saves, and the others give nothing; `batch` is for each
+    process.
 
-    A draft that holds checkpoints is continued from its last one, and its losses are those of a run without a break.
+    A draft that holds checkpoints is continued from its last one, and its losses are the same as in a run without a
+    break.
     """
     import torch  # noqa: PLC0415
     from transformers import PrinterCallback  # noqa: PLC0415

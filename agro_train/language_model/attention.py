@@ -1,9 +1,9 @@
-"""PyTorch's attention with what its common way costs left out, in writing and in training.
+"""PyTorch's attention without the needless costs of its common way, in writing and in training.
 
-Of one new token a row, where several heads read the same keys (grouped-query attention, 2305.13245): PyTorch wants as
-many key heads as query heads, so that transformers copies keys and values for each step; on a CPU that takes longer
-than all the rest of writing. Here the heads of a group stand as several queries of one head. Of rows that lie end to
-end: each within its `Spans`.
+Writing has one new token in each row, and several heads read the same keys (grouped-query attention, 2305.13245).
+PyTorch wants as many key heads as query heads, so transformers copies keys and values at each step; on a CPU that takes
+longer than all the rest of writing. Here the heads of a group become several queries of one head. In training rows lie
+end to end, and each attends within its `Spans`.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def folded_attention(
     **settings: Any,
 ) -> tuple[torch.Tensor, None]:
     """`query` (rows, heads, 1, size) over `key` and `value` (rows, key heads, places, size); `attention_mask` true or 0
-    where a place is seen, and before them over the `beginnings` of the rows. Where the mask is that of `Spans`, all
-    queries of the one row (1, heads, tokens, size) within them. Other longer queries, and those in training, go the
-    usual way.
+    where a place is seen, and before them over the `beginnings` of the rows. If the mask comes from `Spans`, all
+    queries of the one row (1, heads, tokens, size) attend within them. Other longer queries, and those in training, go
+    the usual way.
 
     Returns (rows, queries, heads, size), as transformers wants it.
     """

@@ -83,8 +83,8 @@ class Beginnings:
 
 
 def _hidden(mask: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """What is added to scores, of the type of `values`, where `mask` is false. A query that sees nothing gets something
-    that is finite, with a weight next to 0."""
+    """The numbers that are added to scores where `mask` is false, in the type of `values`. A query that sees nothing
+    gets something that is finite, with a weight next to 0."""
     import torch  # noqa: PLC0415
 
     return values.new_zeros(mask.shape).masked_fill(~mask, torch.finfo(values.dtype).min)

@@ -22,7 +22,7 @@ NONE = -1  # fills rows of few tails up
 
 @dataclass(frozen=True)
 class Spans:
-    """Of each row the number of tokens that its trajectories share, then that of each tail."""
+    """For each row the number of tokens that its trajectories share, then the number of tokens of each tail."""
 
     rows: Sequence[Sequence[int]]
     _found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)  # by device
@@ -37,7 +37,7 @@ class Spans:
 
     @classmethod
     def of(cls, mask: torch.Tensor | None) -> Spans | None:
-        """What `as_mask` made this of; None for a mask of pairs."""
+        """The spans from which `as_mask` made this mask; None for a mask of pairs."""
         if mask is None or mask.is_floating_point() or mask.dtype.itemsize == 1:
             return None
         held: Spans | None = getattr(mask, "spans", None)
@@ -49,7 +49,8 @@ class Spans:
     def attended(
         self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, scale: float | None, dropout: float = 0.0
     ) -> torch.Tensor:
-        """`query` (1, heads, tokens, size) over `key` and `value` (1, key heads, tokens, size), of all rows end to end.
+        """Attention of `query` (1, heads, tokens, size) over `key` and `value` (1, key heads, tokens, size), for all
+        rows end to end.
 
         Returns (1, heads, tokens, size).
         """

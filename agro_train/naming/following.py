@@ -1,4 +1,4 @@
-"""Which keywords may stand next in a query: read off its levels, of which nothing is changed."""
+"""The keywords that may come next in a query, read from its levels, which stay unchanged."""
 
 from __future__ import annotations
 

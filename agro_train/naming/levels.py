@@ -53,7 +53,7 @@ class Names:
 
     @cached_property
     def letters(self) -> frozenset[str]:
-        """Letters of the names that are not ASCII, and one for those of strings."""
+        """Letters of the names that are not ASCII, and one letter that stands for any in a string."""
         return frozenset(letter for name in (*self.tables, *self.columns, "ä") for letter in name if letter > "\x7f")
 
     @property

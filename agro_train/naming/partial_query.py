@@ -1,11 +1,11 @@
 """Which SQL can still become a query with names of a schema: read word by word, without a parser.
 
 In the spirit of PICARD (2109.05093), which parses every continuation; this reads a query once, from left to right, and
-knows only what names need. Much that it lets through is wrong in other ways. What it refuses cannot be finished with
-names that exist, but for what is not known here: lambdas, joins in brackets, names of a database before those of its
-tables, types of two words, functions that `words` does not list, a text in double quotes where a column is what makes
-sense, and without AS an alias behind a column, or a long one, since a model that misses a name writes two words for it,
-and `FROMpeople`.
+knows only what names need. Much that it lets through is wrong in other ways. A query that it refuses cannot be finished
+with names that exist, except for some forms that it does not know: lambdas, joins in brackets, database names before
+table names, types of two words, functions that `words` does not list, a text in double quotes where only a column makes
+sense, and `FROMpeople`. It also refuses an alias without AS behind a column, or a long one, since a model that misses a
+name writes two words for it.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def _end_group(group: int) -> None:
 
 
 def _end_descendants() -> None:
-    """End children until there are none: those of one that ended are adopted, and are next."""
+    """End children until there are none: the children of an ended child are adopted, and are next."""
     while children := _children():
         for pid in children:
             try:

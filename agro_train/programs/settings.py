@@ -52,7 +52,7 @@ def settings_from(kind: type[Settings], given: Mapping[str, Any]) -> Settings:
 
 
 def read_settings(kind: type[Settings], path: Path, on_top: Mapping[str, Any] | None = None) -> Settings:
-    """The settings in a JSON file, with those of options `on_top`. Raises `SettingsError`, which names the file."""
+    """The settings in a JSON file, with the options `on_top`. Raises `SettingsError`, which names the file."""
     given = read_values(path)
     try:
         return settings_from(kind, given | dict(on_top or {}))
@@ -62,7 +62,7 @@ def read_settings(kind: type[Settings], path: Path, on_top: Mapping[str, Any] | 
 
 
 def read_values(path: Path) -> dict[str, Any]:
-    """Values of settings by name, of a JSON file. Raises `SettingsError`, which names the file."""
+    """Values of settings by name, from a JSON file. Raises `SettingsError`, which names the file."""
     if not path.exists():
         raise SettingsError(f"{path}: no such file")
     if path.is_dir():
@@ -131,8 +131,9 @@ def training_code_version() -> str:
 
 
 def _check_type(name: str, default: Any, kind: Any, value: Any) -> None:
-    """A value is of its default's type; a whole number may stand for a real one, and several, of the type that `kind`
-    names, stand in a list."""
+    """A value must have its default's type. A whole number may stand for a real one. Several values are a list, of the
+    type that `kind` names.
+    """
     if isinstance(default, tuple):
         each = get_args(kind)[0]
         if not isinstance(value, (list, tuple)) or not all(isinstance(one, each) for one in value):

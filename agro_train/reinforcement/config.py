@@ -19,7 +19,7 @@ from agro_train.rollouts import Limits
 from agro_train.runs.store import check_name
 from agro_train.tasks import COMPACT
 
-# Of transformers' schedules those that need nothing but the steps of the warm-up.
+# The schedules of transformers that need only the steps of the warm-up.
 Schedule = Literal[
     "constant_with_warmup", "constant", "linear", "cosine", "cosine_with_restarts", "polynomial", "inverse_sqrt"
 ]
@@ -56,12 +56,12 @@ class GrpoConfig:
     # rollouts
     prompts_per_step: int = 8  # questions of a step, on each GPU
     group: int = 8  # attempts at each
-    temperature: float = 0.85  # how they are sampled; of a small model's attempts at 1.0 hardly any is right (E4)
+    temperature: float = 0.85  # how they are sampled; at 1.0 hardly any attempt of a small model is right (E4)
     names: bool = False  # SQL of an attempt may name only what its schema has
     turns: int = 4  # turns of an attempt at most
     turn_tokens: int = 160  # tokens of a turn at most
     rollout_tokens: int = 512  # tokens after the prompt at most
-    sample_batch: int = 64  # attempts at different prompts that are written together; of one prompt they are more
+    sample_batch: int = 64  # attempts at different prompts that are written together; more if they share a prompt
     resample: int = 0  # times that groups which teach nothing are replaced by other prompts
     reward: PresetName = "agro"  # preset of reward terms
     instances: float = 1.0  # share of an example's instances that rewards are graded on; 0: on its database alone
@@ -93,7 +93,7 @@ class GrpoConfig:
     spa_beta: float = 0.5  # SPA-RL: weight of queries that run, if all turns are such; below what being right earns
     spa_learning_rate: float = 1e-3  # of the progress head
     spa_updates: int = 4  # of the progress head, each batch
-    pav_rollouts: int = 8  # PAV: attempts from each state, each of which costs time; more than `pav_best_of`
+    pav_rollouts: int = 8  # PAV: attempts from each state, more than `pav_best_of`; each attempt costs time
     pav_groups: int = 2  # at most so many groups a step
     pav_best_of: int = 4  # PAV's prover: the best of so many attempts
     pav_alpha: float = 3.0  # weight of PAV's progress; the advantage of a turn is divided by 1 and this

@@ -1,6 +1,6 @@
 """Credit: which of its turns a rollout's reward is due to, as an advantage for each token of a batch.
 
-The formulas are those of `advantages`; this module brings the episodes of a batch into their shape.
+The formulas are in `advantages`; this module brings the episodes of a batch into their shape.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def of_rollouts(episodes: Sequence[Episode], groups: Sequence[str], scale: Scale
 def of_states(
     episodes: Sequence[Episode], groups: Sequence[str], scale: Scale, *, gamma: float, omega: float
 ) -> Credit:
-    """GiGPO: a turn is compared with those of its group that were written in the same state, too.
+    """GiGPO: a turn is also compared with the turns of its group that were written in the same state.
 
     The reward comes with the last turn. `anchor_share` is the share of turns in whose state another one of the
     group stood, too; where all rewards of a group are the same, it teaches nothing.
@@ -82,9 +82,10 @@ def of_progress(
 ) -> Credit:
     """SPA-RL: each turn earns what the progress head says it contributed, and something for a query that ran.
 
-    The advantage is the rollout's, and that of the discounted sum of what is still to come against the turns of the
-    group that stand at the same place (our decision: the paper trains by PPO, and GRPO has no value function. Against
-    turns at other places, early ones would be praised and last ones blamed, whatever comes of them).
+    The advantage is the rollout's plus the turn's. For the turn's, the discounted sum of its future rewards is compared
+    with that of the group's turns at the same place. (This is our decision: the paper trains by PPO, and GRPO has no
+    value function. Compared with turns at other places, early turns would be praised and last ones blamed, whatever
+    comes of them.)
     """
     ran = np.concatenate([grounded(episode) for episode in episodes])
     earned = spa_step_rewards(np.concatenate(list(contributions)), ran, alpha=alpha, beta=beta)

@@ -37,7 +37,7 @@ class Episode:
 @dataclass
 class Player:
     """Plays tasks with one sampler, if `names` is set with SQL that can name only what a schema has. Its model `reads`
-    so many tokens at most. Answers are held against the gold's by `comparison`.
+    so many tokens at most. Answers are compared with the gold's by `comparison`.
 
     `generation` and `environment` are seconds so far: what the model wrote, and all else (parsing, queries, grading,
     reward).

@@ -1,9 +1,9 @@
 """PAV (2410.08146): what a turn is worth to another policy, the prover, which goes on from where the turn left off.
 
-The prover is best-of-k of the policy itself. Of n rollouts from a prefix c end right: c / n is the policy's chance, and
-1 - C(n - c, k) / C(n, k) that of the prover (2107.03374), both without bias; 1 - (1 - c / n)^k would be a quarter too
-low. So n has to be above k: of k rollouts the prover's is 0 or 1. They are played only for groups whose rewards are all
-the same, from which GRPO itself learns nothing (our decision, METHODS 3).
+The prover is best-of-k of the policy itself. If c of n rollouts from a prefix end right, the policy's chance is c / n,
+and the prover's is 1 - C(n - c, k) / C(n, k) (2107.03374), both without bias; 1 - (1 - c / n)^k would be a quarter too
+low. So n has to be above k: with k rollouts the prover's chance would be 0 or 1. They are played only for groups whose
+rewards are all the same, from which GRPO itself learns nothing (our decision, METHODS 3).
 """
 
 from __future__ import annotations

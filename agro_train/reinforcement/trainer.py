@@ -149,7 +149,7 @@ class AgenticTrainer(GRPOTrainer):  # type: ignore[misc]
         self.resampled += len(chosen)
 
     def _seed(self, *place: object) -> int:
-        """Of the step, so that a run that is continued draws what it would have drawn."""
+        """The step's seed, so that a continued run draws the same as without a break."""
         return seed_of("grpo", self.config.seed, self.state.global_step, self.accelerator.process_index, *place)
 
     # --- learning ------------------------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ def manifest_of(
 
 
 def facts_of(sources: Iterable[Questions], only: Iterable[str] | None = None) -> list[Fact]:
-    """The databases that are asked about, or those of them with the ids `only`."""
+    """The databases that are asked about, or only those with the ids `only`."""
     asked = sources if only is None else [source.about(only) for source in sources]
     return _known(
         {"db_id": name, "content_hash": digest} for source in asked for name, digest in source.contents().items()

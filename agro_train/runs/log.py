@@ -32,7 +32,7 @@ class MetricsLog(TrainerCallback, ABC):  # type: ignore[misc]
 
     @abstractmethod
     def figures(self, state: Any, logs: Mapping[str, Any]) -> dict[str, Any]:
-        """The figures of a line, of what the trainer logs."""
+        """The figures of a line, from what the trainer logs."""
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self.began = (time.perf_counter(), state.global_step)
@@ -56,6 +56,6 @@ class MetricsLog(TrainerCallback, ABC):  # type: ignore[misc]
         return time.perf_counter() - self.began[0]
 
     def seconds_left(self, state: Any) -> float:
-        """Of the steps to come, each as long as those of this process have been."""
+        """The time of the remaining steps, if they take as long as this process' steps so far."""
         first = self.began[1]
         return round(time_left(self.seconds(), state.global_step - first, state.max_steps - first), 1)

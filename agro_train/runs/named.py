@@ -21,7 +21,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Address:
-    """Of a server: `URL#MODEL`, or `URL` where it serves one model."""
+    """A server's address: `URL#MODEL`, or `URL` if it serves one model."""
 
     url: str
 

@@ -13,7 +13,7 @@ WORTH = 0.75  # reading in two passes costs something, too: part of the tokens o
 
 
 def cuts(texts: Sequence[Sequence[int]]) -> list[int]:
-    """How many tokens of each text are read with those of the texts that begin so; all 0 where that saves little.
+    """How many tokens of each text are read together with the texts that begin alike; all 0 if that saves little.
 
     Each text has at least one token behind its cut. Counted is what padding adds: both passes read rectangles.
     """
@@ -31,8 +31,9 @@ def cuts(texts: Sequence[Sequence[int]]) -> list[int]:
 
 
 def places_read(texts: Sequence[Sequence[int]], behind: Sequence[int], known: bool = False) -> int:
-    """Places of both rectangles, padding and all, where texts are cut so; of the second alone where what stands before
-    the cuts is `known`."""
+    """Places of both rectangles, including padding, for texts cut `behind` these tokens; only of the second rectangle
+    if the beginnings are `known`.
+    """
     heads = {tuple(text[:cut]) for text, cut in zip(texts, behind, strict=True)} if any(behind) and not known else {()}
     rests = [len(text) - cut for text, cut in zip(texts, behind, strict=True)]
     return len(heads) * max(map(len, heads)) + len(rests) * max(rests)

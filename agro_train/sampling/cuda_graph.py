@@ -28,8 +28,9 @@ Over = Callable[[Sequence[int]], bool]
 
 
 class NotRecorded(RuntimeError):
-    """The module does something that a recording cannot hold, keeps something else than keys and values, or there is
-    no room for those of every row."""
+    """The module does something that a recording cannot hold, keeps something else than keys and values, or there is no
+    room for every row's.
+    """
 
 
 class PlacedLayer(DynamicLayer):  # type: ignore[misc]
@@ -135,8 +136,8 @@ def write(
     pad: int,
     record: bool = True,
 ) -> int:
-    """Write `turns`, one behind each of `prefixes`, to their ends; gives how many tokens they have. Their draws are
-    those of `drawing.draw`. Without `record` the steps are taken one by one, on any device.
+    """Write `turns`, one behind each of `prefixes`, to their ends; gives how many tokens they have. Their draws are the
+    same as in `drawing.draw`. Without `record` the steps are taken one by one, on any device.
 
     Raises `NotRecorded`, and then no turn has been begun.
     """
@@ -150,7 +151,7 @@ def write(
     try:
         board = Board.begin(module, prefixes, levels, temperature, pad)
         step = _recorded(board) if record else board.step
-    except RuntimeError as error:  # CUDA's, of what a recording cannot hold, or of memory
+    except RuntimeError as error:  # CUDA's: a recording cannot hold this, or memory is short
         raise NotRecorded(str(error)) from error
     going = [*range(len(turns))]
     for start in range(0, max_tokens, LOOK):

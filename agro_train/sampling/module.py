@@ -223,8 +223,9 @@ class ModuleSampler:
 
 
 def parts(prefixes: Sequence[Sequence[int]], most: int, batch: int, shared: bool) -> Iterator[tuple[int, int]]:
-    """Where batches begin and end in ordered `prefixes`, behind each of which up to `most` tokens are written: `batch`
-    at a time, or, where those that are alike have a `shared` prefix, as many as then hold no more tokens."""
+    """Where batches begin and end in ordered `prefixes`, behind each of which up to `most` tokens are written. A batch
+    has `batch` prefixes; if equal prefixes are `shared`, it has as many as fit in the same number of tokens.
+    """
     limit = batch * (max(map(len, prefixes)) + most)
     start, tokens = 0, 0
     for place, prefix in enumerate(prefixes):

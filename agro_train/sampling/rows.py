@@ -72,7 +72,7 @@ class Rows:
         return cls(module, logits[places], cache, mask, begun)
 
     def go_on(self, parents: Sequence[int], tokens: Sequence[int]) -> list[int]:
-        """The rows are now those of `parents`, as often as they stand there, a token longer each.
+        """The rows become those of `parents`, as often as they occur there, each a token longer.
 
         Gives the row of each, by `seats`: keys and values of a row that does not change its place are not copied.
         """
@@ -106,8 +106,8 @@ def _behind(cache: Any, mask: torch.Tensor, places: int) -> tuple[Any, torch.Ten
 
 
 def seats(parents: Sequence[int]) -> list[int]:
-    """A row, from 0, for each of `parents`: its own for the first of each, where there are so many; of the others, the
-    rows that are left.
+    """A row, from 0, for each of `parents`. The first occurrence of a parent keeps its own row, if there are so many
+    rows; the others get the rows that are left.
     """
     first = {parent: place for place, parent in reversed([*enumerate(parents)])}
     own = {place: parent for parent, place in first.items() if parent < len(parents)}

@@ -1,12 +1,12 @@
 """Trajectories from a language model at work: what it did in the environment, kept where it came out right.
 
-Rejection sampling: several attempts at each question, of which those are learnt from whose answer is right on all
-instances (STaR, 2203.14465; RFT, 2308.01825, which keeps of the right ones those that differ in what they do). The
-teacher is any agent: a stronger model to be distilled, or the model that is trained, which then learns from its own
-right answers.
+Rejection sampling: a model makes several attempts at each question, and training uses those whose answer is right on
+all instances (STaR, 2203.14465; RFT, 2308.01825, which keeps right attempts that differ in what they do). The teacher
+is any agent: a stronger model to be distilled, or the model that is trained, which then learns from its own right
+answers.
 
-Of a question's right attempts the first are kept, in the order in which they were drawn: they are a fair sample of how
-the teacher works when it is right. The shortest would be those without a look and without a recovery.
+The first right attempts at a question are kept, in the order in which they were drawn: they are a fair sample of how
+the teacher works when it is right. The shortest would have no look at the data and no recovery.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Attempts:
 
 @dataclass(frozen=True)
 class Teacher:
-    """An agent with the way it is asked. It reads a schema in its own way; the turns are those of the student."""
+    """An agent with the way it is asked. It reads a schema in its own way; its turns have the student's form."""
 
     agent: Agent
     attempts: Attempts
@@ -94,9 +94,9 @@ def act(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Trajectories (`TRAJECTORY`) and the attempts that were dropped (`DROPPED`), for rows of `records.EXAMPLE`.
 
-    `tasks` are what the teacher reads, `prompts` what the student will. What is finished is kept below `cache`, so that
-    a program that was ended goes on there; a part of which a server refused something is not finished. `tell` is given
-    a line of figures now and then.
+    `tasks` are what the teacher reads, `prompts` what the student will. Finished parts are kept below `cache`, so that
+    an interrupted program goes on there; a part is not finished if a server refused something of it. `tell` is given a
+    line of figures now and then.
     """
     identity = [
         *(teacher.facts(), seed, PROTOCOL, training_code_version(), list(prompts)),

@@ -45,8 +45,9 @@ _SHORT, _LONG = 0.15, 0.3  # shares that abbreviate what can be, and that write 
 @dataclass(frozen=True)
 class Convention:
     """`case` is a key of `WRITTEN`. `plural`: of tables; None leaves their number. `before` and `after` go around the
-    name of a table. `owner` goes before that of a column: "table" (its noun), "initial", "bare" (its noun is taken
-    away), or "". `length`: "short" abbreviates, "long" writes abbreviations out, "" does neither."""
+    name of a table. `owner` goes before a column's name: "table" (its noun), "initial", "bare" (its noun is taken
+    away), or "". `length`: "short" abbreviates, "long" writes abbreviations out, "" does neither.
+    """
 
     case: str
     plural: bool | None = None

@@ -1,7 +1,8 @@
 """What a cold start learns from: trajectories made, or read, and chosen.
 
-Of a corpus' train split, of pairs that people wrote, or of both; by the examples' own steps, by a model that acts, or
-by both. Chosen for their diversity, stored as a version beside the corpus, and tokenised as a rollout sees them.
+Trajectories come from a corpus' train split, from pairs that people wrote, or from both. They follow the examples' own
+steps, or a model acts, or both. They are chosen for their diversity, stored as a version beside the corpus, and
+tokenised as a rollout sees them.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ def make_material(
     report: Report = lambda line: None,
     max_length: int | None = None,
 ) -> tuple[pl.DataFrame, pl.DataFrame, Chosen]:
-    """Trajectories made for real, those that were dropped, and which of the first are learnt from.
+    """Trajectories made for real, those that were dropped, and the choice from the first to learn from.
 
     Of several sources each gives its share by rows. Where there are two teachers, both are given the same questions.
     One of more than `max_length` tokens cannot be chosen. Raises `SettingsError` when none is right, or short enough.
@@ -270,7 +271,7 @@ def sources_of(config: TrajectoriesConfig, corpus: Version | None) -> list[Quest
 def _left_for_grpo(sources: Sequence[Questions], share: float, seed: int) -> frozenset[str]:
     """Content hashes of a share of the databases asked about; one is always learnt from.
 
-    Of a database that a model has read it knows the names by heart, and a reward has little left to teach (E4).
+    A model knows by heart the names of a database that it has read, so a reward has little left to teach there (E4).
     """
     hashes = sorted({digest for source in sources for digest in source.contents().values()})
     count = min(round(share * len(hashes)), len(hashes) - 1)
@@ -338,7 +339,7 @@ def _writing(config: TrajectoriesConfig) -> dict[str, Any]:
 def _store(
     config: TrajectoriesConfig, corpus: Version | None, material: Material, dropped: pl.DataFrame
 ) -> Path | None:
-    """Write the trajectories as a version beside the corpus; those of pairs have no corpus to name."""
+    """Write the trajectories as a version beside the corpus; trajectories of pairs have no corpus to name."""
     if corpus is None:
         return None
     settings = {

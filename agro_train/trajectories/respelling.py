@@ -45,7 +45,7 @@ LARGEST = 16 * 2**20  # bytes; a larger database stays as it is
 
 
 def respelt(asked: Questions, share: float, seed: int, folder: Path, sandbox: Sandbox) -> list[Questions]:
-    """The same questions in parts: those that keep their database, then those of each spelling.
+    """The same questions in parts: first those that keep their database, then a part for each spelling.
 
     A `share` of those with one answer and no evidence is spelt otherwise. `folder` is where the copies lie, which have
     to be there for as long as the parts are used.
@@ -82,7 +82,7 @@ def _respelt(
 
 
 def _digests(rows: Sequence[Row], sources: Mapping[str, Source], sandbox: Sandbox) -> list[list[str]]:
-    """Of the results of each row's queries; "" of one that fails."""
+    """Digests of the results of each row's queries; "" for a query that fails."""
     queries = [[row["sql"], *(step["sql"] for step in row["steps"])] for row in rows]
     asked = [(sources[row["db_id"]].database, sql) for row, each in zip(rows, queries, strict=True) for sql in each]
     found = iter(sandbox.run_many(asked))

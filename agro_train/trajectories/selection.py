@@ -35,7 +35,7 @@ class TextEncoder(Protocol):
 
 @dataclass(frozen=True)
 class Chosen:
-    """`rows` of the candidates, ascending. The radius is beside that of a random sample of the same size."""
+    """`rows` of the candidates, ascending. The radius stands beside the radius of a random sample of the same size."""
 
     rows: list[int]
     radius: Radius

@@ -137,7 +137,7 @@ def _show(reply: Reply) -> None:
 
 
 def _show_findings(reply: Reply) -> None:
-    """What speaks against an answer; of one that does not run, only what mends it."""
+    """Shows an answer's findings; if the answer does not run, only mended SQL."""
     if reply.result is None or reply.findings is None:
         return
     if reply.result.ok and not reply.findings:
