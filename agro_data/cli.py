@@ -90,8 +90,8 @@ def data() -> None:
 @reads("--databases", type=A_PATH, help="A database (SQLite, DuckDB), a folder of them, or of Parquet and CSV files.")
 @reads("--only", multiple=True, metavar="DB_ID", help="Use only these databases (repeatable; @FILE: one a line).")
 @reads("--exclude", multiple=True, metavar="FILE", help="Drop what these question/SQL files hold (repeatable).")
-@reads("--query-log", type=click.Path(), default=None, metavar="FILE", help="SQL text: what it asks is asked more.")
-@reads("--focus", type=click.Path(), default=None, metavar="FILE", help="Of `agro next-round`: what is asked more.")
+@reads("--query-log", type=click.Path(), default=None, metavar="FILE", help="SQL: asks more of the same kinds.")
+@reads("--focus", type=click.Path(), default=None, metavar="FILE", help="File of `agro next-round`: what to ask more.")
 @reads("--config", "config_file", type=A_PATH, metavar="FILE", help="Settings as JSON, or a manifest.json to repeat.")
 @asks("--size", type=int, default=None, help="Rows over all splits.  [default: 2000]")
 @asks(

@@ -50,18 +50,18 @@ class BuildConfig:
     values: Values = "source"  # synthetic: no value of the source enters anything that is written
     split_by: SplitBy = "auto"  # what no two splits share; auto: databases, from three groups on
     exclude: tuple[str, ...] = ()  # files or folders of questions and SQL that must not occur
-    query_log: str = ""  # a file of SQL; what is asked there is asked more
-    focus: str = ""  # a file of `agro next-round`: what the trained model fails at is asked more
+    query_log: str = ""  # a file of SQL; the build asks more of the same kinds
+    focus: str = ""  # a file of `agro next-round`; asks more of what the trained model fails at
     generator: Generator = "grammar"  # who writes SQL; log varies `query_log`, llm asks `writer`, both: half each
     writer: str = ""  # a model: Hub id or folder, `vllm:` before either for vLLM, or the address of a server
-    wording: Wording = "grammar"  # who words questions; paraphrase: `writer`, of the grammar's; direct: from meaning
-    phrasings: int = 3  # replies of `writer` for each question, of which the most central good one is kept
+    wording: Wording = "grammar"  # paraphrase: `writer` rewords the grammar's questions; direct: it writes them
+    phrasings: int = 3  # replies of `writer` for each question; the most central good one is kept
     embedding_model: str = DEFAULT_MODEL  # Hub id or path; `structural` needs no model
     oversample: float = 1.3  # verified queries for each row asked for, so that selection has a choice
-    unanswerable: float = 0.0  # share of rows that the database shown does not answer in one way, at most a third
+    unanswerable: float = 0.0  # share of rows without a single answer on the database shown, at most a third
     certify: bool = True  # certify every row; without, `instances` is empty and `mutants_*` are 0
-    views: bool = False  # the grammar asks of views, too, and not only of those that semantics.yml or dbt describes
-    min_kill_rate: float = 0.95  # least share of a row's mutants, those proved equivalent left out, that is told apart
+    views: bool = False  # the grammar asks about all views, not only about those that semantics.yml or dbt describes
+    min_kill_rate: float = 0.95  # least share of a row's mutants told apart; without mutants proved equivalent
 
     def __post_init__(self) -> None:
         if self.size < 1:

@@ -70,10 +70,10 @@ class ColdStartConfig(TrajectoriesConfig):
     epochs: float = 1.0  # passes over the trajectories
     learning_rate: float = 5e-4  # the highest; it falls as a cosine. Larger models want less
     batch: int = 8  # trajectories of a step, on each GPU; a few hundred teach more in steps of four
-    micro_batch: int = 4  # go through the model together: more takes more memory
+    micro_batch: int = 4  # trajectories that go through the model together; more take more memory
     max_length: int = 1_024  # tokens; a longer trajectory is left out
     packing: bool = False  # several in one row that share nothing, instead of `share_prompts`
-    share_prompts: bool = True  # trajectories whose prompts begin alike lie in one row, which reads that once
+    share_prompts: bool = True  # trajectories whose prompts begin alike lie in one row; the beginning is read once
     row_examples: int = 4  # trajectories in such a row at most, and at most `micro_batch`
     compile: bool = False  # norms and feed-forward layers become kernels at the first step: for long runs on a GPU
     lora: int = 0  # rank of adapters; 0 trains every weight

@@ -56,13 +56,13 @@ class EvaluationConfig:
     all.
     """
 
-    models: Sequence[str] = ()  # runs, folders, Hub ids, URLs; the first is what others are held to
+    models: Sequence[str] = ()  # runs, folders, Hub ids, URLs; the others are compared with the first
     databases: str = ""  # the folder of the databases asked about; if empty, the corpus' databases
     corpus: str = ""  # a version's folder, or its name below `data`
     data: str = "datasets"  # the folder of the corpora
     split: str = "test"  # the split of the corpus that is asked
     questions: Sequence[str] = ()  # files of questions with SQL, asked besides
-    instances: str = BUILT  # of strict-ts, where a corpus has none: a folder <db_id>/*.sqlite, built or none
+    instances: str = BUILT  # for strict-ts, if the corpus has none: a folder <db_id>/*.sqlite, built or none
     out: str = "evaluation"  # where summary, page and verdicts are written
     models_root: str = "models"  # where runs lie
     cache: str = ""  # profiles and unpacked models; `$AGRO_CACHE` or .agro-cache, if empty
@@ -71,7 +71,7 @@ class EvaluationConfig:
     temperature: float = TEMPERATURE  # how they are sampled
     width: int = 2  # continuations of a branch of a tree
     names: bool = False  # SQL may name only what the schema has: another way to decode
-    checks: bool = True  # of several answers those vote that least speaks against, as `agro verify` finds it
+    checks: bool = True  # only answers with the least grave findings of `agro verify` vote
     limit: int = 0  # questions of each set at most, spread over it; 0: all
     seed: int = 0  # of samples and intervals
     workers: int = 1  # processes that run SQL
@@ -82,7 +82,7 @@ class EvaluationConfig:
     budget: int = PROMPT_BUDGET  # tokens of a schema, for the same models
     turns: int = LIMITS.turns  # turns of an answer at most, for the same models
     turn_tokens: int = LIMITS.turn  # tokens of a turn at most; more for a run that could write more in training
-    rollout_tokens: int = LIMITS.rollout  # tokens after the prompt at most; likewise
+    rollout_tokens: int = LIMITS.rollout  # tokens after the prompt at most; more for such a run, too
     allow_seen: bool = False  # ask also about databases that a model was trained on
 
     def __post_init__(self) -> None:
@@ -195,9 +195,7 @@ def _sets(config: EvaluationConfig, cache: Path) -> list[Questions]:
     "--samples", type=click.IntRange(1), help=f"Votes of `vote`, `adaptive` and `tree`.  [default: {SAMPLES}]"
 )
 @click.option("--names/--any-names", default=None, help="SQL may name only what the schema has.  [default: any]")
-@click.option(
-    "--check/--no-check", "checks", default=None, help="Of several answers those vote that least speaks against."
-)
+@click.option("--check/--no-check", "checks", default=None, help="Only answers with the least grave findings vote.")
 @click.option("--limit", type=click.IntRange(1), help="Most questions of each set.  [default: all]")
 @click.option("--seed", type=click.IntRange(0), help="Of samples and intervals.  [default: 0]")
 @click.option("--engine", type=click.Choice(get_args(Engine)), help="What generates.  [default: transformers]")

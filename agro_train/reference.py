@@ -40,7 +40,7 @@ Verb = tuple[str, click.Context]
 COMMENTED = re.compile(r"    (\w+): .*?  # (.+)")
 SETTINGS: Mapping[str, tuple[type[DataclassInstance], ...]] = {
     "`agro build`, `agro_data.build(...)`: what decides a corpus": (BuildConfig,),
-    "`agro_data.build(..., run=RunConfig(...))`: how it is made, no byte of which changes": (RunConfig,),
+    "`agro_data.build(..., run=RunConfig(...))`: how it is made; changes no byte of the corpus": (RunConfig,),
     "`agro train cold-start`, `python -m agro_train.cold_start`, `python -m agro_train.teach`": (ColdStartConfig,),
     "`agro train grpo`, `python -m agro_train.grpo`": (GrpoConfig,),
     "`python -m agro_train.evaluate`": (EvaluationConfig,),

@@ -149,7 +149,7 @@ def selection(context: dg.AssetExecutionContext, embeddings: str, place: Place) 
 )
 def corpus(context: dg.AssetExecutionContext, selection: str, place: Place) -> Result:
     """The corpus version: Parquet, manifest, dataset card, and everything that was rejected with its reason. The
-    settings of a build are those of `databases`.
+    settings of a build are on the asset `databases`.
     """
     with said():
         build = open_work(Path(selection), place.cache)

@@ -34,7 +34,7 @@ class MigrationConfig(dg.Config):
     version: str = Field("", description="A version's folder. Empty: the newest of the corpus that is named.")
     databases: str = Field("", description="The databases as they are now. Empty: where the build found them.")
     before: str = Field("", description="The databases as they were. Empty: as the version remembers them.")
-    least: float = Field(0.5, description="Share of the examples that must hold; of fewer none is opened.")
+    least: float = Field(0.5, description="Share of the examples that must hold; if fewer hold, no version is made.")
 
 
 @dg.asset(group_name="migration", owners=[OWNER], kinds={"sqlite", "duckdb"}, deps=[corpus], pool=DATABASE)

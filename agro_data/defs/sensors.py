@@ -40,7 +40,7 @@ class Seen:
     job=build_corpus,
     minimum_interval_seconds=LOOK_EVERY,
     description="Builds a corpus anew when a database that its latest version was made from changed, came or went; the "
-    "shards of the other databases are taken over. Of this sensor and changed_schemas switch on one: both would answer "
+    "shards of the other databases are taken over. Switch on this sensor or changed_schemas, not both: both answer "
     "a change of schema.",
 )
 def changed_databases(context: dg.SensorEvaluationContext, place: Place) -> dg.SensorResult:

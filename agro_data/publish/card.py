@@ -43,8 +43,8 @@ COLUMNS = {
     "mutants_equivalent": "mutants proved to mean the same",
     "mutants_undecided": "mutants that are neither; they count as surviving",
     "alignment_method": "`construction`: both come from one tree; `verified`: independent solvers agreed; `judged`: a "
-    "judge held for it against them",
-    "alignment_score": "share of the solvers' answers that agreed (of `construction` 1, nobody was asked), or null",
+    "judge sided with it against them",
+    "alignment_score": "share of the solvers' answers that agreed (1 for `construction`: nobody was asked), or null",
     "plausibility": "how likely a person asks this, 0 to 1",
     "generator": "what wrote the SQL and the question",
     "seed": "seed of this example",

@@ -34,7 +34,7 @@ REPORTS = (AUDIT_REPORT, "report.html")
     metavar="CLASS",
     help="Report only. Repeatable.",
 )
-@click.option("--mend-ties", is_flag=True, help="Settle ties by what comes out, though no question says so.")
+@click.option("--mend-ties", is_flag=True, help="Settle ties by the output columns, though no question says so.")
 @click.option("--certify/--no-certify", default=True, show_default=True, help="Instances for every repaired SQL.")
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes that check.")
 @as_json

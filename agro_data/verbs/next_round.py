@@ -19,7 +19,7 @@ SHOWN = 8  # values of a facet: those that the next build shifts to most
 
 @click.command(name="next-round", cls=Verb)
 @click.argument("evaluation", type=A_PATH)
-@click.option("--corpus", required=True, metavar="VERSION", help="The version that the questions are of: its folder.")
+@click.option("--corpus", required=True, metavar="VERSION", help="The folder of the version that has the questions.")
 @click.option("--out", type=A_PATH, default=Path("focus.json"), show_default=True, help="The file to write.")
 @click.option("--metric", default="", help="The verdicts of a folder to go by.  [default: strict-ts, else strict]")
 @as_json

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 @click.command(name="publish", cls=Resumed)
 @click.argument("version_path", metavar="VERSION", type=A_PATH)
 @click.option("--repo-id", required=True, metavar="ORG/NAME", help="The dataset repository; created when not there.")
-@click.option("--license", "license_", default="", metavar="LICENSE", help="Of the rows, such as cc-by-sa-4.0.")
+@click.option("--license", "license_", default="", metavar="LICENSE", help="Licence of the rows, such as cc-by-sa-4.0.")
 @click.option(
     "--source-license",
     multiple=True,
     metavar="[DB_ID=]LICENSE",
-    help="Of a source database, or of all (repeatable; @FILE: one a line).",
+    help="Licence of a source database, or of all (repeatable; @FILE: one a line).",
 )
 @click.option(
     "--share", multiple=True, metavar="DB_ID", help="Its instances may be published; 'all' for all (repeatable)."

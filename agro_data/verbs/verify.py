@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option("--html", type=A_PATH, default=None, metavar="FILE", help="One page to look through; works offline.")
 @click.option("--instances", type=A_PATH, default=None, metavar="DIR", help="Certify; the instances are kept in DIR.")
 @click.option("--before", type=A_PATH, default=None, metavar="PATH", help="The databases that a version was made from.")
-@click.option("--out", type=A_PATH, default=None, metavar="DIR", help="Open a new version of what holds below DIR.")
+@click.option("--out", type=A_PATH, default=None, metavar="DIR", help="Write a new version of what holds below DIR.")
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes that check.")
 @as_json
 def verify_command(
@@ -60,7 +60,7 @@ def verify_command(
 
     A VERSION (its folder, its name below datasets, or latest) is checked against the databases as they are now: each
     example is kept, repaired (rewritten for names that changed) or broken. Kept and repaired examples have been
-    executed and certified again. Kept and repaired ones are sound. Ends with 1 when fewer than X are, or, without X,
+    executed and certified again. These are sound. Ends with 1 when fewer than X are, or, without X,
     when one is broken.
 
     \b

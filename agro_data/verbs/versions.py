@@ -96,7 +96,7 @@ def list_command(out: Path, name: str | None, show: str | None, as_json: bool) -
 def diff_command(
     before: str, after: str, out: Path, name: str | None, rows: int, output: Path | None, as_json: bool
 ) -> None:
-    """Say what distinguishes the version AFTER from BEFORE: rows, distributions, certificates, settings.
+    """Say how the version AFTER differs from BEFORE: rows, distributions, certificates, settings.
 
     Each is a folder, a version's name below --out, or 'latest'. A row is the same when database content, SQL and
     question are; 'reworded' has its SQL and another question, 'rewritten' its question and another SQL.

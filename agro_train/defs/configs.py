@@ -42,7 +42,7 @@ class ColdStartModelConfig(dg.Config):
 
     epochs: float = Field(1.0, description="Passes over the trajectories; 1 or 2.")
     learning_rate: float = Field(5e-4, description="The highest; it falls as a cosine. Larger models want less.")
-    batch: int = Field(4, description="Trajectories of a step; of few trajectories small steps teach more.")
+    batch: int = Field(4, description="Trajectories of a step; if there are few, small steps teach more.")
     micro_batch: int = Field(4, description="Of these, how many go through the model together.")
     lora: int = Field(0, description="Rank of adapters; 0 trains every weight.")
     precision: Precision = Field("auto", description=PRECISION)
@@ -53,7 +53,7 @@ class GrpoModelConfig(dg.Config):
     """How the model learns from its own attempts."""
 
     steps: int = Field(4, description="Steps of the optimiser.")
-    prompts: int = Field(16, description="Questions that are learnt from, of those solved now and then.")
+    prompts: int = Field(16, description="Questions to learn from: the model solves them now and then.")
     candidates: int = Field(32, description="Questions that are tried to find them, at most.")
     select_rollouts: int = Field(0, description="Attempts that decide on a question; 0 takes any whose gold holds.")
     prompts_per_step: int = Field(4, description="Questions of a step, on each GPU.")
@@ -76,7 +76,7 @@ class ModelEvaluationConfig(dg.Config):
     the promoted one.
     """
 
-    models: list[str] = Field([], description="Runs, folders, Hub ids; the first is what others are held to.")
+    models: list[str] = Field([], description="Runs, folders, Hub ids; the others are compared with the first.")
     limit: int = Field(96, description="Questions of each set at most, spread over it; 0: all.")
     questions: list[str] = Field(
         [], description="Question files beside the corpus' test split, such as spider/dev.json."

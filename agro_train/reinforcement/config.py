@@ -44,12 +44,12 @@ class GrpoConfig:
     workers: int = 2  # processes that run SQL
     # prompts
     prompts: int = 256  # questions that are learnt from
-    candidates: int = 2_000  # at most so many are tried to find them
+    candidates: int = 2_000  # questions tried at most to find them
     select_rollouts: int = 8  # attempts that decide on a question; 0: any whose gold holds
     solve_rate_low: float = 0.125  # a question is kept when at least this share of them is right
     solve_rate_high: float = 0.875  # and at most this share
     bad_golds: str = "refuse"  # where a gold does not earn the full reward: refuse or drop
-    unread: bool = True  # first of databases that the model was not trained on, where the split has such
+    unread: bool = True  # asks first about databases that the model was not trained on, if there are any
     allow_evaluated: bool = False  # whether databases of the evaluated splits may be trained on
     style: Style = COMPACT  # how a schema is written
     budget: int = PROMPT_BUDGET  # tokens of a schema at most
@@ -65,15 +65,15 @@ class GrpoConfig:
     resample: int = 0  # times that groups which teach nothing are replaced by other prompts
     reward: PresetName = "agro"  # preset of reward terms
     instances: float = 1.0  # share of an example's instances that rewards are graded on; 0: on its database alone
-    comparison: Mode = "strict"  # of results, by rewards; weaker ones are there to show what they pay for (E7)
+    comparison: Mode = "strict"  # how rewards compare results; weaker ways are there to show what they pay for (E7)
     # learning
     steps: int = 100  # of the optimiser
     micro_batch: int = 8  # attempts that go through the model together
-    share_prompts: bool = True  # of these, those at one question lie in one row, which reads its prompt once
+    share_prompts: bool = True  # attempts at one question lie in one row; its prompt is read once
     iterations: int = 1  # optimiser steps on the same attempts
     learning_rate: float = 5e-6  # after the warm-up
-    warmup_steps: int = 0  # over which it rises
-    schedule: Schedule = "constant_with_warmup"  # of the learning rate, by transformers' name
+    warmup_steps: int = 0  # steps over which the learning rate rises
+    schedule: Schedule = "constant_with_warmup"  # schedule of the learning rate, by transformers' name
     max_grad_norm: float = 1.0  # gradients are clipped to it
     loss_type: Loss = "dapo"  # TRL's name of the loss; dr_grpo is Dr.GRPO only with scale none
     epsilon: float = 0.2  # clipping of the ratio below
@@ -101,7 +101,7 @@ class GrpoConfig:
     save_steps: int = 10  # steps between two checkpoints
     keep: int = 2  # checkpoints that are kept
     log_steps: int = 1  # steps between two lines of metrics
-    kl_every: int = 10  # steps between two looks, and one in the last, at the distance from the model before; 0: none
+    kl_every: int = 10  # steps between two looks at the distance from the model before, and one at the end; 0: none
     tensorboard: bool = True  # write TensorBoard files beside the metrics
 
     def __post_init__(self) -> None:

@@ -56,7 +56,7 @@ class TrajectoriesConfig:
     explore: float = 0.1  # share that look first
     mistake: float = 0.05  # share that go wrong first, and recover
     rehearse: float = 0.1  # share that run the answer before they give it
-    respell: float = 0.0  # share whose database has its names spelt otherwise, so that names are read and not known
+    respell: float = 0.0  # share on a database with respelt names, so that names must be read
     link: float = 1.0  # share that say tables and columns of a query before they write it
     teacher: TeacherKind = "decomposition"  # the examples' steps, a model's right attempts, or both
     teacher_model: str = ""  # a run, folder, Hub id or URL; empty: the model that training starts from

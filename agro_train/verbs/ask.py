@@ -30,7 +30,7 @@ _DOUBLE_DIGITS = 15  # what is written with more and is a FLOAT all the same has
 @click.argument("question")
 @click.option("--database", type=A_PATH, required=True, help="A SQLite or DuckDB file, or a folder of Parquet or CSV.")
 @click.option("--model", default="promoted", show_default=True, help="A trained run, a folder, a Hub id or a URL.")
-@click.option("--evidence", default=None, help="What one must know that the question does not say.")
+@click.option("--evidence", default=None, help="Knowledge that the question needs and does not say.")
 @options.decoding
 @options.samples
 @click.option(
@@ -42,7 +42,7 @@ _DOUBLE_DIGITS = 15  # what is written with more and is a FLOAT all the same has
     "--check/--no-check",
     default=True,
     show_default=True,
-    help="Say what speaks against the answer, as `agro verify`; of several those vote that least speaks against.",
+    help="Show `agro verify`'s findings; of several answers only those with the least grave ones vote.",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same answer.")
 @click.option("--models", "models_root", type=A_PATH, default=Path("models"), show_default=True, help="Trained runs.")
@@ -60,7 +60,7 @@ def ask_command(
     models_root: Path,
     as_json: bool,
 ) -> None:
-    """Answer a question about a database, showing each step, the SQL, the result, and what speaks against it.
+    """Answer a question about a database, showing each step, the SQL, the result, and the findings against it.
 
     The promoted model answers; --model names another. Ends with 1 when there is no answer, or it does not run.
 
@@ -97,7 +97,7 @@ def ask_command(
     if not ran and _changed(database, found, seen):
         tell([f"{database}: was changed while it was asked about; ask again"], "yellow")
     elif reply.findings and decoding == "greedy":
-        tell(["--decoding vote draws several answers, of which those vote that least speaks against"], "dim")
+        tell(["--decoding vote draws several answers; only those with the least grave findings vote"], "dim")
     if not ran:
         raise SystemExit(FAILED_SOME)
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--model", "models", multiple=True, required=True, metavar="NAME", help="Run, folder, Hub id or URL (repeatable)."
 )
-@click.option("--out", type=A_PATH, required=True, metavar="FILE", help="Predictions as JSONL; gone on with if there.")
+@click.option("--out", type=A_PATH, required=True, metavar="FILE", help="Predictions as JSONL; continued if there.")
 @options.decoding
 @options.samples
 @click.option("--names/--any-names", default=False, show_default=True, help="SQL may name only what the schema has.")
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     "--check/--no-check",
     default=True,
     show_default=True,
-    help="Of several answers those vote that least speaks against.",
+    help="Only answers with the least grave findings vote.",
 )
 @click.option("--limit", type=click.IntRange(1), default=None, metavar="N", help="Ask N questions, spread over all.")
 @click.option(
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     default="built",
     metavar="FOLDER",
     show_default=True,
-    help="What answers are judged on besides: instances <db_id>/*.sqlite, built for the golds, or none.",
+    help="Instances that also judge answers: <db_id>/*.sqlite, built for the golds, or none.",
 )
 @click.option("--style", default=None, help="Schema style for models not trained here.  [default: compact]")
 @click.option(
