@@ -1,4 +1,4 @@
-"""What a build would take, from a small probe: for deciding before a long run.
+"""The time and disk that a build would take, estimated by a small probe before a long run.
 
 The same few databases are asked twice, once all that is imported has been. The first time pays for what a database
 costs once (its profile, its shuffled copy), the second time for examples alone; both are then scaled to the build.

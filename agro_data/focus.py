@@ -1,8 +1,8 @@
-"""Where a build's budget goes: weights of what is asked for, and shares of those who write; `agro next-round` writes
-them, a build reads them.
+"""Where a build's budget goes: weights of the questions, and shares of the writers. `agro next-round` writes them, a
+build reads them.
 
-A weight says how often a value comes beside what it would without: 2 twice as often, 1 as before. A share is a part of
-the requests to a model. What a file does not name is as it would be without one.
+A weight says how often a value comes, compared with a build without weights: 2 is twice as often, 1 as often. A share
+is a part of the requests to a model. A value that a file does not name comes as often as without a file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FORMAT = 1
 # The facets that are weighed: `tables` is the number of tables that a query reads ("4": four and more), `roles` are its
 # columns' roles, `columns` are "db_id table.column", and `NO_CONSTRUCT` stands for a query without constructs.
 FACETS = ("shapes", "tables", "roles", "columns", "constructs", "hardness", "complexity", "styles")
-# Between which the requests are shared: the grammar and the model, the two prompts, what they ask for, databases.
+# The arms that share the requests: grammar and model, the two prompts, the kinds of requests, databases.
 ARMS = ("model", "prompt", "complexity", "variation", "style", "domain")
 NO_CONSTRUCT = "none"
 MOST_TABLES = 4
@@ -50,7 +50,7 @@ NO_FOCUS = Focus()
 
 
 def turns(weights: Sequence[float], count: int) -> list[int]:
-    """Whose turn it is, `count` times: places in `weights`, each as often as its weight says, evenly spread.
+    """`count` turns: places in `weights`, each as often as its weight says, evenly spread.
 
     At every point no place is ahead of its part by one or more; equal weights take turns in their order.
     """

@@ -42,7 +42,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Outcome(Generic[Task, Answer]):
-    """What became of a task: its answer, or one line that says what went wrong; `lost`: another run may do better."""
+    """The outcome of a task: its answer, or one line that says what went wrong; `lost`: another run may do better."""
 
     task: Task
     answer: Answer | None
@@ -165,8 +165,8 @@ def _main_hidden() -> Iterator[None]:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """What stops this process waits until the workers have started: one that is half started could neither be found nor
-    ended.
+    """Signals that stop this process wait until the workers have started: a half-started worker could neither be found
+    nor ended.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # the signal is the main thread's to handle
@@ -217,7 +217,7 @@ def _attempt(function: Callable[[Any], Any], task: Any) -> Outcome[Any, Any]:
 
 
 def _place(error: Exception) -> str:
-    """Where it was raised, or, where a library raised, what of ours had called that."""
+    """Where it was raised or, if a library raised it, where our code called the library."""
     called = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in called[1:] if Path(frame.filename).is_relative_to(PACKAGE)]  # the first is `_attempt`
     frame = (ours or called)[-1]

@@ -135,8 +135,9 @@ def _check_writable(folder: Path) -> None:
 
 
 def _alone(work: Work) -> AbstractContextManager[None]:
-    """Around all that is written in a work folder. Another process with the same build waits, and says for whom: two
-    that make the same shard would take each other's files away."""
+    """Around all that is written in a work folder. A second process with the same build waits, and says for which one:
+    two that make the same shard would remove each other's files.
+    """
     work.root.mkdir(parents=True, exist_ok=True)
     return exclusive(work.root / LOCK, wait_seconds=inf, doing="is at the same build")
 
@@ -158,7 +159,7 @@ def open_work(root: Path, cache: Path, seconds: float = 10.0) -> Context:
 
 
 def run_stage(name: str, context: Context, workers: int = 2, progress: Reporter = silent) -> StageReport:
-    """Do what is left of one stage, and say what the whole stage did. Waits while another process is at the same build.
+    """Do the rest of one stage, and report on the whole stage. Waits while another process is at the same build.
 
     Raises `ConfigError` if the work folder was begun by other code: its fingerprint names what that code would make.
     """
@@ -244,7 +245,9 @@ def _taken_over(reports: tuple[StageReport, ...]) -> list[str]:
 
 
 def _only(catalog: Catalog, wanted: tuple[str, ...]) -> Catalog:
-    """The databases that are wanted. What others lack is nothing that was left out, unlike files of their own."""
+    """The databases that are wanted. Problems of other databases are not listed as left out; unusable files of the
+    wanted ones are.
+    """
     known = {database.db_id for database in catalog.databases}
     missing = sorted(set(wanted) - known)
     if missing:

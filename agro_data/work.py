@@ -74,7 +74,9 @@ class Work:
 
 
 def written(path: Path) -> tuple[int, int]:
-    """What tells a file from another one that is renamed into its place: when it was written, and its inode."""
+    """The facts that distinguish a file from another one renamed into its place: the time when it was written, and its
+    inode.
+    """
     status = path.stat()
     return status.st_mtime_ns, status.st_ino
 

@@ -26,7 +26,7 @@ Refused = Callable[[str], object]
 
 @dataclass(frozen=True)
 class AlignConfig:
-    """What is checked, by whom, and where that lies."""
+    """The corpus to check, the models that check it, and their paths."""
 
     corpus: str = ""  # a corpus version; the newest below `data`, if empty
     databases: str = ""  # its databases; where they were when it was built, if empty
@@ -63,9 +63,9 @@ def align(
 ) -> tuple[Version, Mapping[str, Spending]]:
     """The version that holds what was confirmed, and what the judge's model took by stage.
 
-    `refused` is told what a solver's server said, for each question that it would not answer. What is finished when
-    this is interrupted is not asked again. Raises `ConfigError` and `NoVersion` for what is not there, like
-    `find_sources` and like `align_version`.
+    `refused` is told what a solver's server said, for each question that it would not answer. After an interruption
+    finished parts are not asked again. Raises `ConfigError` and `NoVersion` for what is not there, like `find_sources`
+    and like `align_version`.
     """
     from agro_data.databases.sandbox import Sandbox  # noqa: PLC0415 (so that --help is quick)
     from agro_data.databases.types import STEPS, Limits  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""What a model answers: each question with its attempts, its transcripts and what it cost."""
+"""A model's answers: each question with its attempts, transcripts and cost."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _answer(found: Decoded, tokenizer: Any) -> Answer:
 
 
 def asked(task: Task) -> str:
-    """What is asked of what: a hash of the prompt, the gold and the content of the database."""
+    """The identity of a question: a hash of the prompt, the gold and the content of the database."""
     return stable_hash([task.prompt, task.gold, task.database.content_hash])[:16]
 
 

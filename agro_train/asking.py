@@ -52,7 +52,7 @@ class Reply:
 
     @property
     def last_turn(self) -> str:
-        """What the model wrote last."""
+        """The last turn that the model wrote."""
         return self.transcript.rpartition("</observation>")[2].strip()
 
     def as_dict(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Reply:
 
 
 def _plain(cell: Cell) -> Cell:
-    """A cell as JSON can say it, which knows neither bytes nor what is no number or infinite."""
+    """A cell as JSON can hold it: JSON has no bytes, NaN or infinity."""
     if isinstance(cell, bytes):
         return cell.hex()
     return str(cell) if isinstance(cell, float) and not math.isfinite(cell) else cell
@@ -108,8 +108,8 @@ def ask(
     seed: int = 0,
     check: bool = True,
 ) -> Reply:
-    """What `agent` answers, and with `check` what speaks against it. All SQL runs in the sandbox; the database is only
-    read.
+    """The answer of `agent`, and with `check` the findings against it. All SQL runs in the sandbox; the database is
+    only read.
 
     Raises `ConfigError` when no table of the schema fits into the agent's budget.
     """
@@ -140,7 +140,7 @@ def ask(
 
 
 def _left_out(task: Task) -> tuple[str, ...]:
-    """What the prompt says of tables that it has no room for."""
+    """The prompt's note on tables for which it has no room."""
     found = _NOT_SHOWN.search(task.prompt)
     if found is None:
         return ()

@@ -230,7 +230,7 @@ def _fingerprint(
     sources: Sequence[Questions],
     start: tuple[ModelRun | None, Path],
 ) -> str:
-    """What decides the weights; not where things lie."""
+    """The settings and inputs that decide the weights, without paths."""
     decides = {name: value for name, value in settings_to(config).items() if name not in PLACES}
     given = [
         corpus and corpus.fingerprint,

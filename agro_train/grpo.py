@@ -223,7 +223,7 @@ def _select(
 
 
 def _check_split(config: GrpoConfig, version: Version) -> None:
-    """What the corpus evaluates on is trained on only by whoever says so."""
+    """Databases that the corpus evaluates on are used for training only if the settings allow it."""
     if config.split != "train" and not config.allow_evaluated:
         what = "questions" if version.manifest["split"]["mark"] == SAME_DATABASE else "databases"
         raise SeenInTraining(

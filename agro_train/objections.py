@@ -39,7 +39,7 @@ class Answered:
 
 
 def objections(answers: Sequence[Answered], sandbox: Sandbox) -> list[tuple[Finding, ...]]:
-    """What is found of each answer, in order."""
+    """The findings on each answer, in order."""
     alike: dict[int, tuple[Database, DatabaseProfile, list[int]]] = {}
     for place, one in enumerate(answers):
         if one.pair.sql and one.profile is not None:

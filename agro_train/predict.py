@@ -28,7 +28,7 @@ from agro_train.sql_env import SQL_LIMITS
 from agro_train.tasks import Task
 
 TOGETHER = 128  # rollouts that are worked on at a time, or as many as an agent writes together: lost when it is stopped
-EACH = 2  # of a server, for each request under way: what it has answered is paid for
+EACH = 2  # of a server, for each request under way: its answers are paid for
 
 SUFFIXES = (".jsonl", ".ndjson", ".json")  # under which JSON Lines are read
 USUAL = {"engine": "transformers", "dtype": "float32"}  # are not written: as files have it from before
@@ -64,7 +64,7 @@ def _holds_something(file: Path) -> bool:
 
 
 def kept_beside(out: Path) -> list[str]:
-    """What lies beside a file of predictions, for a person: answers to what was not asked now, or from before."""
+    """A note for a person on files beside a file of predictions: answers to questions not asked now, or from before."""
     others = _others(out)
     files = [others, *sorted(others.parent.glob(f"{glob.escape(others.name)}.[0-9]*"))]
     counts = [(file, file.read_bytes().count(b"\n")) for file in files if file.is_file()]
@@ -146,7 +146,7 @@ def _rollouts(agent: Agent, decoding: Decoding) -> int:
 
 
 def identity_of(agent: Agent, decoding: Decoding, seed: int) -> dict[str, Any]:
-    """What decides an answer, as a file of predictions remembers it."""
+    """The settings that decide an answer, as a file of predictions records them."""
     prompt_format = {"style": agent.prompt_format.style, "budget": agent.prompt_format.budget}
     decoded = asdict(decoding)
     if not decoding.checks or decoding.samples == 1:

@@ -102,7 +102,9 @@ class Questions:
         return {name: self.sources[name].database.content_hash for name in sorted({row["db_id"] for row in self.rows})}
 
     def identities(self) -> list[list[str]]:
-        """What of each database asked about decides how it is read: its content, and the files beside it."""
+        """The identity of each database asked about: its content, and the files beside it, which decide how
+        it is read.
+        """
         return [database_identity(self.sources[name].database) for name in self.contents()]
 
     def about(self, databases: Iterable[str]) -> Questions:
@@ -111,7 +113,7 @@ class Questions:
         return replace(self, rows=tuple(row for row in self.rows if row["db_id"] in names))
 
     def without(self, contents: Iterable[str]) -> Questions:
-        """Those about databases whose content is none of these (hashes)."""
+        """The questions about databases whose content is none of these (hashes)."""
         hashes = frozenset(contents)
         return self.about(name for name, digest in self.contents().items() if digest not in hashes)
 

@@ -1,10 +1,10 @@
 """Rewards as named terms: pure functions of what a finished rollout showed, weighted by presets.
 
-In every preset no rollout without a right answer earns as much as one with it (tested for all that can be shown):
-right means right on all instances, as `verify.grade` says. Where a question has no one answer, asking back is right if
-it names why (`clarifying`). Where it has one, asking back costs so much that whoever always asks earns no more than
-whoever is always wrong, as long as at most a third of the questions are such (`BuildConfig.unanswerable`). What the
-papers leave open is our definition and says so.
+In every preset no rollout without a right answer earns as much as one with it (tested for all that can be shown): right
+means right on all instances, as `verify.grade` says. Where a question has no one answer, asking back is right if it
+names why (`clarifying`). If it has one, asking back costs so much that a model which always asks back earns no more
+than one which is always wrong, as long as at most a third of the questions have no single answer
+(`BuildConfig.unanswerable`). Where the papers leave something open, the definition is ours and says so.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ENDED: tuple[Outcome, ...] = ("answered", "clarified")  # by the agent, in order
 
 @dataclass(frozen=True)
 class Finished:
-    """What a finished rollout showed. Shares lie between 0 and 1.
+    """The outcome of a finished rollout. Shares lie between 0 and 1.
 
     `right` on all instances or, where the question is not `answerable`, asking back and naming why; `executed` is of
     the answer; `exact`: the answer's canonical text is the gold's; `entity`: F1 of the answer's tables and columns
@@ -124,17 +124,17 @@ class Preset:
 
     @property
     def highest(self) -> float:
-        """What a perfect rollout earns."""
+        """The reward of a perfect rollout."""
         return reward(BEST, self).total
 
     @property
     def correctness(self) -> float:
-        """What being right earns, whatever else there is."""
+        """The reward for being right, whatever else there is."""
         return sum(term.weight for term in self.terms if term.measure is correct)
 
     @property
     def asked_back(self) -> float:
-        """What a clarification earns that is right."""
+        """The reward for a right clarification."""
         return reward(ASKED_BACK, self).total
 
 

@@ -86,7 +86,7 @@ class SqlEnv:
 
     @property
     def clarification(self) -> str:
-        """What it asks back, "" if it does not."""
+        """Its clarification, "" if it does not ask back."""
         return self.steps[-1].turn.text if self.outcome == "clarified" else ""
 
     def before(self, turns: int) -> SqlEnv:
@@ -146,7 +146,7 @@ class SqlEnv:
         self.outcome = "truncated"
 
     def cases(self) -> list[Case]:
-        """What the verifier is given: one case, or one for each reading; none where something is hidden.
+        """The verifier's cases: one, or one for each reading; none if something is hidden.
 
         Raises `RuntimeError` before the end.
         """
@@ -162,7 +162,7 @@ class SqlEnv:
         ]
 
     def score(self, grade: Grade, *, details: bool = False) -> Finished:
-        """What the rollout showed, given the best grade of its `cases()`. `details` are what some rewards need."""
+        """The rollout's outcome, given the best grade of its `cases()`. `details` are what some rewards need."""
         self.grade = grade
         task, outcome = self.task, self.outcome
         if task is None or outcome is None:
@@ -254,7 +254,7 @@ def _as_shown(sql: str, task: Task) -> str | Result:
 def score(
     envs: Sequence[SqlEnv], sandbox: Sandbox, golds: GoldResults, *, details: bool = False, mode: Mode = "strict"
 ) -> list[Finished]:
-    """What each ended rollout showed; answers are graded on all instances, in one pass of the verifier."""
+    """The outcome of each ended rollout; answers are graded on all instances, in one pass of the verifier."""
     asked = [(env, case) for env in envs if env.outcome == "answered" for case in env.cases()]
     grades = grade_many([case for _, case in asked], sandbox, golds, mode, guarded=True)
     found: dict[int, Grade] = {}

@@ -6,7 +6,7 @@ Votes, verdicts and what becomes of each are ours.)
 
 An example ends `verified` (`need` answers agree), `judged` (the judge says of it as it came that the predictors are
 wrong: a hard example, kept) or `rejected` with the last fault as its reason: `gold_wrong`, …, or `unsettled` without
-one. What was made anew is kept only where answers agree with it.
+one. A part that was made anew is kept only if answers agree with it.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Cycle:
 
 @dataclass(frozen=True)
 class Aligned:
-    """What became of an example; `example` is as it ended. `history` has a cycle or more."""
+    """The outcome for an example; `example` is its last form. `history` has a cycle or more."""
 
     fate: Fate
     example: Example
@@ -143,7 +143,7 @@ def check(
     regenerate: Regenerate | None = None,
     golds: GoldResults | None = None,
 ) -> list[Aligned]:
-    """What becomes of each example, in order. Without a `judge` the solvers outvote a gold; without `regenerate` its
+    """The outcome for each example, in order. Without a `judge` the solvers outvote a gold; without `regenerate` its
     SQL is made anew of their answers, and nothing else.
 
     A part is made anew only where a cycle is left to confirm it. Raises `ConfigError` without a solver.

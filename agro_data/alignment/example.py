@@ -60,7 +60,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Home:
-    """What examples of one database share."""
+    """The facts that all examples of one database share."""
 
     database: Database
     profile: DatabaseProfile

@@ -47,7 +47,7 @@ def at_least(need: int, asked: int, chance: float) -> float:
 
 
 def expected(chances: Sequence[float], gold: int | None, *, asked: int, need: int, cycles: int) -> Expected:
-    """What becomes of a row whose gold gives answer number `gold`; None: one that no solver gives.
+    """The expected outcome for a row whose gold gives answer number `gold`; None: an answer that no solver gives.
 
     `chances` are the q_j. Raises `ValueError` unless 2 need > asked: two answers could win, and which one is made the
     gold would depend on more than their chances.

@@ -71,7 +71,7 @@ class Judgement:
 
     @property
     def evidence(self) -> str:
-        """What shows it, or why nothing does."""
+        """The evidence for the verdict, or why there is none."""
         if isinstance(self.ruling, Ruling):
             return self.ruling.evidence
         return f"{self.ruling.kind}: {self.ruling.detail}"
@@ -183,7 +183,7 @@ def _hear(hearing: _Hearing, reply: Completion) -> None:
 
 
 def _divergences(disputes: Sequence[Dispute], turns: int, sandbox: Sandbox) -> list[Divergence]:
-    """What the judge is told of each: the reference and the largest other groups, with what they give."""
+    """The text for the judge about each example: the reference and the largest other groups, with their results."""
     shown = [[one.example.sql, *(group.sql for group in one.ballot.others[:SHOWN])] for one in disputes]
     pairs = [(one.example.database, sql) for one, some in zip(disputes, shown, strict=True) for sql in some]
     results = iter(as_shown(pairs, sandbox))

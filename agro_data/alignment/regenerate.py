@@ -122,12 +122,12 @@ class Regenerator:
 
 
 def _candidates(dispute: Dispute, ruling: Ruling) -> list[str]:
-    """What the judge holds for right, then the solvers' other answers, those that most gave first."""
+    """The SQL that the judge holds for right, then the solvers' other answers, the most frequent first."""
     return list(dict.fromkeys(sql for sql in (ruling.sql, *(one.sql for one in dispute.ballot.others)) if sql))
 
 
 def _first(sound: Sequence[str], held: str) -> str:
-    """What the judge holds for right, if it is sound; where he names nothing, the answer that most gave."""
+    """The SQL that the judge holds for right, if it is sound; if he names none, the most frequent answer."""
     return held if held in sound else "" if held or not sound else sound[0]
 
 

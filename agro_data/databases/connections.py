@@ -73,8 +73,8 @@ class TableInfo:
 
 
 class Connection(Protocol):
-    """What every engine offers. `problems` grows as something of the database turns out not to be usable; `unread`
-    are data files that are no table, which the catalog tells as left out.
+    """The operations that every engine offers. `problems` grows as something of the database turns out not to be
+    usable; `unread` are data files that are no table, which the catalog tells as left out.
     """
 
     dialect: Dialect

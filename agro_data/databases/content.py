@@ -60,7 +60,7 @@ def content_hash(path: Path, layout: Layout) -> str:
 
 
 def still_holds(database: Database) -> bool:
-    """Whether its files hold what they held when it was found; where they were only touched, they do.
+    """Whether its files have the same content as when it was found; a new time stamp alone does not matter.
 
     Raises like `content_hash`.
     """

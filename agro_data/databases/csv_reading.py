@@ -40,7 +40,7 @@ _FORMATS = {"dateformat": "DATE", "timestampformat": "TIMESTAMP"}  # and the typ
 _DAY = re.compile(r"%[dmyY]")
 
 
-# What of the engine's words tells why it cannot read a file, and in ours what that is and what to do.
+# Words of the engine's message that show why it cannot read a file, and our words for the cause and the remedy.
 _FAULTS = {
     "not utf-8 encoded": "it is not UTF-8; save it as CSV in UTF-8",
     "to automatically detect the CSV parsing": "no delimiter, quote and end of line fit all of its lines (some may end "

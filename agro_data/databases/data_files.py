@@ -15,7 +15,7 @@ DATA_SUFFIXES = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 _PARTITION = re.compile(r"([^=]+)=")  # a folder `year=2024`, by Hive's convention
 _PART = re.compile(r"part[-_.]\d|data_\d+\.parquet\Z", re.IGNORECASE)  # as Spark and Dask, and DuckDB, name parts
-# What lies beside the files of a table whose files also hold rows that were deleted.
+# Files or folders that mark a table whose data files also hold deleted rows.
 _LAKES = {"_delta_log": "Delta Lake", ".hoodie": "Hudi", "metadata/version-hint.text": "Iceberg"}
 
 
@@ -29,7 +29,7 @@ class DataTable:
 
     @property
     def place(self) -> str:
-        """What a person knows it by: the name of its file or folder."""
+        """The name by which a person knows it: its file's or folder's."""
         return self.files[0].name if self.folder is None else self.folder.name
 
     @property
@@ -48,7 +48,7 @@ class DataTable:
 
     @property
     def above(self) -> frozenset[str]:
-        """What would be columns in the path to it, and are none of it."""
+        """The keys of folders `key=value` above the table, which are none of its own partition columns."""
         return (_partitions(self.folder) if self.folder else frozenset()) - self.partitions
 
 

@@ -1,8 +1,8 @@
 """Whether a database can be used, and what it holds: found out before anything costly is done with it.
 
 An engine does not withstand every file. DuckDB ends its process over some that are damaged, and heeds no interrupt
-while it finds out how a CSV of gigabytes is written. So what it reads is looked at in a child process: what ends that,
-or outlasts it, is the problem of one database. A DuckDB file that passed has been read whole.
+while it finds out how a CSV of gigabytes is written. So the files that it reads are examined in a child process: if
+that crashes or takes too long, only one database has a problem. A DuckDB file that passed has been read whole.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ CSV_LOADED = 256 * 2**20  # bytes of CSV, of all tables of a folder, read once i
 
 
 class FolderTables(NamedTuple):
-    """What became of the data files of a folder."""
+    """The tables made of the data files of a folder, and the problems met."""
 
     tables: dict[str, DataTable]
     read_later: list[Path]  # files that statements on the tables read

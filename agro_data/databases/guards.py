@@ -1,7 +1,7 @@
 """Inner guards: one hostile statement, on one database, within limits. Runs only inside a worker process.
 
-What these cannot stop (one operation of an engine that runs or allocates without end) is stopped from
-outside: by the address-space limit of the worker and by `sandbox.Sandbox`, which kills it.
+They cannot stop a single operation of an engine that runs or allocates without end; this is stopped from outside: by
+the address-space limit of the worker and by `sandbox.Sandbox`, which kills it.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def database_id(name: str) -> str:
 
 
 def is_own_name(name: str) -> bool:
-    """Whether a name that data gives is one of a file or folder, and no path that leads out of the folder it is in."""
+    """Whether a name that comes from data names a file or folder, and is no path that leads out of its folder."""
     return PurePosixPath(name).name == name and name not in ("", "..")
 
 

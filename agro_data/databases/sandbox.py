@@ -85,7 +85,7 @@ class _Worker:
     seen: _State = NEW
 
     def state(self) -> _State:
-        """What the worker shows, or showed last where it does not come to an end of writing."""
+        """The state that the worker shows, or showed last if it does not finish writing."""
         for _ in range(LOOKS):
             if (found := shown(self.page)) is not None:
                 self.seen = _State(*found)
@@ -371,7 +371,7 @@ def cause(code: int) -> str:
 
 
 def environment() -> dict[str, str]:
-    """What a worker needs of the environment; secrets of this process are none of its business."""
+    """The environment variables that a worker needs, without the secrets of this process."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
     root = str(Path(agro_data.__file__).parents[1])
     # One malloc arena: each further one takes 64 MiB of the address space that is limited.

@@ -1,8 +1,8 @@
 """Temporary folders with copies of databases, which must not stay behind, however this process ends.
 
-A killed process removes nothing, so the next `agro` does it. That a folder is in use is told by a lock on it, which the
-system takes away with the process: not by the process id, which may be another's by then, or one of another container.
-The id in the name is for a person who wonders whose it is.
+A killed process removes nothing, so the next `agro` does it. A lock on a folder shows that it is in use; the system
+removes the lock with the process. A process id would not do: it may belong to another process by then, or to another
+container. The id in the name is for a person who wonders whose it is.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ def _try(
 
 
 class _NoRoom(Exception):
-    """What was opened and run before has left no memory to open a database: a new process has it."""
+    """Earlier databases and statements have left no memory to open a database: a new process has enough."""
 
 
 class _Sessions:

@@ -235,7 +235,7 @@ ASSETS = [
 
 
 def _made(value: str, fingerprint: str, shown: Mapping[str, Any]) -> Result:
-    """What was made again under the same fingerprint is the same, and what was made of that is not stale."""
+    """A version made again under the same fingerprint is the same, so assets made from it are not stale."""
     return dg.MaterializeResult(value=value, metadata=shown, data_version=dg.DataVersion(fingerprint))
 
 

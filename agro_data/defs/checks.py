@@ -159,7 +159,7 @@ def result(
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
     **figures: Any,
 ) -> dg.AssetCheckResult:
-    """What was found is said whether it passed or not; offenders are named, in the log too."""
+    """The result says what was found, whether the check passed or not; it names offenders, also in the log."""
     reason = f"{found}{offenders}"
     if not passed:
         dg.get_dagster_logger().log(

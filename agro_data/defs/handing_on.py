@@ -1,4 +1,4 @@
-"""What an asset hands on: to the steps of its own run what this run made, to all others what was made last.
+"""How an asset hands on its value: the steps of the same run get the value of that run, all others the last one.
 
 Dagster keeps one value an asset. If two builds run at a time, as when the sensor starts them for two corpora, one would
 go on in the work folder of the other, and its own corpus would never be written.
@@ -34,7 +34,7 @@ class HandingOn(dg.IOManager):
         context.add_output_metadata({"path": dg.MetadataValue.path(str(place))})
 
     def load_input(self, context: dg.InputContext) -> Any:
-        """What the run that is going on made, or the one it continues; else what was made last.
+        """The value of the present run, or of the run that it continues; else the last value.
 
         Raises `dg.Failure` where nothing was, unless the input is one of `IF_MADE`.
         """

@@ -1,8 +1,8 @@
 """Notices of failed runs, to a webhook or a command that the environment names. Without one nothing is sent.
 
 `AGRO_NOTICE_WEBHOOK` is an address that takes JSON by POST, whose `text` chat servers show; `AGRO_NOTICE_COMMAND` a
-command that gets the same JSON on its standard input. Both may hold secrets: neither is ever in a message, and what
-stands in variables called like secrets is blotted out of what is sent.
+command that gets the same JSON on its standard input. Both may hold secrets: neither is ever in a message, and values
+of variables with names like secrets are removed from all that is sent.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What runs take turns at: a step of a pool waits for the others, `dagster_home/dagster.yaml` says how many may run.
+"""Pools, in which runs take turns: a step waits for other steps of its pool; `dagster_home/dagster.yaml` says how many
+may run.
 
-A run that was killed keeps its slots, and what comes after would wait for them for ever; one that held none would be
-shown as under way for ever. So each run first gives back what runs hold whose process is gone, and calls them failed.
+A killed run keeps its slots, and later runs would wait for them for ever; a killed run without slots would be shown as
+under way for ever. So each run first gives back what runs hold whose process is gone, and calls them failed.
 
 A step has one pool, known when definitions are loaded. Which models a run asks, its settings say: what they need it
 holds beside that (`holding`). Steps of the pool of models never wait for another one, so no two wait for each other.
@@ -27,12 +28,12 @@ LOOK = 1.0  # seconds between two looks at a pool that is full
 
 
 def pool_of(model: str) -> str:
-    """What asking a model takes turns at: a server's address is the network's, any other model runs here."""
+    """The pool for asking a model: the network's for a server's address; any other model runs here."""
     return NETWORK if is_address(model) else GPU
 
 
 def pools_of(config: BuildConfig, stage: str) -> set[str]:
-    """What a stage of a build holds for the model that it asks; empty where it asks none."""
+    """The pools that a stage of a build holds for the model that it asks; empty if it asks none."""
     writes = stage in WRITES and config.generator in ("llm", "both")
     asks = bool(config.writer) and (writes or stage in WORDS)
     return {pool_of(config.writer)} if asks else set()

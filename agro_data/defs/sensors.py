@@ -26,8 +26,8 @@ AGAIN = ":again"  # ends the key of a run that is asked for because the first on
 
 @dataclass(frozen=True)
 class Seen:
-    """What is known of the databases of one corpus: the glance at the last tick, the one that content was read at, and
-    their identities then; and the key of the run that was asked for last, while the corpus' latest version is older.
+    """The sensor's knowledge of one corpus' databases: the glance of the last tick, the glance at which content was
+    read, the identities read then, and the key of the last run asked for, while the corpus' latest version is older.
     """
 
     glance: str = ""
@@ -44,7 +44,7 @@ class Seen:
     "a change of schema.",
 )
 def changed_databases(context: dg.SensorEvaluationContext, place: Place) -> dg.SensorResult:
-    """What is built is what the version's manifest says, which takes over the shards of databases that did not change
+    """The build repeats the version's manifest, and takes over the shards of databases that did not change
     (`stages.reuse`).
     """
     return watch(context, place, _rebuild)
@@ -86,9 +86,9 @@ def watch(
 
 
 def look(version: Version, before: Seen) -> tuple[Seen, dict[str, list[str]], list[str]]:
-    """What is known of the version's databases now; what changed since `before`, or since the version if they were
-    never read; and which of them are there and cannot be used, with the reason: those count as they were until they can
-    be read. Raises `DatabaseError` when they are not where they were.
+    """The present knowledge of the version's databases; the changes since `before`, or since the version if they were
+    never read; and the databases that exist but cannot be used, with the reason: these count as unchanged until they
+    can be read. Raises `DatabaseError` when they are not where they were.
     """
     source = source_of(version)
     now = glance(source)

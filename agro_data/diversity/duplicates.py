@@ -39,8 +39,8 @@ def drop_exact(frame: pl.DataFrame) -> Sifted:
 def drop_same_questions(frame: pl.DataFrame) -> Sifted:
     """No two rows of one database share a question.
 
-    Where the SQL of all of them returns the same result the most plausible stays. Where results differ the
-    question has two readings, and none stays.
+    If all their SQL returns the same result, the most plausible one stays. If results differ, the question has two
+    readings, and none stays.
     """
     frame = in_order(frame)
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)

@@ -57,7 +57,7 @@ def _expected() -> str:
 
 
 def _rows(path: Path) -> list[Excluded]:
-    """What is left out unread would be let into a corpus: one row that cannot be read is an error."""
+    """A row that was skipped could get into a corpus, so a single unreadable row is an error."""
     try:
         items = read_rows(path)
     except UnreadableInput as error:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 def project_2d(vectors: NDArray[np.generic]) -> NDArray[np.float64]:
     """First two principal components of `vectors`, (n, d) to (n, 2), in the vectors' unit.
 
-    The largest loading of each component is positive, so that equal input gives the same picture. What has no
-    second direction (one row, one dimension) gets 0 there.
+    The largest loading of each component is positive, so that equal input gives the same picture. Data without a second
+    direction (one row, one dimension) get 0 there.
     """
     if vectors.ndim != 2:
         raise ValueError(f"vectors of shape {vectors.shape}: expected two dimensions, (rows, features)")

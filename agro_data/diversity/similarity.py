@@ -20,7 +20,8 @@ SKETCH = 1_024
 
 @dataclass(frozen=True)
 class Sketch:
-    """What of a database is compared: its names as "table" and "table.column", and hashes of telling values.
+    """The parts of a database that are compared: its names as "table" and "table.column", and hashes of distinctive
+    values.
 
     `values` are the `SKETCH` smallest of the 48-bit hashes (a bottom-k sketch), so that two sketches of large
     databases estimate how much all their values overlap.

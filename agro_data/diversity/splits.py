@@ -103,8 +103,8 @@ def leaks(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def traits(frame: pl.DataFrame) -> list[tuple[tuple[str, str], ...]]:
-    """What of each row may stand in no other split, where splits are by skeleton: (kind, key) of its skeleton, its
-    question and its literals.
+    """The traits of each row that may be in no other split, where splits are by skeleton: (kind, key) of its skeleton,
+    its question and its literals.
     """
     return [tuple((str(kind), str(key)) for kind, key in (("skeleton", row.group), *row.keys)) for row in _rows(frame)]
 

@@ -143,7 +143,7 @@ def _metric(name: str) -> Metric:
 
 
 def named_databases(path: Path, wanted: set[str]) -> tuple[dict[str, Database], dict[str, str]]:
-    """The databases below `path` that are named, by id, and of those that are not there why.
+    """The named databases below `path`, by id, and the reason for each that is missing.
 
     Raises `ConfigError` when there is nothing at `path`.
     """

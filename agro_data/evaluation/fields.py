@@ -121,7 +121,7 @@ def _attempts(value: Any) -> Sequence[str | None] | None:
 
 
 def no_texts(rows: Iterable[Row], names: Sequence[str]) -> list[LoadProblem]:
-    """What would be taken for a missing prediction and is one in another form, told once for all."""
+    """A note on predictions in another form, which would be taken for missing ones; one note for all."""
     held = [(row, _values(row.fields, names)) for row in rows]
     others = [(row, values) for row, values in held if values and all(_attempts(one) is None for one in values)]
     if not others:

@@ -281,7 +281,7 @@ def _matched(path: Path, items: Sequence[Item], gold: Loaded) -> LoadedPredictio
 
 
 def _whole_lines(items: Sequence[Item], databases: Collection[str]) -> list[Item]:
-    """Where not all lines of SQL name a database, what stands behind a tab and is none of these is of the statement."""
+    """If not all lines of SQL name a database, a text behind a tab that is no database belongs to the statement."""
     if all(isinstance(item, Row) and "db_id" in item.fields for item in items if not _is_blank(item)):
         return list(items)
     return [_whole_line(item, databases) if isinstance(item, Row) else item for item in items]
@@ -295,8 +295,7 @@ def _whole_line(row: Row, databases: Collection[str]) -> Row:
 
 
 def _asked_again(predictions: Sequence[Prediction]) -> tuple[str, ...]:
-    """What a person should know of rows that stand there twice, told once for all; a row without id and question may
-    be another's paraphrase."""
+    """A note on rows that occur twice, one for all; a row without id and question may be another's paraphrase."""
     first: dict[tuple[str, str], Prediction] = {}
     again: list[Prediction] = []
     for row in predictions:

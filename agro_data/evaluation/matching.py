@@ -17,7 +17,7 @@ _Keyed = tuple[Sequence[Any], Mapping[Any, Sequence[int]]]  # keys of rows; numb
 def matched_rows(
     path: Path, items: Sequence[Item], gold: Loaded, problems: list[LoadProblem], notes: list[str]
 ) -> Mapping[int, Row]:
-    """Number of the pair -> the row that answers it. What a person should know of it is added to the two lists."""
+    """Number of the pair -> the row that answers it. Notes for a person are added to the two lists."""
     pairs = gold.pairs
     rows = [item for item in items if isinstance(item, Row)]
     keyed = (_by_number(rows, gold) or _by_identity(rows, pairs) or _by_question(rows, pairs)) if rows else None
@@ -55,7 +55,7 @@ def _by_identity(rows: Sequence[Row], pairs: Sequence[Pair]) -> _Keyed | None:
 
 
 def _by_question(rows: Sequence[Row], pairs: Sequence[Pair]) -> _Keyed | None:
-    """Only if no question is one of several databases: who names none then means any of them."""
+    """Only if no question belongs to several databases: a row without a database could then mean any of them."""
     keyed = _keyed(rows, pairs, lambda row: plain(text_of(row.fields, QUESTION)), lambda pair: plain(pair.question))
     if keyed is None:
         return None
@@ -139,7 +139,7 @@ def _check_databases(matches: Mapping[int, Row], pairs: Sequence[Pair]) -> None:
 
 
 def _other_questions(matches: Mapping[int, Row], pairs: Sequence[Pair]) -> list[LoadProblem]:
-    """What rows ask that is not the question of their gold, told once for all: they may be numbered otherwise."""
+    """A note on rows whose question is not their gold's, one for all: they may be numbered otherwise."""
     asked = ((row, text_of(row.fields, QUESTION), pairs[number]) for number, row in matches.items())
     others = [
         (row, pair) for row, text, pair in asked if text and pair.question and plain(text) != plain(pair.question)

@@ -17,7 +17,7 @@ def said_of(db_id: str, catalog: Catalog) -> tuple[Problem, ...]:
 
 
 def why_missing(db_id: str, catalog: Catalog) -> str:
-    """What the catalog says of it, else ids that are there, the most alike first."""
+    """The catalog's message about it, else the ids that exist, the most similar first."""
     ids = [database.db_id for database in catalog.databases]
     said = said_of(db_id, catalog) or (() if ids else catalog.problems[:SHOWN])
     if said:

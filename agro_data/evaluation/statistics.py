@@ -1,9 +1,9 @@
-"""What the verdicts say together: averages with confidence intervals, and by group.
+"""Summaries of verdicts: averages with confidence intervals, also by group.
 
 Predictions on one database, or for one gold, stand or fall together: 30 % of what a single database lets pass may come
 from ten golds. So the average is also taken by database and by distinct gold, and its interval comes from drawing
-databases, or golds, instead of rows (cluster bootstrap, percentiles, widened for few clusters). Where rows are drawn,
-the interval of what is only right or wrong is Wilson's.
+databases, or golds, instead of rows (cluster bootstrap, percentiles, widened for few clusters). If rows are drawn and
+scores are only right or wrong, the interval is Wilson's.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def solution(text: str) -> str:
 
 
 def _lists(columns: Mapping[str, Any], count: int) -> list[Sequence[Any]]:
-    """Each column as one value a row: the trainer also hands over what is no column."""
+    """Each column with one value for each row: the trainer also passes arguments that are no columns."""
     return [
         values if isinstance(values, list | tuple) and len(values) == count else [values] * count
         for values in columns.values()

@@ -90,8 +90,8 @@ class Atlas:
     def ways(self, table: str) -> frozenset[Edge]:
         """The last steps of the ways from `table` up to its parents and theirs that "its provider" can mean.
 
-        Those are the shortest: the provider of a measurement is the one that it has a key to, not its visit's. Where
-        two ways are as short, through the visit and through the person, neither is meant.
+        Those are the shortest: the provider of a measurement is the one that it has a key to, not its visit's. If two
+        ways are equally short, through the visit and through the person, neither is taken.
         """
         if table not in self._ways:
             self._ways[table] = frozenset(self._shortest(table))
@@ -126,7 +126,7 @@ class Atlas:
         return (table, column) in self.references
 
     def labels(self, table: str) -> tuple[ColumnProfile, ...]:
-        """What a person calls a row by; empty when rows have no name."""
+        """The columns by which a person names a row; empty when rows have no name."""
         own = self.by_name[table]
         found = tuple(own.by_name[n] for n in own.label_columns if n in own.by_name and usable(own.by_name[n]))
         return tuple(c for c in found if c.role in ("text", "category", "identifier", "free_text") or len(found) > 1)

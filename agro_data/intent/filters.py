@@ -36,8 +36,8 @@ def conditions(
 ) -> list[Predicate]:
     """Up to `count` conditions on different columns of `aliases`, true of the frame's sample row where known.
 
-    The draw's target comes first when it is among the columns. `broad` leaves out columns whose equality would
-    single out a row or two: to count, group or rank what is left of that is no question.
+    The draw's target comes first when it is among the columns. `broad` leaves out columns whose equality would single
+    out a row or two: counting, grouping or ranking such rows makes no question.
     """
     scene = frame.scene
     taken = set(skip)

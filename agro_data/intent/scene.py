@@ -18,7 +18,7 @@ _SUBJECT_WEIGHT = {"entity": 4.0, "event": 3.0, "lookup": 1.5, "bridge": 0.45}
 
 @dataclass(frozen=True)
 class Draft:
-    """What a shape proposes: a query and what it says of ties."""
+    """A shape's proposal: a query and its policy for ties."""
 
     query: Query | SetOperation
     tie_policy: TiePolicy = "none"

@@ -1,7 +1,7 @@
 """One way to ask a language model: `generate(requests) -> completions`, whatever answers.
 
-What was answered once is not asked again, in this run or in any other with the same cache. A request without an answer
-is a completion with its failure, in its place: nothing is lost, nothing comes twice, and nothing stops the rest.
+An answered request is not sent again, in this run or in any other with the same cache. A request without an answer is a
+completion with its failure, in its place: nothing is lost, nothing comes twice, and nothing stops the rest.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Any OpenAI-compatible server (`vllm serve`, llama.cpp, Ollama, hosted ones) as a backend.
 
-Requests are under way together, up to `at_once`; answers come as they are finished. Where many requests in a row have
-come to nothing, the server is taken to be gone, and the rest are failed without being sent.
+Requests are under way together, up to `at_once`; answers come as they are finished. After many failed requests in a row
+the server counts as gone, and the remaining requests fail without being sent.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Endpoint:
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """What decides its answers: not where it listens."""
+        """The facts that decide its answers; the address is not one of them."""
         return {
             "model": self.model,
             "revision": self.revision,

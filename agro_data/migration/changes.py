@@ -1,4 +1,4 @@
-"""What distinguishes two schemas and their contents, in sentences: for a whole database, and for one query."""
+"""The differences between two schemas and their contents, in sentences: for a whole database, and for one query."""
 
 from __future__ import annotations
 

@@ -115,11 +115,12 @@ def verify_version(
 ) -> Drift:
     """Hold `version` against the databases at `databases`: what holds, what can follow a change, and what is broken.
 
-    Every example that is not broken was executed and certified again; the new certificates' instances are written
-    in `instances/<db_id>/`. A database is told by its id, else by its content, and where one of each is left over, they
-    are the same. What one was is read from `before` or where the build found it, told by content, else from the profile
-    in the version. Raises `ConfigError` when there is no database, when `before` holds none of those there were, or
-    when `version` is none of a corpus (trajectories), and `ShardsLost` when the process of a database was killed.
+    Every example that is not broken was executed and certified again; the new certificates' instances are written in
+    `instances/<db_id>/`. A database is found by its id, else by its content; if one old and one new database are left
+    over, they are the same. Its old state is read from `before` or from where the build found it, if the content is the
+    same, else from the profile in the version. Raises `ConfigError` when there is no database, when `before` has none
+    of the old databases, or when `version` is not a corpus version (trajectories), and `ShardsLost` when the process of
+    a database was killed.
     """
     if DERIVED in version.manifest:
         raise ConfigError(
@@ -185,8 +186,8 @@ def _as_built(version: Version, catalog: Catalog, cache: Path) -> tuple[Sequence
 
 
 def profile_now(version: Version, database: Database, cache: Path) -> DatabaseProfile:
-    """The profile of a database of now, taken as the build of `version` would: a stand-in's without what is written
-    beside the source. Raises `DatabaseError` when it cannot be read.
+    """The profile of a present database, taken as the build of `version` would; a stand-in's profile leaves out the
+    files beside the source. Raises `DatabaseError` when it cannot be read.
     """
     return cached_profile(database, cache / "profiles", side_values=not version.private)
 
@@ -305,7 +306,9 @@ def lost_names(version: Version, database: Database) -> list[str]:
 
 
 def _remembered(version: Version, db_id: str) -> DatabaseProfile | None:
-    """What a database was when the version was made; None where it keeps no profile that this release can read."""
+    """The database's old state from the version's profile; None if the version has no profile that this release can
+    read.
+    """
     try:
         return decode((version.path / "profiles" / f"{db_id}.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -313,7 +316,7 @@ def _remembered(version: Version, db_id: str) -> DatabaseProfile | None:
 
 
 def _before(task: _Task) -> Side | None:
-    """What the database was: read again where it is still at hand, else as the version remembers it."""
+    """The database's old state: read again if it is still at hand, else from the version's profile."""
     if task.was is not None:
         return of_database(task.was, cached_profile(task.was, task.cache / "profiles"))
     profile = _remembered(task.version, task.db_id)

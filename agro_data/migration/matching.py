@@ -1,7 +1,7 @@
-"""Where each table and column of the old schema is in the new one: by what it holds, its type and its name.
+"""Where each table and column of the old schema is in the new one, by content, type and name.
 
 A name alone proves nothing: a column that is renamed keeps its values, and a name may come to stand for something else.
-What is not certain is not matched; the nearest candidate is then named for a person.
+Uncertain matches are not made; the nearest candidate is then named for a person.
 """
 
 from __future__ import annotations
@@ -240,7 +240,9 @@ class _Matcher:
         columns: dict[Place, ColumnMatch],
         taken: set[Place],
     ) -> None:
-        """Look for what is left of a table in tables that have the same rows, and say why for what is nowhere."""
+        """Look for the remaining columns of a table in tables that have the same rows, and say why the others were not
+        found.
+        """
         name = table.name
         if name in self.contested_tables:
             why = f"table {name} holds other rows now, and its own stand in {self.contested_tables[name]}"

@@ -1,4 +1,4 @@
-"""What the names of a query are bound to, in a form in which two texts of it can be compared."""
+"""The bindings of a query's names, in a form in which two texts of the query can be compared."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Meaning = tuple[str, str, str, str]  # kind of binding, alias, table, name; fold
 
 
 def used_places(sql: str, dialect: Dialect, schema: Schema) -> tuple[frozenset[str], frozenset[Place]]:
-    """Tables and columns that a query names, as the schema spells them; what it cannot bind is left out."""
+    """Tables and columns that a query names, as the schema spells them; names that cannot be bound are left out."""
     found = resolve(parse_select(sql, dialect), dialect, schema)
     return frozenset(found.tables), frozenset(found.columns)
 
 
 def meanings(text: str, dialect: Dialect, schema: Schema) -> list[Meaning] | None:
-    """What each column reference of a text is bound to, in the order of the tree; None when one is bound to nothing."""
+    """The binding of each column reference of a text, in the order of the tree; None when one has no binding."""
     try:
         found = resolve(parse_select(text, dialect), dialect, schema)
     except SqlRefused:

@@ -1,4 +1,4 @@
-"""The examples of one database, taken to what it has become: kept, repaired or broken, and why."""
+"""The examples of one database, taken to its present state: kept, repaired or broken, and why."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Certification:
 
 @dataclass(frozen=True)
 class ExampleFate:
-    """What became of one example.
+    """The outcome for one example.
 
     `reason` is the class of what broke it, else ""; `says` tells it, or how it was repaired. `new` is the row as it
     is now, None where it is broken. `changes` are the differences that it meets; `answer` says how its answer differs
@@ -64,7 +64,7 @@ class ExampleFate:
 
 @dataclass(frozen=True)
 class Migrated:
-    """All examples of one database, in the order given, and what distinguishes it from what it was."""
+    """All examples of one database, in the order given, and the differences between its old and its present state."""
 
     fates: tuple[ExampleFate, ...]
     changes: tuple[Change, ...]
@@ -123,10 +123,10 @@ class Migration:
         self.places = {".".join(old): column.new for old, column in self.matching.columns.items()}
 
     def run(self, rows: Sequence[Row]) -> Migrated:
-        """What becomes of the examples `rows` (of `records.EXAMPLE`).
+        """The outcome for the examples `rows` (of `records.EXAMPLE`).
 
         Each is written for the new schema where that is certain, passes the checks that a new example passes, and is
-        certified again. What is not certain is broken, with the reason; nothing about one example raises.
+        certified again. An uncertain example is broken, with the reason; no single example makes this raise.
         """
         cases = [_Case(row) for row in rows]
         for case in cases:
@@ -178,7 +178,7 @@ class Migration:
         return one | {"table": place.new[0], "column": place.new[1]}
 
     def _clarification(self, row: Row) -> str | None:
-        """What is to be said instead of an answer: it names what is hidden by the words of now, whichever it had."""
+        """The clarification to give instead of an answer. It names the hidden thing by its present words."""
         if not row["hidden"]:
             return None if row["clarification"] is None else str(row["clarification"])
         tables = {one["table"] for one in row["hidden"]}

@@ -1,8 +1,8 @@
 """A query written for the old schema, written for the new one.
 
-Every name is followed by what it is bound to, never by its text; afterwards the new text is resolved against the new
-schema, and each reference must mean there what the old one has become. So a column that was added cannot make a name
-mean something else unnoticed.
+Every name is followed through its binding, never by its text. Then the new text is resolved against the new schema:
+each reference must be bound to the new place of the old one. So a column that was added cannot make a name mean
+something else unnoticed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class CannotFollow(ValueError):
 
 
 def rewrite(sql: str, dialect: Dialect, before: Schema, after: Schema, matching: Matching) -> str:
-    """`sql` for the new schema; the same text where it means there what it meant. Raises `CannotFollow`."""
+    """`sql` for the new schema; the same text if it still means the same there. Raises `CannotFollow`."""
     try:
         found = resolve(parse_select(sql, dialect), dialect, before)
     except SqlRefused as refusal:
@@ -57,7 +57,7 @@ def rewrite(sql: str, dialect: Dialect, before: Schema, after: Schema, matching:
 
 @dataclass(frozen=True)
 class _Home:
-    """Where a source of the old query is now: a table, or several joined row by row (`derived`)."""
+    """The new place of a source of the old query: a table, or several joined row by row (`derived`)."""
 
     alias: str
     table: str  # "" for a derived table

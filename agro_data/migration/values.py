@@ -1,4 +1,4 @@
-"""What a query asks of values, and whether they are still there to be asked for."""
+"""The values that a query asks for, and whether they are still there."""
 
 from __future__ import annotations
 

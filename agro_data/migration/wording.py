@@ -55,7 +55,7 @@ class Renamed:
 def renames(
     tables: Iterable[str], columns: Iterable[Place], before: DatabaseProfile, after: DatabaseProfile, matching: Matching
 ) -> list[Renamed]:
-    """What of these tables and columns of a query has another name now; what is gone has none."""
+    """The tables and columns of a query that have another name now; those that are gone have none."""
     found: list[Renamed] = []
     for name in sorted(tables):
         new = matching.tables[name].new
@@ -113,7 +113,7 @@ def said_again(text: str, renamed: Iterable[Renamed]) -> Said:
 
 
 def _in_words(one: Renamed, text: str) -> str:
-    """What the text calls a renamed thing in words that mislead nobody, or ""."""
+    """The words of the text for a renamed thing, if they mislead nobody, or ""."""
     lowered = f" {re.sub(r'[^a-z0-9]+', ' ', text.lower())} "
     return next((words for words in one.words if not one.misleading and f" {words.lower()} " in lowered), "")
 

@@ -29,7 +29,7 @@ BETWEEN = frozenset({"duplicate", "contradiction", "same_question", "split_leak"
 PROVED = frozenset({"useless_predicate", "useless_join", "useless_distinct"})
 UNSETTLED = frozenset({"uncertifiable"})
 WORSE = frozenset({"zero", "not_analysed"})  # notes that a repair may not bring
-# What the text of the SQL is found to lack or reverse: the repair of another fault may hide it, but does not mend it.
+# Findings from the text of the SQL: the repair of another fault may hide them, but does not mend them.
 STAYING = frozenset({"order_reversed", "extreme_reversed", "limit_not_asked"}) | frozenset(
     {"average_missing", "count_missing", "count_not_asked", "text_as_number", "bound_differs"}
 )
@@ -67,7 +67,7 @@ class Mended:
 
 @dataclass(frozen=True)
 class Audit:
-    """What was found, and by the number of the pair what was mended. `refused` are repairs that did not hold."""
+    """All findings, and the repairs by the number of the pair. `refused` are repairs that did not hold."""
 
     verified: Verified
     mended: Mapping[int, Mended]

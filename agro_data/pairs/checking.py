@@ -1,4 +1,4 @@
-"""What is found of pairs of one database: by its engine, in its values, in the wording; nothing of other pairs."""
+"""Findings on pairs of one database: from its engine, its values and the wording. Other pairs are not looked at."""
 
 from __future__ import annotations
 

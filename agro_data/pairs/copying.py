@@ -1,8 +1,8 @@
 """A corrected copy of a file of pairs, in the layout in which it was given, its line ends and byte order mark included.
 
-A row that is changed keeps what it said before in a field of its own, `<field>_original`. Files of lines have no
-fields: beside their copy lies the file as it was. A row of JSON that is a text stays one, without what it was. A file
-in which no row is changed is copied to the byte, so that what an earlier run mended does not stay.
+A changed row keeps its old text in a field of its own, `<field>_original`. Files of lines have no fields: beside their
+copy lies the file as it was. A row of JSON that is a plain text stays one, and does not keep its old text. A file in
+which no row is changed is copied to the byte, so that what an earlier run mended does not stay.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def examine(
     sandbox: Sandbox,
     shuffled: Database | None,
 ) -> tuple[dict[str, list[Finding]], dict[str, Result], dict[str, Resolution]]:
-    """Findings, results and resolved names of each distinct statement; results only of those that run."""
+    """Findings, results and resolved names of each distinct statement; statements that do not run have no results."""
     schema = profile.schema
     verdicts = dict(
         zip(

@@ -88,7 +88,7 @@ def check_literals(database: Database, names: Mapping[str, Resolution], sandbox:
 
 
 def _finding(use: Use, values: Sequence[Cell]) -> tuple[Finding, str]:
-    """What to say of an absent value, and the one value of the column that is meant; "" where that is not sure."""
+    """The finding for an absent value, and the value of the column that is meant; "" if that is not certain."""
     where = f"{use.table}.{use.column}"
     value = repr(use.value) if use.text else use.value
     texts = [value for value in values if isinstance(value, str)]

@@ -1,4 +1,4 @@
-"""The same statement without a fault, where what it should say follows from the data, the schema or a proof.
+"""The same statement without a fault, if the right SQL follows from the data, the schema or a proof.
 
 Each edit gives the whole statement as text, or "" where more than one repair would do: a choice is left to a person.
 The tree is edited in place and restored. That a repair is one is not claimed here: `pairs.audit` runs and checks it.

@@ -1,7 +1,7 @@
 """Does a query read what it seems to read: a table at all, and columns where it names some?
 
-SQLite takes a name in double quotes that is none of the query's for a text, so that a misspelt column is no error: it
-is the same text in every row.
+SQLite reads an unknown name in double quotes as a text, so a misspelt column is no error: it is the same text in every
+row.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _is_text(node: exp.Expr, found: Resolution) -> bool:
 
 
 def _shown(node: exp.Expr, found: Resolution) -> bool:
-    """Whether a text is what comes out, is counted, grouped, ordered by, or compared with another value."""
+    """Whether a text is shown, counted, grouped, ordered by, or compared with another value."""
     whole, around = node, node.parent
     while isinstance(around, exp.Paren | exp.Distinct | exp.Alias | exp.Ordered):
         whole, around = around, around.parent

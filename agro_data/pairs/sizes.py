@@ -1,7 +1,7 @@
 """Numbers and dates that are kept as text, where their size counts: '9' is greater than '10', and 'null' than both; and
 of dates only the years are subtracted.
 
-What is said is shown: the statement runs again with these columns read as what they are, and gives another answer.
+Each finding is demonstrated: the statement runs again with these columns read as numbers, and gives another answer.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def _finding(
 def _is_sure(
     found: Resolution, uses: Sequence[_Use], days: Sequence[tuple[exp.Sub, exp.Expr]], numbers: Mapping[Place, _Numbers]
 ) -> bool:
-    """Whether one way is left. Where NULL would come first it is open whether what is missing is the least; a number is
-    not united with another SELECT's texts; and the average of days may be asked for in years.
+    """Whether one way is left. It is not sure if NULL would come first, since a missing value need not be the least; if
+    the number is united with another SELECT's texts; or if an average of days may be asked for in years.
     """
     rising = any(not key.args.get("desc") for key in found.tree.find_all(exp.Ordered))
     united = isinstance(found.tree, exp.SetOperation) and any(use.comes_out for use in uses)

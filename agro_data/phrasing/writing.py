@@ -31,7 +31,7 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Phrasing:
-    """What came of one query: the question that is kept, if any, out of `good` ones; and what was dropped."""
+    """The outcome for one query: the question that is kept, if any, out of `good` ones; and the dropped replies."""
 
     kept: WrittenQuestion | None
     good: int

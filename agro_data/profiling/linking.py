@@ -57,7 +57,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class Postings(Generic[Key]):
-    """What is found by a word or by the beginning of one, and the share of its words, by weight, that this one is."""
+    """The items that a word, or the beginning of one, finds, and the weight of this word among each item's words."""
 
     words: Mapping[str, Sequence[tuple[Key, float]]]
     beginnings: Mapping[str, Sequence[tuple[Key, str, float]]]
@@ -105,7 +105,7 @@ class SchemaIndex:
         return Links(tuple(ranked), frozenset(matched[:_MATCHED]), self._values(held, text))
 
     def _held(self, text: str) -> list[str]:
-        """What stands in the text and is a value of some column, in lower case, in the text's order."""
+        """The parts of the text that are a value of some column, in lower case, in the text's order."""
         plain = [word.strip(f"{_QUOTES}.,;:?!()") for word in text.lower().split()]
         starts = range(len(plain))
         spans = [" ".join(plain[start : start + length]) for start in starts for length in range(_SPAN, 0, -1)]

@@ -148,7 +148,8 @@ class DatabaseProfile:
         return frozenset(name for t in self.tables for name in (t.name, *(column.name for column in t.columns)))
 
     def keys(self, table: str) -> tuple[tuple[str, ...], ...]:
-        """What no two rows of a table share, here and on any instance: its keys, and what foreign keys refer to.
+        """The columns that no two rows of a table share, here and on any instance: its keys, and columns that foreign
+        keys refer to.
 
         A name that no two rows happen to share is none: two rows may be called the same.
         """

@@ -1,4 +1,4 @@
-"""Where the values stand that a question says, as a line of its prompt: `airports( AirportName = 'Alton')`.
+"""The columns that hold the values of a question, as a line of its prompt: `airports( AirportName = 'Alton')`.
 
 A model that is shown a schema without values cannot know that Alton is the name of an airport. So before a question is
 asked, its words are matched with the values of the database, without a model (BRIDGE, 2012.12627; CodeS, 2402.16347).
@@ -20,8 +20,9 @@ _MOST = 12  # columns
 
 
 def said_values(links: Links, shown: Collection[Name]) -> str:
-    """Columns of those that are `shown` that hold what the question says, by table, the most wanted first, each with
-    the values as they are stored. "" where there is none."""
+    """The `shown` columns that hold a value of the question, by table, the most wanted first, each with the values as
+    they are stored. "" where there is none.
+    """
     tables: dict[str, list[str]] = defaultdict(list)
     for name in [name for name in links.ranked if name in shown and name in links.values][:_MOST]:
         if sayable := [value for value in links.values[name] if len(value) <= LONGEST and value.isprintable()]:

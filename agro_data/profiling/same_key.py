@@ -21,7 +21,7 @@ class Keys:
 
     @classmethod
     def of(cls, profile: DatabaseProfile) -> Keys:
-        """Those that are declared and those that the profile has found."""
+        """The keys that are declared and the keys that the profile has found."""
         roots: dict[Place, Place] = {}
 
         def root(place: Place) -> Place:

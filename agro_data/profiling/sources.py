@@ -12,9 +12,9 @@ from agro_data.profiling.semantics import read_semantics_file
 
 
 def read_semantics(database: Database, schema: Schema, *, values: bool = True) -> Semantics:
-    """What `semantics.yml`, dbt, BIRD and Spider files say of `database`; of two that differ, the earlier counts.
+    """What `semantics.yml`, dbt, BIRD and Spider files say of `database`; if two differ, the earlier counts.
 
-    With `values=False` nothing that the files say of values is taken, nor is free text in which one may stand.
+    With `values=False` everything about values is left out, and so is free text that may contain a value.
     """
     sources: list[Semantics] = []
     if database.semantics is not None:

@@ -1,4 +1,5 @@
-"""What distinguishes two versions of a corpus: rows, distributions, certificates, settings; pure over their frames.
+"""The differences between two versions of a corpus: rows, distributions, certificates, settings; pure over their
+frames.
 
 A row of one version stands for a row of the other when their ids are the same: an id is a hash over database content,
 dialect, SQL, question and evidence. Rows whose ids differ are paired, each at most once and in this order, by what else
@@ -93,7 +94,7 @@ def compare(before: Version, after: Version) -> Difference:
 
 
 def paired_rows(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
-    """A row of `ROW` for each row of either frame, those that stand for each other together.
+    """A row of `ROW` for each row of either frame; rows that correspond to each other share one.
 
     Both have the columns of `records.EXAMPLE`, each id once. Sorted by kind, database and id.
     """

@@ -24,7 +24,7 @@ PRUNED = ".pruned-"  # a version that is on its way out; no reader takes it for 
 
 @dataclass(frozen=True)
 class VersionFate:
-    """What becomes of a version: the reason why it stays, or "" when it goes; the bytes of its files."""
+    """The fate of a version: the reason why it stays, or "" when it goes; and the bytes of its files."""
 
     path: Path
     keeps: str
@@ -55,8 +55,9 @@ def sweep(
 ) -> list[tuple[str, VersionFate]]:
     """Prune every corpus below `root`, or that named `only`, with what was made from it; what became of each version.
 
-    What was made comes before what it was made from, which stays no longer than that. `dry_run` deletes nothing and
-    says the same. `held` are folders of versions that stay, with the reason. Raises like `prune`.
+    Derived versions are deleted before their sources, since a source stays only while something made from it stays.
+    `dry_run` deletes nothing and says the same. `held` are folders of versions that stay, with the reason. Raises like
+    `prune`.
     """
     decided: list[tuple[str, VersionFate]] = []
     going: set[Path] = set()

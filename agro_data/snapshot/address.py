@@ -1,4 +1,4 @@
-"""Where a server is, as a person wrote it: what is wrong with it is said without repeating it, for the password."""
+"""A server's address, as a person wrote it. Messages about faults never repeat it, since it may hold a password."""
 
 from __future__ import annotations
 

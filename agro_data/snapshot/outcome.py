@@ -1,4 +1,4 @@
-"""What a snapshot is told by: what was copied, and what was not."""
+"""The report on a snapshot: what was copied, and what was not."""
 
 from __future__ import annotations
 

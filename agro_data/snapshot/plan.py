@@ -1,4 +1,4 @@
-"""What is copied of what a server has: which tables with which columns, and which keys DuckDB can declare."""
+"""The plan of a snapshot: which tables are copied with which columns, and which keys DuckDB can declare."""
 
 from __future__ import annotations
 

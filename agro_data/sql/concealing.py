@@ -1,7 +1,7 @@
 """A database shown without some of it: SQL rewritten so that a table, a column or a value is not there.
 
-Each occurrence of a table becomes a derived table of what is left of it, under the same name. A query that asks for
-what is hidden fails with the engine's own words, `*` lists what is left, and nothing is copied.
+Each occurrence of a table becomes a derived table of what is left of it, under the same name. A query that asks for the
+hidden thing fails with the engine's own words, `*` lists what is left, and no database is copied.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class NotThere(LookupError):
 
 
 def conceal(sql: str, dialect: Dialect, schema: Schema, hidden: Sequence[Hidden]) -> str:
-    """`sql` as it has to be written on the whole database, to do what it would do on one without `hidden`.
+    """`sql` rewritten so that, on the whole database, it does what it would do on a database without `hidden`.
 
-    `schema` is the whole database's. Raises `parse.SqlRefused` for what is no query, and `NotThere` where it reads a
-    hidden table, or what cannot be told to be none: a table with its database's name before it, a function that may
-    read tables, a query inside of one.
+    `schema` is the whole database's. Raises `parse.SqlRefused` if it is no query, and `NotThere` if it reads a hidden
+    table, or something that could be one: a table with its database's name before it, a function that may read tables,
+    a query inside such a function.
     """
     tree = parse_select(sql, dialect)
     by_table: dict[str, list[Hidden]] = {}

@@ -199,7 +199,7 @@ class _Ended:
 
 
 def _align(course: _Course, frame: pl.DataFrame, database: Database, profile: DatabaseProfile) -> None:
-    """Check `frame`, the rows of one database, and store what is kept, what is not, and the log; `kept` last."""
+    """Check `frame`, the rows of one database, and store the kept rows, the refused ones, and the log; `kept` last."""
     referees, work, shard = course.referees, course.work, database.db_id
     names = frame["instances"].explode().drop_nulls().to_list()
     home = Home.of(database, profile, course.version.path / INSTANCES, names)
@@ -229,7 +229,7 @@ def _align(course: _Course, frame: pl.DataFrame, database: Database, profile: Da
 
 
 def _ended(checked: Sequence[Row], outcomes: Sequence[Aligned], home: Home, course: _Course) -> list[_Ended]:
-    """What became of each row by itself: checked, and certified where its SQL is new."""
+    """The outcome for each row by itself: checked, and certified if its SQL is new."""
     found = [_Ended(row, outcome) for row, outcome in zip(checked, outcomes, strict=True)]
     made = [one for one in found if one.outcome.fate != "rejected" and one.outcome.example.sql != one.row["sql"]]
     golds = sorted({one.outcome.example.sql for one in made})

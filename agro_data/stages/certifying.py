@@ -196,7 +196,9 @@ def _read_to_sift_further(task: Task) -> list[Path]:
 
 
 def _sift_further(task: Task) -> int:
-    """What further rows say that the rows before, which stay as they are, do not say."""
+    """Store the further rows that say something new beside the earlier rows, which stay as they are; gives their
+    number.
+    """
     work = task.context.work
     before = pl.concat([pl.DataFrame(schema=DISTINCT), *(work.read("distinct", shard) for shard in _before(task))])
     kept, refused = saying.sift(task, before)

@@ -48,7 +48,7 @@ class Context:
         return next(database for database in self.databases() if database.db_id == db_id)
 
     def unchanged(self) -> list[Database]:
-        """The databases that are what they were when the build was named, sorted by id."""
+        """The databases that have not changed since the build was named, sorted by id."""
         return [database for database in self.databases() if not _changed(database)]
 
     @contextmanager
@@ -81,7 +81,7 @@ class Context:
 
     @property
     def focus(self) -> Focus:
-        """What the build puts more into than it would by itself."""
+        """The weights and shares that move the build's budget."""
         return read_focus(Path(self.config.focus)) if self.config.focus else NO_FOCUS
 
 

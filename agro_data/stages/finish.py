@@ -109,7 +109,7 @@ def _select(context: Context, workers: int, progress: Reporter) -> None:
 
 
 def _quotas(focus: Focus) -> Quotas:
-    """What is chosen, moved by the weights of a focus."""
+    """The quotas of the selection, moved by the weights of a focus."""
     styles = {style: focus.weight("styles", style) for style in (*STYLES, *QUESTION_STYLES)}
     return Quotas(
         hardness={level: share * focus.weight("hardness", level) for level, share in HARDNESS_MIX.items()},
@@ -120,14 +120,14 @@ def _quotas(focus: Focus) -> Quotas:
 
 
 def _why_unusable(context: Context) -> str:
-    """What became of all databases, when none is left to ask about."""
+    """Why no database is left to ask about."""
     work = context.work
     lines = [*_left_out(work), *work.read_json("profiles.json")["problems"]]
     return "".join([f"{context.config.databases}: no database that can be used", *(f"\n  {line}" for line in lines)])
 
 
 def _why_empty(work: Work) -> str:
-    """What became of all candidates, when none is left to choose from."""
+    """Why no candidate is left to choose from."""
     before = STAGES[:-1]
     lost = [f"{reason} {count:,}" for stage in before for reason, count in tally.reasons(work, stage).items()]
     failed = [problem for stage in before for problem in work.read_json(f"{stage}.json")["problems"]]
@@ -239,8 +239,9 @@ def _once(rejected: pl.DataFrame) -> pl.DataFrame:
 
 
 def _identity(work: Work, fingerprint: str) -> str:
-    """The fingerprint of the build where it is whole. What a server left out makes it another version: the whole one
-    comes when its answers do."""
+    """The fingerprint of the build where it is whole. A version with unanswered requests has its own identity: the
+    whole version comes when the server has answered.
+    """
     lacking = [[*place, file_hash(work.path(place[0], f"{place[1]}.parquet"))] for place in all_unanswered(work)]
     return stable_hash([fingerprint, lacking]) if lacking else fingerprint
 

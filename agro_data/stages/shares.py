@@ -42,7 +42,7 @@ def weights(context: Context) -> dict[str, float]:
 
 
 def fair_shares(available: dict[str, int], total: int, weights: Mapping[str, float]) -> dict[str, int]:
-    """Share `total` among databases by weight, none above what it has; what one cannot give the others do."""
+    """Share `total` among databases by weight, none above what it has; the others give what one cannot."""
     shares: dict[str, int] = {}
     left = total
     order = sorted(available.items(), key=lambda item: (item[1] / weights[item[0]], item[0]))

@@ -1,7 +1,7 @@
 """Rows of one database turned into questions without one answer: something hidden, or several readings.
 
-What is hidden has been tried: without it the SQL fails, or gives another answer. What is ambiguous has been certified,
-each reading by itself, and no two readings give the same answer.
+A hidden thing has been tested: without it the SQL fails, or gives another answer. An ambiguous question's readings have
+each been certified, and no two give the same answer.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Certificates: every mutant of a gold is killed on some instance, proved equivalent, or named as a survivor.
 
 Golds have instances of their own, or the golds of a batch share files, since the size of a corpus is bounded: each file
-then carries the witness rows of several golds. Each gold is graded where its answer is unambiguous. What survives there
-directs further rows, until the mutants are told apart or the budget ends. Mutation analysis as the measure of a test
+then carries the witness rows of several golds. Each gold is graded where its answer is unambiguous. Mutants that
+survive direct further rows, until all are told apart or the budget ends. Mutation analysis as the measure of a test
 suite: Zhong et al. (arXiv 2010.02840) distil test suites for SQL the same way; witness rows and proofs are ours
 (METHODS 1.1).
 """

@@ -51,7 +51,7 @@ def shuffled_copy(database: Database, folder: Path, seed: int, large: int = LARG
 
 
 def shuffled_or_none(database: Database, folder: Path, seed: int) -> Database | None:
-    """`shuffled_copy`; None where none can be made, and what it would show is then not looked for."""
+    """`shuffled_copy`; None if none can be made; dependence on row order is then not tested."""
     try:
         return shuffled_copy(database, folder, seed)
     except DatabaseError:
@@ -59,7 +59,9 @@ def shuffled_or_none(database: Database, folder: Path, seed: int) -> Database | 
 
 
 def reference(database: Database, shuffled: Database) -> Database:
-    """What a shuffled copy is to be compared with: the sample in original order if there is one, else the database."""
+    """The database with which a shuffled copy is compared: the sample in original order if there is one, else the
+    database itself.
+    """
     sample = shuffled.path.with_name(shuffled.path.name.replace(".shuffled.", ".reference."))
     if sample != shuffled.path and sample.exists():
         return replace(shuffled, path=sample, content_hash=_derived(shuffled.content_hash, "reference"))

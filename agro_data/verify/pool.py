@@ -1,8 +1,8 @@
 """The instances of one database and what they certify: files, the choice among them for each gold, and the index.
 
-A pool serves all golds of its database (DESIGN section 4). What a gold is graded on is chosen by greedy set cover over
-the mutants that its instances kill, then filled up with instances that answer differently, because a wrong
-prediction is not one of our mutants.
+A pool serves all golds of its database (DESIGN section 4). A gold's instances are chosen by greedy set cover over the
+mutants that they kill, then filled up with instances that answer differently, because a wrong prediction is not one of
+our mutants.
 """
 
 from __future__ import annotations

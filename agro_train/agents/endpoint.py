@@ -2,9 +2,9 @@
 
 A server that has chat is sent messages: the prompt and each observation as the user's, each turn as the assistant's;
 another the same as plain text to be completed. The server keeps its tokenizer to itself: `Characters` stands in for
-one, and limits are held in characters. What a turn cost is what the server counts (`usage`); where it counts nothing,
-and for the budget of a schema, tokens are estimated from characters. Log-probabilities are not asked for:
-what is sampled here is read, graded and learnt from as text, never as tokens.
+one, and limits are held in characters. The server counts what a turn costs (`usage`). If it counts nothing, and for the
+budget of a schema, tokens are estimated from characters. Log-probabilities are not asked for: what is sampled here is
+read, graded and learnt from as text, never as tokens.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Characters:
 class EndpointSampler:
     """Turns from a server. `chat`: it is sent messages, not text. Raises `EndpointError` when none comes.
 
-    What the server refuses, or answers with what is no completion, ends its rollout alone: as a turn that was cut.
+    If the server refuses a request, or answers with no completion, only this rollout ends, as if the turn was cut.
     """
 
     connection: Connection

@@ -43,7 +43,7 @@ class How:
 
 
 def scored_on(name: str, who: Found, asked: Sequence[Asked], how: How, progress: Reporter = silent) -> list[Scored]:
-    """What a model, here called `name`, is worth on each set of questions.
+    """The scores of a model, here called `name`, on each set of questions.
 
     Nothing holds the model when this returns: several are asked one after the other in the memory of one. Raises like
     `open_agent` and `predict`.

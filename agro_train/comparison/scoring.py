@@ -1,4 +1,4 @@
-"""What a model's answers are worth: by metric against golds, on instances besides, and what speaks against each."""
+"""Scores of a model's answers: by metric against golds, also on instances, and the findings against each."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def scored_by(
     workers: int = 1,
     progress: Reporter = silent,
 ) -> Scored:
-    """What an agent's answers are worth: SQL where there is an answer and its gold is known, and where it asks back."""
+    """Scores of an agent's answers: of SQL, where the question has an answer and a known gold, and of asking back."""
     kept = tuple(answer for answer, row in zip(answers, questions.rows, strict=True) if row["answerable"])
     asked = answerable(questions)
     known = [(row, one) for row, one in zip(asked.rows, kept, strict=True) if row["sql"]]

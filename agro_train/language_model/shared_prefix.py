@@ -66,8 +66,8 @@ class Beginnings:
         mask: torch.Tensor | None,
         scale: float | None,
     ) -> torch.Tensor:
-        """What one token of each row sees. `query` (rows, key heads, queries, size), over its beginning, then over its
-        own `key` and `value` (rows, key heads, places, size), where `mask` (rows, 1, 1, places) is true.
+        """Attention of one token of each row. `query` (rows, key heads, queries, size), over its beginning, then over
+        its own `key` and `value` (rows, key heads, places, size), where `mask` (rows, 1, 1, places) is true.
         """
         keys, values = self.layers[layer]
         query, key, value = query.to(keys.dtype), key.to(keys.dtype), value.to(keys.dtype)

@@ -1,4 +1,4 @@
-"""What there is to choose from, and what is taken where nothing is said. Loads nothing, so that --help is quick."""
+"""The choices of settings that several programs share, and their defaults. Loads nothing, so that --help is quick."""
 
 from __future__ import annotations
 

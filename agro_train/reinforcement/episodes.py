@@ -22,7 +22,7 @@ from agro_train.tasks import Task
 
 @dataclass(frozen=True)
 class Episode:
-    """A rollout that has ended, what it showed and what it earns."""
+    """A finished rollout, its outcome and its reward."""
 
     rollout: Rollout
     finished: Finished

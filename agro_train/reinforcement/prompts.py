@@ -90,8 +90,9 @@ def shuffled(items: Sequence[Item], *seed: object) -> list[Item]:
 
 @dataclass(frozen=True)
 class Tried:
-    """What was found of a candidate: its prompt leaves the model no turn to read, its gold does not hold, or how often
-    it was solved (None: not tried)."""
+    """The result for a candidate: its prompt leaves the model no turn to read, its gold does not hold, or how often it
+    was solved (None: not tried).
+    """
 
     example_id: str
     fault: GoldFault | None = None

@@ -1,4 +1,4 @@
-"""What a model was made of, for its manifest: the model before, corpus, databases, how it reads, machine."""
+"""A model's lineage, for its manifest: the model before, corpus, databases, prompt format, machine."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ def manifest_of(
     prompt_format: tuple[Style, int],
     seed: int,
 ) -> dict[str, Any]:
-    """What the manifest of every run says. `trained` is the folder of the new weights.
+    """The fields that the manifest of every run has. `trained` is the folder of the new weights.
 
-    `prompt_format` is style and budget of schemas. `databases` are those that it has learnt about, beside its parent's.
+    `prompt_format` is style and budget of schemas. `databases` are the ones that it learnt about, beside its parent's.
     """
     parent, base = start
     style, budget = prompt_format

@@ -1,8 +1,8 @@
-"""Turns drawn by chance, each by its own seed, or taken as likeliest; those that are alike so far are computed once.
+"""Turns drawn by chance, each by its own seed, or taken as likeliest; turns that are equal so far are computed once.
 
 Turns of one prefix that have drawn the same tokens are a strand: one row, from whose distribution each draws by itself,
-and which parts where they draw differently. So the turns are what they would be one by one; a model that is sure of
-what it writes parts late, and eight turns cost less than eight.
+and which parts where they draw differently. So the turns are the same as one by one. The turns of a confident model
+diverge late, so eight turns cost less than eight times one.
 """
 
 from __future__ import annotations

@@ -34,15 +34,15 @@ _LAST = {stop[-1] for stop in STOPS}  # characters that end one: few tokens have
 
 @dataclass
 class ModuleSampler:
-    """Samples from a torch module. What prefixes begin with is read once: questions of a database share its schema, the
-    rollouts of a group a prompt. What was read is `remembered` until the turns are written, or as long as someone asks
-    for that.
+    """Samples from a torch module. The common beginning of prefixes is read once: questions of a database share its
+    schema, the rollouts of a group a prompt. Prefixes that were read are `remembered` until the turns are written, or
+    as long as someone asks for that.
 
     Turns `share` what they have in common, prompts (`rows`) and what they begin with (`drawing`): a vote's samples and
     a group's rollouts begin alike. `written` counts the tokens that were computed for turns that were drawn.
 
-    `batch` is how many turns with prefixes of their own are written together; those that share one are more, in as much
-    memory. The module runs `under` what is given: a trainer's autocast.
+    `batch` is how many turns with prefixes of their own are written together; of turns that share a prefix more fit in
+    the same memory. The module runs `under` what is given: a trainer's autocast.
 
     On a GPU it may `record` how a token of turns that nothing restricts is written; these then share nothing.
     """

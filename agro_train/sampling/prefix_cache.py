@@ -1,4 +1,5 @@
-"""Texts that a module has read, with what it keeps of them: what begins with one of them is read from there on.
+"""Texts that a module has read, with its keys and values for them: a text that begins with one of them is read from
+there on.
 
 A rollout's next turn stands behind its prompt, a second round of attempts behind the prompts of the first. Good only
 while the module's weights stay as they are, so whoever asks says how long that is (`types.remembering`).

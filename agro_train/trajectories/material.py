@@ -241,14 +241,14 @@ def _drawn(source: Questions, size: int, seed: int) -> Questions:
 
 
 def check_paths(config: TrajectoriesConfig) -> None:
-    """Raise `SettingsError` for what is to be learnt from and is not there."""
+    """Raise `SettingsError` if something to learn from does not exist."""
     for name in ("pairs", "databases"):
         if (path := getattr(config, name)) and not Path(path).exists():
             raise SettingsError(f"{name}: {path}: no such file or folder")
 
 
 def sources_of(config: TrajectoriesConfig, corpus: Version | None) -> list[Questions]:
-    """What there is to learn from: the corpus' train split, the pairs, or both, less the databases that are left."""
+    """The questions to learn from: the corpus' train split, the pairs, or both, without the databases left for GRPO."""
     databases, cache = Path(config.databases), Path(config.cache)
     found: list[Questions] = []
     if corpus is not None:

@@ -2,8 +2,8 @@
 
 A small model that has read a hundred databases writes the names it remembers: four of five of its errors on a new
 database are names that are not there (docs/experiments.md). Here a database stands under several conventions, each a
-copy that is really there, with SQL that follows it. A question keeps its database where any of its queries cannot be
-followed, or does not give there what it gives here.
+copy that is really there, with SQL that follows it. A question keeps its database if any of its queries cannot be
+rewritten, or gives another result on the copy.
 """
 
 from __future__ import annotations

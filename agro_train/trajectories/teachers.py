@@ -264,8 +264,8 @@ def make_trajectories(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Trajectories (`TRAJECTORY`) and what was dropped (`DROPPED`), for rows of `records.EXAMPLE` and their tasks.
 
-    All take their turns together. Dropped are those whose answer is not right on all instances, or whose queries do
-    not do what they are there for: a step that fails, a mistake that does not show.
+    All take their turns together. A trajectory is dropped if its answer is not right on all instances, or if a query
+    misses its purpose: a step that fails, a mistake that does not show.
     """
     dropped: list[dict[str, str]] = []
     open_: list[tuple[Mapping[str, Any], SqlEnv, Plan]] = []

@@ -1,4 +1,6 @@
-"""`agro align`: models answer the questions of a corpus without its SQL; what they confirm is its next version."""
+"""`agro align`: models answer the questions of a corpus without its SQL; the questions that they confirm are its next
+version.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +40,10 @@ def align_command(
 ) -> None:
     """Have models answer the questions of a corpus, and keep what they confirm.
 
-    A row is confirmed when --need answers give its SQL's result on every instance. Where they do not, a judge says
-    whose fault it is, the faulty part is made anew, and the next cycle asks again. The next version of the corpus holds
-    what is confirmed, and what a judge keeps as hard; the rest is in its rejected/, every cycle in its alignment/. What
-    is finished when this is interrupted is not asked again.
+    A row is confirmed when --need answers give its SQL's result on every instance. If fewer do, a judge says whose
+    fault it is, the faulty part is made anew, and the next cycle asks again. The next version of the corpus holds what
+    is confirmed, and what a judge keeps as hard; the rest is in its rejected/, every cycle in its alignment/. After an
+    interruption finished parts are not asked again.
 
     \b
     Examples:

@@ -1,8 +1,8 @@
 """The SQL that Spider's parser reads (arXiv 1809.08887, the script `process_sql.py`), refusals and oddities included.
 
-It knows one SELECT with FROM tables joined by JOIN ... ON, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT, and one
-INTERSECT, UNION or EXCEPT after it. Aliases need AS and exist for tables only; a list of values, an outer join, a
-window, CASE, CAST, IS NOT, a CTE are refused. What stands after a whole query is not looked at.
+It knows one SELECT with FROM tables joined by JOIN ... ON, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT, and one INTERSECT,
+UNION or EXCEPT after it. Aliases need AS and exist for tables only; a list of values, an outer join, a window, CASE,
+CAST, IS NOT, a CTE are refused. Text after a whole query is ignored.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _aliases(found: Sequence[str]) -> list[tuple[str, str]]:
 
 
 class _Parser:
-    """Each method reads from a place in the words; it gives the place after what it has read, and that."""
+    """Each method reads from a place in the words; it gives the place behind what it has read, and the result."""
 
     def __init__(self, found: Sequence[str], tables: Mapping[str, str], columns: Columns) -> None:
         self.words = found

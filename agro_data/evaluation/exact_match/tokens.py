@@ -1,6 +1,6 @@
 """Words of a statement as Spider's parser gets them: by rules for English text, with quoted values kept whole.
 
-The rules are those of the Treebank tokenizer as far as SQL meets them. They are why the parser reads `a = b` and not
+The rules are the Treebank tokenizer's, as far as they matter for SQL. They are why the parser reads `a = b` and not
 `a=b`: only brackets, `<`, `>`, `!`, `;`, `*` and commas before a non-digit stand apart by themselves.
 """
 

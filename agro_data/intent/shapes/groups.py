@@ -57,7 +57,7 @@ class Grouping:
 
     @property
     def known(self) -> list[Predicate]:
-        """That rows have what they are grouped by: where some have not, what is unknown is no group."""
+        """Conditions that rows have a value in the columns they are grouped by: if some have none, NULL is no group."""
         unsure = self.shown if self.shown == self.keys else ()  # a parent without a name is one, by its key
         return [IsNull(key, negated=True) for key in unsure if not self.frame.never_null(key)]
 
@@ -106,7 +106,7 @@ def grouping(scene: Scene, empty_too: bool = False) -> Grouping | None:
 def least_is_known(found: Grouping, value: Aggregate, narrowed: bool) -> bool:
     """Whether the group with the least is one of the groups, and has a figure: none are left out of what is counted.
 
-    Where a quantity is known of no row of a group, its figure is unknown, which SQLite puts before the smallest.
+    If no row of a group has the quantity, its figure is NULL, which SQLite puts before the smallest.
     """
     argument = value.argument if value.function != "count" else None
     if isinstance(argument, Column) and not found.frame.never_null(argument):
@@ -146,7 +146,7 @@ def _sizes(scene: Scene, table: TableProfile, columns: tuple[str, ...]) -> tuple
 
 
 def figure(scene: Scene, group: Grouping, steady: bool = False) -> Aggregate:
-    """What is asked of each group: how many rows, or a summary of a quantity.
+    """The figure of each group: the number of rows, or a summary of a quantity.
 
     `steady` leaves out minima, maxima and counts of different values: groups often share them, which makes ties.
     """

@@ -43,7 +43,7 @@ class Divergence:
 
 @dataclass(frozen=True)
 class Ruling:
-    """Whose fault it is, with what shows it, and the SQL that the referee holds for right, or ""."""
+    """The verdict, its evidence, and the SQL that the referee holds for right, or ""."""
 
     verdict: Blame
     evidence: str

@@ -52,7 +52,7 @@ UNWRITABLE = Unparsed("unwritable", "the reply holds half of a character, which 
 
 @dataclass(frozen=True)
 class Asked(Generic[Answer]):
-    """What came of one request: the completion as it was, and its answer, or why there is none.
+    """The outcome of one request: the raw completion, and its answer, or why there is none.
 
     `place` is the place of its input, `sample` the number of the try. A failed request is `Unparsed`.
     """
@@ -70,7 +70,7 @@ class Asked(Generic[Answer]):
 
 @dataclass(frozen=True)
 class Prompt(Generic[Inputs, Answer]):
-    """`file` filled with `inputs`; what comes back is held to `schema`, where the backend can, and read by `parse`."""
+    """`file` filled with `inputs`. The reply is held to `schema`, if the backend can do so, and read by `parse`."""
 
     file: Path
     inputs: type[Inputs]

@@ -34,7 +34,7 @@ class EvidenceWanted:
 
 @dataclass(frozen=True)
 class WrittenEvidence:
-    """What one must know; "" where the question says it all."""
+    """The knowledge that the question needs; "" if it needs none."""
 
     evidence: str
 
