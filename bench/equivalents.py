@@ -113,7 +113,7 @@ def recorded(version: Path, databases: Path, most: int, seed: int) -> tuple[dict
                 schemas[pair.db_id] = profile, instance_schema(profile)
             profile, schema = schemas[pair.db_id]
             gold = resolve(parse_select(pair.gold, profile.dialect), profile.dialect, profile.schema)
-            made = mutants_of(gold, profile.dialect, profile.schema)
+            made = mutants_of(gold, profile.dialect, profile.schema, profile.with_nulls)
             same = [mutant for mutant in made if (mutant.kind, mutant.what) == (pair.mutant.kind, pair.mutant.what)]
             for mutant in same[:1]:  # none: made by an earlier state of the code
                 other = resolve(parse_select(mutant.sql, profile.dialect), profile.dialect, profile.schema)
@@ -181,7 +181,7 @@ def measure(
             for gold in (sql for name, sql in golds if name == db_id):
                 tree = resolve(parse_select(gold, profile.dialect), profile.dialect, profile.schema)
                 start = time.process_time()
-                made = mutants_of(tree, profile.dialect, profile.schema)
+                made = mutants_of(tree, profile.dialect, profile.schema, profile.with_nulls)
                 milliseconds.append(1000 * (time.process_time() - start))
                 mutants.append(len(made))
                 start = time.process_time()

@@ -162,6 +162,11 @@ class DatabaseProfile:
         return tuple(dict.fromkeys(key for key in (own.primary_key, *own.unique_keys, *referred) if key))
 
     @cached_property
+    def with_nulls(self) -> frozenset[tuple[str, str]]:
+        """The (table, column) in which NULL was met."""
+        return frozenset((t.name, c.name) for t in self.tables for c in t.columns if c.null_share)
+
+    @cached_property
     def schema(self) -> dict[str, dict[str, str]]:
         """`{table: {column: declared type}}`, what sqlglot's `qualify` takes."""
         return {t.name: {c.name: c.declared_type or "TEXT" for c in t.columns} for t in self.tables}

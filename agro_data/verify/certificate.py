@@ -298,7 +298,7 @@ class _Batch:
         """Tell the golds from their mutants, prove these equivalent, or direct rows at the difference."""
         for case in cases:
             with charged_to(case):
-                made = mutants_of(case.gold.names, self.database.dialect, self.profile.schema)
+                made = mutants_of(case.gold.names, self.database.dialect, self.profile.schema, self.profile.with_nulls)
                 case.suspects = [Suspect(case.place, case.gold, mutant) for mutant in made]
                 self._queue(case, case.answers)
         suspects = [suspect for case in cases for suspect in case.suspects]

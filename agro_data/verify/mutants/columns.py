@@ -12,6 +12,7 @@ from agro_data.databases.quoting import folded
 from agro_data.populate.schema import kind_of
 from agro_data.sql.identifiers import identifier
 from agro_data.sql.scope import Binding, Schema, Scope, Source
+from agro_data.verify.mutants.edit import Place
 
 _CLASSES = {
     "integer": "number",
@@ -54,6 +55,17 @@ def kind_class(source: Source, name: str, schema: Schema) -> str:
 @cache
 def _class_of(declared: str) -> str:
     return _CLASSES[kind_of(declared)]
+
+
+def unnamed_with_nulls(place: Place, scope: Scope) -> Iterator[exp.Column]:
+    """Of each table of a FROM the first column that holds NULL and that the SELECT does not name."""
+    bindings = map(place.found.binding, scope.select.find_all(exp.Column))
+    named = {(id(found.source), found.name) for found in bindings if found is not None and found.source is not None}
+    for source in scope.sources:
+        for name, spelling in source.columns.items():
+            if (source.table, spelling) in place.with_nulls and (id(source), name) not in named:
+                yield reference(source, name, scope)
+                break
 
 
 def candidates(binding: Binding, scope: Scope, schema: Schema) -> list[Candidate]:

@@ -11,6 +11,7 @@ from sqlglot import exp
 from agro_data.profiling.statistics import UUID_FORM
 from agro_data.sql.constructs import is_aggregate
 from agro_data.sql.scope import Scope, local_nodes
+from agro_data.verify.mutants.columns import unnamed_with_nulls
 from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, leaves, links, swap
 
 _OTHERS: dict[type[exp.Expr], tuple[type[exp.Expr], ...]] = {
@@ -41,6 +42,7 @@ def of_conditions(place: Place, scope: Scope) -> Iterator[Edit]:
             yield from _null_too(place, plain[0], label)
         if clause == "HAVING":
             yield from _having_to_where(place, scope, holder, slot, condition)
+    yield from _known_only(place, scope)
 
 
 def _emptied(scope: Scope, clause: str) -> Change:
@@ -219,6 +221,22 @@ def _null_too(place: Place, part: exp.Expr, label: str) -> Iterator[Edit]:
         yield Edit("null", label, part, new, (swap(part, new),))
 
 
+def _known_only(place: Place, scope: Scope) -> Iterator[Edit]:
+    """Rows left out of which something is unknown that was not asked for."""
+    for column in unnamed_with_nulls(place, scope):
+        known = exp.Not(this=exp.Is(this=column, expression=exp.Null()))
+        yield Edit("null", place.label("WHERE", scope), "", known, (_narrowed(scope, known),))
+
+
+def _narrowed(scope: Scope, condition: exp.Expr) -> Change:
+    """The condition in WHERE, beside what stands there."""
+    where = scope.select.args.get("where")
+    if where is None:
+        return Change(scope.select, "where", exp.Where(this=condition))
+    before = exp.paren(where.this) if isinstance(where.this, exp.Or) else where.this.copy()
+    return Change(where, "this", exp.And(this=before, expression=condition))
+
+
 def _having_to_where(place: Place, scope: Scope, holder: exp.Expr, slot: str, condition: exp.Expr) -> Iterator[Edit]:
     """`HAVING avg(x) > 10` said of the single rows: `WHERE x > 10`."""
     bare = condition.unnest()
@@ -228,10 +246,5 @@ def _having_to_where(place: Place, scope: Scope, holder: exp.Expr, slot: str, co
     if not is_aggregate(inner) or not isinstance(inner.this, exp.Column):
         return
     moved: exp.Expr = type(bare)(this=inner.this.copy(), expression=bare.expression.copy())
-    where = scope.select.args.get("where")
-    if where is not None:
-        old = where.this
-        before = exp.paren(old) if isinstance(old, exp.Or) else old.copy()
-        moved = exp.And(this=before, expression=moved)
-    changes = (Change(scope.select, "having", None), Change(scope.select, "where", exp.Where(this=moved)))
-    yield Edit("having_where", place.label("HAVING", scope), condition, exp.Where(this=moved), changes)
+    changes = (Change(scope.select, "having", None), _narrowed(scope, moved))
+    yield Edit("having_where", place.label("HAVING", scope), condition, exp.Where(this=moved.copy()), changes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,6 +54,7 @@ class Place:
     found: Resolution
     dialect: Dialect
     schema: Schema
+    with_nulls: Collection[tuple[str, str]] = ()  # (table, column) in which NULL was met
 
     @cached_property
     def stable(self) -> bool:

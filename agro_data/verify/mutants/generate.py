@@ -7,7 +7,7 @@ equals those that a seed of the query's text picks. `LIMITS` says how many of ea
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from random import Random
 
 from agro_data.databases.types import Dialect
@@ -41,13 +41,15 @@ LIMITS = {
 OTHERWISE = 4  # of a kind not named above
 
 
-def mutants_of(found: Resolution, dialect: Dialect, schema: Schema) -> list[Mutant]:
-    """Mutants of a resolved query, in a fixed order; at most `MOST`.
+def mutants_of(
+    found: Resolution, dialect: Dialect, schema: Schema, with_nulls: Collection[tuple[str, str]] = ()
+) -> list[Mutant]:
+    """Mutants of a resolved query, in a fixed order; at most `MOST`. `with_nulls`: the (table, column) that hold NULL.
 
     Each parses, and none has the canonical text of the query or of another. The tree is edited in place and
     restored. Some may fail in the engine: the caller finds out which.
     """
-    place = Place(found, dialect, schema)
+    place = Place(found, dialect, schema, with_nulls)
     gold = place.text(found.tree)
     seen = {gold, canonical_sql(resolve(found.tree.copy(), dialect, schema), dialect)}
     made: list[Mutant] = []

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from agro_data.sql.constructs import is_aggregate, is_one_row, number_of
 from agro_data.sql.scope import Scope, local_nodes
-from agro_data.verify.mutants.columns import candidates, kind_class, reference
+from agro_data.verify.mutants.columns import candidates, kind_class, reference, unnamed_with_nulls
 from agro_data.verify.mutants.edit import Change, Edit, Place, conditions, linking, swap
 
 _AGGREGATES: dict[type[exp.Expr], tuple[type[exp.Expr], ...]] = {
@@ -132,6 +132,9 @@ def _other_count(place: Place, scope: Scope, part: exp.Count, label: str) -> Ite
             total = exp.Sum(this=inner.copy())
             yield Edit("aggregate", label, part, total, (swap(part, total),), weight=2)
         return
+    for column in unnamed_with_nulls(place, scope):
+        new = exp.Count(this=column, big_int=True)
+        yield Edit("count", label, part, new, (swap(part, new),), weight=0)
     for weight, column in enumerate(_countable(place, scope)):
         new = exp.Count(this=exp.Distinct(expressions=[column]), big_int=True)
         yield Edit("count", label, part, new, (swap(part, new),), weight=weight)

@@ -131,6 +131,18 @@ def test_what_stands_beside_a_literal_is_of_its_form(literal: str, beside: set[s
     assert made == {f"SELECT name FROM customer WHERE city = '{other}'" for other in beside}
 
 
+def test_what_is_unknown_in_a_column_that_is_not_asked_about() -> None:
+    gold = "SELECT city FROM customer WHERE name = 'Ann' OR id > 3 GROUP BY city ORDER BY count(*) DESC LIMIT 1"
+    found = resolve(parse_select(gold, "sqlite"), "sqlite", SHOP)
+    made = {mutant.sql for mutant in mutants_of(found, "sqlite", SHOP, {("customer", "age"), ("customer", "city")})}
+    assert made >= {
+        "SELECT city FROM customer WHERE name = 'Ann' OR id > 3 GROUP BY city ORDER BY COUNT(age) DESC LIMIT 1",
+        "SELECT city FROM customer WHERE (name = 'Ann' OR id > 3) AND NOT age IS NULL GROUP BY city "
+        "ORDER BY COUNT(*) DESC LIMIT 1",
+    }
+    assert not any("NOT age IS NULL" in mutant.sql for mutant in mutants_of(found, "sqlite", SHOP))
+
+
 def test_every_kind_is_shown_somewhere() -> None:
     shown = {mutant.kind for _, _, made in CASES for mutant in made}
     shown |= {mutant.kind for gold, _, _ in FURTHER for mutant in mutants(gold)}
