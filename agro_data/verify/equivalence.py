@@ -10,7 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from math import isclose, isnan
+from math import isclose, isfinite, isnan
+from struct import pack, unpack
 from typing import Literal
 
 from agro_data.databases.types import Cell
@@ -20,8 +21,8 @@ Rows = Sequence[Row]
 Size = tuple[int, int]  # rows, columns
 Mode = Literal["strict", "intent", "spider", "bird"]
 
-RELATIVE = 1e-6  # numeric tolerance: enough for sums in another order and for 32-bit floats
-WHOLE = 1e-9  # relative, of an integer to a float: 1000000.9 is not 1000000
+RELATIVE = 1e-9  # numeric tolerance: enough for sums in another order, too little for a rounded number
+SHORT = 1e-6  # the same, where one is what DuckDB's 32-bit floats hold
 ABSOLUTE = 1e-9  # what is left of sums that cancel: a cell alone does not tell of how large ones
 MATCHED = 300
 MAPPINGS = 100  # of columns that are tried where several make the rows the same and only their order tells
@@ -173,11 +174,21 @@ def _same_cell(left: Cell, right: Cell) -> bool:
 
 
 def _close(left: float, right: float) -> bool:
-    relative = RELATIVE if isinstance(left, float) and isinstance(right, float) else WHOLE
+    relative = SHORT if _is_short(left) or _is_short(right) else RELATIVE
     try:
         return isclose(left, right, rel_tol=relative, abs_tol=ABSOLUTE)
     except OverflowError:  # an integer beyond the floats
         return left == right
+
+
+def _is_short(number: float) -> bool:
+    """Whether 32 bits hold a number with a fraction: few of 64 are such by chance."""
+    if not isinstance(number, float) or not isfinite(number) or number.is_integer():
+        return False
+    try:
+        return bool(unpack("f", pack("f", number))[0] == number)
+    except OverflowError:
+        return False
 
 
 # --- bird --------------------------------------------------------------------------------------------------------
