@@ -19,6 +19,7 @@ _ELSEWHERE = 0.08  # share of cells that hold a literal meant for another column
 _START = 60  # where new keys begin, at times: the keys of two tables need not meet
 _LITERAL = 0.4  # share of cells that hold a literal of the query or a neighbour of one
 _MOST_NULL = 0.25
+_OFTEN_NULL, _HALF = 0.3, 0.5  # in so many instances half of a column is NULL: a query that passes over NULL shows
 
 
 class Draws:
@@ -78,7 +79,8 @@ class Draws:
             rng = stream(self._seed, "draw", table, name)
             may = partial(self.can_hold, place)
             literals = list(filter(may, self._focus.literals.get(place, ())))
-            nulls = min(profile.null_share, _MOST_NULL) if spec.nullable else 0.0
+            often = place not in self._focus.literals and rng.random() < _OFTEN_NULL
+            nulls = (_HALF if often else min(profile.null_share, _MOST_NULL)) if spec.nullable else 0.0
             known = [value for value in (fit(seen, spec) for seen in observed(profile)) if may(value)]
             found = _Column(spec, literals, known, nulls, self._of_kind.get(spec.kind, []), rng, may)
             if name in self._schema.by_name[table].primary_key:
