@@ -381,3 +381,17 @@ def test_columns_of_dates_hold_nothing_else_so_that_a_year_may_be_asked_for_in_a
                 found.append([sorted(con.execute(f"SELECT id FROM staff WHERE {way}")) for way in ways])
         assert all(way == one[0] for one in found for way in one)
         assert any(one[0] for one in found)
+
+
+def test_a_row_that_takes_over_the_key_of_a_third_takes_that_in_too(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "team.sqlite")) as con:
+        con.executescript("CREATE TABLE player (id INTEGER PRIMARY KEY, name TEXT UNIQUE, goals INT);")
+        con.executemany("INSERT INTO player VALUES (?, ?, ?)", [(n, f"n{n}", n) for n in range(9)])
+        con.commit()
+    profile = profile_database(find_databases(tmp_path).databases[0])
+    schema = instance_schema(profile)
+    cells: list[dict[str, Cell]] = [{"name": "Ann"}, {"id": 71, "goals": 3}, {"id": 71, "name": "Ann"}]
+    wanted = Proposal("witness", "", tuple(PartialRow("player", {**row}) for row in cells))
+    rows = compose(schema, profile, {}, [wanted], seed=1)
+    check(schema, rows)
+    assert (71, "Ann", 3) in zip(*rows["player"].values(), strict=True)

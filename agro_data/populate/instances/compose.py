@@ -187,23 +187,21 @@ class _Composer:
 
     @staticmethod
     def _merged(spec: TableSpec, rows: Sequence[Partial]) -> list[Partial]:
-        """Rows that share a key become one; where they disagree the first has its way."""
-        kept: list[Partial] = []
-        by_key: dict[tuple[Any, ...], Partial] = {}
-        for row in rows:
-            known = [(key, value) for key in spec.keys if (value := _key(row, key)) is not None]
-            same = next((by_key[entry] for entry in known if entry in by_key), None)
-            if same is None:
-                kept.append(row)
-                same = row
-            else:
-                for column, cell in row.items():
-                    same.setdefault(column, cell)
-            for key in spec.keys:
-                whole = _key(same, key)
-                if whole is not None:
-                    by_key.setdefault((key, whole), same)
-        return kept
+        """Rows that share a key become one; where they disagree the first has its way. What a row takes over may make
+        it share a key with a third.
+        """
+        kept: dict[int, Partial] = {}
+        by_key: dict[tuple[Any, ...], int] = {}
+        for number, row in enumerate(rows):
+            place, kept[number] = number, row
+            while others := {by_key.get(entry, place) for entry in _entries(spec, kept[place])} - {place}:
+                place, gone = sorted((place, min(others)))
+                for entry in _entries(spec, kept[gone]):
+                    if by_key.get(entry) == gone:
+                        del by_key[entry]
+                kept[place] = kept.pop(gone) | kept[place]
+            by_key |= dict.fromkeys(_entries(spec, kept[place]), place)
+        return [*kept.values()]
 
     def _add_parents(self, rows: dict[str, list[Partial]]) -> None:
         """A partial parent for each reference that has none; parents may refer on."""
@@ -382,6 +380,11 @@ def _key(row: Partial, columns: Sequence[str]) -> tuple[Cell, ...] | None:
     """The values of `columns`, or None where one is missing or NULL: such a key is not compared."""
     value = tuple(row.get(column) for column in columns)
     return None if None in value else value
+
+
+def _entries(spec: TableSpec, row: Partial) -> list[tuple[Any, ...]]:
+    """The keys of which a row has all values, with these."""
+    return [(key, value) for key in spec.keys if (value := _key(row, key)) is not None]
 
 
 def _parents(rows: Sequence[Partial], key: ForeignKey) -> list[tuple[Cell, ...]]:
