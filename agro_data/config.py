@@ -15,6 +15,8 @@ from typing import Any, Literal, get_args
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from agro_data.errors import InWords
+
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")  # of a corpus
 STRUCTURAL = "structural"  # embeddings of the SQL's structure alone: needs no model and no torch
@@ -23,10 +25,6 @@ Values = Literal["source", "synthetic"]
 SplitBy = Literal["auto", "database", "skeleton"]
 Generator = Literal["grammar", "log", "llm", "both"]
 Wording = Literal["grammar", "paraphrase", "direct"]
-
-
-class InWords(Exception):
-    """An error whose text is for a person: what is wrong, and what to do. A program that meets it says no more."""
 
 
 class ConfigError(InWords, ValueError):

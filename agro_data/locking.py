@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from agro_data.config import InWords
+from agro_data.errors import InWords
 
 log = logging.getLogger(__name__)
 

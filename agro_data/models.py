@@ -13,7 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from agro_data.config import DEFAULT_MODEL, InWords
+from agro_data.config import DEFAULT_MODEL
+from agro_data.errors import InWords
 from agro_data.hashing import file_hash
 
 DEFAULT_WRITER = "HuggingFaceTB/SmolLM2-135M-Instruct"

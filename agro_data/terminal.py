@@ -24,10 +24,10 @@ from polars.exceptions import PolarsError
 from rich.console import Console
 from rich.table import Table
 
-from agro_data.config import InWords
 from agro_data.databases.errors import first_line, interruptible
 from agro_data.databases.faults import NO_SPACE
 from agro_data.databases.scratch import sweep
+from agro_data.errors import InWords
 from agro_data.parallel import ShardsLost
 
 FAILED_SOME = 1

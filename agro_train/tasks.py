@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from agro_data.config import InWords
 from agro_data.databases.types import Database
+from agro_data.errors import InWords
 from agro_data.profiling.asked import Source, open_source, prompt_of
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.serialise import (

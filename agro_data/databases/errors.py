@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from agro_data.config import InWords
+from agro_data.errors import InWords
 
 
 class DatabaseError(InWords):

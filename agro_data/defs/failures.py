@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import dagster as dg
 
-from agro_data.config import InWords
+from agro_data.errors import InWords
 from agro_data.parallel import ShardsLost
 from agro_data.terminal import in_words
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agro_data.config import InWords
+from agro_data.errors import InWords
 from agro_data.evaluation.fields import QUESTION, SQL, text_of
 from agro_data.evaluation.rows import LINES, SUFFIXES, LoadProblem, UnreadableInput, read_rows
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, get_args
 
-from agro_data.config import InWords
 from agro_data.databases.quoting import quoted
+from agro_data.errors import InWords
 from agro_data.profiling.linking import Links, Name
 from agro_data.profiling.profile import ColumnProfile, DatabaseProfile, ForeignKey, TableProfile
 from agro_data.sql.identifiers import spelled

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agro_data.config import InWords
+from agro_data.errors import InWords
 from agro_data.hashing import file_hash
 
 if TYPE_CHECKING:

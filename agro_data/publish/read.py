@@ -12,8 +12,9 @@ from typing import Any
 
 import polars as pl
 
-from agro_data.config import BuildConfig, InWords
+from agro_data.config import BuildConfig
 from agro_data.databases.catalog import VERSION_NAME
+from agro_data.errors import InWords
 from agro_data.hashing import file_hash
 from agro_data.records import ANSWERABLE, MUTANT
 

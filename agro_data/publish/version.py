@@ -18,9 +18,9 @@ from typing import Any
 
 import polars as pl
 
-from agro_data.config import InWords
 from agro_data.databases.catalog import VERSION_NAME
 from agro_data.databases.faults import NO_SPACE
+from agro_data.errors import InWords
 from agro_data.fingerprint import library_versions
 from agro_data.hashing import file_hash
 from agro_data.locking import exclusive

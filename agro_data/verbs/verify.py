@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agro_data.config import ConfigError, InWords, RunConfig, cache_folder
+from agro_data.config import ConfigError, RunConfig, cache_folder
 from agro_data.databases.catalog import VERSION_NAME
 from agro_data.databases.scratch import ScratchFolder
+from agro_data.errors import InWords
 from agro_data.evaluation.load import files_of, load_pairs
 from agro_data.pairs.finding import KINDS, Checked
 from agro_data.progress import Bars

@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from agro_data.config import InWords
+from agro_data.errors import InWords
 from agro_data.locking import Locked, exclusive
 from agro_data.work import write_json, write_text
 from agro_train.programs.settings import SettingsError

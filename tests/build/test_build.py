@@ -229,7 +229,7 @@ def test_nothing_to_use_is_an_error_in_words(tmp_path: Path) -> None:
     with pytest.raises(agro_data.ConfigError, match="no such file"):
         build_at(tmp_path, tmp_path / "absent")
     (tmp_path / "notes.txt").write_text("hello")
-    with pytest.raises(agro_data.ConfigError, match="no database"):
+    with pytest.raises(agro_data.ConfigError, match="not a database"):
         build_at(tmp_path, tmp_path / "notes.txt")
 
 

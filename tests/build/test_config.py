@@ -111,7 +111,7 @@ def test_a_profile_is_kept_by_all_the_code_that_reads_databases_for_it() -> None
         *("scratch", "types"),  # which say nothing of what is read
     }
     rooms = {name.split(".")[1] for name in loaded if name.startswith("agro_data.")}
-    assert rooms == {"databases", *ROOMS}
+    assert rooms == {"databases", "errors", *ROOMS}
 
 
 def test_excluded_files_count_by_content(tmp_path: Path) -> None:

@@ -127,6 +127,8 @@ def test_joins_go_where_they_are_preferred(examples: pl.DataFrame) -> None:
     joined = examples.filter(pl.col("constructs").list.contains("join_2"))["sql"].to_list()
     assert joined
     for sql in joined:
+        if re.search(r"FROM (\w+) AS \w+ JOIN \1 AS", sql):
+            continue  # pairs of rows of one table go along no key
         assert "sender" in sql, sql
         assert not re.search(r"payer = \w+\.\w|= (\w+\.)?payer", sql), sql  # a payer asked for by number is no join
 

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # Left may be imported by right, never the other way round. What stands in one set may import each other.
 ORDER: list[set[str]] = [
+    {"errors"},
     {"records", "config", "hashing"},
     {"focus"},
     {"models"},
@@ -52,7 +53,7 @@ ORDER: list[set[str]] = [
     {"defs", "definitions", "cli"},
 ]
 # Small tools without domain knowledge: anyone may use them.
-ANYONE = {"records", "config", "hashing", "progress", "parallel", "work", "locking", "pages", "sql"}
+ANYONE = {"errors", "records", "config", "hashing", "progress", "parallel", "work", "locking", "pages", "sql"}
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 
 TRAINING_ORDER: list[set[str]] = [

@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 from pairs.market import sqlite_market, write_pairs
 
+from agro_data.databases import catalog
 from agro_data.databases.catalog import find_databases
 from agro_data.evaluation.loaded import Pair
-from agro_data.pairs import verify
 from agro_data.pairs.audit import Audit, audit_pairs, objection
 from agro_data.pairs.finding import Checked, Finding
 from agro_data.pairs.report import audit_lines, audit_summary, render_report
@@ -175,7 +175,7 @@ def test_the_databases_are_found_and_hashed_once(tmp_path: Path, monkeypatch: py
     pairs = write_pairs(tmp_path / "a.json", [("Which?", MENDED[4][1])])
     market = sqlite_market(tmp_path / "d")
     searched: list[Path | str] = []
-    monkeypatch.setattr(verify, "find_databases", lambda path: (searched.append(path), find_databases(path))[1])
+    monkeypatch.setattr(catalog, "find_databases", lambda path: (searched.append(path), find_databases(path))[1])
     found = audit_pairs(pairs, market, cache=tmp_path / "cache", instances=tmp_path / "out", mend_ties=True, workers=1)
     assert found.mended
     assert searched == [market]
