@@ -1,1 +1,1 @@
-"""Language models: one client for all of them, and prompts as files. Knows nothing of SQL."""
+"""Language models: one client for all of them, and prompts as files. Only the prompts speak of SQL."""
