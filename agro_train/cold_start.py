@@ -48,12 +48,11 @@ from agro_train.trajectories.material import (
     Material,
     Report,
     check_paths,
-    encode_rows,
+    encoded,
     read_material,
     sources_of,
     teach,
     teacher_hash,
-    without_long,
 )
 
 # Settings that do not decide what is learnt; what lies there is asked for by its content.
@@ -183,11 +182,10 @@ def _learn(
     tell: Report = report if is_first() else lambda line: None
     with Sandbox(config.workers, SQL_LIMITS) as sandbox:
         if config.learn_from:
-            read = read_material(Path(config.learn_from), config, corpus)
-            material = without_long(read, tokenizer, longest, tell)
+            material = read_material(Path(config.learn_from), config, corpus)
         else:
             material = teach(config, corpus, sources, tokenizer, sandbox, tell, longest)
-        examples = encode_rows(material.trajectories, tokenizer)
+        material, examples = encoded(material, tokenizer, longest, tell)
         tell({"phase": "trajectories", "learnt": len(examples), "dropped": sum(material.dropped.values())})
         return fine_tune(base, examples, config.tuning, draft, _check(config, corpus, sandbox), report), material
 

@@ -23,7 +23,7 @@ from agro_data.diversity.splits import SAME_DATABASE
 from agro_data.hashing import stable_hash
 from agro_data.publish.read import Version, open_version
 from agro_data.work import write_json
-from agro_train.language_model.loading import check_trainable, framing_of, load, load_tokenizer, reads
+from agro_train.language_model.loading import framing_of, load, load_tokenizer, reads, refuse_recurrent
 from agro_train.language_model.memory import enough_memory
 from agro_train.language_model.precision import settled
 from agro_train.language_model.tokens import encode
@@ -75,7 +75,7 @@ def train(config: GrpoConfig, report: Report = lambda _: None) -> ModelRun:
     config = replace(config, precision=settled(config.precision))  # part of what a run is
     version = open_version(Path(config.corpus))
     parent, base = start = start_of(config.model, Path(config.models), Path(config.cache))
-    check_trainable(base)
+    refuse_recurrent(base)
     draft = begin(Path(config.models), config.name, _fingerprint(config, version, start))
     if isinstance(draft, ModelRun):
         return draft

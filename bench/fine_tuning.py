@@ -25,7 +25,7 @@ from agro_train.finetuning.trainer import make_trainer
 from agro_train.language_model.loading import load_tokenizer
 from agro_train.language_model.shared_prompts import row_length, schedule
 from agro_train.language_model.tokens import Example
-from agro_train.trajectories.material import drop_long, encode_rows
+from agro_train.trajectories.material import encode_rows
 from bench.machine import description
 from bench.tables import show
 
@@ -78,8 +78,8 @@ def main() -> None:
         row_examples=options.row_examples,
     )
     tokenizer = load_tokenizer(options.model)
-    rows, _ = drop_long(open_version(options.trajectories).examples().collect(), tokenizer, tuning.max_length)
-    everything = encode_rows(rows, tokenizer)
+    stored = encode_rows(open_version(options.trajectories).examples().collect(), tokenizer)
+    everything = [one for one in stored if len(one.ids) <= tuning.max_length]
     found = measure(options.model, everything, tuning, options.examples, options.rounds, options.ways)
     print(json.dumps(found) if options.json else description())
     if options.json:

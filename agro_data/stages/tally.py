@@ -35,7 +35,8 @@ def by_database(work: Work, stage: str) -> dict[str, list[str]]:
 
 def ids(work: Work, stage: str, shards: Iterable[str]) -> set[str]:
     """Candidate ids of finished shards."""
-    return {i for shard in shards for i in _column(work.path(stage, f"{shard}.parquet"), "candidate_id")}
+    paths = [work.path(stage, f"{shard}.parquet") for shard in shards]
+    return set().union(*(_ids(path, written(path)) for path in paths))
 
 
 def different(work: Work, stage: str) -> int:
@@ -58,6 +59,12 @@ def reasons(work: Work, stage: str) -> dict[str, int]:
 
 def _column(path: Path, name: str) -> list[str]:
     return pl.read_parquet(path, columns=[name], glob=False)[name].to_list()
+
+
+@cache
+def _ids(path: Path, _written: tuple[int, int]) -> frozenset[str]:
+    """Like `_height`."""
+    return frozenset(_column(path, "candidate_id"))
 
 
 @cache

@@ -174,9 +174,10 @@ def _same_cell(left: Cell, right: Cell) -> bool:
 
 
 def _close(left: float, right: float) -> bool:
-    relative = SHORT if _is_short(left) or _is_short(right) else RELATIVE
     try:
-        return isclose(left, right, rel_tol=relative, abs_tol=ABSOLUTE)
+        if isclose(left, right, rel_tol=RELATIVE, abs_tol=ABSOLUTE):
+            return True
+        return isclose(left, right, rel_tol=SHORT) and (_is_short(left) or _is_short(right))
     except OverflowError:  # an integer beyond the floats
         return left == right
 

@@ -19,7 +19,7 @@ from agro_data.sql.difficulty import HARDNESS
 from agro_data.stages.aligned import STAGE
 from agro_train.programs.telling import figures
 from agro_train.promotion import Decision, metric_of
-from agro_train.runs.store import ModelRun
+from agro_train.runs.store import RUN, ModelRun
 from agro_train.trajectories.store import steps_of
 
 ROWS = 6
@@ -27,7 +27,6 @@ MADE_ANEW = ("example_id", "cycle", "made_anew", "verdict", "why", "question", "
 NO_CURVE = frozenset({"tokens per second"})
 COST = ("read", "written", "s each")  # columns of a table of models that have one of their own
 RIGHT = {"strict-ts": "right on all instances", "strict": "right"}
-RUN = re.compile(r"[^/]+/r\d{4}-[0-9a-f]{8}")
 HUB = re.compile(r"^[^/:]+/(?=[^/]+$)")
 
 
@@ -162,7 +161,7 @@ def _gain(pair: Mapping[str, Any]) -> dict[str, Any]:
 
 def _spelt(model: str) -> str:
     """A name that fits a table: of a base on the Hub without who made it."""
-    return model if RUN.fullmatch(model) else HUB.sub("", model)
+    return model if RUN.match(model.rpartition("/")[2]) else HUB.sub("", model)
 
 
 def _short(value: float) -> float:

@@ -27,7 +27,7 @@ MANIFEST = "manifest.json"
 METRICS = "metrics.jsonl"
 CHECKPOINTS = "checkpoints"
 LOCK = ".lock"
-_RUN = re.compile(r"r(?P<number>\d{4})-[0-9a-f]{8}\Z")
+RUN = re.compile(r"r(?P<number>\d{4})-[0-9a-f]{8}\Z")
 Fact = Mapping[str, str]  # of a database: `db_id`, `content_hash`
 
 
@@ -101,7 +101,7 @@ class ModelRun:
 def runs_of(root: Path, name: str) -> list[ModelRun]:
     """Finished runs of the model `name`, oldest first."""
     folder = root / name
-    found = [path for path in folder.iterdir() if _RUN.match(path.name)] if folder.is_dir() else []
+    found = [path for path in folder.iterdir() if RUN.match(path.name)] if folder.is_dir() else []
     return [ModelRun(path) for path in sorted(found) if (path / MANIFEST).is_file()]
 
 
@@ -208,7 +208,7 @@ class Draft:
         write_json(self.path / MANIFEST, {**manifest, "fingerprint": self.fingerprint})
         folder = self.path.parent
         with exclusive(folder / LOCK, wait_seconds=60, doing="is finishing a run of this model"):
-            number = 1 + max((int(path.name[1:5]) for path in folder.iterdir() if _RUN.match(path.name)), default=0)
+            number = 1 + max((int(path.name[1:5]) for path in folder.iterdir() if RUN.match(path.name)), default=0)
             target = folder / f"r{number:04d}-{self.fingerprint[:8]}"
             os.replace(self.path, target)
         (target / LOCK).unlink(missing_ok=True)

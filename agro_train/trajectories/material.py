@@ -176,7 +176,8 @@ def make_material(
             f"none of {wanted} trajectories is right, the first for {first['reason']}: {first['detail']}"
         )
     if max_length is not None:
-        candidates, long = drop_long(candidates, tokenizer, max_length, report)
+        sizes = [len(_encoded(row, tokenizer).so_far) for row in candidates.iter_rows(named=True)]
+        candidates, long = drop_long(candidates, sizes, max_length, report)
         lost = pl.concat([lost, long])
     return candidates, lost, select(candidates, config)
 
@@ -286,13 +287,13 @@ def select(made: pl.DataFrame, config: TrajectoriesConfig) -> Chosen:
 
 
 def drop_long(
-    trajectories: pl.DataFrame, tokenizer: Any, max_length: int, report: Report = lambda line: None
+    trajectories: pl.DataFrame, sizes: Sequence[int], max_length: int, report: Report = lambda line: None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The trajectories of at most `max_length` tokens, and the longer ones as rows of `DROPPED`: none is cut.
+    """The trajectories of at most `max_length` tokens, and the longer ones as rows of `DROPPED`: none is cut. `sizes`
+    are their tokens.
 
     `report` is told how many turns those had, where they are more than a few. Raises `SettingsError` when all are.
     """
-    sizes = [len(_encoded(row, tokenizer).so_far) for row in trajectories.iter_rows(named=True)]
     long = pl.Series("long", [size > max_length for size in sizes], dtype=pl.Boolean)
     if long.all():
         raise SettingsError(f"no trajectory has at most {max_length} tokens; raise max_length or lower budget")
@@ -309,11 +310,13 @@ def drop_long(
     return trajectories.filter(~long), pl.DataFrame(lost, schema=DROPPED)
 
 
-def without_long(material: Material, tokenizer: Any, max_length: int, report: Report) -> Material:
-    """What is learnt of trajectories that were chosen before; raises like `drop_long`."""
-    kept, lost = drop_long(material.trajectories, tokenizer, max_length, report)
+def encoded(material: Material, tokenizer: Any, max_length: int, report: Report) -> tuple[Material, list[Example]]:
+    """What is learnt of trajectories that were chosen before, and its tokens; raises like `drop_long`."""
+    examples = encode_rows(material.trajectories, tokenizer)
+    kept, lost = drop_long(material.trajectories, [len(one.ids) for one in examples], max_length, report)
     dropped = Counter(material.dropped) + Counter(tally(lost["reason"]))
-    return replace(material, trajectories=kept, dropped=dict(sorted(dropped.items())))
+    material = replace(material, trajectories=kept, dropped=dict(sorted(dropped.items())))
+    return material, [one for one in examples if len(one.ids) <= max_length]
 
 
 def encode_rows(trajectories: pl.DataFrame, tokenizer: Any) -> list[Example]:

@@ -232,7 +232,7 @@ def test_settings_that_cannot_be() -> None:
         with pytest.raises(SettingsError, match=f"{next(iter(wrong))} is 0: expected"):
             ColdStartConfig(**wrong)
     with pytest.raises(SettingsError, match="max_length or lower budget"):
-        drop_long(pl.DataFrame(schema=TRAJECTORY), None, 10)
+        drop_long(pl.DataFrame(schema=TRAJECTORY), [], 10)
     with pytest.raises(SettingsError, match="batch 6 is not a multiple of micro_batch 4"):
         ColdStartConfig(batch=6)  # before a trajectory is made
     for wrong in ({"examples": 0}, {"workers": 0}):
