@@ -66,7 +66,12 @@ EXPERIMENTS: Mapping[str, Mapping[str, Arm]] = {
         )
     },
     "E9": {"round 1": [OURS], "round 2": [NEXT]},
-    "E10": {"names as they are": [OURS], "names spelt otherwise": [("cold_start", {"respell": 0.75})]},
+    "E10": {
+        "names as they are": [OURS],
+        "names spelt otherwise": [("cold_start", {"respell": 0.75})],
+        "names as they are, read twice": [("cold_start", {"epochs": 2.0})],
+        "each question with its names and with others": [("cold_start", {"respell": 1.0, "respell_beside": True})],
+    },
 }
 
 
@@ -146,6 +151,8 @@ def train(arm: Arm, common: Mapping[str, Mapping[str, Any]], seed: int) -> Model
         settings = {**common[kind], **changed, "seed": seed}
         if settings.get("pairs") and settings["corpus"]:
             settings["examples"] *= 2  # as many of each
+        if settings.get("respell_beside"):
+            settings["examples"] *= 2  # each question stands in two
         if run is not None:
             settings["model"] = str(run.path)
         if kind == "cold_start":

@@ -57,6 +57,7 @@ class TrajectoriesConfig:
     mistake: float = 0.05  # share that go wrong first, and recover
     rehearse: float = 0.1  # share that run the answer before they give it
     respell: float = 0.0  # share on a database with respelt names, so that names must be read
+    respell_beside: bool = False  # those on their own database, too: a question is then learnt under both names
     link: float = 1.0  # share that say tables and columns of a query before they write it
     teacher: TeacherKind = "decomposition"  # the examples' steps, a model's right attempts, or both
     teacher_model: str = ""  # a run, folder, Hub id or URL; empty: the model that training starts from
@@ -79,8 +80,15 @@ class TrajectoriesConfig:
         check_counts(self, "examples", "pool", "turns", "budget", "workers")
         check_shares(self, "leave", "decompose", "explore", "mistake", "rehearse", "respell", "link")
         check_seed(self)
+        if self.respell_beside and not self.respell:
+            raise SettingsError("respell_beside is set and respell is 0: no question has other names; set respell, too")
         if self.teacher != "decomposition":
             _ = self.attempts
+
+    @property
+    def of_each_question(self) -> float:
+        """How many trajectories the decomposition of a question gives, on average."""
+        return 1.0 + self.respell if self.respell_beside else 1.0
 
     @property
     def attempts(self) -> Attempts:

@@ -157,7 +157,7 @@ def make_material(
             told = {"of": source.name, "left_out": len(source.problems), "first": source.problems[0]}
             report({"phase": "trajectories", **told})
     asked = sum(len(source.rows) for source in sources)
-    wanted = min(asked, round(config.examples * max(1.0, config.pool)))
+    wanted = min(asked, round(config.examples * max(1.0, config.pool) / config.of_each_question))
     drawn = [_drawn(source, round(wanted * len(source.rows) / asked), config.seed) for source in sources]
     made, dropped = [pl.DataFrame(schema=TRAJECTORY)], [pl.DataFrame(schema=DROPPED)]
     if config.teacher != "model":
@@ -188,7 +188,11 @@ def _decompose(
     """Trajectories by the examples' own steps, a share of them on databases whose names are spelt otherwise."""
     Path(config.cache).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=config.cache, prefix="respelt-") as folder:
-        parts = [part for one in drawn for part in respelt(one, config.respell, config.seed, Path(folder), sandbox)]
+        parts = [
+            part
+            for one in drawn
+            for part in respelt(one, config.respell, config.seed, Path(folder), sandbox, beside=config.respell_beside)
+        ]
         found = [
             make_trajectories(
                 part.rows, part.tasks(prompt_format), part.sources, sandbox, seed=config.seed, habits=config.habits

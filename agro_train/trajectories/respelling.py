@@ -44,11 +44,13 @@ VARIANTS = 8  # conventions that a database stands under
 LARGEST = 16 * 2**20  # bytes; a larger database stays as it is
 
 
-def respelt(asked: Questions, share: float, seed: int, folder: Path, sandbox: Sandbox) -> list[Questions]:
+def respelt(
+    asked: Questions, share: float, seed: int, folder: Path, sandbox: Sandbox, *, beside: bool = False
+) -> list[Questions]:
     """The same questions in parts: first those that keep their database, then a part for each spelling.
 
-    A `share` of those with one answer and no evidence is spelt otherwise. `folder` is where the copies lie, which have
-    to be there for as long as the parts are used.
+    A `share` of those with one answer and no evidence is spelt otherwise; `beside`: these keep their database, too, and
+    stand in two parts. `folder` is where the copies lie, which have to be there for as long as the parts are used.
     """
     drawn: dict[int, list[Row]] = defaultdict(list)
     for row in asked.rows:
@@ -56,7 +58,7 @@ def respelt(asked: Questions, share: float, seed: int, folder: Path, sandbox: Sa
         if chance.random() < share and row["answerable"] and not row["evidence"]:
             drawn[chance.randrange(VARIANTS)].append(row)
     parts = [_respelt(asked, rows, variant, seed, folder, sandbox) for variant, rows in sorted(drawn.items())]
-    moved = {row["example_id"] for part in parts for row in part.rows}
+    moved = {row["example_id"] for part in parts for row in part.rows} if not beside else set[str]()
     rest = replace(asked, rows=tuple(row for row in asked.rows if row["example_id"] not in moved))
     return [part for part in (rest, *parts) if part.rows]
 

@@ -17,6 +17,7 @@ from agro_train.programs.settings import SettingsError
 from agro_train.teach import make
 from agro_train.trajectories import material
 from agro_train.trajectories.material import Material, read_material
+from agro_train.trajectories.teachers import RESPELT
 
 
 @pytest.fixture
@@ -70,3 +71,14 @@ def test_databases_of_pairs_are_not_forgotten(config: ColdStartConfig, corpus: V
     with pytest.raises(SettingsError, match="made with pairs that people wrote; give the same file as `pairs`"):
         read(config, corpus, made)
     assert read(config, corpus, made, pairs=pairs).trajectories.height == made.trajectories.height
+
+
+def test_a_question_is_learnt_with_its_names_and_with_others(config: ColdStartConfig) -> None:
+    changed = replace(config, examples=8, pool=1.0, respell=1.0, respell_beside=True, selection="random")
+    both = make(changed).trajectories
+    often = both.group_by("example_id").len()["len"].to_list()
+    assert both.height == 8
+    assert often == [2] * 4
+    assert both["features"].list.contains(RESPELT).sum() == 4
+    with pytest.raises(SettingsError, match="respell_beside is set and respell is 0"):
+        replace(config, respell_beside=True)

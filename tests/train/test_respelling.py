@@ -66,6 +66,19 @@ def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return Source(database, profile, index_schema(profile))
 
 
+def test_questions_stand_in_both_parts_where_names_are_spelt_otherwise_beside(
+    source: Source, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    rows = tuple(row(number, GOLDS[number % len(GOLDS)]) for number in range(12))
+    parts = respelt(Questions("q", rows, {"school": source}, tmp_path), 1.0, 0, tmp_path, sandbox, beside=True)
+    own, *others = parts
+    assert own.rows == rows
+    assert own.sources["school"] is source
+    again = [one["example_id"] for part in others for one in part.rows]
+    assert len(again) == len(set(again)) >= 10
+    assert all(one[RESPELT] for part in others for one in part.rows)
+
+
 def test_every_question_follows_its_database(source: Source, sandbox: Sandbox, tmp_path: Path) -> None:
     rows = tuple(row(number, GOLDS[number % len(GOLDS)]) for number in range(48))
     parts = respelt(Questions("q", rows, {"school": source}, tmp_path), 1.0, 0, tmp_path, sandbox)
