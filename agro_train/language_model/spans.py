@@ -116,9 +116,10 @@ class Spans:
                 for row in self.rows
             ]
         )
-        sees = ((part[:, None] == 0) | (part[:, None] == part[:, :, None])) & (place <= place[:, None])
         back = inside.flatten().nonzero().squeeze(1)
-        found = places.to(device), sees[:, None].to(device), back.to(device)
+        part, place = part.to(device), place.to(device)  # millions of pairs: found on the device, not sent there
+        sees = ((part[:, None] == 0) | (part[:, None] == part[:, :, None])) & (place <= place[:, None])
+        found = places.to(device), sees[:, None], back.to(device)
         self._found[device] = found
         return found
 
