@@ -87,8 +87,8 @@ class TrajectoriesConfig:
 
     @property
     def of_each_question(self) -> float:
-        """How many trajectories the decomposition of a question gives, on average."""
-        return 1.0 + self.respell if self.respell_beside else 1.0
+        """How many trajectories a question gives at most, on average; a model answers it once."""
+        return 1.0 + self.respell if self.respell_beside and self.teacher != "model" else 1.0
 
     @property
     def attempts(self) -> Attempts:

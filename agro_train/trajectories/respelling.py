@@ -58,9 +58,9 @@ def respelt(
         if chance.random() < share and row["answerable"] and not row["evidence"]:
             drawn[chance.randrange(VARIANTS)].append(row)
     parts = [_respelt(asked, rows, variant, seed, folder, sandbox) for variant, rows in sorted(drawn.items())]
-    moved = {row["example_id"] for part in parts for row in part.rows} if not beside else set[str]()
+    moved = {row["example_id"] for part in parts for row in part.rows}
     rest = replace(asked, rows=tuple(row for row in asked.rows if row["example_id"] not in moved))
-    return [part for part in (rest, *parts) if part.rows]
+    return [part for part in (asked if beside else rest, *parts) if part.rows]
 
 
 def _respelt(
