@@ -10,7 +10,7 @@ import io
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ import polars as pl
 from agro_data.records import REJECTED, conform
 
 REJECTED_FOLDER = "rejected"  # below a stage; a suffix could be the end of a database's name
+_ORDER = ("db_id", "stage", "candidate_id", "reason", "detail", "sql")  # of what was dropped
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,11 @@ class Work:
         files = sorted(self.root.glob(f"{stage}/{REJECTED_FOLDER}/*.parquet"))
         return [path for path in files if not path.name.startswith(".")]
 
-    def read_rejected(self, stage: str = "*") -> pl.DataFrame:
-        """Everything that a stage, or any, dropped, in a stable order."""
-        frames = [pl.read_parquet(path, glob=False) for path in self.rejected_files(stage)]
-        frame = pl.concat(frames) if frames else pl.DataFrame(schema=REJECTED)
-        return frame.sort("db_id", "stage", "candidate_id", "reason", "detail", "sql", nulls_last=True)
+    def read_rejected(self, stage: str = "*", columns: Sequence[str] = tuple(REJECTED)) -> pl.DataFrame:
+        """Everything that a stage, or any, dropped, or `columns` of it, in a stable order."""
+        frames = [pl.read_parquet(path, columns=list(columns), glob=False) for path in self.rejected_files(stage)]
+        frame = pl.concat(frames) if frames else pl.DataFrame(schema={name: REJECTED[name] for name in columns})
+        return frame.sort([name for name in _ORDER if name in columns], nulls_last=True)
 
     def write_json(self, name: str, value: Any) -> None:
         write_json(self.root / name, value)

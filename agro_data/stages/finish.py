@@ -225,17 +225,11 @@ def write_corpus(context: Context, out: Path) -> Path:
         context.config.name,
         fingerprint=_identity(work, build["fingerprint"]),
         examples=examples,
-        rejected=_once(work.read_rejected()),
+        rejected=tally.once(work.read_rejected()),
         manifest=_manifest(context, build["config"]),
         instances=_instances(work, chosen.with_columns(examples["example_id"])),
         profiles={db_id: encode(without_rows(context.profile(db_id))) for db_id in usable(context)},
     )
-
-
-def _once(rejected: pl.DataFrame) -> pl.DataFrame:
-    """Without repeats of `verified`: shards of one round do not wait for each other, and may refuse the same query."""
-    first = pl.struct("stage", "db_id", "candidate_id").is_first_distinct()
-    return rejected.filter(first | (pl.col("stage") != "verified"))
 
 
 def _identity(work: Work, fingerprint: str) -> str:

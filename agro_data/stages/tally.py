@@ -52,19 +52,21 @@ def rows(work: Work, stage: str, shards: Iterable[str] | None = None) -> int:
 
 
 def reasons(work: Work, stage: str) -> dict[str, int]:
-    """How often each reason was given, most frequent first."""
-    counts = Counter(reason for path in work.rejected_files(stage) for reason in _column(path, "reason"))
+    """How often each reason was given, most frequent first; like the rows of `once`."""
+    counts = Counter(once(work.read_rejected(stage, ["stage", "db_id", "candidate_id", "reason"]))["reason"])
     return dict(sorted(counts.items(), key=lambda counted: (-counted[1], counted[0])))
 
 
-def _column(path: Path, name: str) -> list[str]:
-    return pl.read_parquet(path, columns=[name], glob=False)[name].to_list()
+def once(rejected: pl.DataFrame) -> pl.DataFrame:
+    """Without repeats of `verified`: shards of one round do not wait for each other, and may refuse the same query."""
+    first = pl.struct("stage", "db_id", "candidate_id").is_first_distinct()
+    return rejected.filter(first | (pl.col("stage") != "verified"))
 
 
 @cache
 def _ids(path: Path, _written: tuple[int, int]) -> frozenset[str]:
     """Like `_height`."""
-    return frozenset(_column(path, "candidate_id"))
+    return frozenset(pl.read_parquet(path, columns=["candidate_id"], glob=False)["candidate_id"].to_list())
 
 
 @cache

@@ -44,13 +44,15 @@ def test_a_database_may_be_named_as_what_is_dropped(tmp_path: Path) -> None:
     assert work.read_rejected("stage").height == 3
 
 
-def test_reasons_are_counted_without_the_rest_of_what_was_dropped(tmp_path: Path) -> None:
+def test_a_query_that_two_shards_refuse_counts_once_among_the_reasons(tmp_path: Path) -> None:
+    """As it does in the version: shards of one round do not wait for each other."""
     work = Work(tmp_path)
-    for shard, reasons in (("a", ["tie", "empty"]), ("b", ["empty", "timeout"])):
-        folder = tmp_path / "stage" / "rejected"
-        folder.mkdir(parents=True, exist_ok=True)
-        pl.DataFrame({"reason": reasons}).write_parquet(folder / f"{shard}.parquet")  # no other column is there
-    assert list(tally.reasons(work, "stage").items()) == [("empty", 2), ("tie", 1), ("timeout", 1)]
+    for shard, refused in (("a", {"1": "tie", "2": "empty"}), ("b", {"2": "empty", "3": "empty", "4": "timeout"})):
+        frame = [{"stage": "verified", "db_id": "shop", "candidate_id": q, "reason": why} for q, why in refused.items()]
+        empty = dict.fromkeys(REJECTED)
+        work.write("verified", shard, pl.DataFrame({"a": [1]}), rows([empty | row for row in frame], REJECTED))
+    assert list(tally.reasons(work, "verified").items()) == [("empty", 2), ("tie", 1), ("timeout", 1)]
+    assert tally.once(work.read_rejected()).height == 4
 
 
 def test_a_failing_write_is_invisible(tmp_path: Path) -> None:
