@@ -161,7 +161,9 @@ def build_command(
     if dry_run:
         from agro_data.estimate import estimate  # noqa: PLC0415
 
-        show_estimate(estimate(config, how), as_json)
+        with Bars(notes) as progress:
+            figures = estimate(config, how, progress)
+        show_estimate(figures, as_json)
         return
     if preview:
         _preview(config, preview, as_json)
@@ -307,7 +309,9 @@ def _preview(config: BuildConfig, count: int, as_json: bool) -> None:
         place = Path(folder)
         few, left_out = _few(config)
         small = replace(config, size=count, embedding_model=STRUCTURAL, only=few, oversample=2.0, certify=False)
-        result = build(config=small, run=RunConfig(out=place / "out", cache=place / "cache", workers=1))
+        how = RunConfig(out=place / "out", cache=place / "cache", workers=1)
+        with Bars(notes) as progress:
+            result = build(config=small, run=how, progress=progress)
         rows = result.version.examples().head(count).collect().to_dicts()
     if as_json:
         print_json(rows)

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agro_data.config import BuildConfig
+from agro_data.progress import clock
 from agro_data.publish.read import Version
 from agro_data.terminal import FAILED_SOME, put, say, screen, show_pairs, show_table, tell
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from agro_data.pipeline import Build
 
 SHOWN_ROWS = 3
+BUSY = 1.3  # times as long as with processors that do nothing else: less is not worth a word
 
 
 def show_version(version: Version) -> None:
@@ -92,15 +94,27 @@ def show_estimate(figures: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(figures)
         return
-    minutes, seconds = divmod(figures["seconds"], 60)
     left = f", {figures['left_out']:,} left out (`agro databases` says why)" if figures["left_out"] else ""
     show_pairs(
         {
             "databases": f"{figures['databases']:,} can be used{left}",
             "examples": f"{figures['examples_asked']:,} asked for",
-            "time": f"about {minutes} min {seconds} s" if minutes else f"about {seconds} s",
+            "time": _time(figures["seconds"], figures["seconds_as_busy"]),
             "disk": f"about {figures['disk_megabytes']:,} MB while building, {figures['kept_megabytes']:,} MB to keep",
             "acceptance": f"{figures['acceptance']:.0%} of the candidates hold",
             "size": figures["limits"],
         }
     )
+
+
+def _time(seconds: int, as_busy: int) -> str:
+    """As exact as it can be known, and what it is on a machine that is busy, if it is."""
+    said = f"about {_rounded(seconds)}"
+    if as_busy < BUSY * seconds:
+        return said
+    return f"{said}; {_rounded(as_busy)} if the machine stays as busy as it is now"
+
+
+def _rounded(seconds: int) -> str:
+    step = next(step for limit, step in ((60, 5), (600, 10), (float("inf"), 60)) if seconds < limit)
+    return clock(max(round(seconds / step), 1) * step)
