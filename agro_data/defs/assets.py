@@ -175,7 +175,7 @@ class PublicationConfig(dg.Config):
     repo_id: str = Field(description="ORG/NAME on the Hugging Face Hub; private when it is created.")
     license: str = Field(description="Licence of the rows, such as cc-by-sa-4.0.")
     source_licenses: dict[str, str] = Field(
-        {}, description="Licence of each source database by its id; '*' stands for all others."
+        description="Licence of each source database by its id; '*' for all others, as in {'*': cc0-1.0}."
     )
     share: list[str] = Field([], description="Databases whose instances may be published; '*' for all.")
     personal_data: PersonalData = Field("refuse", description="Where some is found: refuse, drop or keep.")

@@ -13,7 +13,9 @@ from agro_data.parallel import ShardsLost
 from agro_data.terminal import in_words
 
 _OPTION = re.compile(r"`[^`]*`|(?<![^\s(])--([a-z]+(?:-[a-z]+)*)")  # commands are quoted, and stay what they are
-_SEVERAL = {"source_license": "source_licenses"}  # an option that is repeated is one setting here
+# An option that is repeated, with DB_ID=LICENSE or a licence for all, is one setting here, by database.
+_LICENSE = re.compile(r"--source-license (?:(\S+)=)?LICENSE\b")
+_SEVERAL = {"source_license": "source_licenses"}
 
 
 @contextmanager
@@ -29,7 +31,11 @@ def said() -> Iterator[None]:
 
 def by_settings(text: str) -> str:
     """What `agro` says by its options, by the settings of the same names: `repo_id` for --repo-id."""
-    return _OPTION.sub(_setting, text)
+    return _OPTION.sub(_setting, _LICENSE.sub(_by_database, text))
+
+
+def _by_database(found: re.Match[str]) -> str:
+    return f"`source_licenses: {{{found[1] or '*'!r}: LICENSE}}`"
 
 
 def _setting(found: re.Match[str]) -> str:

@@ -65,24 +65,26 @@ class Declaration:
         object.__setattr__(self, "license", self.license.strip().lower())
 
     def licenses_of(self, db_ids: Sequence[str]) -> dict[str, str]:
-        """The licence of each source. Raises `ConfigError` for anything that is not declared, or names nothing."""
-        if not self.license:
-            raise ConfigError("no licence: say under which one the rows are published, such as --license cc-by-sa-4.0")
+        """The licence of each source. Raises `ConfigError` for all that is not declared, and for what names nothing."""
         for license_ in (self.license, *self.source_licenses.values()):
-            if not LICENSE.fullmatch(license_):
+            if license_ and not LICENSE.fullmatch(license_):
                 raise ConfigError(f"licence {license_!r}: write it as the Hub does, such as apache-2.0 or cc-by-sa-4.0")
-        if self.license not in HUB:
+        if self.license and self.license not in HUB:
             raise ConfigError(f"licence {self.license!r} is none that the Hub takes: give one of its list, or `other`")
         unknown = sorted((set(self.source_licenses) | self.share) - set(db_ids) - {EVERY})
         if unknown:
             raise ConfigError(f"{unknown[0]}: there is no such database in this version ({len(unknown)} such names)")
         found = {db_id: self.source_licenses.get(db_id, self.source_licenses.get(EVERY, "")) for db_id in db_ids}
-        silent = [db_id for db_id, license_ in found.items() if not license_]
-        if silent:
-            raise ConfigError(
+        lacking: list[str] = []
+        if not self.license:
+            lacking.append("no licence: say under which one the rows are published, such as --license cc-by-sa-4.0")
+        if silent := [db_id for db_id, license_ in found.items() if not license_]:
+            lacking.append(
                 f"no licence is declared for {len(silent):,} of {len(db_ids):,} source databases, such as {silent[0]}: "
                 f"--source-license {silent[0]}=LICENSE, or --source-license LICENSE where all have the same"
             )
+        if lacking:
+            raise ConfigError("; ".join(lacking))
         return found
 
     def warnings(self, db_ids: Sequence[str]) -> tuple[str, ...]:

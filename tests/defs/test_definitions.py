@@ -108,7 +108,7 @@ def test_a_setting_that_an_asset_does_not_have_is_refused() -> None:
             "publish_corpus",
             "published_corpus",
             {"personal_data": "Drop"},
-            "license.*repo_id.*personal_data not in enum",
+            "license.*repo_id.*source_licenses.*personal_data not in enum",
         ),
     ],
 )

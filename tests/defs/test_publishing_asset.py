@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -29,7 +30,7 @@ def test_licences_may_be_written_as_people_write_them() -> None:
 )
 def test_a_version_is_published_that_dagster_did_not_build(settings: dict[str, str], said: str, tmp_path: Path) -> None:
     given = {key: value.format(folder=tmp_path) for key, value in settings.items()}
-    config = {"repo_id": "org/name", "license": "mit", **given}
+    config = {"repo_id": "org/name", "license": "mit", "source_licenses": {"*": "mit"}, **given}
     with dg.instance_for_test() as instance:
         done = defs.resolve_job_def("publish_corpus").execute_in_process(
             instance=instance, run_config={"ops": {"published_corpus": {"config": config}}}, raise_on_error=False
@@ -44,14 +45,20 @@ def test_a_version_is_published_that_dagster_did_not_build(settings: dict[str, s
         ({"version": "{folder}/gone"}, "gone: not a corpus version"),
         ({"version": "~/no corpus"}, f"{Path.home() / 'no corpus'}: not a corpus version"),
         ({"version": "{folder}", "license": ""}, "are published, such as `license` cc-by-sa-4.0"),
+        (
+            {"version": "{folder}", "license": "", "source_licenses": {}},
+            "`license` cc-by-sa-4.0; no licence is declared for 1 of 1 source databases, such as shop: "
+            "`source_licenses: {'shop': LICENSE}`, or `source_licenses: {'*': LICENSE}` where all have the same",
+        ),
         ({"version": "{folder}", "repo_id": "shop"}, "`repo_id` 'shop': expected ORG/NAME"),
     ],
 )
-def test_what_is_wrong_is_one_line(settings: dict[str, str], said: str, tmp_path: Path) -> None:
-    facts = dict.fromkeys(("corpus", "version", "fingerprint", "config", "databases"), "")
+def test_what_is_wrong_is_one_line(settings: dict[str, Any], said: str, tmp_path: Path) -> None:
+    facts = dict.fromkeys(("corpus", "version", "fingerprint", "config"), "") | {"databases": [{"db_id": "shop"}]}
     (tmp_path / "manifest.json").write_text(json.dumps(facts))
-    given = {key: value.format(folder=tmp_path) for key, value in settings.items()}
-    config = PublicationConfig(**{"repo_id": "org/name", "license": "mit"} | given)
+    given = {key: value.format(folder=tmp_path) if key == "version" else value for key, value in settings.items()}
+    declared: dict[str, Any] = {"repo_id": "org/name", "license": "mit", "source_licenses": {"*": "mit"}}
+    config = PublicationConfig(**declared | given)
     with dg.build_asset_context() as context, pytest.raises(dg.Failure) as failure:
         published_corpus(context, config, "")
     assert said in str(failure.value.description)
@@ -60,6 +67,6 @@ def test_what_is_wrong_is_one_line(settings: dict[str, str], said: str, tmp_path
 
 
 def test_settings_are_called_as_in_the_launchpad() -> None:
-    said = "--source-license shop=LICENSE (or --databases), see `agro build --databases PATH` of /data/my--shop"
-    named = "`source_licenses` shop=LICENSE (or `databases`), see `agro build --databases PATH` of /data/my--shop"
+    said = "--source-license (or --databases), see `agro build --databases PATH` of /data/my--shop"
+    named = "`source_licenses` (or `databases`), see `agro build --databases PATH` of /data/my--shop"
     assert by_settings(said) == named
