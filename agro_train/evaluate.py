@@ -93,7 +93,7 @@ class EvaluationConfig:
         if not self.corpus and not self.questions:
             raise ConfigError("say what to ask: --corpus VERSION, or --questions FILE, or both")
         if not self.databases and (self.questions or not self.corpus):
-            raise ConfigError("say where the databases are: --databases PATH (in Dagster questions_databases)")
+            raise ConfigError("say where the databases are: --databases PATH (in Dagster `questions_databases`)")
         check_counts(self, "samples", "width", "workers", "batch", "budget", "turns", "turn_tokens", "rollout_tokens")
         check_counts(self, "temperature", "limit", least=0)
         check_seed(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import dagster as dg
@@ -16,6 +16,8 @@ _OPTION = re.compile(r"`[^`]*`|(?<![^\s(])--([a-z]+(?:-[a-z]+)*)")  # commands a
 # An option that is repeated, with DB_ID=LICENSE or a licence for all, is one setting here, by database.
 _LICENSE = re.compile(r"--source-license (?:(\S+)=)?LICENSE\b")
 _SEVERAL = {"source_license": "source_licenses"}
+# What is called otherwise here is named beside the option: "--out (in Dagster `datasets` of the resource place)".
+_OTHERWISE = re.compile(r"--[a-z-]+(?: [A-Z]+)? \(in Dagster ([^()]+)\)")
 
 
 @contextmanager
@@ -29,17 +31,19 @@ def said() -> Iterator[None]:
         raise dg.Failure(description=by_settings(in_words(error)), allow_retries=False) from None
 
 
-def by_settings(text: str) -> str:
-    """What `agro` says by its options, by the settings of the same names: `repo_id` for --repo-id."""
-    return _OPTION.sub(_setting, _LICENSE.sub(_by_database, text))
+def by_settings(text: str, called: Mapping[str, str] = _SEVERAL) -> str:
+    """What `agro` says by its options, by the settings of the same names: `repo_id` for --repo-id. `called` are those
+    of other names; such settings may also be named in the text, as in "--out (in Dagster `datasets`)".
+    """
+
+    def setting(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return found[0]
+        name = found[1].replace("-", "_")
+        return f"`{called.get(name, name)}`"
+
+    return _OPTION.sub(setting, _OTHERWISE.sub(r"\1", _LICENSE.sub(_by_database, text)))
 
 
 def _by_database(found: re.Match[str]) -> str:
     return f"`source_licenses: {{{found[1] or '*'!r}: LICENSE}}`"
-
-
-def _setting(found: re.Match[str]) -> str:
-    if found[1] is None:
-        return found[0]
-    name = found[1].replace("-", "_")
-    return f"`{_SEVERAL.get(name, name)}`"

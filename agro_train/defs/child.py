@@ -14,6 +14,8 @@ from typing import Any
 
 import dagster as dg
 
+from agro_data.defs.failures import by_settings
+from agro_train.defs.configs import CALLED
 from agro_train.defs.follow import following
 from agro_train.programs.guarded import PATIENCE
 from agro_train.programs.telling import figures
@@ -79,12 +81,12 @@ def run_child(
 
 
 def how_it_ended(status: int | None, errors: Sequence[str]) -> str:
-    """How a program ended that did not end well."""
+    """How a program ended that did not end well; what it says by its options, by the settings of its asset."""
     if status == -signal.SIGKILL:
         return "was killed: most likely memory ran out; take a smaller micro_batch, or end what else is running"
     if status is not None and status < 0:
         return f"was ended by signal {-status}"
-    return f"ended with status {status}: {_error_in(errors) or 'it said nothing'}"
+    return f"ended with status {status}: {by_settings(_error_in(errors), CALLED) or 'it said nothing'}"
 
 
 def _error_in(errors: Sequence[str]) -> str:

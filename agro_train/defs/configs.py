@@ -16,6 +16,8 @@ from agro_train.rewards import PresetName
 from agro_train.tasks import COMPACT
 from agro_train.trajectories.config import Selection, TeacherKind
 
+# Settings that programs have options of other names for.
+CALLED = {"model": "models", "any_names": "names: false", "allow_seen": "settings: {allow_seen: true}"}
 FURTHER = "Any further setting of `python -m agro_train.{}`, by name."
 PRECISION = "mixed, bfloat16, float32, or auto: mixed or float32, whichever is faster here."
 

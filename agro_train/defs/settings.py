@@ -10,12 +10,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import dagster as dg
 
 from agro_data.config import ConfigError
+from agro_data.defs.failures import by_settings
 from agro_data.defs.place import Place
 from agro_data.hashing import stable_hash
 from agro_data.models import ModelMissing
 from agro_data.work import write_json
 from agro_train.cold_start import ColdStartConfig
-from agro_train.defs.configs import ColdStartModelConfig, GrpoModelConfig, ModelEvaluationConfig, TrajectoriesConfig
+from agro_train.defs.configs import (
+    CALLED,
+    ColdStartModelConfig,
+    GrpoModelConfig,
+    ModelEvaluationConfig,
+    TrajectoriesConfig,
+)
 from agro_train.evaluate import EvaluationConfig
 from agro_train.programs.settings import Settings, settings_from, settings_to
 from agro_train.reinforcement.config import GrpoConfig
@@ -81,7 +88,7 @@ def refuse_unknown(names: Iterable[str], models: Path) -> None:
         try:
             check_named(name, models)
         except (NoRun, ModelMissing) as error:
-            raise dg.Failure(description=str(error), allow_retries=False) from None
+            raise dg.Failure(description=by_settings(str(error), CALLED), allow_retries=False) from None
 
 
 def refuse_other_format(run_config: Mapping[str, Any], learnt: Mapping[str, Any]) -> None:
@@ -109,7 +116,7 @@ def usable(kind: type[Settings], values: Mapping[str, Any]) -> Settings:
     try:
         return settings_from(kind, values)
     except ConfigError as error:
-        raise dg.Failure(description=str(error), allow_retries=False) from None
+        raise dg.Failure(description=by_settings(str(error), CALLED), allow_retries=False) from None
 
 
 def written(config: DataclassInstance, place: Place) -> Path:

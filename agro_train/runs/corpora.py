@@ -33,7 +33,7 @@ def find_databases_of(version: Version, given: str = "") -> Path:
     if not folder.exists():
         raise NoVersion(
             f"{folder}: the databases of {version.corpus} {version.name} are not there; say where they are "
-            "(--databases PATH; in Dagster the resource training, `databases`)"
+            "with --databases PATH (in Dagster `databases` of the resource training)"
         )
     return folder
 

@@ -140,6 +140,20 @@ def test_an_error_of_several_lines_is_told_from_its_beginning() -> None:
     assert said.endswith("...")
 
 
+def test_a_child_names_the_settings_of_its_asset_and_no_options() -> None:
+    """What it says is for whoever called it by options, too; commands stay what they are."""
+    said = (
+        "agro_data.config.ConfigError: shop was made with --values synthetic: use --any-names, allow it with "
+        "--allow-seen, say which with --model, or where with --databases PATH (in Dagster `databases` of the resource "
+        "training), or run `agro build --databases PATH`"
+    )
+    assert how_it_ended(2, [said]) == (
+        "ended with status 2: agro_data.config.ConfigError: shop was made with `values` synthetic: use `names: false`, "
+        "allow it with `settings: {allow_seen: true}`, say which with `models`, or where with `databases` of the "
+        "resource training, or run `agro build --databases PATH`"
+    )
+
+
 def test_a_draft_that_goes_on_is_followed_from_where_it_was(tmp_path: Path) -> None:
     draft = tmp_path / ".draft-a"
     draft.mkdir()

@@ -102,7 +102,7 @@ def test_a_misspelt_setting_is_refused() -> None:
 def test_further_settings_that_cannot_be_used_fail_in_words() -> None:
     with pytest.raises(Failure, match="did you mean 'steps'"):
         usable(GrpoConfig, {"stepz": 4})
-    with pytest.raises(Failure, match="in Dagster questions_databases"):
+    with pytest.raises(Failure, match="databases are: `questions_databases`"):
         usable(EvaluationConfig, {"models": ["promoted"], "questions": ["dev.json"]})
 
 
@@ -115,7 +115,7 @@ def test_further_settings_that_cannot_be_used_fail_in_words() -> None:
         ("grpo_model", {"settings": {"reward": "foo"}}, "reward='foo'"),
         ("grpo_model", {"micro_batch": 0}, "micro_batch is 0"),
         ("model_evaluation", {"settings": {"decoding": "bar"}}, "bar"),
-        ("model_evaluation", {"questions": ["dev.json"]}, "in Dagster questions_databases"),
+        ("model_evaluation", {"questions": ["dev.json"]}, "databases are: `questions_databases`$"),
         ("model_evaluation", {"seed": {"env": "SEED"}, "limit": -1}, "limit is -1"),
     ],
 )
@@ -133,7 +133,7 @@ def test_a_model_that_nothing_can_be_meant_by_is_told_before_the_first_step(tmp_
     refuse_unusable(given("cold-start", "grpo", "org/name", "http://host/v1"), tmp_path)  # the first two this run makes
     for name, said in (
         ("cold-strat", "nor a Hub id"),
-        ("promoted", "no model is promoted"),
+        ("promoted", r"no model is promoted .* `models` cold-start names"),
         ("./gone", "no such folder"),
     ):
         with pytest.raises(Failure, match=said):
