@@ -233,9 +233,19 @@ def _copy_duckdb(database: Database, target: Path, seed: str, shuffle: bool, sam
             names, views = _copy_definitions(connection, old, own)
         for schema, name in names:
             place = f"{quoted(schema)}.{quoted(name)}"
-            _copy_duckdb_table(connection, old, own, place, f"{seed}:{name}", shuffle, sampled)
+            try:
+                _copy_duckdb_table(connection, old, own, place, f"{seed}:{name}", shuffle, sampled)
+            except duckdb.Error as error:
+                if not files or not _is_damage(error):
+                    raise
+                # Else a file that is damaged below its first rows would cost all other tables their copies.
         connection.execute(f"USE {own}")
         _execute_all(connection, views)
+
+
+def _is_damage(error: duckdb.Error) -> bool:
+    """Whether a file that was read is at fault, and neither the machine nor what was to be written."""
+    return not (isinstance(error, duckdb.OutOfMemoryException) or is_passing(error) or _is_full_disk(error))
 
 
 def _copy_definitions(

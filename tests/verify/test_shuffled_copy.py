@@ -177,6 +177,25 @@ def test_a_folder_of_files_becomes_shuffled_tables(tmp_path: Path) -> None:
     assert sorted(rows(copy, "SELECT b FROM c"))[:3] == [(0,), (1,), (4,)]
 
 
+def test_a_file_that_is_damaged_below_its_first_rows_costs_no_other_table_its_copy(tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    damaged = folder / "d.parquet"
+    rows_of_it = "SELECT range AS n, repeat(range % 7919 || ' ', 20) AS t FROM range(30000)"
+    duckdb.execute(f"COPY ({rows_of_it}) TO '{damaged}' (ROW_GROUP_SIZE 10000)")
+    held = bytearray(damaged.read_bytes())
+    place = slice(len(held) // 2, len(held) // 2 + 2_000)
+    held[place] = bytes(byte ^ 0x55 for byte in held[place])
+    damaged.write_bytes(held)
+    duckdb.sql("SELECT range AS n FROM range(100)").write_parquet(str(folder / "p.parquet"))
+    database = Database("files", "duckdb", "files", folder, "f" * 64, "files")
+    with open_database(database) as connection:
+        assert connection.execute("SELECT * FROM d", limit=1)
+        with pytest.raises(DatabaseError):
+            connection.execute("SELECT sum(n), sum(length(t)) FROM d")
+    assert len(rows(shuffled_copy(database, tmp_path / "copies", seed=3), "SELECT n FROM p")) == 100
+
+
 def test_a_folder_is_copied_as_every_reader_sees_it(tmp_path: Path) -> None:
     """Names that are patterns to DuckDB, a suffix in capitals, a folder that looks like a partition, two that clash."""
     folder = tmp_path / "year=2024"
