@@ -87,12 +87,17 @@ def is_parts(folder: Path) -> bool:
     return bool(files) and all(_PART.match(file.name) for file in files)
 
 
-def _walk(folder: Path) -> Iterator[Path]:
-    """Data files below a folder; names that begin with `_` or `.` are the writer's own."""
+def _walk(folder: Path, through: tuple[str, ...] = ()) -> Iterator[Path]:
+    """Data files below a folder, be it `through` links to folders that do not lead back; names that begin with `_` or
+    `.` are the writer's own."""
     for place, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
         paths = (Path(place, name) for name in files if not name.startswith("_"))
         yield from (path for path in paths if is_data_file(path) and not _is_pipe(path))
+        for link in (path for name in folders if (path := Path(place, name)).is_symlink()):
+            target = os.path.realpath(link)
+            if target not in through and not Path(os.path.realpath(place)).is_relative_to(target):
+                yield from _walk(link, (*through, target))
 
 
 def _is_pipe(path: Path) -> bool:

@@ -115,6 +115,20 @@ def test_a_torn_part_is_named(lake: Path) -> None:
     assert f"{part.relative_to(lake).as_posix()} does not end as a Parquet file does" in problem.reason
 
 
+def test_parts_behind_links_are_read_and_told(lake: Path, tmp_path: Path) -> None:
+    """One that leads back to where it lies is not: it would have the same rows again."""
+    year = lake / "orders" / "year=2024"
+    year.rename(tmp_path / "year=2024")
+    year.symlink_to(tmp_path / "year=2024")
+    (lake / "orders" / "year=2025").symlink_to(lake / "orders")
+    with open_database(found(lake.parent)) as connection:
+        assert connection.execute("SELECT year, count(*) FROM orders GROUP BY year ORDER BY year") == [
+            (2023, 30),
+            (2024, 30),
+        ]
+    assert "links that lead out of the folder: orders/year=2024/" in str(find_databases(lake.parent).problems[0])
+
+
 def test_folders_of_databases_are_no_partitions(tmp_path: Path) -> None:
     csv_file(tmp_path / "env=prod" / "shop" / "t.csv")
     assert [database.db_id for database in find_databases(tmp_path).databases] == ["shop"]
