@@ -6,6 +6,7 @@ by the first format that fits. Here the lines that it skips must look like a tit
 
 from __future__ import annotations
 
+import csv
 import glob
 import gzip
 import re
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 DELIMITERS = ",;\t|"
 TITLE_LINES = 10  # above a header
+YEARS = 3  # behind each other in a line that is a header
 LONGEST_LINE = 2**20  # bytes of one that is looked at here
 # What `sniff_csv` finds of how a file is written, and what `read_csv` calls it.
 _MARKS = {
@@ -38,6 +40,7 @@ _NO_COMMENTS = "comment=''"  # else each line that begins with `#` would be one,
 _EVERY_LINE = f"skip=0, {_NO_COMMENTS}"
 _FORMATS = {"dateformat": "DATE", "timestampformat": "TIMESTAMP"}  # and the types of columns that are written so
 _DAY = re.compile(r"%[dmyY]")
+_YEAR = re.compile(r"1[6-9]\d\d|20\d\d")
 
 
 # Words of the engine's message that show why it cannot read a file, and our words for the cause and the remedy.
@@ -168,6 +171,15 @@ def _ragged(mark: str) -> str:
 
 
 def _sniffed(connection: duckdb.DuckDBPyConnection, file: Path, settings: str) -> Written:
+    """How a file is written, as DuckDB finds it at every row; a header of years is one, too."""
+    found = _found(connection, file, settings)
+    if not found.header and _is_header_of_years(_first_line(file, found), found.columns):
+        lines = settings if "skip=" in settings else f"{settings}, skip={found.skipped}"
+        return replace(_found(connection, file, f"{lines}, header=true"), skipped=found.skipped)
+    return found
+
+
+def _found(connection: duckdb.DuckDBPyConnection, file: Path, settings: str) -> Written:
     columns, header, skipped, *marks = connection.execute(
         f"SELECT {_LOOK} FROM sniff_csv({literal(glob.escape(str(file)))}, sample_size=-1, {settings})"
     ).fetchall()[0]
@@ -183,10 +195,33 @@ def _sniffed(connection: duckdb.DuckDBPyConnection, file: Path, settings: str) -
     )
 
 
+def _first_line(file: Path, written: Written) -> list[str]:
+    """The cells of the first line that was not skipped."""
+    with _opened(file) as stream:
+        for _ in range(written.skipped):
+            stream.readline(LONGEST_LINE)
+        line = stream.readline(LONGEST_LINE).decode(errors="replace").removeprefix("\ufeff")
+    quote = written.marks.get("quote") or None
+    quoting = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
+    cells = csv.reader([line], delimiter=written.marks["delim"], quotechar=quote, quoting=quoting)
+    return [cell.strip() for cell in next(cells, [])]
+
+
+def _is_header_of_years(cells: Sequence[str], columns: Mapping[str, str]) -> bool:
+    """Whether a line names columns of texts and, behind each other, of years, as `Country,1960,1961,1962`. To DuckDB it
+    is a row like those below, where a year is a number among numbers."""
+    years = [int(cell) for cell in cells if _YEAR.fullmatch(cell)]
+    named = [cell for cell in cells if cell and not _YEAR.fullmatch(cell)]
+    follow = years == list(range(years[0], years[0] + len(years))) if len(years) >= YEARS else False
+    texts = not any(character.isdecimal() for cell in named for character in cell[:1])
+    return follow and bool(named) and texts and len({*named}) == len(named) and len(cells) == len(columns)
+
+
 def _title(file: Path, written: Written) -> int | None:
     """How many of the lines that were skipped hold something; None where they may be rows.
 
     A title is few lines without a cell's end, and not more than there are lines below it; comments begin with `#`.
+    Above a blank line a title may have cells, fewer than the table.
     """
     if written.skipped > TITLE_LINES:
         return None
@@ -195,7 +230,8 @@ def _title(file: Path, written: Written) -> int | None:
         below = sum(1 for _ in islice(iter(lambda: stream.readline(LONGEST_LINE), b""), 1 + written.skipped)) - 1
     filled = [line for line in lines if line.removeprefix(b"\xef\xbb\xbf")]
     titles = [line for line in filled if not line.removeprefix(b"\xef\xbb\xbf").startswith(b"#")]
-    if len(titles) > below or any(written.marks["delim"].encode() in line for line in titles):
+    ends = 0 if lines[-1] else len(written.columns) - 2  # of cells, in one of a line
+    if len(titles) > below or any(line.count(written.marks["delim"].encode()) > max(ends, 0) for line in titles):
         return None
     return len(filled)
 

@@ -14,6 +14,12 @@ from agro_data.databases import file_tables
 from agro_data.databases.file_tables import create_tables
 from agro_data.databases.quoting import quoted
 
+WORLD_BANK = (
+    '"Data Source","World Development Indicators",\n\n"Last Updated Date","2024-06-28",\n\n'
+    '"Country Name","Country Code","Indicator Name","1960","1961","1962",\n'
+    '"Aruba","ABW","Population, total","54608","55811","",\n"Chad","TCD","Population, total","3","4","5",\n'
+    '"Fiji","FJI","Population, total","6","7","8",\n'
+)
 FILES = {
     "quote's [1]": 'id,it\'s,"a ""b""",x\'y\n1,2,3,4\n5,6,7,8\n',
     "semicolons": "a;b\n1,5;2\n2,5;3\n",
@@ -39,6 +45,7 @@ FILES = {
     "year=2020": "a,b\n1,2\n",
     "two lines": '"a\nb",c\n1,2\n',
     "no name": "a,,c\n1,2,3\n",
+    "world bank": "\ufeff" + WORLD_BANK,
     "backslash": 'a,b\n"x\\"y",2\n"z",3\n',
 }
 
@@ -135,6 +142,24 @@ def test_lines_above_a_header_are_told(tmp_path: Path) -> None:
     (tmp_path / "title.csv").write_text("Report\nof all\nfor us\na;b\n1;2\n")
     assert remarks_on(tmp_path)[1:] == [
         "title.csv: each line is one cell, though those below line 3 could be cut into 2"
+    ]
+
+
+def test_a_title_with_cells_ends_at_a_blank_line_and_years_are_a_header(tmp_path: Path) -> None:
+    """As the World Bank publishes its tables."""
+    (tmp_path / "population.csv").write_text(WORLD_BANK, encoding="utf-8-sig")
+    (tmp_path / "area.csv").write_text("country,2019,2020,2021\nAruba,180,180,180\nChad,1284,1284,1284\n")
+    (tmp_path / "rows.csv").write_text("a,2019,2020,2022\nb,180,180,180\n")  # no years behind each other
+    with closing(duckdb.connect()) as connection:
+        made = create_tables(connection, tmp_path)
+        names = {name: connection.sql(f"FROM {quoted(name)}").columns[:4] for name in made.tables}
+        first = connection.execute("FROM population").fetchall()[0]
+    assert first == ("Aruba", "ABW", "Population, total", 54608, 55811, None, None)
+    assert names["population"] == ["Country Name", "Country Code", "Indicator Name", "1960"]
+    assert names["area"] == ["country", "2019", "2020", "2021"]
+    assert names["rows"][0] == "column0"
+    assert made.remarks == [
+        "population.csv: its first 2 lines are taken for a title or comment above the header, and no row"
     ]
 
 
