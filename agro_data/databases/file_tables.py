@@ -9,6 +9,7 @@ import gzip
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     import duckdb
 
 CSV_LOADED = 256 * 2**20  # bytes of CSV, of all tables of a folder, read once into memory; others are views over files
+UNPACKED = 2 * 2**30  # bytes of CSV in packed files of a table: each statement unpacks all, in the seconds that it has
+_DEFLATED = 1_032  # times as many bytes, at most, as gzip packs them into
 
 
 class FolderTables(NamedTuple):
@@ -43,7 +46,8 @@ def create_tables(connection: duckdb.DuckDBPyConnection, folder: Path) -> Folder
     made = FolderTables({}, [], [], [])
     taken: dict[str, str] = {}
     found = data_tables(folder)
-    loaded = _loaded(found)
+    bombs = {table for table in found if _unpacks_too_far(table)}
+    loaded = _loaded([table for table in found if table not in bombs])
     spoiling = _spoiling([table for table in found if table.is_parquet])
     for table in found:
         name, place = table.name, table.place
@@ -51,6 +55,8 @@ def create_tables(connection: duckdb.DuckDBPyConnection, folder: Path) -> Folder
             made.problems.append(f"{place}: is table {name!r} already, from {taken[name.lower()]}; rename one of them")
             continue
         try:
+            if table in bombs:
+                raise NoTable(f"unpacks to more than {UNPACKED >> 30} GiB; give it as Parquet")
             if table in spoiling:
                 raise spoiling[table]
             read, remarks = _query(connection, table)
@@ -137,6 +143,26 @@ def _text_bytes(file: Path, most: int) -> int:
         while count <= most and (piece := stream.read(2**20)):
             count += len(piece)
     return count
+
+
+def _unpacks_too_far(table: DataTable) -> bool:
+    """Whether its packed files hold more than `UNPACKED` bytes. To find out how a CSV is written DuckDB reads all of
+    it, and over one the whole folder would take too long."""
+    packed = [file for file in table.files if file.suffix.lower() == ".gz" and file.exists()]
+    if sum(file.stat().st_size for file in packed) * _DEFLATED <= UNPACKED:
+        return False
+    room = UNPACKED
+    for file in packed:
+        if room >= 0:
+            status = file.stat()
+            room -= _unpacked(file, room, status.st_size, status.st_mtime_ns)
+    return room < 0
+
+
+@lru_cache(maxsize=256)
+def _unpacked(file: Path, most: int, _size: int, _written: int) -> int:
+    """`_text_bytes` of a file that is asked for at each opening of its folder."""
+    return _text_bytes(file, most)
 
 
 def _query(connection: duckdb.DuckDBPyConnection, table: DataTable) -> tuple[str, list[str]]:

@@ -269,6 +269,17 @@ def test_what_is_wrong_with_a_csv_is_told(
     assert problems[1].startswith("u: cannot be read as a table: it is no whole gzip file")
 
 
+def test_a_packed_csv_without_end_costs_itself_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its folder took over two minutes to read, and was left out."""
+    monkeypatch.setattr(file_tables, "UNPACKED", 2**20)
+    (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 2**19))
+    (tmp_path / "long.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 2**17))
+    (tmp_path / "small.csv").write_text("a,b\n1,2\n")
+    tables, _, (problem,) = read(tmp_path, 2**20, monkeypatch)
+    assert tables.keys() == {"long", "small"}
+    assert problem.startswith("bomb.csv.gz: unpacks to more than")
+
+
 def test_a_csv_that_takes_too_much_memory_is_not_said_to_be_no_utf8(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n" + "1,2\n" * 400_000)
     with closing(duckdb.connect(config={"memory_limit": "1MiB", "threads": "1"})) as connection:
