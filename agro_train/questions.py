@@ -56,7 +56,8 @@ class Questions:
 
     `databases` is their folder; `instances` is the folder of a corpus version's instances, or None. `clarify`: some
     questions have no single answer, and the prompts say so. `same_databases`: the questions were held back by a corpus
-    of few databases, whose training questions are about the same ones. `problems` lists rows that could not be used.
+    of few databases, whose training questions are about the same ones. `problems` lists rows that could not be used,
+    `notes` what else is worth knowing of the file.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Questions:
     clarify: bool = False
     same_databases: bool = False
     problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def tasks(self, prompt_format: PromptFormat) -> list[Task]:
         """One task for each row, in order. Raises `ConfigError` when the budget has no room for any table."""
@@ -189,7 +191,8 @@ def questions_of_file(path: Path, databases: Path, cache: Path) -> Questions:
         for name, pair in zip(names, loaded.pairs, strict=True)
     ]
     sources = {db_id: open_source(database, cache / "profiles") for db_id, database in found.items()}
-    return Questions(path.name, tuple(rows), sources, databases, problems=tuple(map(str, loaded.problems)))
+    problems = tuple(map(str, loaded.problems))
+    return Questions(path.name, tuple(rows), sources, databases, problems=problems, notes=loaded.notes)
 
 
 def _unknown(name: str, why: str, databases: Path, pairs: Sequence[Pair]) -> str:

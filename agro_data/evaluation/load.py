@@ -79,6 +79,8 @@ def load_pairs(path: Path | str) -> Loaded:
     if pairs and not any(pair.question for pair in pairs):
         notes.append(f"{place.name}: no question in any row; expected {spellings(QUESTION)}")
     if not pairs:
+        if place.is_file() and not items:
+            raise UnreadableInput(f"{path}: the file is empty: no pair of question and SQL")
         first = f" (first: {problems[0]})" if problems else ""
         expected = f"expected rows with {spellings(SQL)} and {spellings(DATABASE)}"
         raise UnreadableInput(f"{path}: no pair of question and SQL{first}; {expected}")
@@ -103,6 +105,8 @@ def load_questions(path: Path | str) -> Loaded:
             pairs.append(pair)
         else:
             problems.append(LoadProblem(row.place, f"no {'question' if pair.db_id else 'database'} in this row"))
+    if not items:
+        raise UnreadableInput(f"{path}: the file is empty: no question")
     if not pairs:
         raise UnreadableInput(f"{path}: no row with {spellings(QUESTION)} and {spellings(DATABASE)}")
     return Loaded(tuple(pairs), tuple(problems), tuple(_western([place])))

@@ -34,6 +34,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _UTF8_CHARACTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+WESTERN = "cp1252"  # Windows' code page, which Microsoft and people call Windows-1252
 _NO_JSON = (ValueError, RecursionError)  # the second where lists are nested thousands deep
 _LONGEST = 2**30  # characters of a CSV field
 
@@ -113,15 +114,15 @@ def decoded(data: bytes, path: Path) -> str:
     Raises `UnreadableInput` where it is none of these: one byte that is not UTF-8 makes no code page of a file with
     characters that are written in several, as only UTF-8 writes them.
     """
-    encoding = marked_encoding(data) or ("cp1252" if is_western(data) else "utf-8")
+    encoding = marked_encoding(data) or (WESTERN if is_western(data) else "utf-8")
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise UnreadableInput(
-            f"{path}: line {line:,} cannot be read as {encoding} (byte 0x{data[error.start]:02x}: {error.reason}); "
-            "save the file as UTF-8"
-        ) from error
+        line, byte = data.count(b"\n", 0, error.start) + 1, f"byte 0x{data[error.start]:02x}"
+        what = f"cannot be read as {encoding} ({byte}: {error.reason})"
+        if encoding == WESTERN:
+            what = f"is neither UTF-8 nor Windows-1252 ({byte})"
+        raise UnreadableInput(f"{path}: line {line:,} {what}; save the file as UTF-8") from error
 
 
 def is_western(data: bytes) -> bool:

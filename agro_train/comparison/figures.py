@@ -71,7 +71,7 @@ def _worth_knowing(questions: Questions) -> list[str]:
     unknown = sum(not row["sql"] for row in questions.rows)
     told = [f"{unknown:,} of {len(questions.rows):,} questions have no SQL to be scored against"] if unknown else []
     few = f"{questions.name} is of few databases, and holds questions back: who learnt from it has read those databases"
-    return [*told, *([few] if questions.same_databases else [])]
+    return [*questions.notes, *told, *([few] if questions.same_databases else [])]
 
 
 def _refused(one: Scored) -> list[str]:

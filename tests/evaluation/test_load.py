@@ -49,6 +49,15 @@ def test_a_code_page_that_nothing_says_is_told(tmp_path: Path) -> None:
     assert not load_pairs(write(tmp_path / "utf8.csv", ROWS)).notes
 
 
+@pytest.mark.parametrize("text", ["", "\t\t\n\t\n"])
+def test_an_empty_file_is_said_to_be_one(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "gold.sql"
+    file.write_text(text)
+    for load in (load_pairs, load_questions, load_predictions):
+        with pytest.raises(UnreadableInput, match=r"gold\.sql: the file is empty"):
+            load(file)
+
+
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
@@ -65,7 +74,7 @@ def test_one_byte_that_is_not_utf8_makes_no_code_page_of_a_file(tmp_path: Path, 
 
 def test_what_no_code_page_holds_is_said_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"db_id,question,sql\nshop,a\x9d,SELECT 1\n")
-    with pytest.raises(UnreadableInput, match=r"a\.csv: line 2 cannot be read as cp1252 \(byte 0x9d"):
+    with pytest.raises(UnreadableInput, match=r"a\.csv: line 2 is neither UTF-8 nor Windows-1252 \(byte 0x9d\)"):
         load_pairs(tmp_path / "a.csv")
 
 

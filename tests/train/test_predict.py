@@ -300,7 +300,8 @@ def test_rows_that_cannot_be_asked_or_scored_are_told(
 ) -> None:
     monkeypatch.setenv("AGRO_CACHE", str(place / "cache"))
     rows = [dict(zip(("db_id", "question", "query"), row, strict=True)) for row in ROWS[:2]]
-    (tmp_path / "mine.json").write_text(json.dumps([*rows, {**rows[1], "query": ""}, {"question": "Which?"}]))
+    mine = json.dumps([*rows, {**rows[1], "query": ""}, {"question": "Which café?"}], ensure_ascii=False)
+    (tmp_path / "mine.json").write_text(mine, encoding="cp1252")
     asked = ["--questions", str(tmp_path / "mine.json"), "--databases", str(place / "databases")]
     done = run_verb(
         *("predict", *asked, "--model", str(place / "tiny"), "--budget", "2000"),
@@ -311,6 +312,7 @@ def test_rows_that_cannot_be_asked_or_scored_are_told(
     assert figures["models"][0]["metrics"]["strict"]["predictions"] == 2
     assert "1 of 3 questions have no SQL to be scored against" in done.stderr
     assert "row 4" in done.stderr
+    assert "mine.json: not UTF-8, read as Windows-1252" in done.stderr
 
 
 def test_rows_about_a_database_that_is_not_there_are_named(place: Path, tmp_path: Path) -> None:
