@@ -239,7 +239,8 @@ def run(command: click.Command) -> None:
     except Exception as error:
         if os.environ.get(TRACEBACK):
             raise
-        tell([in_words(error)], "red")
+        with suppress(OSError):  # standard error may be what cannot be written
+            tell([in_words(error)], "red")
         sys.exit(CANNOT_START)
     finally:
         sweep()  # what workers had that were ended amid their work

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from agro_data.terminal import INTERRUPTED, Resumed, Verb, put, run, say, show_table, tell, visible
+from agro_data.terminal import CANNOT_START, INTERRUPTED, Resumed, Verb, put, run, say, show_table, tell, visible
 
 
 @pytest.mark.parametrize(
@@ -160,3 +160,16 @@ def test_a_verb_is_done_without_the_streams_that_it_was_not_started_with(tmp_pat
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, (tmp_path / "done").read_text()) == (0, "done"), done
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize(("full", "said"), [(">/dev/full", True), ("2>/dev/full", False), (">/dev/full 2>&1", False)])
+def test_an_output_that_takes_nothing_is_told_in_one_line_where_one_can_be(
+    full: str, said: bool, tmp_path: Path
+) -> None:
+    """The status is not the one of a verb that is done and left something out."""
+    command = ["sh", "-c", f'"$0" -c "$1" "$2" {full}', sys.executable, WORK, str(tmp_path / "done")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    told = [line for line in done.stderr.splitlines() if not line.startswith("note")]
+    assert told == ["no room to write: No space left on device. Free some space and run it again"] * said
+    assert done.returncode == CANNOT_START
