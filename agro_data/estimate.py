@@ -69,7 +69,7 @@ def estimate(config: BuildConfig, run: RunConfig, progress: Reporter = silent) -
     with ScratchFolder("dry-run") as folder:
         made: list[Probe] = []
         for probe in probes:
-            made.append(_probe(probe, Path(folder), progress))
+            made.append(_probe(probe, Path(folder), progress if made else silent))
             done(1)
         _, first, second = made
         once = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file()) / len(probed)

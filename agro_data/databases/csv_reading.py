@@ -202,8 +202,12 @@ def _first_line(file: Path, written: Written) -> list[str]:
             stream.readline(LONGEST_LINE)
         line = stream.readline(LONGEST_LINE).decode(errors="replace").removeprefix("\ufeff")
     quote = written.marks.get("quote") or None
-    quoting = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
-    cells = csv.reader([line], delimiter=written.marks["delim"], quotechar=quote, quoting=quoting)
+    cells = csv.reader(
+        [line],
+        delimiter=written.marks["delim"],
+        quotechar=quote,
+        quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
+    )
     return [cell.strip() for cell in next(cells, [])]
 
 

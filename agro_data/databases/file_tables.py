@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 CSV_LOADED = 256 * 2**20  # bytes of CSV, of all tables of a folder, read once into memory; others are views over files
 UNPACKED = 2 * 2**30  # bytes of CSV in packed files of a table: each statement unpacks all, in the seconds that it has
+PROBED = 10_000  # tables of which is known at a time whether an engine fails over them
 _DEFLATED = 1_032  # times as many bytes, at most, as gzip packs them into
+_probed: dict[tuple[DataTable, tuple[tuple[int, int, int], ...]], duckdb.Error | None] = {}  # why one does
 
 
 class FolderTables(NamedTuple):
@@ -77,23 +79,33 @@ def create_tables(connection: duckdb.DuckDBPyConnection, folder: Path) -> Folder
 
 def _spoiling(tables: Sequence[DataTable]) -> dict[DataTable, duckdb.Error]:
     """Parquet tables over which an engine fails for good, so that no other table could be read any more: found in an
-    engine that has nothing to lose."""
+    engine that has nothing to lose, once for each table as it is written."""
     import duckdb  # noqa: PLC0415
 
-    found: dict[DataTable, duckdb.Error] = {}
-    waiting = list(tables)
+    states = {table: _state(table) for table in tables}
+    waiting = [table for table in tables if states[table] not in _probed]
+    if len(_probed) + len(waiting) > PROBED:
+        _probed.clear()
+        waiting = list(tables)
     while waiting:
         with duckdb.connect(":memory:", config={**DUCKDB_SETTINGS, "memory_limit": "1GiB"}) as engine:
             while waiting:
                 table = waiting.pop()
+                _probed[states[table]] = None
                 try:
                     engine.execute(f"{_query(engine, table)[0]} LIMIT 1").fetchall()
                 except (duckdb.InternalException, duckdb.FatalException) as error:
-                    found[table] = error
+                    _probed[states[table]] = error.with_traceback(None)
                     break
                 except duckdb.Error:  # what makes the table says so
                     continue
-    return found
+    return {table: why for table in tables if (why := _probed[states[table]]) is not None}
+
+
+def _state(table: DataTable) -> tuple[DataTable, tuple[tuple[int, int, int], ...]]:
+    """A table with the sizes, times and inodes of its files; a link to nowhere has none."""
+    found = [file.stat() for file in table.files if file.exists()]
+    return table, tuple((one.st_size, one.st_mtime_ns, one.st_ino) for one in found)
 
 
 def _why(error: duckdb.Error, table: DataTable, folder: Path) -> str:

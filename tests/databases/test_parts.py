@@ -12,9 +12,11 @@ import duckdb
 import pytest
 from database_files import csv_file, found, parquet_file
 
+from agro_data.databases import file_tables
 from agro_data.databases.catalog import find_databases
 from agro_data.databases.connections import open_database
 from agro_data.databases.content import content_hash
+from agro_data.databases.data_files import DataTable
 from agro_data.databases.opening import stamp
 from agro_data.databases.sandbox import Sandbox
 from agro_data.exports.export import write_files
@@ -182,3 +184,27 @@ def test_a_damaged_parquet_file_takes_no_other_with_it(tmp_path: Path) -> None:
         assert [table.name for table in connection.objects()] == ["good", "u"]
     with open_database(shuffled_copy(catalog.databases[0], tmp_path, 1)) as connection:
         assert [table.name for table in connection.objects()] == ["good", "u"]
+
+
+def test_a_parquet_file_is_probed_once_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = parquet_file(tmp_path / "shop" / "good.parquet").parent
+    bad = folder / "bad.parquet"
+    bad.write_bytes(zlib.decompress(base64.b85decode(SPOILING)))
+    database = found(tmp_path)
+    read: list[str] = []
+    looked = file_tables._query
+
+    def counted(engine: duckdb.DuckDBPyConnection, table: DataTable) -> tuple[str, list[str]]:
+        read.append(table.name)
+        return looked(engine, table)
+
+    monkeypatch.setattr(file_tables, "_query", counted)
+    seen: list[list[str]] = []
+    for changed in (False, False, True):
+        if changed:
+            bad.write_bytes(bad.read_bytes())
+        with open_database(database) as connection:
+            assert len(connection.unread) == 1
+        seen.append(sorted(read))
+        read.clear()
+    assert seen == [["bad", "good", "good"], ["good"], ["bad", "good"]]  # once more, to make the table of it
