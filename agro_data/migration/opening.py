@@ -17,7 +17,7 @@ from agro_data.profiling.cache import encode, without_rows
 from agro_data.profiling.profile import DatabaseProfile
 from agro_data.publish.read import Version, inherited, open_version
 from agro_data.publish.summary import SPLITS
-from agro_data.publish.version import MUTANTS, Instances, write_version
+from agro_data.publish.version import MUTANTS, Beside, Instances, write_version
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, rejection, rows
 from agro_data.stages.certified import mutant_row
 
@@ -48,8 +48,10 @@ def open_migrated(drift: Drift, out: Path, databases: Path | str, instances: Pat
             examples=rows([fate.new for fate in held if fate.new is not None], EXAMPLE),
             rejected=rows([rejection(f.row, STAGE, f.reason, f.says) for f in drift.fates if f.new is None], REJECTED),
             manifest=_manifest(drift, str(databases), profiles),
-            instances=_instances(drift, instances),
-            profiles={db_id: encode(without_rows(profile)) for db_id, profile in profiles.items()},
+            beside=Beside(
+                _instances(drift, instances),
+                profiles={db_id: encode(without_rows(profile)) for db_id, profile in profiles.items()},
+            ),
         )
     )
 

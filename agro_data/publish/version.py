@@ -59,6 +59,20 @@ class Instances:
     mutants: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=MUTANTS))
 
 
+@dataclass(frozen=True)
+class Beside:
+    """What a version holds beside its rows.
+
+    `profiles` are texts by `db_id`: what each database was when the version was made, so that it can be told later what
+    has changed (`agro_data.migration`). `tables` are further frames by where they go below the version, such as the log
+    of `alignment`; a release leaves them out.
+    """
+
+    instances: Instances = field(default_factory=Instances)
+    profiles: Mapping[str, str] = field(default_factory=dict)
+    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+
+
 def write_version(
     root: Path,
     name: str,
@@ -67,10 +81,7 @@ def write_version(
     examples: pl.DataFrame,
     rejected: pl.DataFrame,
     manifest: Mapping[str, Any],
-    card: str | None = None,
-    instances: Instances | None = None,
-    profiles: Mapping[str, str] | None = None,
-    tables: Mapping[str, pl.DataFrame] | None = None,
+    beside: Beside | None = None,
     wait_seconds: float = 60.0,
 ) -> Path:
     """Write a version of corpus `name`; return its folder `root/name/v<NNNN>-<fingerprint 8 hex>`.
@@ -78,10 +89,7 @@ def write_version(
     `examples` has the columns of `records.EXAMPLE`, `rejected` of `records.REJECTED`. `manifest` gives at
     least `config` (repeats the build), `databases` (each with `db_id`, `relative_path`, `content_hash` and
     `shareable`; `tables` and `columns` allow coverage), `funnel` (in order, each with `stage` and `rows`) and
-    `seeds`. Counts (beside those given), files, library versions, parent and names are added here. `card` None
-    renders the dataset card from the manifest. `profiles` are texts by `db_id`: what each database was when the version
-    was made, so that it can be told later what has changed (`agro_data.migration`). `tables` are further
-    frames by where they go below the version, such as the log of `alignment`; a release leaves them out.
+    `seeds`. Counts (beside those given), files, library versions, parent, names and the dataset card are added here.
 
     A version with this fingerprint that is already there is returned unchanged. `latest` names the newest.
     Raises `ValueError` for input that does not fit, `locking.Locked` when another writer holds the corpus for
@@ -94,7 +102,7 @@ def write_version(
     examples = _checked_examples(examples, name)
     rejected = conform(rejected, REJECTED)
     rejected = rejected.sort(list(REJECTED), nulls_last=True)
-    instances = instances or Instances()
+    beside = beside or Beside()
 
     def fill(draft: Path, version: str, existing: Sequence[Path]) -> None:
         full = _complete_manifest(
@@ -106,12 +114,12 @@ def write_version(
             examples=examples,
             rejected=rejected,
         )
-        for db_id, text in sorted((profiles or {}).items()):
+        for db_id, text in sorted(beside.profiles.items()):
             write_text(draft / "profiles" / f"{db_id}.json", text)
-        for place, table in sorted((tables or {}).items()):
+        for place, table in sorted(beside.tables.items()):
             (draft / place).parent.mkdir(parents=True, exist_ok=True)
             write_parquet(table, draft / place)
-        _write_files(draft, examples, rejected, manifest=full, card=card, instances=instances)
+        _write_files(draft, examples, rejected, manifest=full, instances=beside.instances)
 
     return place_version(root, name, fingerprint, fill, wait_seconds=wait_seconds)
 
@@ -248,7 +256,6 @@ def _write_files(
     rejected: pl.DataFrame,
     *,
     manifest: dict[str, Any],
-    card: str | None,
     instances: Instances,
 ) -> None:
     for split in SPLITS:
@@ -257,8 +264,7 @@ def _write_files(
             write_shards(rows, draft / "data", split)
     write_shards(rejected, draft / "rejected", "rejected")
     _write_instances(instances, draft / "instances")
-    text = render_card(manifest) if card is None else card
-    (draft / "README.md").write_text(text, encoding="utf-8")
+    (draft / "README.md").write_text(render_card(manifest), encoding="utf-8")
     write_manifest(draft, manifest)
 
 

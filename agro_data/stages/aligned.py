@@ -31,7 +31,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.progress import Reporter, counting, silent
 from agro_data.publish.read import Version, inherited
 from agro_data.publish.summary import NOT_CHOSEN, SPLITS
-from agro_data.publish.version import MUTANTS, Instances, NotWritten, write_version
+from agro_data.publish.version import MUTANTS, Beside, Instances, NotWritten, write_version
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED, conform, rejection, rows
 from agro_data.sql.facts import sql_facts
 from agro_data.stages.certified import mutant_row, stored_columns
@@ -118,12 +118,14 @@ def align_version(
         examples=kept,
         rejected=pl.concat([version.rejected().collect().select(list(REJECTED)), work.read_rejected("kept")]),
         manifest=_manifest(version, referees, kept, counts),
-        instances=Instances(files, index, _all(work, "mutants", shards, MUTANTS)),
-        profiles=version.profiles(),
-        tables={
-            "alignment/cycles.parquet": _all(work, "cycles", shards, CYCLE),
-            "alignment/matches.parquet": _all(work, "matches", shards, MATCHES),
-        },
+        beside=Beside(
+            Instances(files, index, _all(work, "mutants", shards, MUTANTS)),
+            profiles=version.profiles(),
+            tables={
+                "alignment/cycles.parquet": _all(work, "cycles", shards, CYCLE),
+                "alignment/matches.parquet": _all(work, "matches", shards, MATCHES),
+            },
+        ),
     )
 
 

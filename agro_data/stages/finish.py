@@ -26,7 +26,7 @@ from agro_data.profiling.cache import encode, without_rows
 from agro_data.profiling.serialise import serialiser
 from agro_data.progress import Reporter
 from agro_data.publish.summary import NOT_CHOSEN
-from agro_data.publish.version import Instances, NotWritten, write_version
+from agro_data.publish.version import Beside, Instances, NotWritten, write_version
 from agro_data.records import ANSWERABLE, CERTIFICATE, CERTIFIED, EXAMPLE, REJECTED, SELECTED, rows
 from agro_data.stages import tally, unanswerable, vectors
 from agro_data.stages.asking import all_unanswered, spending
@@ -227,8 +227,10 @@ def write_corpus(context: Context, out: Path) -> Path:
         examples=examples,
         rejected=tally.once(work.read_rejected()),
         manifest=_manifest(context, build["config"]),
-        instances=_instances(work, chosen.with_columns(examples["example_id"])),
-        profiles={db_id: encode(without_rows(context.profile(db_id))) for db_id in usable(context)},
+        beside=Beside(
+            _instances(work, chosen.with_columns(examples["example_id"])),
+            profiles={db_id: encode(without_rows(context.profile(db_id))) for db_id in usable(context)},
+        ),
     )
 
 

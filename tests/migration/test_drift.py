@@ -33,7 +33,7 @@ from agro_data.profiling.profile import DatabaseProfile
 from agro_data.profiling.profiler import profile_database
 from agro_data.publish.checks import check_version
 from agro_data.publish.read import DERIVED, Version, latest, list_versions, open_version
-from agro_data.publish.version import write_version
+from agro_data.publish.version import Beside, write_version
 from agro_data.records import EXAMPLE, REJECTED
 from agro_data.rounds.next_round import shares_of
 from agro_data.verbs.verify import _version as chosen
@@ -82,7 +82,7 @@ def write_shop(
         examples=pl.DataFrame([*asked.values(), *others.values()], schema=EXAMPLE),
         rejected=pl.DataFrame(schema=REJECTED),
         manifest={"config": settings | config, "databases": facts, "funnel": [], "seeds": {"build": 0}},
-        profiles=profiles if remembers else None,
+        beside=Beside(profiles=profiles if remembers else {}),
     )
     return open_version(path)
 

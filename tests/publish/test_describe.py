@@ -26,7 +26,7 @@ from agro_data.publish.layout import flatten, sample_indices, word_map
 from agro_data.publish.markdown import literal
 from agro_data.publish.read import NoVersion, Version, open_version
 from agro_data.publish.summary import schema_coverage, summarise
-from agro_data.publish.version import MUTANTS, Instances, write_version
+from agro_data.publish.version import MUTANTS, Beside, Instances, write_version
 from agro_data.records import EXAMPLE
 
 
@@ -221,7 +221,7 @@ def test_a_mutant_record_and_a_verified_alignment_are_told(tmp_path: Path) -> No
         examples=frame,
         rejected=samples.rejected(0),
         manifest=samples.manifest(),
-        instances=Instances(mutants=_fates(frame["example_id"][0])),
+        beside=Beside(Instances(mutants=_fates(frame["example_id"][0]))),
     )
     flat = " ".join(explain(open_version(path), frame["example_id"][0]).split())
     assert "Killed, for instance: age > 56 -> age >= 56, by shop/00-01.sqlite: row 1: expected (2), got (3)." in flat

@@ -30,7 +30,7 @@ from agro_data.publish.publishing import publish_version
 from agro_data.publish.read import Version, open_version
 from agro_data.publish.release import EVERY, Declaration, make_release
 from agro_data.publish.retention import published
-from agro_data.publish.version import MUTANTS, Instances, write_version
+from agro_data.publish.version import MUTANTS, Beside, Instances, write_version
 from agro_data.records import INSTANCE_INDEX
 from agro_data.verbs.publish import publish_command
 
@@ -54,7 +54,7 @@ def version_of(root: Path, rows: pl.DataFrame, *, instances: Instances | None = 
         examples=rows,
         rejected=samples.rejected(7),
         manifest=samples.manifest(**manifest),
-        instances=instances,
+        beside=Beside(instances or Instances()),
     )
     return open_version(path)
 

@@ -19,7 +19,7 @@ import pytest
 
 from agro_data.publish.read import Version, open_version
 from agro_data.publish.report import render_report
-from agro_data.publish.version import MUTANTS, Instances, write_version
+from agro_data.publish.version import MUTANTS, Beside, Instances, write_version
 
 HOSTILE = "</script><img src=x onerror=alert(1)> & 'naïve' 名前"
 
@@ -47,7 +47,7 @@ def version(tmp_path_factory: pytest.TempPathFactory) -> Version:
         examples=frame,
         rejected=samples.rejected(12),
         manifest=samples.manifest(),
-        instances=Instances(mutants=pl.DataFrame(fates, schema=MUTANTS, orient="row")),
+        beside=Beside(Instances(mutants=pl.DataFrame(fates, schema=MUTANTS, orient="row"))),
     )
     return open_version(path)
 

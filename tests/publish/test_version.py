@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 from agro_data.locking import Locked, exclusive
 from agro_data.publish.read import NoVersion, latest, list_versions, open_version
-from agro_data.publish.version import MUTANTS, Instances, NotWritten, write_version
+from agro_data.publish.version import MUTANTS, Beside, Instances, NotWritten, write_version
 from agro_data.records import EXAMPLE, INSTANCE_INDEX, REJECTED
 
 PRINT_A, PRINT_B = "a" * 64, "b" * 64
@@ -183,13 +183,13 @@ def test_instances_are_copied_and_indexed(tmp_path: Path) -> None:
     source = tmp_path / "made.sqlite"
     source.write_bytes(b"an instance")
     index = pl.DataFrame([["db_0", "00" * 8, "db_0/0.sqlite", "d" * 64]], schema=INSTANCE_INDEX, orient="row")
-    path = write(tmp_path, instances=Instances({"db_0/0.sqlite": source}, index))
+    path = write(tmp_path, beside=Beside(Instances({"db_0/0.sqlite": source}, index)))
     assert (path / "instances/db_0/0.sqlite").read_bytes() == b"an instance"
     assert open_version(path).instances().collect().equals(index)
     with pytest.raises(ValueError, match=r"names 'db_0/0\.sqlite', which is not among the files"):
-        write(tmp_path, fingerprint=PRINT_B, instances=Instances({}, index))
+        write(tmp_path, fingerprint=PRINT_B, beside=Beside(Instances({}, index)))
     with pytest.raises(ValueError, match=r"'\.\./x'"):
-        write(tmp_path, fingerprint=PRINT_B, instances=Instances({"../x": source}))
+        write(tmp_path, fingerprint=PRINT_B, beside=Beside(Instances({"../x": source})))
     assert len(list_versions(tmp_path, "shop")) == 1
 
 
@@ -199,7 +199,8 @@ def test_what_became_of_each_mutant_is_kept(tmp_path: Path) -> None:
         ["00" * 8, "distinct", "DISTINCT -> added", "equivalent", "key", None, None],
         ["11" * 8, "limit", "LIMIT 1 -> LIMIT 2", "undecided", "", "SELECT 2", None],
     ]
-    version = open_version(write(tmp_path, instances=Instances(mutants=pl.DataFrame(fates, MUTANTS, orient="row"))))
+    beside = Beside(Instances(mutants=pl.DataFrame(fates, MUTANTS, orient="row")))
+    version = open_version(write(tmp_path, beside=beside))
     assert version.mutants("00" * 8)["outcome"].to_list() == ["killed", "equivalent"]
     assert version.mutants("22" * 8).is_empty()
     assert "example_id" not in version.mutants("11" * 8).columns
