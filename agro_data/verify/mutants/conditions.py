@@ -100,9 +100,10 @@ def _comparisons(core: exp.Binary, label: str) -> Iterator[Edit]:
         yield Edit("comparison", label, many, other, (swap(many, other),), weight=0)
     text = any(isinstance(side, exp.Literal) and side.is_string for side in sides)
     text = text or any(isinstance(side, exp.Column) and side.this.args.get("quoted") for side in sides)
+    unordered = text or any(isinstance(side, exp.Boolean) for side in sides)
     for number, kind in enumerate(_OTHERS[type(core)]):
-        if number and text and isinstance(core, (exp.EQ, exp.NEQ)):
-            continue  # an order of names is no likely mistake
+        if number and unordered and isinstance(core, (exp.EQ, exp.NEQ)):
+            continue  # an order of names, or of true and false, is no likely mistake
         new = kind(this=core.left.copy(), expression=core.right.copy())
         yield Edit("comparison", label, core, new, (swap(core, new),), weight=number)
     whole = isinstance(core.left, (exp.Column, exp.Lower, exp.Upper))  # nobody asks what a part of a text contains

@@ -206,3 +206,11 @@ def test_distinct_is_not_asked_of_one_row() -> None:
     assert of_kind("SELECT name FROM customer ORDER BY age LIMIT 3", "distinct")
     assert not of_kind("SELECT name FROM customer ORDER BY age LIMIT 1", "distinct")
     assert not of_kind("SELECT MAX(age) FROM customer", "distinct")
+
+
+def test_true_and_false_have_no_order() -> None:
+    assert "SELECT name FROM customer WHERE age >= 1" in of_kind(
+        "SELECT name FROM customer WHERE age = 1", "comparison"
+    )
+    made = of_kind("SELECT name FROM customer WHERE age = TRUE", "comparison")
+    assert made == {"SELECT name FROM customer WHERE age <> TRUE"}
